@@ -1,6 +1,6 @@
 /**
- * What was called, how often, how many at once, and when: by it a benchmark tells a kubelet's own time from the runtime's.
- * Times are CLOCK_MONOTONIC in ms, the same clock in every process of the machine.
+ * Counts and records the runtime's calls, so that a benchmark can separate the kubelet's time from the runtime's. Times are
+ * CLOCK_MONOTONIC in ms, which is the same clock in every process of the machine.
  */
 export interface CallCounters {
   readonly count: number;
@@ -11,7 +11,7 @@ export interface CallCounters {
 
 export interface CallRecord {
   readonly call: string;
-  /** What it was about: the first of the request's ID, or the new object's name. */
+  /** The pod, container or image of the call: see `recordedSubject` in call.ts. */
   readonly subject: string;
   readonly startMs: number;
   readonly endMs: number;
@@ -26,7 +26,7 @@ interface MutableCounters {
   maxInFlight: number;
 }
 
-/** A run of the largest benchmark makes some 50,000. */
+/** The largest benchmark makes about 50,000 calls. */
 const maxRecords = 100_000;
 
 export class CallLog {
@@ -34,14 +34,14 @@ export class CallLog {
   #records: CallRecord[] = [];
 
   begin(call: string): void {
-    const counters = this.#of(call);
+    const counters = this.#countersOf(call);
     counters.count += 1;
     counters.inFlight += 1;
     counters.maxInFlight = Math.max(counters.maxInFlight, counters.inFlight);
   }
 
   end(record: CallRecord): void {
-    const counters = this.#of(record.call);
+    const counters = this.#countersOf(record.call);
     counters.inFlight -= 1;
     if (record.code !== 0) counters.failed += 1;
     this.#records.push(record);
@@ -52,13 +52,13 @@ export class CallLog {
     return Object.fromEntries([...this.#counters].map(([call, counters]) => [call, { ...counters }]));
   }
 
-  /** The newest, oldest first. */
+  /** Returns the most recent records, oldest first. */
   records(call?: string): readonly CallRecord[] {
     const all = this.#records.slice(-maxRecords);
     return call === undefined ? all : all.filter((record) => record.call === call);
   }
 
-  /** Forgets all but what is in flight. */
+  /** Clears everything except the calls in flight. */
   reset(): void {
     this.#records = [];
     for (const counters of this.#counters.values()) {
@@ -68,7 +68,7 @@ export class CallLog {
     }
   }
 
-  #of(call: string): MutableCounters {
+  #countersOf(call: string): MutableCounters {
     let counters = this.#counters.get(call);
     if (!counters) this.#counters.set(call, (counters = { count: 0, failed: 0, inFlight: 0, maxInFlight: 0 }));
     return counters;

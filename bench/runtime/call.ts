@@ -1,6 +1,6 @@
 /**
- * One call on its way through the runtime: it is counted, meets its faults, works for as long as such a call takes, acts, and is
- * recorded. A caller that gives up frees its share of the machine at once, and what it had asked for does not happen.
+ * Runs one call of the runtime: counts it, applies matching faults, waits for its latency, executes it and records it. A cancelled call
+ * releases its share of the CPU at once and changes nothing.
  */
 import { grpcCode, type GrpcCode } from '../../src/shared/cri/cri-error.ts';
 import type { CallLog } from './call-log.ts';
@@ -12,17 +12,17 @@ import type { SimulatedRuntime } from './runtime.ts';
 
 export interface CallContext {
   readonly signal: AbortSignal;
-  /** Takes the time that the call takes. Throws when the caller gave up meanwhile: nothing may be changed then. */
+  /** Waits for the call's latency. Throws when the call was cancelled; the handler must not change anything then. */
   work(): Promise<void>;
 }
 
 export type Handler<Request, Reply> = (request: Request, call: CallContext) => Promise<Reply> | Reply;
 
-export interface CallSurroundings {
+export interface CallEnvironment {
   readonly runtime: SimulatedRuntime;
   readonly faults: FaultTable;
   readonly log: CallLog;
-  /** Null: calls do not slow each other down. */
+  /** Returns null when contention is not simulated. */
   readonly sharedWork: () => SharedWork | null;
 }
 
@@ -31,29 +31,29 @@ export interface CallOutcome<Reply> {
   readonly oversize: boolean;
 }
 
-/** Runs one call from request to reply. Throws RpcError only. */
+/** Throws only RpcError. */
 export async function runCall<Request extends object, Reply>(
   name: string,
   request: Request,
   signal: AbortSignal,
   handler: Handler<Request, Reply>,
-  around: CallSurroundings,
+  environment: CallEnvironment,
 ): Promise<CallOutcome<Reply>> {
-  const { runtime, faults, log } = around;
+  const { runtime, faults, log } = environment;
   const startMs = runtime.clock.monotonic();
-  const subjects = () => runtime.subjectsOf(request);
-  // Taken before the call acts: a removal leaves nothing to look it up by.
+  const subjects = () => runtime.requestSubjects(request);
+  // Read before the handler runs, because a removed object can not be found afterwards.
   const subject = recordedSubject(runtime, request);
   let code: GrpcCode = grpcCode.OK;
   log.begin(name);
   try {
-    const met = faults.meet(name, subjects);
-    for (const fault of met) await suffer(fault, signal, runtime);
-    const work = () => takeTime(name, signal, around);
+    const matched = faults.match(name, subjects);
+    for (const fault of matched) await applyFault(fault, signal, runtime);
+    const work = () => waitForLatency(name, signal, environment);
     const reply = await handler(request, { signal, work });
-    const lost = met.find((fault) => fault.kind === 'failAfter');
-    if (lost) throw failure(lost);
-    return { reply, oversize: met.some((fault) => fault.kind === 'oversize') };
+    const failAfter = matched.find((fault) => fault.kind === 'failAfter');
+    if (failAfter) throw failure(failAfter);
+    return { reply, oversize: matched.some((fault) => fault.kind === 'oversize') };
   } catch (err) {
     const error = err instanceof RpcError ? err : new RpcError(grpcCode.UNKNOWN, err instanceof Error ? err.message : String(err));
     code = error.code;
@@ -63,7 +63,7 @@ export async function runCall<Request extends object, Reply>(
   }
 }
 
-async function takeTime(name: string, signal: AbortSignal, { runtime, sharedWork }: CallSurroundings): Promise<void> {
+async function waitForLatency(name: string, signal: AbortSignal, { runtime, sharedWork }: CallEnvironment): Promise<void> {
   const latency = runtime.options.latency[name];
   if (latency) {
     const ms = drawLatencyMs(latency, runtime.random);
@@ -74,8 +74,8 @@ async function takeTime(name: string, signal: AbortSignal, { runtime, sharedWork
   if (signal.aborted) throw cancelled();
 }
 
-/** What goes wrong before the call acts. */
-async function suffer(fault: Fault, signal: AbortSignal, runtime: SimulatedRuntime): Promise<void> {
+/** Applies a fault that takes effect before the handler runs. */
+async function applyFault(fault: Fault, signal: AbortSignal, runtime: SimulatedRuntime): Promise<void> {
   switch (fault.kind) {
     case 'hang':
       await Promise.race([aborted(signal), aborted(fault.cleared)]);
@@ -103,7 +103,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** `<pod UID>`, `<pod UID>/<container>`, or an image's name: what a benchmark joins calls by. */
+/** Returns `<pod UID>`, `<pod UID>/<container>` or an image's name, by which benchmarks match calls. */
 function recordedSubject(runtime: SimulatedRuntime, request: object): string {
   const { podSandboxId, containerId, config, image } = request as Partial<{
     podSandboxId: string;

@@ -1,4 +1,4 @@
-/** Starts the simulated runtime as a process, and speaks to its control socket. */
+/** Starts the simulated runtime as a process and connects to its control socket. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,27 +7,27 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { ControlAnswer, ControlApi } from './control-api.ts';
+import type { ControlReply, ControlApi } from './control-api.ts';
 import type { RuntimeOptionsInput } from './options.ts';
 
-/** Every control call, asked from another process. */
+/** The control API, called from another process. */
 export type ControlClient = {
   readonly [M in keyof ControlApi]: (...params: Parameters<ControlApi[M]>) => Promise<Awaited<ReturnType<ControlApi[M]>>>;
 };
 
 export interface SimulatedRuntimeProcess {
-  /** `unix:///…`: what a kubelet is given. */
+  /** `unix:///…`, the kubelet's containerRuntimeEndpoint. */
   readonly endpoint: string;
   readonly pid: number;
   readonly control: ControlClient;
-  /** Ends it and removes its folder; resolves when the process is gone. */
+  /** Ends the process and removes its folder. Resolves when the process has exited. */
   stop(): Promise<void>;
 }
 
-/** A start takes 0.3 s; on a machine full of tests many times that. */
+/** A start takes 0.3 s, and much longer on a machine that runs many tests. */
 const startTimeoutMs = 30_000;
 
-/** Rejects with what the process said when it does not come up. */
+/** Rejects with the process' stderr when it does not start. */
 export async function startRuntimeProcess(options: RuntimeOptionsInput = {}): Promise<SimulatedRuntimeProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'simulated-runtime-'));
   const socket = join(folder, 'cri.sock');
@@ -46,7 +46,7 @@ export async function startRuntimeProcess(options: RuntimeOptionsInput = {}): Pr
   ];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
   try {
-    await untilReady(child);
+    await waitUntilReady(child);
     const connection = connect(controlSocket);
     await once(connection, 'connect');
     const control = controlClient(connection);
@@ -63,9 +63,9 @@ export async function startRuntimeProcess(options: RuntimeOptionsInput = {}): Pr
   }
 }
 
-async function untilReady(child: ChildProcess): Promise<void> {
-  let said = '';
-  child.stderr!.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-4000)));
+async function waitUntilReady(child: ChildProcess): Promise<void> {
+  let stderr = '';
+  child.stderr!.on('data', (chunk: Buffer) => (stderr = `${stderr}${chunk.toString()}`.slice(-4000)));
   const ended = new AbortController();
   const lines = createInterface({ input: child.stdout! });
   const ready = once(lines, 'line', { signal: AbortSignal.any([AbortSignal.timeout(startTimeoutMs), ended.signal]) });
@@ -73,7 +73,7 @@ async function untilReady(child: ChildProcess): Promise<void> {
   try {
     await ready;
   } catch (err) {
-    throw new Error(`the simulated runtime did not start: ${said.trim() || 'it said nothing'}`, { cause: err });
+    throw new Error(`the simulated runtime did not start: ${stderr.trim() || 'no output'}`, { cause: err });
   }
 }
 
@@ -88,18 +88,18 @@ function controlClient(connection: Socket): ControlClient {
   const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (err: Error) => void }>();
   let lastID = 0;
   createInterface({ input: connection }).on('line', (line) => {
-    const answer = JSON.parse(line) as ControlAnswer;
-    const asked = waiting.get(answer.id);
-    waiting.delete(answer.id);
-    if ('error' in answer) asked?.reject(new Error(answer.error));
-    else asked?.resolve(answer.result);
+    const reply = JSON.parse(line) as ControlReply;
+    const request = waiting.get(reply.id);
+    waiting.delete(reply.id);
+    if ('error' in reply) request?.reject(new Error(reply.error));
+    else request?.resolve(reply.result);
   });
   connection.on('error', () => connection.destroy());
   connection.on('close', () => {
     for (const { reject } of waiting.values()) reject(new Error('the simulated runtime is gone'));
     waiting.clear();
   });
-  const ask = (method: string, params: readonly unknown[]) =>
+  const call = (method: string, params: readonly unknown[]) =>
     new Promise<unknown>((resolve, reject) => {
       if (connection.destroyed) return reject(new Error('the simulated runtime is gone'));
       const id = (lastID += 1);
@@ -107,7 +107,7 @@ function controlClient(connection: Socket): ControlClient {
       connection.write(`${JSON.stringify({ id, method, params })}\n`);
     });
   return new Proxy({} as ControlClient, {
-    // A promise's `then` must not look like a control call, or awaiting the client would ask for it.
-    get: (_, method) => (typeof method === 'string' && method !== 'then' ? (...params: unknown[]) => ask(method, params) : undefined),
+    // `then` is excluded, because `await` on the client would call it.
+    get: (_, method) => (typeof method === 'string' && method !== 'then' ? (...params: unknown[]) => call(method, params) : undefined),
   });
 }

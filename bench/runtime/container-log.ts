@@ -1,6 +1,6 @@
 /**
- * A container's log file in the CRI format (`<RFC 3339 time> stdout F <line>`). Like a real runtime it keeps the file open: a file that
- * was moved away by a rotation goes on being written until ReopenContainerLog.
+ * A container's log file in the CRI format (`<RFC 3339 time> stdout F <line>`). Keeps the file open, as a real runtime does: a rotated file
+ * is written until ReopenContainerLog.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 
@@ -8,7 +8,7 @@ export class ContainerLog {
   readonly #path: string;
   #fd: number | undefined;
 
-  /** Throws when the file cannot be made: containerd then refuses to start the container. The folder must be there. */
+  /** Throws when the file can not be created, for example because its folder is missing. containerd then refuses to start the container. */
   constructor(path: string) {
     this.#path = path;
     this.#fd = openSync(path, 'a', 0o640);
@@ -20,7 +20,7 @@ export class ContainerLog {
     this.#fd = fd;
   }
 
-  /** A full disk loses the line, as it does with containerd: the container does not notice. */
+  /** Drops the line when the disk is full, as containerd does. */
   write(line: string, stream: 'stdout' | 'stderr' = 'stdout'): void {
     if (this.#fd === undefined) return;
     try {

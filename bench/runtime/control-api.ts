@@ -1,4 +1,4 @@
-/** What can be asked of the simulated runtime while it runs, over its control socket: one JSON request a line, one JSON answer a line. */
+/** The control API of the running simulated runtime, over its control socket: one JSON request per line, one JSON reply per line. */
 import type { CallCounters, CallRecord } from './call-log.ts';
 import type { ExecResult } from './calls/node-calls.ts';
 import type { EventFaults } from './event-hub.ts';
@@ -16,7 +16,7 @@ export interface SandboxState {
   readonly ip: string;
 }
 
-export interface ContainerStateView {
+export interface ContainerState {
   readonly id: string;
   readonly sandboxID: string;
   readonly podUID: string;
@@ -25,7 +25,7 @@ export interface ContainerStateView {
   readonly attempt: number;
   readonly state: 'created' | 'running' | 'exited' | 'unknown';
   readonly exitCode: number;
-  /** Wall clock, ms since the epoch with fractions; 0: never. */
+  /** Wall clock, fractional ms since the epoch; 0 when the container was never started. */
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
 }
@@ -37,40 +37,40 @@ export interface ResourceUse {
 }
 
 export interface ControlApi {
-  /** Pods that are there at once, running. */
+  /** Adds running pods at once. */
   seed(options: SeedOptions): readonly SeededPod[];
-  /** All that the runtime has, in no order. */
-  state(): { readonly sandboxes: readonly SandboxState[]; readonly containers: readonly ContainerStateView[] };
-  /** Calls go wrong from now on; answers with the fault's ID. */
+  /** Returns all sandboxes and containers, unordered. */
+  state(): { readonly sandboxes: readonly SandboxState[]; readonly containers: readonly ContainerState[] };
+  /** Adds a fault and returns its ID. */
   fault(rule: FaultRule): number;
-  /** One fault, or all. What hangs on it goes on. */
+  /** Clears one fault or all. Calls that hang continue. */
   clearFaults(faultID?: number): void;
-  /** Ends a running container; answers with the monotonic ms at which it ended. Code 137 when absent. */
+  /** Ends a running container, by default with code 137. Returns the monotonic ms of the exit. */
   exitContainer(containerID: string, exitCode?: number, reason?: string): number;
-  /** The sandbox's own process dies, and its containers with it. */
+  /** Ends the sandbox's process and its containers. */
   exitSandbox(sandboxID: string): number;
-  /** The runtime no longer knows whether it runs (as after a crash of its shim). */
+  /** Sets the state of a container to unknown, as after a crash of its shim. */
   loseContainer(containerID: string): void;
-  /** Containers, or a whole pod, vanish without a call of the kubelet: as when somebody else removed them. */
+  /** Removes a container or a whole pod without a call of the kubelet, as another client of the runtime could. */
   removeContainer(containerID: string): void;
   removeSandbox(sandboxID: string): void;
-  /** Breaks every connection, and listens no more; what ran, runs on. */
+  /** Closes every connection and stops listening. Containers keep running. */
   closeSocket(): void;
   openSocket(): Promise<void>;
-  /** Loses or repeats events from now on, with these probabilities; both 0 when absent. */
+  /** Sets the probabilities of losing and repeating events. Default: 0. */
   eventFaults(faults: Partial<EventFaults>): void;
   eventSubscribers(): number;
-  /** What ExecSync answers, by container ID, container name, pod name, or `*`. */
+  /** Sets the result of ExecSync by container ID, container name, pod name or `*`. */
   execResult(subject: string, result: ExecResult): void;
   addImage(name: string, sizeBytes?: number): string;
   configure(options: RuntimeOptionsInput): void;
   counters(): Readonly<Record<string, CallCounters>>;
-  /** The last 100,000 calls, oldest first; of one name when given. */
+  /** Returns the last 100,000 calls, oldest first, optionally of one name. */
   calls(call?: string): readonly CallRecord[];
   resetCounters(): void;
-  /** Forgets everything: pods, images, events, faults, counters. */
+  /** Resets pods, images, events, faults and counters. */
   reset(): void;
-  /** The simulated runtime's own use: a benchmark must know that it is not what it measures. */
+  /** Returns the resource usage of the simulated runtime itself. */
   resourceUse(): ResourceUse;
 }
 
@@ -79,4 +79,4 @@ export interface ControlRequest {
   readonly method: keyof ControlApi;
   readonly params: readonly unknown[];
 }
-export type ControlAnswer = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: string };
+export type ControlReply = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: string };

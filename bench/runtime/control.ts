@@ -1,21 +1,21 @@
-/** Serves the control socket. A request that is wrong is answered with an error and changes nothing. */
+/** Serves the control socket. An invalid request gets an error reply and changes nothing. */
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { CallSurroundings } from './call.ts';
+import type { CallEnvironment } from './call.ts';
 import type { ExecResults } from './calls/node-calls.ts';
-import type { ContainerStateView, ControlAnswer, ControlApi, ControlRequest, SandboxState } from './control-api.ts';
+import type { ContainerState, ControlReply, ControlApi, ControlRequest, SandboxState } from './control-api.ts';
 import type { Container, Sandbox } from './machine.ts';
 import { seed } from './seed.ts';
 import type { RuntimeServer } from './server.ts';
 
-export function controlApi({ runtime, faults, log }: CallSurroundings, server: RuntimeServer, execResults: ExecResults): ControlApi {
+export function controlApi({ runtime, faults, log }: CallEnvironment, server: RuntimeServer, execResults: ExecResults): ControlApi {
   const { machine, processes } = runtime;
   return {
     seed: (options) => seed(runtime, options),
     state: () => ({
-      sandboxes: [...machine.sandboxes.values()].map(viewSandbox),
-      containers: [...machine.containers.values()].map(viewContainer),
+      sandboxes: [...machine.sandboxes.values()].map(toSandboxState),
+      containers: [...machine.containers.values()].map(toContainerState),
     }),
     fault: (rule) => faults.add(rule),
     clearFaults: (faultID) => faults.clear(faultID),
@@ -59,7 +59,7 @@ export function controlApi({ runtime, faults, log }: CallSurroundings, server: R
   };
 }
 
-/** Listens; rejects when the path cannot be bound. */
+/** Rejects when the path can not be bound. */
 export async function serveControl(path: string, api: ControlApi): Promise<Server> {
   rmSync(path, { force: true });
   const server = createServer((socket) => serveConnection(socket, api));
@@ -73,11 +73,11 @@ export async function serveControl(path: string, api: ControlApi): Promise<Serve
 function serveConnection(socket: Socket, api: ControlApi): void {
   socket.on('error', () => socket.destroy());
   createInterface({ input: socket }).on('line', (line) => {
-    void answer(line, api).then((reply) => socket.write(`${JSON.stringify(reply)}\n`));
+    void handleRequest(line, api).then((reply) => socket.write(`${JSON.stringify(reply)}\n`));
   });
 }
 
-async function answer(line: string, api: ControlApi): Promise<ControlAnswer> {
+async function handleRequest(line: string, api: ControlApi): Promise<ControlReply> {
   let id = 0;
   try {
     const request = JSON.parse(line) as ControlRequest;
@@ -94,12 +94,12 @@ function toMs(ns: bigint): number {
   return Number(ns) / 1e6;
 }
 
-function viewSandbox({ id, config, state, ip }: Sandbox): SandboxState {
+function toSandboxState({ id, config, state, ip }: Sandbox): SandboxState {
   const { name, namespace, uid, attempt } = config.metadata!;
   return { id, name, namespace, podUID: uid, attempt, state, ip };
 }
 
-function viewContainer({ id, sandbox, config, state, exitCode, startedAtNs, finishedAtNs }: Container): ContainerStateView {
+function toContainerState({ id, sandbox, config, state, exitCode, startedAtNs, finishedAtNs }: Container): ContainerState {
   const pod = sandbox.config.metadata!;
   const { name, attempt } = config.metadata!;
   return {

@@ -1,23 +1,23 @@
 /**
- * A list reply made of items that are encoded already. V8 starts a full collection for every few MB of buffers that were made: so items
- * live together in large slabs, and a reply is joined in one buffer that is used again and again.
+ * A list reply of already encoded items. V8 starts a full garbage collection for every few MB of new buffers, so items are stored in large
+ * slabs, and replies are joined in one reused buffer.
  */
 const slabBytes = 1024 * 1024;
 
-/** Keeps small buffers in few large ones. Nothing is freed but whole slabs. */
+/** Stores small buffers in a few large ones. Only whole slabs are freed. */
 export class Slabs {
   #slab = Buffer.alloc(0);
   #used = 0;
 
-  keep(bytes: Uint8Array): Uint8Array {
+  store(bytes: Uint8Array): Uint8Array {
     if (bytes.length > slabBytes / 4) return bytes;
     if (this.#used + bytes.length > this.#slab.length) {
       this.#slab = Buffer.allocUnsafeSlow(slabBytes);
       this.#used = 0;
     }
-    const kept = this.#slab.subarray(this.#used, (this.#used += bytes.length));
-    kept.set(bytes);
-    return kept;
+    const stored = this.#slab.subarray(this.#used, (this.#used += bytes.length));
+    stored.set(bytes);
+    return stored;
   }
 }
 
@@ -32,18 +32,18 @@ export class EncodedList {
     this.#padding = padding;
   }
 
-  /** With so many bytes more, of a field that no reader knows. */
-  padded(bytes: number): EncodedList {
+  /** Returns the list with additional bytes of an unknown field. */
+  withPadding(bytes: number): EncodedList {
     return new EncodedList([...this.#items, paddingHeader(bytes)], bytes);
   }
 
-  /** As messages of a streaming list: each a list of some of the items. */
+  /** Splits the list into the messages of a streaming list. */
   *inChunks(itemsInChunk: number): Generator<EncodedList> {
     for (let first = 0; first < this.#items.length; first += itemsInChunk)
       yield new EncodedList(this.#items.slice(first, first + itemsInChunk));
   }
 
-  /** Good until the next list is joined: grpc-js copies it into its frame at once. */
+  /** The result is valid until the next call; grpc-js copies it into its frame immediately. */
   join(): Buffer {
     const length = this.#items.reduce((sum, item) => sum + item.length, this.#padding);
     if (joined.length < length) joined = Buffer.alloc(Math.ceil(length / slabBytes) * slabBytes);

@@ -1,12 +1,12 @@
 /**
- * Container events as containerd 1.7 hands them out: one channel of 1,000, each event to ONE of the subscribers. What happens
- * while nobody listens waits in the channel; what finds it full is lost.
+ * Delivers container events as containerd 1.7 does: a channel of 1,000 events, each delivered to only ONE of the subscribers. Without a
+ * subscriber, events wait in the channel; events are lost when it is full.
  */
 import type { ContainerEventResponse } from '../../src/shared/cri/generated/cri-v1.ts';
 import type { Random } from './shuffle.ts';
 
 export interface EventFaults {
-  /** Probability, 0 to 1, that an event is lost; that it comes twice. */
+  /** Probability (0 to 1) that an event is lost, and that it is delivered twice. */
   readonly lose: number;
   readonly repeat: number;
 }
@@ -34,7 +34,7 @@ export class EventHub {
     return this.#subscribers.size;
   }
 
-  /** Returns how to leave. What was waiting is given to whoever comes first. */
+  /** Returns a function to unsubscribe. Waiting events are delivered to the first subscriber. */
   subscribe(subscriber: Subscriber): () => void {
     this.#subscribers.add(subscriber);
     const waiting = this.#waiting;

@@ -1,35 +1,35 @@
-/** Faults on demand: which call goes wrong, for whom, how, and how often. Pure bookkeeping; the server acts on it. */
+/** The table of injected faults: which calls fail, for which objects, how and how often. Has no effects itself; call.ts applies the faults. */
 import type { GrpcCode } from '../../src/shared/cri/cri-error.ts';
 
 export interface FaultRule {
-  /** `ContainerStatus`; `*` is every call. */
+  /** For example `ContainerStatus`; `*` matches every call. */
   readonly call: string;
-  /** Only calls about this: a container or sandbox ID, a container, pod or image name, a pod UID. Absent: all. */
+  /** Restricts the fault to a container or sandbox ID, a container, pod or image name, or a pod UID. */
   readonly id?: string;
   /**
-   * hang: never answers, until the fault is cleared or the caller gives up.
-   * fail: answers an error, and does nothing. failAfter: does it, and answers an error all the same.
-   * delay: answers later. oversize: answers a list over the 16 MiB that CRI messages may have.
+   * hang: does not reply until the fault is cleared or the call is cancelled.
+   * fail: returns an error and does nothing. failAfter: executes the call and returns an error.
+   * delay: replies later. oversize: returns a list larger than the 16 MiB limit of CRI messages.
    */
   readonly kind: 'hang' | 'fail' | 'failAfter' | 'delay' | 'oversize';
-  /** gRPC code of `fail` and `failAfter`; UNAVAILABLE (14) when absent. */
+  /** gRPC code of `fail` and `failAfter`. Default: UNAVAILABLE (14). */
   readonly code?: GrpcCode;
   readonly message?: string;
   readonly delayMs?: number;
-  /** How many calls it meets; absent: all, until cleared. */
+  /** Number of calls that the fault applies to. Default: all until it is cleared. */
   readonly times?: number;
 }
 
 export interface Fault extends FaultRule {
   readonly faultID: number;
-  /** Aborts when the fault is cleared: who hangs on it goes on. */
+  /** Aborts when the fault is cleared, so that hanging calls continue. */
   readonly cleared: AbortSignal;
 }
 
 interface Entry {
   readonly fault: Fault;
   readonly abort: AbortController;
-  left: number;
+  timesLeft: number;
 }
 
 const kinds: readonly string[] = ['hang', 'fail', 'failAfter', 'delay', 'oversize'] satisfies FaultRule['kind'][];
@@ -43,11 +43,11 @@ export class FaultTable {
     if (typeof rule.call !== 'string' || rule.call === '') throw new Error('a fault needs a call: a name such as ContainerStatus, or *');
     const faultID = (this.#lastID += 1);
     const abort = new AbortController();
-    this.#entries.set(faultID, { fault: { ...rule, faultID, cleared: abort.signal }, abort, left: rule.times ?? Infinity });
+    this.#entries.set(faultID, { fault: { ...rule, faultID, cleared: abort.signal }, abort, timesLeft: rule.times ?? Infinity });
     return faultID;
   }
 
-  /** One fault, or all. Calls that hang on it go on. */
+  /** Clears one fault or all. Calls that hang continue. */
   clear(faultID?: number): void {
     for (const [id, entry] of this.#entries) {
       if (faultID !== undefined && id !== faultID) continue;
@@ -56,17 +56,17 @@ export class FaultTable {
     }
   }
 
-  /** The faults that this call meets, each counted as met. A used-up one stays known, so that who hangs on it can still be freed. */
-  meet(call: string, subjects: () => readonly string[]): readonly Fault[] {
+  /** Returns the faults that apply to a call and counts the use. A used-up fault stays in the table, so that clearing it releases hanging calls. */
+  match(call: string, subjects: () => readonly string[]): readonly Fault[] {
     if (this.#entries.size === 0) return [];
-    const met: Fault[] = [];
+    const matched: Fault[] = [];
     for (const entry of this.#entries.values()) {
       const { fault } = entry;
-      if (entry.left <= 0 || (fault.call !== '*' && fault.call !== call)) continue;
+      if (entry.timesLeft <= 0 || (fault.call !== '*' && fault.call !== call)) continue;
       if (fault.id !== undefined && !subjects().includes(fault.id)) continue;
-      entry.left -= 1;
-      met.push(fault);
+      entry.timesLeft -= 1;
+      matched.push(fault);
     }
-    return met;
+    return matched;
   }
 }

@@ -1,31 +1,31 @@
 /**
- * What a simulated container does, said by its image's name, so that an ordinary pod manifest is a test script:
+ * The behaviour of a simulated container, given by its image name, so that an ordinary pod manifest is a test script:
  *
- *   sim/exit:1-after-5s        exits with code 1 after 5 s (`sim/exit:0` at once)
- *   sim/oom:after-5s           is killed for its memory: code 137, reason OOMKilled
- *   sim/stubborn:any           ignores the stop signal; only the kill at the end of the grace period ends it
+ *   sim/exit:1-after-5s        exits with code 1 after 5 s (`sim/exit:0` immediately)
+ *   sim/oom:after-5s           is OOM-killed after 5 s: code 137, reason OOMKilled
+ *   sim/stubborn:any           ignores the stop signal and is killed after the grace period
  *   sim/slowstop:0-after-3s    exits with code 0, 3 s after the stop signal
  *   sim/createfails:any        CreateContainer fails
  *   sim/startfails:any         StartContainer fails, and leaves the container exited with 128 StartError
  *   sim/pull:after-5s          runs; its pull takes 5 s
  *   sim/unpullable:not-found   its pull fails; also `unauthorized`, `unavailable`, `unknown`
- *   sim/run:any, other names   run until stopped, and die of the stop signal: code 143
+ *   sim/run:any, other names   run until the stop signal: code 143
  *
- * Any registry may stand before `sim/`. Environment variables of the container say it for any image:
+ * Any registry may precede `sim/`. Environment variables of the container set the behaviour for any image:
  * SIM_EXIT_CODE, SIM_EXIT_AFTER (`5s`), SIM_STOP_CODE, SIM_STOP_AFTER (`never` ignores the signal), SIM_LOG_LINES (at start), SIM_LOG_EVERY (`100ms`),
  * SIM_LOG_TEXT, SIM_TERMINATION_MESSAGE.
  */
 import { grpcCode, type GrpcCode } from '../../src/shared/cri/cri-error.ts';
 
 export interface ContainerBehaviour {
-  /** Null: it runs until it is stopped. */
+  /** Null: the container runs until it is stopped. */
   readonly exit: { readonly code: number; readonly afterMs: number; readonly reason: '' | 'OOMKilled' } | null;
-  /** After the stop signal; null: it ignores the signal. */
+  /** Reaction to the stop signal; null: the signal is ignored. */
   readonly stop: { readonly code: number; readonly afterMs: number } | null;
   readonly createFails: boolean;
   readonly startFails: boolean;
   readonly logLines: number;
-  /** 0: none after the first lines. */
+  /** 0: no lines after the first ones. */
   readonly logEveryMs: number;
   readonly logText: string;
   readonly terminationMessage: string;
@@ -37,11 +37,11 @@ export interface PullBehaviour {
   readonly failure: { readonly code: GrpcCode; readonly message: string } | null;
 }
 
-/** Ends by SIGTERM and SIGKILL, as a shell and containerd count them. */
-const codeOfTerm = 143;
-export const codeOfKill = 137;
+/** Exit codes after SIGTERM and SIGKILL: 128 + signal number. */
+const sigtermExitCode = 143;
+export const sigkillExitCode = 137;
 
-/** `5s`, `100ms`, `2m` or a bare number of ms. Throws on anything else, naming it. */
+/** Parses `5s`, `100ms`, `2m` or a number of ms. Throws for anything else. */
 export function parseDurationMs(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|)$/.exec(text);
   if (!match) throw new Error(`not a duration: ${JSON.stringify(text)} (want 5s, 100ms or 2m)`);
@@ -49,13 +49,13 @@ export function parseDurationMs(text: string): number {
   return Number(match[1]) * unit;
 }
 
-/** The word after `sim/` and the tag; null for any other image. */
+/** Returns the word after `sim/` and the tag. Null for other images. */
 function simName(image: string): { word: string; tag: string } | null {
   const match = /(?:^|\/)sim\/([a-z]+)(?::([\w.-]+))?(?:@.*)?$/.exec(image);
   return match ? { word: match[1]!, tag: match[2] ?? 'latest' } : null;
 }
 
-/** `1-after-5s`, `1`, `after-5s`; what is missing has its default. */
+/** Parses `1-after-5s`, `1` or `after-5s`. Missing parts have defaults. */
 function codeAndTime(tag: string, code: number): { code: number; afterMs: number } {
   const match = /^(\d+)?-?(?:after-(.+))?$/.exec(tag);
   if (!match) return { code, afterMs: 0 };
@@ -63,13 +63,13 @@ function codeAndTime(tag: string, code: number): { code: number; afterMs: number
 }
 
 function fromImage(image: string): Pick<ContainerBehaviour, 'exit' | 'stop' | 'createFails' | 'startFails'> {
-  const runs = { exit: null, stop: { code: codeOfTerm, afterMs: 0 }, createFails: false, startFails: false };
+  const runs = { exit: null, stop: { code: sigtermExitCode, afterMs: 0 }, createFails: false, startFails: false };
   const name = simName(image);
   switch (name?.word) {
     case 'exit':
       return { ...runs, exit: { ...codeAndTime(name.tag, 0), reason: '' } };
     case 'oom':
-      return { ...runs, exit: { ...codeAndTime(name.tag, codeOfKill), code: codeOfKill, reason: 'OOMKilled' } };
+      return { ...runs, exit: { ...codeAndTime(name.tag, sigkillExitCode), code: sigkillExitCode, reason: 'OOMKilled' } };
     case 'stubborn':
       return { ...runs, stop: null };
     case 'slowstop':
@@ -84,7 +84,7 @@ function fromImage(image: string): Pick<ContainerBehaviour, 'exit' | 'stop' | 'c
   }
 }
 
-/** What this container will do. Throws when a variable is not what it should be. */
+/** Returns the behaviour of a container. Throws when an environment variable is invalid. */
 export function containerBehaviour(image: string, env: ReadonlyMap<string, string>): ContainerBehaviour {
   const base = fromImage(image);
   const code = env.get('SIM_EXIT_CODE');
@@ -98,14 +98,14 @@ export function containerBehaviour(image: string, env: ReadonlyMap<string, strin
     stopAfter === 'never'
       ? null
       : {
-          code: Number(env.get('SIM_STOP_CODE') ?? base.stop?.code ?? codeOfTerm),
+          code: Number(env.get('SIM_STOP_CODE') ?? base.stop?.code ?? sigtermExitCode),
           afterMs: stopAfter === undefined ? (base.stop?.afterMs ?? 0) : parseDurationMs(stopAfter),
         };
-  const saysStop = stopAfter !== undefined || env.has('SIM_STOP_CODE');
+  const overridesStop = stopAfter !== undefined || env.has('SIM_STOP_CODE');
   return {
     ...base,
     exit,
-    stop: saysStop ? stop : base.stop,
+    stop: overridesStop ? stop : base.stop,
     logLines: Number(env.get('SIM_LOG_LINES') ?? 1),
     logEveryMs: env.has('SIM_LOG_EVERY') ? parseDurationMs(env.get('SIM_LOG_EVERY')!) : 0,
     logText: env.get('SIM_LOG_TEXT') ?? 'simulated output',
@@ -127,7 +127,7 @@ const pullFailures: Readonly<Record<string, { code: GrpcCode; message: (image: s
   unknown: { code: grpcCode.UNKNOWN, message: (image) => `failed to copy "${image}": unexpected EOF` },
 };
 
-/** What pulling this image does. */
+/** Returns the behaviour of a pull. */
 export function pullBehaviour(image: string): PullBehaviour {
   const name = simName(image);
   if (name?.word === 'pull') return { pullMs: codeAndTime(name.tag, 0).afterMs, failure: null };

@@ -1,4 +1,4 @@
-/** The images that the simulated runtime has. Names are told apart as containerd does: normalised references, tags, digests, IDs. */
+/** The images of the simulated runtime. Names are resolved as in containerd: normalized references, tags, digests, IDs. */
 import { createHash } from 'node:crypto';
 import type { Image } from '../../src/shared/cri/generated/cri-v1.ts';
 
@@ -30,7 +30,7 @@ export class ImageStore {
   readonly #byID = new Map<string, StoredImage>();
   readonly #byReference = new Map<string, StoredImage>();
 
-  /** Adds, or finds, the image of that name. The ID follows from the name: the same name is the same image in every run. */
+  /** Adds the image, or returns the existing one. The ID is derived from the name, so it is the same in every run. */
   add(name: string, sizeBytes: number, pinned = false): StoredImage {
     const reference = normalizeReference(name);
     const known = this.#byReference.get(reference);
@@ -49,7 +49,7 @@ export class ImageStore {
     return image;
   }
 
-  /** By ID (with or without `sha256:`), tag or digest. */
+  /** Finds an image by ID (with or without `sha256:`), tag or digest. */
   resolve(nameOrID: string): StoredImage | undefined {
     return this.#byID.get(nameOrID) ?? this.#byID.get(`sha256:${nameOrID}`) ?? this.#byReference.get(normalizeReference(nameOrID));
   }

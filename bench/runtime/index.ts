@@ -1,17 +1,17 @@
 /**
- * A CRI v1 runtime that only pretends to run containers, as a process of its own: for integration tests, benchmarks, and trying the
- * kubelet without root. It behaves like containerd where a kubelet can tell; image-behaviour.ts says what its containers do,
- * control-api.ts what can be done to it while it runs, options.ts what `--config` takes (JSON, or `@file`).
+ * The entry of the simulated runtime: a process with a CRI v1 API that only simulates containers, for integration tests, benchmarks, and for
+ * running the kubelet without root. Its observable behaviour is containerd's. image-behaviour.ts defines the behaviour of containers,
+ * control-api.ts the control calls, options.ts the options of `--config` (JSON, or `@file`).
  *
  *   node bench/runtime/index.ts --socket /run/sim.sock [--control /run/sim-control.sock] [--config '{"preset":"containerd"}']
  *
- * Prints one line when it listens. Ends on SIGTERM and SIGINT, and when its stdin is a pipe that closes (`--with-parent`).
+ * Prints one line when it listens. Ends on SIGTERM and SIGINT and, with `--with-parent`, when its stdin closes.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../src/shared/time/clock.ts';
 import { CallLog } from './call-log.ts';
-import type { CallSurroundings } from './call.ts';
+import type { CallEnvironment } from './call.ts';
 import type { ExecResults } from './calls/node-calls.ts';
 import { SharedWork, type ContentionOptions } from './contention.ts';
 import { controlApi, serveControl } from './control.ts';
@@ -25,14 +25,14 @@ function readConfig(text: string): RuntimeOptions {
   return applyOptions(defaultOptions, JSON.parse(json) as RuntimeOptionsInput);
 }
 
-/** The cores that calls share; new ones when the option has changed. */
+/** Returns the shared CPU model. Creates a new one when the option has changed. */
 function workSharer(runtime: SimulatedRuntime): () => SharedWork | null {
-  let made: { options: ContentionOptions; work: SharedWork } | null = null;
+  let current: { options: ContentionOptions; work: SharedWork } | null = null;
   return () => {
     const options = runtime.options.contention;
     if (options === null) return null;
-    if (made?.options !== options) made = { options, work: new SharedWork(options, systemClock) };
-    return made.work;
+    if (current?.options !== options) current = { options, work: new SharedWork(options, systemClock) };
+    return current.work;
   };
 }
 
@@ -47,11 +47,12 @@ async function run(): Promise<void> {
   });
   if (values.socket === undefined) throw new Error('--socket is needed: the path of the unix socket to listen on');
   const runtime = new SimulatedRuntime(readConfig(values.config), systemClock);
-  const around: CallSurroundings = { runtime, faults: new FaultTable(), log: new CallLog(), sharedWork: workSharer(runtime) };
+  const environment: CallEnvironment = { runtime, faults: new FaultTable(), log: new CallLog(), sharedWork: workSharer(runtime) };
   const execResults: ExecResults = new Map();
-  const server = new RuntimeServer(values.socket, around, execResults);
+  const server = new RuntimeServer(values.socket, environment, execResults);
   await server.open();
-  const control = values.control === undefined ? undefined : await serveControl(values.control, controlApi(around, server, execResults));
+  const control =
+    values.control === undefined ? undefined : await serveControl(values.control, controlApi(environment, server, execResults));
   const stop = () => {
     server.close();
     control?.close();

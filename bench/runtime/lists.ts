@@ -1,7 +1,7 @@
 /**
- * The replies of ListPodSandbox and ListContainers. At 5,000 containers a reply has 7 MB, and the runtime must not be what a
- * benchmark measures: each item is encoded a few times, with different orders of its map entries, and a reply is a shuffled choice
- * of those, joined. An item is encoded afresh only when its state has changed.
+ * The replies of ListPodSandbox and ListContainers. With 5,000 containers a reply has 7 MB, and its encoding must not dominate a
+ * benchmark. Each item is encoded a few times with different orders of its map entries and reused until its state changes. A reply joins
+ * randomly chosen variants in random order.
  */
 import {
   Container as CriContainer,
@@ -15,9 +15,9 @@ import type { Container, Sandbox } from './machine.ts';
 import { toContainer, toPodSandbox } from './messages.ts';
 import { shuffle, type Random } from './shuffle.ts';
 
-/** Orders of map entries kept for each item; 45 MB in all at 2,500 pods and 5,000 containers. */
+/** Encoded variants per item: 45 MB in total with 2,500 pods and 5,000 containers. */
 const variantsKept = 4;
-/** Items in one message of a streaming list. */
+/** Items per message of a streaming list. */
 export const streamChunkItems = 500;
 
 interface Encoded {
@@ -56,11 +56,11 @@ export class ListReplies {
     let encoded = this.#encoded.get(object);
     if (encoded?.state !== object.state) this.#encoded.set(object, (encoded = { state: object.state, variants: [] }));
     const variant = Math.floor(this.#random() * variantsKept);
-    return (encoded.variants[variant] ??= this.#slabs.keep(asFirstField(encode())));
+    return (encoded.variants[variant] ??= this.#slabs.store(asFirstField(encode())));
   }
 }
 
-/** The item with the tag and length that it has as an element of field 1 of any list reply. */
+/** Prepends the tag and length of an element of field 1, which is the item list in every list reply. */
 function asFirstField(item: Uint8Array): Uint8Array {
   return new BinaryWriter().uint32(10).bytes(item).finish();
 }

@@ -1,13 +1,13 @@
 /**
- * The state machine of sandboxes and containers, as containerd 1.7 has it: which call is allowed when, what it changes, which
- * error it gives. No time passes in here and nothing waits: time is an argument, and whoever calls decides when.
+ * The state machine of sandboxes and containers with containerd 1.7's rules: which calls are allowed in which state, their effects and
+ * errors. Synchronous: the time is an argument.
  *
  *   sandbox:    (name reserved) ──commit──▶ ready ──stop, death──▶ notReady ──remove──▶ gone
  *   container:  (name reserved) ──commit──▶ created ──start──▶ running ──exit──▶ exited ──remove──▶ gone
  *                                              └──────start failed──────────────▶ exited (128, StartError)
  *
- *  - A name is reserved from the first moment of a creating call until its object is gone, or the call has failed.
- *  - An object is seen by lists only once its creating call is done.
+ *  - A name is reserved from the start of the creating call until the object is removed or the call fails.
+ *  - Lists contain an object only after its creating call is done.
  */
 import { randomBytes } from 'node:crypto';
 import type { ContainerConfig, LinuxContainerResources, PodSandboxConfig } from '../../src/shared/cri/generated/cri-v1.ts';
@@ -20,7 +20,7 @@ export interface Sandbox {
   readonly runtimeHandler: string;
   state: 'ready' | 'notReady';
   createdAtNs: bigint;
-  /** Empty for the node's network, and after the stop. */
+  /** Empty for host network pods, and after the stop. */
   ip: string;
   readonly containers: Set<Container>;
 }
@@ -30,7 +30,7 @@ export interface Container {
   readonly name: string;
   readonly sandbox: Sandbox;
   readonly config: ContainerConfig;
-  /** Absolute; empty when the configs name none. */
+  /** Absolute; empty when the configs have no log path. */
   readonly logPath: string;
   readonly imageID: string;
   state: 'created' | 'running' | 'exited' | 'unknown';
@@ -45,7 +45,7 @@ export interface Container {
   resources: LinuxContainerResources | undefined;
 }
 
-/** containerd's exit code and reason of a container that could not be started. */
+/** containerd's exit code for a container that failed to start. */
 const startErrorCode = 128;
 
 function newID(): string {
@@ -59,7 +59,7 @@ export class Machine {
   readonly #containerNames = new Map<string, string>();
   #addresses = 0;
 
-  /** Takes the name; what it gives is not seen before `commitSandbox`. */
+  /** Reserves the name. The sandbox is not visible before `commitSandbox`. */
   reserveSandbox(config: PodSandboxConfig | undefined, runtimeHandler: string): Sandbox {
     if (!config?.metadata) throw unknown('sandbox config must include metadata');
     const { name: podName, namespace, uid, attempt } = config.metadata;
@@ -80,7 +80,7 @@ export class Machine {
     this.#sandboxNames.delete(sandbox.name);
   }
 
-  /** Checks the sandbox and takes the name; not seen before `commitContainer`. */
+  /** Checks the sandbox and reserves the name. The container is not visible before `commitContainer`. */
   reserveContainer(sandboxID: string, config: ContainerConfig | undefined, imageID: (name: string) => string | undefined): Container {
     const sandbox = this.sandboxes.get(sandboxID);
     if (!sandbox) throw notFound(`failed to find sandbox id ${JSON.stringify(sandboxID)}`);
@@ -139,7 +139,7 @@ export class Machine {
     return container;
   }
 
-  /** Marks it as starting: nobody else may start or remove it until `started` or `startFailed`. */
+  /** Marks the container as starting, which blocks other starts and removals until `markStarted` or `markStartFailed`. */
   beginStart(id: string): Container {
     const container = this.container(id);
     const refuse = (why: string) => unknown(`failed to set starting state for container ${JSON.stringify(id)}: ${why}`);
@@ -150,10 +150,10 @@ export class Machine {
     return container;
   }
 
-  started(container: Container, nowNs: bigint): void {
+  markStarted(container: Container, nowNs: bigint): void {
     if (container.sandbox.state !== 'ready') {
       const error = unknown(`sandbox container ${JSON.stringify(container.sandbox.id)} is not running`);
-      this.startFailed(container, nowNs, error.message);
+      this.markStartFailed(container, nowNs, error.message);
       throw error;
     }
     container.starting = false;
@@ -161,7 +161,7 @@ export class Machine {
     container.startedAtNs = nowNs;
   }
 
-  startFailed(container: Container, nowNs: bigint, message: string): void {
+  markStartFailed(container: Container, nowNs: bigint, message: string): void {
     container.starting = false;
     container.state = 'exited';
     container.finishedAtNs = nowNs;
@@ -170,8 +170,8 @@ export class Machine {
     container.message = message;
   }
 
-  /** False when there was nothing left to end. */
-  exited(container: Container, nowNs: bigint, exitCode: number, reason: string): boolean {
+  /** Returns false when the container had ended before. */
+  markExited(container: Container, nowNs: bigint, exitCode: number, reason: string): boolean {
     if (container.state !== 'running' && container.state !== 'unknown') return false;
     container.state = 'exited';
     container.finishedAtNs = nowNs;
@@ -180,8 +180,8 @@ export class Machine {
     return true;
   }
 
-  /** Its process ended, or it was stopped. False when it was not ready already. */
-  sandboxStopped(sandbox: Sandbox): boolean {
+  /** Returns false when the sandbox was not ready. */
+  markSandboxStopped(sandbox: Sandbox): boolean {
     sandbox.ip = '';
     if (sandbox.state !== 'ready') return false;
     sandbox.state = 'notReady';
@@ -197,14 +197,14 @@ export class Machine {
     container.removing = true;
   }
 
-  removed(container: Container): void {
+  deleteContainer(container: Container): void {
     this.containers.delete(container.id);
     container.sandbox.containers.delete(container);
     this.#containerNames.delete(container.name);
   }
 
-  sandboxRemoved(sandbox: Sandbox): void {
-    for (const container of sandbox.containers) this.removed(container);
+  deleteSandbox(sandbox: Sandbox): void {
+    for (const container of sandbox.containers) this.deleteContainer(container);
     this.sandboxes.delete(sandbox.id);
     this.#sandboxNames.delete(sandbox.name);
   }
@@ -217,7 +217,7 @@ export class Machine {
     this.#addresses = 0;
   }
 
-  /** 10.64.0.0/10: room for four million sandboxes before one repeats. */
+  /** Uses 10.64.0.0/10: four million addresses before one repeats. */
   #nextAddress(): string {
     this.#addresses = (this.#addresses + 1) % (1 << 22);
     const host = this.#addresses;

@@ -1,4 +1,4 @@
-/** Sandboxes and containers as the protocol's messages, with containerd's choices of what goes into which field. */
+/** Converts sandboxes and containers to CRI messages, filling the fields as containerd does. */
 import type { Container as CriContainer, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../src/shared/cri/generated/cri-v1.ts';
 import type { StoredImage } from './image-store.ts';
 import type { Container, Sandbox } from './machine.ts';
@@ -41,7 +41,7 @@ export function toContainer(container: Container, random: () => number): CriCont
   };
 }
 
-/** `image` is null once it was removed under the container: then only the ID is known. */
+/** @param image null when the image was removed, and only its ID is known */
 export function toContainerStatus(container: Container, image: StoredImage | null, random: () => number): ContainerStatus {
   const references = image ? [...image.references] : [];
   const tag = references.find((reference) => !reference.includes('@'));

@@ -1,38 +1,38 @@
-/** What the simulated runtime can be told at its start (`--config`), and again while it runs (control call `configure`). */
+/** The options of the simulated runtime, set at its start (`--config`) and at run time (control call `configure`). */
 import { containerdContention, type ContentionOptions } from './contention.ts';
 
-/** Time that a call takes alone: log-normal, so that a tail is there as in life. */
+/** Latency of a call that runs alone, log-normally distributed to have a realistic tail. */
 export interface Latency {
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
 export interface RuntimeOptions {
-  /** By call name (`RunPodSandbox`); what is absent takes none. */
+  /** By call name (`RunPodSandbox`). Other calls have no latency. */
   readonly latency: Readonly<Record<string, Latency>>;
-  /** Null: calls do not slow each other down. */
+  /** Null: concurrent calls do not slow each other down. */
   readonly contention: ContentionOptions | null;
-  /** GetContainerEvents is there, or answers Unimplemented. */
+  /** Whether GetContainerEvents is implemented. */
   readonly events: boolean;
-  /** StreamPodSandboxes, StreamContainers, StreamImages are there, or answer Unimplemented. */
+  /** Whether StreamPodSandboxes, StreamContainers and StreamImages are implemented. */
   readonly streamingLists: boolean;
-  /** `refuse` shows a kubelet that removes what still runs; containerd 1.7 kills it and removes it: `stop`. */
+  /** RemoveContainer of a running container: `refuse` reveals a kubelet that does this; `stop` kills and removes it, as containerd 1.7 does. */
   readonly removeRunning: 'refuse' | 'stop';
-  /** RuntimeConfig's answer; `unimplemented` as containerd 1.7. */
+  /** The reply of RuntimeConfig; `unimplemented` as in containerd 1.7. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | 'unimplemented';
   readonly runtimeHandlers: readonly string[];
-  /** Images that are there from the start. Others come by PullImage, unless their name says otherwise. */
+  /** Images that exist from the start. Others are added by PullImage. */
   readonly images: readonly { readonly name: string; readonly sizeBytes?: number; readonly pinned?: boolean }[];
   readonly pullMs: number;
   readonly imageSizeBytes: number;
   readonly runtimeName: string;
   readonly runtimeVersion: string;
   readonly networkReady: boolean;
-  /** Mount point that ImageFsInfo names. */
+  /** Mount point in the reply of ImageFsInfo. */
   readonly imageFsMountpoint: string;
 }
 
-/** The calls that start, stop or ask processes: they share the machine's cores (SharedWork). */
+/** The calls that work with processes. They share the simulated cores (SharedWork). */
 export const heavyCalls: ReadonlySet<string> = new Set([
   'RunPodSandbox',
   'StopPodSandbox',
@@ -80,22 +80,22 @@ export const defaultOptions: RuntimeOptions = {
   imageFsMountpoint: '/',
 };
 
-/** `preset: "containerd"` brings the measured latencies and contention; what stands beside it wins. */
+/** `preset: "containerd"` sets the presetOptions latencies and contention. Explicit options override it. */
 export type RuntimeOptionsInput = Partial<RuntimeOptions> & { readonly preset?: 'containerd' };
 
-/** Throws on a name that is not an option, so that a misspelt one is not silently without effect. */
+/** Throws for an unknown option name, so that misspelled options are not ignored. */
 export function applyOptions(base: RuntimeOptions, { preset, ...given }: RuntimeOptionsInput): RuntimeOptions {
   const wrong = Object.keys(given).find((name) => !(name in defaultOptions));
   if (wrong !== undefined) throw new Error(`unknown option ${JSON.stringify(wrong)}; known: ${Object.keys(defaultOptions).join(', ')}`);
   if (preset !== undefined && preset !== 'containerd') throw new Error(`unknown preset ${JSON.stringify(preset)}; known: containerd`);
-  const measured = preset === 'containerd' ? { latency: containerdLatency, contention: containerdContention, pullMs: 300 } : {};
-  return { ...base, ...measured, ...given };
+  const presetOptions = preset === 'containerd' ? { latency: containerdLatency, contention: containerdContention, pullMs: 300 } : {};
+  return { ...base, ...presetOptions, ...given };
 }
 
 /** z of the 99th percentile of a normal distribution. */
 const z99 = 2.326;
 
-/** One draw, in ms. `random` gives numbers in [0, 1). */
+/** Draws a latency in ms. @param random returns numbers in [0, 1) */
 export function drawLatencyMs({ p50Ms, p99Ms }: Latency, random: () => number): number {
   if (p50Ms <= 0) return 0;
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

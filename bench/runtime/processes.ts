@@ -1,12 +1,12 @@
-/** The simulated processes: the timers and log files of running containers. They act on the machine only through `onExit`. */
+/** The simulated processes: timers and log files of running containers. They change the machine only through `onExit`. */
 import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../src/shared/time/clock.ts';
 import { containerTerminationMessagePathAnnotation } from '../../src/shared/kubernetes/annotations.ts';
 import { ContainerLog } from './container-log.ts';
-import { codeOfKill, type ContainerBehaviour } from './image-behaviour.ts';
+import { sigkillExitCode, type ContainerBehaviour } from './image-behaviour.ts';
 import type { Container } from './machine.ts';
 
-/** setTimeout's largest: 24 days. */
+/** The maximum delay of setTimeout: 24 days. */
 const maxTimerMs = 2 ** 31 - 1;
 
 interface Process {
@@ -27,18 +27,18 @@ export class Processes {
     this.#onExit = onExit;
   }
 
-  /** Throws when the log file cannot be made. */
+  /** Throws when the log file can not be created. */
   start(container: Container, behaviour: ContainerBehaviour): void {
     const log = container.logPath === '' ? null : new ContainerLog(container.logPath);
     const process: Process = { behaviour, log, timers: new Set(), signalled: false };
     this.#running.set(container, process);
     for (let line = 1; line <= behaviour.logLines; line += 1) log?.write(`${behaviour.logText} ${line}`);
-    if (behaviour.logEveryMs > 0) this.#keepLogging(process, behaviour.logLines + 1);
+    if (behaviour.logEveryMs > 0) this.#scheduleLogLine(process, behaviour.logLines + 1);
     const { exit } = behaviour;
     if (exit) this.#after(process, exit.afterMs, () => this.end(container, exit.code, exit.reason));
   }
 
-  /** The stop signal, heeded once. */
+  /** Sends the stop signal. Repeated signals are ignored. */
   terminate(container: Container): void {
     const process = this.#running.get(container);
     if (!process || process.signalled) return;
@@ -48,10 +48,10 @@ export class Processes {
   }
 
   kill(container: Container): void {
-    this.end(container, codeOfKill, '');
+    this.end(container, sigkillExitCode, '');
   }
 
-  /** The process is gone, however that came; a seeded container that never had one ends the same way. */
+  /** Ends the container's process. A seeded container without a process is ended too. */
   end(container: Container, exitCode: number, reason: string): void {
     const process = this.#running.get(container);
     if (process) {
@@ -65,7 +65,7 @@ export class Processes {
     this.#waiters.delete(container);
   }
 
-  /** Resolves true when it ended within the time, false when it did not, or the signal came first. */
+  /** Resolves to true when the container ended within the timeout, to false otherwise or when the signal aborted. */
   waitForEnd(container: Container, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     if (container.state !== 'running' && container.state !== 'unknown') return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -74,23 +74,23 @@ export class Processes {
       const finish = (ended: boolean) => {
         waiters.delete(wake);
         cancel();
-        signal.removeEventListener('abort', giveUp);
+        signal.removeEventListener('abort', onTimeoutOrAbort);
         resolve(ended);
       };
       const wake = () => finish(true);
-      const giveUp = () => finish(false);
-      const cancel = this.#clock.after(Math.min(timeoutMs, maxTimerMs), giveUp);
+      const onTimeoutOrAbort = () => finish(false);
+      const cancel = this.#clock.after(Math.min(timeoutMs, maxTimerMs), onTimeoutOrAbort);
       waiters.add(wake);
-      signal.addEventListener('abort', giveUp);
+      signal.addEventListener('abort', onTimeoutOrAbort);
     });
   }
 
-  /** Throws when the new file cannot be made. */
+  /** Throws when the new file can not be created. */
   reopenLog(container: Container): void {
     this.#running.get(container)?.log?.reopen();
   }
 
-  /** Ends all without telling anybody: the runtime forgets its state, or goes. */
+  /** Ends all processes without calling `onExit`. Called when the runtime is reset. */
   clear(): void {
     for (const process of this.#running.values()) {
       for (const cancel of process.timers) cancel();
@@ -101,10 +101,10 @@ export class Processes {
     this.#waiters.clear();
   }
 
-  #keepLogging(process: Process, line: number): void {
+  #scheduleLogLine(process: Process, line: number): void {
     this.#after(process, process.behaviour.logEveryMs, () => {
       process.log?.write(`${process.behaviour.logText} ${line}`);
-      this.#keepLogging(process, line + 1);
+      this.#scheduleLogLine(process, line + 1);
     });
   }
 
@@ -117,7 +117,7 @@ export class Processes {
   }
 }
 
-/** Into the file that the kubelet mounted for it. */
+/** Writes the message into the file that the kubelet has mounted. */
 function writeTerminationMessage(container: Container, message: string): void {
   if (message === '') return;
   const path = container.config.annotations[containerTerminationMessagePathAnnotation];
@@ -126,6 +126,6 @@ function writeTerminationMessage(container: Container, message: string): void {
   try {
     writeFileSync(mount.hostPath, message);
   } catch {
-    // A container that cannot write its last words ends without them.
+    // The container ends without a termination message.
   }
 }

@@ -1,4 +1,4 @@
-/** An error as a gRPC server answers it. Codes and wording follow containerd 1.7, because kubelets are tested against those. */
+/** gRPC errors with containerd 1.7's codes and texts. */
 import { grpcCode, type GrpcCode } from '../../src/shared/cri/cri-error.ts';
 
 export class RpcError extends Error {
@@ -11,12 +11,12 @@ export class RpcError extends Error {
   }
 }
 
-/** containerd's NotFound: the kubelet treats it as "already gone". */
+/** containerd's NotFound, which the kubelet treats as already removed. */
 export function notFound(what: string): RpcError {
   return new RpcError(grpcCode.NOT_FOUND, `${what}: not found`);
 }
 
-/** What containerd answers for every error that it has no class for. */
+/** containerd's code for all errors without a class. */
 export function unknown(message: string): RpcError {
   return new RpcError(grpcCode.UNKNOWN, message);
 }

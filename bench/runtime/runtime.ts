@@ -1,10 +1,10 @@
 /**
- * The simulated runtime without its sockets: state machine, images, processes and events put together, and the steps that more
- * than one call takes (a container ends, a sandbox is stopped). Calls are in `calls/`, the gRPC server in `server.ts`.
+ * The simulated runtime without its sockets. It combines state machine, images, processes and events, and has the operations that several
+ * calls share (stopping a sandbox, removing a container). The calls are in `calls/`, the gRPC server in `server.ts`.
  */
 import type { Clock } from '../../src/shared/time/clock.ts';
 import { EventHub } from './event-hub.ts';
-import { codeOfKill } from './image-behaviour.ts';
+import { sigkillExitCode } from './image-behaviour.ts';
 import { ImageStore } from './image-store.ts';
 import { ListReplies } from './lists.ts';
 import { Machine, type Container, type Sandbox } from './machine.ts';
@@ -31,11 +31,11 @@ export class SimulatedRuntime {
     this.random = random;
     this.lists = new ListReplies(random);
     this.events = new EventHub(random);
-    this.processes = new Processes(clock, (container, exitCode, reason) => this.#exited(container, exitCode, reason));
+    this.processes = new Processes(clock, (container, exitCode, reason) => this.#onExit(container, exitCode, reason));
     this.#addImages();
   }
 
-  /** Wall clock in ns, as CRI's times are. */
+  /** Returns the wall clock in ns, the unit of CRI timestamps. */
   nowNs(): bigint {
     return BigInt(Math.round(this.clock.now() * 1000)) * 1000n;
   }
@@ -45,7 +45,7 @@ export class SimulatedRuntime {
     this.#addImages();
   }
 
-  /** Forgets every sandbox, container, event and image that was not there at the start. */
+  /** Removes all sandboxes, containers and events, and all images except the initial ones. */
   reset(): void {
     this.processes.clear();
     this.machine.clear();
@@ -54,7 +54,7 @@ export class SimulatedRuntime {
     this.#addImages();
   }
 
-  announce(type: keyof typeof eventTypes, id: string, sandbox: Sandbox): void {
+  publishEvent(type: keyof typeof eventTypes, id: string, sandbox: Sandbox): void {
     if (!this.options.events) return;
     const known = this.machine.sandboxes.has(sandbox.id);
     this.events.publish({
@@ -70,28 +70,28 @@ export class SimulatedRuntime {
     return toContainerStatus(container, this.images.resolve(container.imageID) ?? null, this.random);
   }
 
-  /** Kills what runs in it, then its own process; its address is free from then on. Idempotent. */
+  /** Kills the sandbox's containers and releases its address. Idempotent. */
   stopSandbox(sandbox: Sandbox): void {
     for (const container of sandbox.containers) {
-      if (container.state === 'running' || container.state === 'unknown') this.processes.end(container, codeOfKill, '');
+      if (container.state === 'running' || container.state === 'unknown') this.processes.end(container, sigkillExitCode, '');
     }
-    if (this.machine.sandboxStopped(sandbox)) this.announce('stopped', sandbox.id, sandbox);
+    if (this.machine.markSandboxStopped(sandbox)) this.publishEvent('stopped', sandbox.id, sandbox);
   }
 
   removeContainer(container: Container): void {
-    this.machine.removed(container);
-    this.announce('deleted', container.id, container.sandbox);
+    this.machine.deleteContainer(container);
+    this.publishEvent('deleted', container.id, container.sandbox);
   }
 
   removeSandbox(sandbox: Sandbox): void {
     this.stopSandbox(sandbox);
     for (const container of sandbox.containers) this.removeContainer(container);
-    this.machine.sandboxRemoved(sandbox);
-    this.announce('deleted', sandbox.id, sandbox);
+    this.machine.deleteSandbox(sandbox);
+    this.publishEvent('deleted', sandbox.id, sandbox);
   }
 
-  /** What a call's request is about, so that a fault can name it: IDs, then the names of container, pod and image, the pod's UID. */
-  subjectsOf(request: object): readonly string[] {
+  /** Returns the IDs and names by which a fault can match a request: of container, sandbox, pod and image. */
+  requestSubjects(request: object): readonly string[] {
     const { podSandboxId, containerId, config, image } = request as Partial<{
       podSandboxId: string;
       containerId: string;
@@ -115,8 +115,8 @@ export class SimulatedRuntime {
     ].filter((subject) => subject !== undefined && subject !== '') as string[];
   }
 
-  #exited(container: Container, exitCode: number, reason: string): void {
-    if (this.machine.exited(container, this.nowNs(), exitCode, reason)) this.announce('stopped', container.id, container.sandbox);
+  #onExit(container: Container, exitCode: number, reason: string): void {
+    if (this.machine.markExited(container, this.nowNs(), exitCode, reason)) this.publishEvent('stopped', container.id, container.sandbox);
   }
 
   #addImages(): void {

@@ -1,4 +1,4 @@
-/** Pods that are simply there, as a kubelet would have made them: labels and annotations of upstream's kuberuntime/labels.go. */
+/** Adds running pods directly, with the labels and annotations that a kubelet sets (upstream: kuberuntime/labels.go). */
 import { createHash } from 'node:crypto';
 import { ContainerConfig, PodSandboxConfig } from '../../src/shared/cri/generated/cri-v1.ts';
 import * as names from '../../src/shared/kubernetes/annotations.ts';
@@ -9,7 +9,7 @@ import type { SimulatedRuntime } from './runtime.ts';
 export interface SeedOptions {
   readonly pods: number;
   readonly containersPerPod: number;
-  /** `seeded-0`, `seeded-1`, … when absent. */
+  /** Default: `seeded`, for `seeded-0`, `seeded-1`, … */
   readonly namePrefix?: string;
   readonly namespace?: string;
   readonly image?: string;
@@ -23,7 +23,7 @@ export interface SeededPod {
   readonly containerIDs: readonly string[];
 }
 
-/** Adds them running, without events and without taking time. Containers have no log files. */
+/** Adds running pods without events and latencies. Their containers have no log files. */
 export function seed(runtime: SimulatedRuntime, options: SeedOptions): readonly SeededPod[] {
   const { pods, containersPerPod, namePrefix = 'seeded', namespace = 'default', image = 'registry.example/team/service:v1.0.0' } = options;
   if (!Number.isInteger(pods) || !Number.isInteger(containersPerPod) || pods < 0 || containersPerPod < 0) {
@@ -46,7 +46,7 @@ interface PodName {
   readonly uid: string;
 }
 
-/** A UID that is the same for the same name in every run. */
+/** Derives a UID from the name, so that it is the same in every run. */
 function uidOf(text: string): string {
   const hex = createHash('md5').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
@@ -74,7 +74,7 @@ function addSandbox(runtime: SimulatedRuntime, pod: PodName): Sandbox {
   return sandbox;
 }
 
-/** With ports and a preStop hook, as a service has them: 1.5 KB in a list. */
+/** Adds a container with ports and a preStop hook, which has a realistic size of 1.5 KB in a list. */
 function addContainer(runtime: SimulatedRuntime, sandbox: Sandbox, name: string, image: string, imageID: string): Container {
   const { machine } = runtime;
   const pod = sandbox.config.metadata!;
@@ -106,6 +106,6 @@ function addContainer(runtime: SimulatedRuntime, sandbox: Sandbox, name: string,
   machine.commitContainer(container, runtime.nowNs());
   machine.beginStart(container.id);
   runtime.processes.start(container, containerBehaviour(image, new Map()));
-  machine.started(container, runtime.nowNs());
+  machine.markStarted(container, runtime.nowNs());
   return container;
 }

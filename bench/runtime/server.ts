@@ -1,4 +1,4 @@
-/** The gRPC server on a unix socket: binds the handlers to the generated services, and can be closed and opened again as it runs. */
+/** The gRPC server on a unix socket. Binds the handlers to the generated services. Can be closed and opened again at run time. */
 import { rmSync } from 'node:fs';
 import {
   Server,
@@ -9,7 +9,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { ImageServiceDefinition, RuntimeServiceDefinition, type MessageFns } from '../../src/shared/cri/generated/cri-v1.ts';
-import { runCall, type CallSurroundings, type Handler } from './call.ts';
+import { runCall, type CallEnvironment, type Handler } from './call.ts';
 import { imageCalls } from './calls/image-calls.ts';
 import { containerCalls } from './calls/container-calls.ts';
 import { nodeCalls, type ExecResults } from './calls/node-calls.ts';
@@ -18,9 +18,9 @@ import { statsCalls } from './calls/stats-calls.ts';
 import { EncodedList } from './encoded-list.ts';
 import type { RpcError } from './rpc-error.ts';
 
-/** containerd's max_recv_message_size and max_send_message_size, and the kubelet's own limit. */
+/** containerd's max_recv_message_size and max_send_message_size, and the kubelet's limit. */
 const maxMessageBytes = 16 * 1024 * 1024;
-/** What makes any list too large. */
+/** Padding that makes any list too large. */
 const oversizeBytes = maxMessageBytes;
 
 type AnyMessage = MessageFns<object>;
@@ -38,14 +38,14 @@ interface AnyService {
 
 export class RuntimeServer {
   readonly #socket: string;
-  readonly #around: CallSurroundings;
+  readonly #environment: CallEnvironment;
   readonly #services: readonly { readonly service: AnyService; readonly handlers: Readonly<Record<string, unknown>> }[];
   #server: Server | undefined;
 
-  constructor(socket: string, around: CallSurroundings, execResults: ExecResults) {
-    const { runtime } = around;
+  constructor(socket: string, environment: CallEnvironment, execResults: ExecResults) {
+    const { runtime } = environment;
     this.#socket = socket;
-    this.#around = around;
+    this.#environment = environment;
     const runtimeHandlers = {
       ...sandboxCalls(runtime),
       ...containerCalls(runtime),
@@ -58,7 +58,7 @@ export class RuntimeServer {
     ];
   }
 
-  /** Listens. Rejects when the socket's path cannot be bound. */
+  /** Starts to listen. Rejects when the path can not be bound. */
   async open(): Promise<void> {
     if (this.#server) return;
     const server = new Server({
@@ -74,7 +74,7 @@ export class RuntimeServer {
     this.#server = server;
   }
 
-  /** Breaks every connection at once, as a killed runtime does; what it knew stays for the next `open`. */
+  /** Closes every connection immediately, like a killed runtime. The state is kept for the next `open`. */
   close(): void {
     this.#server?.forceShutdown();
     this.#server = undefined;
@@ -98,8 +98,8 @@ export class RuntimeServer {
       const abort = new AbortController();
       call.on('cancelled', () => abort.abort());
       try {
-        const { reply, oversize } = await runCall(name, call.request, abort.signal, handler, this.#around);
-        callback(null, oversize && reply instanceof EncodedList ? reply.padded(oversizeBytes) : reply);
+        const { reply, oversize } = await runCall(name, call.request, abort.signal, handler, this.#environment);
+        callback(null, oversize && reply instanceof EncodedList ? reply.withPadding(oversizeBytes) : reply);
       } catch (err) {
         callback(toServiceError(err));
       }
@@ -112,7 +112,7 @@ export class RuntimeServer {
       const abort = new AbortController();
       call.on('cancelled', () => abort.abort());
       const send = async () => {
-        const { reply } = await runCall(name, call.request, abort.signal, handler, this.#around);
+        const { reply } = await runCall(name, call.request, abort.signal, handler, this.#environment);
         for await (const message of reply as AsyncIterable<unknown>) {
           if (abort.signal.aborted) break;
           call.write(message);
@@ -129,7 +129,7 @@ function toServiceError(err: unknown): { code: number; details: string } {
   return { code, details: message };
 }
 
-/** Requests are decoded; a list that is encoded already is only joined. */
+/** Replies that are already encoded lists are only joined. */
 function grpcMethod(service: string, method: AnyMethod): ServiceDefinition[string] {
   const requestType = method.requestType as AnyMessage;
   const responseType = method.responseType as AnyMessage;

@@ -1,7 +1,7 @@
-/** containerd keeps everything in Go maps: the order of items, and of map entries, is another on every call. */
+/** Random order of items and map entries, as in containerd's replies, because containerd iterates over Go maps. */
 export type Random = () => number;
 
-/** In place (Fisher–Yates); returns its argument. */
+/** Shuffles in place (Fisher–Yates) and returns the argument. */
 export function shuffle<T>(items: T[], random: Random): T[] {
   for (let last = items.length - 1; last > 0; last -= 1) {
     const other = Math.floor(random() * (last + 1));

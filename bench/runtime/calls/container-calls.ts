@@ -1,5 +1,5 @@
-/** The calls about containers. */
-import { containerBehaviour, codeOfKill, type ContainerBehaviour } from '../image-behaviour.ts';
+/** The container calls of the runtime service. */
+import { containerBehaviour, sigkillExitCode, type ContainerBehaviour } from '../image-behaviour.ts';
 import { streamChunkItems } from '../lists.ts';
 import type { Container } from '../machine.ts';
 import { cancelled, unimplemented, unknown } from '../rpc-error.ts';
@@ -23,7 +23,7 @@ export function containerCalls(runtime: SimulatedRuntime): RuntimeHandlers {
         throw err;
       }
       machine.commitContainer(container, runtime.nowNs());
-      runtime.announce('created', container.id, container.sandbox);
+      runtime.publishEvent('created', container.id, container.sandbox);
       return { containerId: container.id };
     },
 
@@ -37,11 +37,11 @@ export function containerCalls(runtime: SimulatedRuntime): RuntimeHandlers {
         processes.start(container, behaviour);
       } catch (err) {
         const message = err instanceof Error ? err.message : String(err);
-        machine.startFailed(container, runtime.nowNs(), message);
+        machine.markStartFailed(container, runtime.nowNs(), message);
         throw err;
       }
-      machine.started(container, runtime.nowNs());
-      runtime.announce('started', container.id, container.sandbox);
+      machine.markStarted(container, runtime.nowNs());
+      runtime.publishEvent('started', container.id, container.sandbox);
       return {};
     },
 
@@ -54,7 +54,7 @@ export function containerCalls(runtime: SimulatedRuntime): RuntimeHandlers {
     async removeContainer({ containerId }, call) {
       const container = machine.containers.get(containerId);
       if (!container) return {};
-      if (runtime.options.removeRunning === 'stop') processes.end(container, codeOfKill, '');
+      if (runtime.options.removeRunning === 'stop') processes.end(container, sigkillExitCode, '');
       machine.beginRemove(container);
       try {
         await call.work();
@@ -106,7 +106,7 @@ export function containerCalls(runtime: SimulatedRuntime): RuntimeHandlers {
   };
 }
 
-/** The stop signal, the grace period, the kill. Nothing to do for what does not run. */
+/** Sends the stop signal, waits for the grace period, then kills the container. Does nothing if the container does not run. */
 async function stop(container: Container, graceMs: number, call: CallContext, { processes }: SimulatedRuntime): Promise<void> {
   if (container.state !== 'running' && container.state !== 'unknown') return;
   await call.work();
@@ -118,7 +118,7 @@ async function stop(container: Container, graceMs: number, call: CallContext, { 
   processes.kill(container);
 }
 
-/** By the image's name as the pod has it: a kubelet asks for the image by ID, and names it beside. */
+/** Uses the image name of the pod spec, because the kubelet requests the image by ID. */
 function behaviourOf({ config, imageID }: Container, runtime: SimulatedRuntime): ContainerBehaviour {
   const tags = [...(runtime.images.resolve(imageID)?.references ?? [])];
   const image = config.image?.userSpecifiedImage || tags[0] || config.image?.image || '';

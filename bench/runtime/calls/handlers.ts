@@ -1,4 +1,4 @@
-/** Types of the calls' handlers, from the generated service definitions: a reply may be a message, or a list that is encoded already. */
+/** Types of the call handlers, derived from the generated service definitions. A reply is a message or an already encoded list. */
 import type { ImageServiceDefinition, RuntimeServiceDefinition } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { Partially } from '../../../src/shared/cri/client.ts';
 import type { EncodedList } from '../encoded-list.ts';
@@ -8,7 +8,7 @@ type Definition = typeof RuntimeServiceDefinition | typeof ImageServiceDefinitio
 type RequestOf<M> = M extends { requestType: { decode(input: Uint8Array): infer R } } ? R : never;
 type ResponseOf<M> = M extends { responseType: { decode(input: Uint8Array): infer R } } ? R : never;
 
-/** Handlers of unary calls give one reply; those of server streams an iterable of them. A call without one is Unimplemented. */
+/** Handlers of unary calls return one reply, those of streaming calls an iterable. Calls without a handler are Unimplemented. */
 export type Handlers<D extends Definition> = {
   readonly [K in keyof D['methods']]?: D['methods'][K] extends { responseStream: true }
     ? Handler<

@@ -1,4 +1,4 @@
-/** The image service. */
+/** The calls of the image service. */
 import { pullBehaviour } from '../image-behaviour.ts';
 import { toCriImage } from '../image-store.ts';
 import { cancelled, RpcError, unimplemented, unknown } from '../rpc-error.ts';

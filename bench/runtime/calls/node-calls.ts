@@ -1,11 +1,11 @@
-/** The calls about the runtime itself, and those that go into a container: version, status, events, exec. */
+/** The runtime service's calls for version, status, configuration, events and exec. */
 import { grpcCode } from '../../../src/shared/cri/cri-error.ts';
 import type { ContainerEventResponse } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { cancelled, RpcError, unimplemented, unknown } from '../rpc-error.ts';
 import type { SimulatedRuntime } from '../runtime.ts';
 import type { RuntimeHandlers } from './handlers.ts';
 
-/** What ExecSync answers; set over the control socket. Without one: exit code 0, and the command on stdout. */
+/** A result of ExecSync, set over the control socket. Default: exit code 0 and the command on stdout. */
 export interface ExecResult {
   readonly stdout?: string;
   readonly stderr?: string;
@@ -13,7 +13,7 @@ export interface ExecResult {
   readonly takesMs?: number;
 }
 
-/** By container ID, container name or pod name; `*` is every container. */
+/** Keyed by container ID, container name or pod name; `*` matches every container. */
 export type ExecResults = Map<string, ExecResult>;
 
 export function nodeCalls(runtime: SimulatedRuntime, execResults: ExecResults): RuntimeHandlers {
@@ -84,11 +84,11 @@ export function nodeCalls(runtime: SimulatedRuntime, execResults: ExecResults): 
   };
 }
 
-/** The events of one subscriber until it goes. Its queue is as long as it is slow: the hub hands out, nobody waits. */
+/** Yields the events of one subscriber until the call ends. The queue is unbounded: publishing never waits for a subscriber. */
 async function* subscription(runtime: SimulatedRuntime, signal: AbortSignal): AsyncGenerator<ContainerEventResponse> {
   const queue: ContainerEventResponse[] = [];
   let wake = () => {};
-  const leave = runtime.events.subscribe((event) => {
+  const unsubscribe = runtime.events.subscribe((event) => {
     queue.push(event);
     wake();
   });
@@ -102,6 +102,6 @@ async function* subscription(runtime: SimulatedRuntime, signal: AbortSignal): As
     }
   } finally {
     signal.removeEventListener('abort', onAbort);
-    leave();
+    unsubscribe();
   }
 }

@@ -1,4 +1,4 @@
-/** The calls about pod sandboxes. */
+/** The pod sandbox calls of the runtime service. */
 import { streamChunkItems } from '../lists.ts';
 import { toPodSandboxStatus } from '../messages.ts';
 import { unimplemented, unknown } from '../rpc-error.ts';
@@ -20,8 +20,8 @@ export function sandboxCalls(runtime: SimulatedRuntime): RuntimeHandlers {
         throw err;
       }
       machine.commitSandbox(sandbox, runtime.nowNs());
-      runtime.announce('created', sandbox.id, sandbox);
-      runtime.announce('started', sandbox.id, sandbox);
+      runtime.publishEvent('created', sandbox.id, sandbox);
+      runtime.publishEvent('started', sandbox.id, sandbox);
       return { podSandboxId: sandbox.id };
     },
 

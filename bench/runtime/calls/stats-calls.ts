@@ -1,11 +1,11 @@
-/** The statistics calls. Numbers are made up, but hold together: CPU time grows with a container's age, memory stays. */
+/** The statistics calls. The numbers are synthetic but consistent: CPU time grows with a container's age, memory is constant. */
 import type { ContainerStats } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { Container, Sandbox } from '../machine.ts';
 import { shuffle } from '../shuffle.ts';
 import type { SimulatedRuntime } from '../runtime.ts';
 import type { RuntimeHandlers } from './handlers.ts';
 
-/** One container uses 5 millicores and 8 to 24 MiB. */
+/** A container uses 5 millicores and 8 to 24 MiB. */
 const nanoCores = 5_000_000n;
 const baseMemoryBytes = 8 * 1024 * 1024;
 
@@ -45,7 +45,7 @@ export function statsCalls(runtime: SimulatedRuntime): RuntimeHandlers {
   };
 }
 
-/** 0 to 1, the same for the same container: the first byte of its ID. */
+/** Returns a number from 0 to 1 from the first byte of the container ID. */
 function share(id: string): number {
   return Number.parseInt(id.slice(0, 2), 16) / 255;
 }

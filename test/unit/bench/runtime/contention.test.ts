@@ -1,7 +1,7 @@
 /** Calls that work at the same time slow each other down. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SharedWork, containerdContention, speedOf } from '../../../../bench/runtime/contention.ts';
+import { SharedWork, containerdContention, computeSpeed } from '../../../../bench/runtime/contention.ts';
 import { FaultTable } from '../../../../bench/runtime/faults.ts';
 import { applyOptions, defaultOptions, drawLatencyMs } from '../../../../bench/runtime/options.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -50,9 +50,9 @@ test('a call that is given up frees its share at once', async () => {
 });
 
 test('as measured on containerd: 100 sandboxes at once take about 7 s, and 8 at once have a higher throughput', () => {
-  const seconds = 75 / speedOf(100, containerdContention) / 1000;
+  const seconds = 75 / computeSpeed(100, containerdContention) / 1000;
   assert.ok(seconds > 6 && seconds < 8, String(seconds));
-  assert.ok(8 * speedOf(8, containerdContention) > 100 * speedOf(100, containerdContention));
+  assert.ok(8 * computeSpeed(8, containerdContention) > 100 * computeSpeed(100, containerdContention));
 });
 
 test('half of the latencies lie under the median, one in a hundred over the 99th percentile', () => {
@@ -75,11 +75,11 @@ test('an option that is none is named, and a preset yields to what stands beside
 test('a fault meets only the call and the container that it names, as often as it says', () => {
   const faults = new FaultTable();
   faults.add({ call: 'ContainerStatus', id: 'a', kind: 'fail', times: 2 });
-  const meet = (call: string, id: string) => faults.meet(call, () => [id]).length;
+  const meet = (call: string, id: string) => faults.match(call, () => [id]).length;
   assert.deepEqual([meet('ContainerStatus', 'b'), meet('StopContainer', 'a')], [0, 0]);
   assert.deepEqual([meet('ContainerStatus', 'a'), meet('ContainerStatus', 'a'), meet('ContainerStatus', 'a')], [1, 1, 0]);
   const hang = faults.add({ call: '*', kind: 'hang' });
-  const [met] = faults.meet('Version', () => []);
+  const [met] = faults.match('Version', () => []);
   faults.clear(hang);
   assert.equal(met!.cleared.aborted, true);
   assert.throws(() => faults.add({ call: 'Version', kind: 'melt' as never }), /unknown kind of fault "melt"/);

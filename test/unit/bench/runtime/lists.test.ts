@@ -31,7 +31,7 @@ test('a list in chunks is the same list', () => {
 
 test('padding makes a list larger and nothing else', () => {
   for (const bytes of [1, 127, 128, 100_000]) {
-    const padded = new EncodedList(encoded('a')).padded(bytes).join();
+    const padded = new EncodedList(encoded('a')).withPadding(bytes).join();
     assert.ok(padded.length > bytes);
     assert.deepEqual(idsOf(padded), ['a']);
   }
@@ -40,13 +40,13 @@ test('padding makes a list larger and nothing else', () => {
 test('what is kept in a slab stays as it was', () => {
   const slabs = new Slabs();
   const item = (index: number) => `item ${index}`.padEnd(10_000); // 200 of them fill one slab, and most of another.
-  const kept = Array.from({ length: 200 }, (_, index) => slabs.keep(Buffer.from(item(index))));
+  const kept = Array.from({ length: 200 }, (_, index) => slabs.store(Buffer.from(item(index))));
   assert.deepEqual(
     kept.map((bytes) => Buffer.from(bytes).toString()),
     kept.map((_, index) => item(index)),
   );
   const large = Buffer.alloc(2_000_000);
-  assert.equal(slabs.keep(large), large);
+  assert.equal(slabs.store(large), large);
 });
 
 test('a shuffled list has the same items', () => {

@@ -26,8 +26,8 @@ describe('the simulated machine', () => {
     machine.commitContainer(container, 2n);
     if (state === 'created') return container;
     machine.beginStart(container.id);
-    machine.started(container, 3n);
-    if (state === 'exited') machine.exited(container, 4n, 1, '');
+    machine.markStarted(container, 3n);
+    if (state === 'exited') machine.markExited(container, 4n, 1, '');
     if (state === 'unknown') container.state = 'unknown';
     return container;
   }
@@ -40,7 +40,7 @@ describe('the simulated machine', () => {
     machine.abandonSandbox(first);
     const second = machine.reserveSandbox(config, '');
     machine.commitSandbox(second, 1n);
-    machine.sandboxRemoved(second);
+    machine.deleteSandbox(second);
     machine.reserveSandbox(config, '');
   });
 
@@ -49,8 +49,8 @@ describe('the simulated machine', () => {
     assert.match(one.ip, /^10\./);
     assert.notEqual(one.ip, two.ip);
     assert.equal(host.ip, '');
-    assert.equal(machine.sandboxStopped(one), true);
-    assert.equal(machine.sandboxStopped(one), false);
+    assert.equal(machine.markSandboxStopped(one), true);
+    assert.equal(machine.markSandboxStopped(one), false);
     assert.equal(one.ip, '');
   });
 
@@ -64,8 +64,8 @@ describe('the simulated machine', () => {
   test('a container whose sandbox died while it was starting has failed to start', () => {
     const container = aContainer();
     machine.beginStart(container.id);
-    machine.sandboxStopped(container.sandbox);
-    assert.throws(() => machine.started(container, 9n), /is not running/);
+    machine.markSandboxStopped(container.sandbox);
+    assert.throws(() => machine.markStarted(container, 9n), /is not running/);
     assert.deepEqual([container.state, container.exitCode, container.reason], ['exited', 128, 'StartError']);
   });
 
@@ -105,8 +105,8 @@ describe('the simulated machine', () => {
 
   test('a container exits once', () => {
     const container = aContainer('running');
-    assert.equal(machine.exited(container, 5n, 7, ''), true);
-    assert.equal(machine.exited(container, 6n, 8, ''), false);
+    assert.equal(machine.markExited(container, 5n, 7, ''), true);
+    assert.equal(machine.markExited(container, 6n, 8, ''), false);
     assert.deepEqual([container.exitCode, container.finishedAtNs], [7, 5n]);
   });
 });
