@@ -4,6 +4,7 @@
  * restart every container when a node switches between kubelets.
  */
 import type { Container } from './api.ts';
+import { toGoJSON } from './go-text.ts';
 
 /** 32-bit FNV-1a. RFC 9923 defines the offset basis and the prime. */
 export function fnv32a(bytes: Uint8Array): number {
@@ -12,19 +13,11 @@ export function fnv32a(bytes: Uint8Array): number {
   return hash;
 }
 
-/** Encodes a string like Go's JSON encoder, which escapes `<`, `>`, `&` and the two Unicode line separators. */
-function goJSONString(text: string): string {
-  return JSON.stringify(text.toWellFormed()).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
 /**
  * Returns lower-case hex without leading zeroes. The hash covers only image and name. Its input is Go's debug print of the JSON
  * bytes: upstream passes a byte slice to a function that prints objects, and has kept the result stable since v1.31.
  */
 export function containerHash(container: Pick<Container, 'name' | 'image'>): string {
-  const json = `{"image":${goJSONString(container.image ?? '')},"name":${goJSONString(container.name)}}`;
+  const json = `{"image":${toGoJSON(container.image ?? '')},"name":${toGoJSON(container.name)}}`;
   return fnv32a(Buffer.from(`([]uint8)[${Buffer.from(json).join(' ')}]`)).toString(16);
 }

@@ -100,7 +100,7 @@ export class ImageManager {
     const spec = this.#imageSpec(request);
     const policy = request.imagePullPolicy;
     if (policy !== 'Always') {
-      const imageRef = await this.#presentRef(spec, request);
+      const imageRef = await this.#presentImageRef(spec, request);
       labels.present = imageRef !== undefined;
       if (imageRef !== undefined && !(await this.#mustPull(imageRef, request))) {
         labels.pullRequired = false;
@@ -133,7 +133,7 @@ export class ImageManager {
   }
 
   /** Returns the image's ID when the runtime has the image. */
-  async #presentRef(spec: ImageSpec, request: EnsureImageRequest): Promise<string | undefined> {
+  async #presentImageRef(spec: ImageSpec, request: EnsureImageRequest): Promise<string | undefined> {
     try {
       const { image: status } = await this.#images.call('imageStatus', { image: spec }, { deadlineMs: this.#deadlineMs });
       return status?.id || undefined;
@@ -174,8 +174,8 @@ export class ImageManager {
       await this.#records?.recordPulled(image, pulled.imageRef, credentialsToRecord(pulled.credential, credentials));
       const waitedMs = this.#clock.monotonic() - startedMs;
       imagePullDuration.observe(waitedMs / 1000, { image_size_in_bytes: imageSizeBucket(pulled.sizeBytes) });
-      const took = `${goDuration(Math.floor(pulled.durationMs))} (${goDuration(Math.floor(waitedMs))} including waiting)`;
-      const message = `Successfully pulled image "${image}" in ${took}. Image size: ${pulled.sizeBytes} bytes.`;
+      const duration = `${goDuration(Math.floor(pulled.durationMs))} (${goDuration(Math.floor(waitedMs))} including waiting)`;
+      const message = `Successfully pulled image "${image}" in ${duration}. Image size: ${pulled.sizeBytes} bytes.`;
       this.#recordEvent(request, 'Normal', 'Pulled', message);
       return pulled.imageRef;
     } catch (err) {
@@ -229,8 +229,8 @@ function toPullSecret({ secret, hash }: Credential): ImagePullSecret[] {
  * Returns the credentials to record for a pull with `used`. Pods with equal credentials in different secrets share a pull; each record
  * names the pod's own secret.
  */
-function credentialsToRecord(used: Credential | undefined, own: readonly Credential[]): ImagePullCredentials {
-  const secrets = own.filter(({ hash }) => hash === used?.hash);
+function credentialsToRecord(used: Credential | undefined, podCredentials: readonly Credential[]): ImagePullCredentials {
+  const secrets = podCredentials.filter(({ hash }) => hash === used?.hash);
   const [first] = used && secrets.every(({ secret }) => secret) ? secrets.flatMap(toPullSecret) : [];
   return first ? { kubernetesSecrets: [first] } : { nodePodsAccessible: true };
 }

@@ -26,8 +26,8 @@ export function requiresVerification({ name, allowlist }: VerificationPolicy, im
 
 export type AccessCheck =
   | { readonly mustPull: true }
-  /** `learned` is a secret to add to the record. */
-  | { readonly mustPull: false; readonly learned?: ImagePullSecret };
+  /** `secretToRecord` is a secret to add to the record. */
+  | { readonly mustPull: false; readonly secretToRecord?: ImagePullSecret };
 
 /** Bounds the size of a record: above this number of secrets per image, a lookup adds no more. */
 const maxRecordedSecrets = 100;
@@ -43,13 +43,13 @@ export function checkRecordedAccess(
   if (known.nodePodsAccessible) return { mustPull: false };
   const { kubernetesSecrets = [], kubernetesServiceAccounts = [] } = known;
   if (kubernetesSecrets.length === 0 && kubernetesServiceAccounts.length === 0) return { mustPull: true };
-  const mayLearn = kubernetesSecrets.length < maxRecordedSecrets;
+  const mayRecord = kubernetesSecrets.length < maxRecordedSecrets;
   for (const secret of podSecrets()) {
     for (const recorded of kubernetesSecrets) {
-      const isHash = recorded.credentialHash !== '' && recorded.credentialHash === secret.credentialHash;
-      const isSecret = recorded.uid === secret.uid && recorded.namespace === secret.namespace && recorded.name === secret.name;
-      if (isHash) return { mustPull: false, ...(!isSecret && mayLearn && { learned: secret }) };
-      if (isSecret && mayLearn) return { mustPull: false, learned: secret };
+      const hasSameHash = recorded.credentialHash !== '' && recorded.credentialHash === secret.credentialHash;
+      const isSameSecret = recorded.uid === secret.uid && recorded.namespace === secret.namespace && recorded.name === secret.name;
+      if (hasSameHash) return { mustPull: false, ...(!isSameSecret && mayRecord && { secretToRecord: secret }) };
+      if (isSameSecret && mayRecord) return { mustPull: false, secretToRecord: secret };
     }
   }
   return { mustPull: true };

@@ -82,7 +82,7 @@ export class PullRecords {
     if (!requiresVerification(this.#options.policy, image, pulledByKubelet)) return countCheck('credentialPolicyAllowed', false);
     const access = checkRecordedAccess(record, image, podSecrets);
     if (access.mustPull) return countCheck('mustAuthenticate', true);
-    if (access.learned) await this.#record(image, imageRef, { kubernetesSecrets: [access.learned] });
+    if (access.secretToRecord) await this.#record(image, imageRef, { kubernetesSecrets: [access.secretToRecord] });
     return countCheck('credentialRecordFound', false);
   }
 

@@ -51,7 +51,7 @@ const aRecord = (credentials: ImagePullCredentials): ImagePulledRecord => ({
   credentialMapping: { 'r.example/a': credentials },
 });
 const bySecret = aRecord({ kubernetesSecrets: [aSecret('one')] });
-const learned = aSecret('two', 'hash-one');
+const sameCredentials = aSecret('two', 'hash-one');
 const rotated = aSecret('one', 'new');
 const many = aRecord({ kubernetesSecrets: Array.from({ length: 100 }, (_, index) => aSecret(String(index))) });
 
@@ -62,8 +62,13 @@ table('a record decides who may use a present image', (row) => {
     ['no pod with an empty record', aRecord({}), [aSecret('one')], { mustPull: true }],
     ['every pod after an anonymous pull', aRecord({ nodePodsAccessible: true }), [], { mustPull: false }],
     ['a pod with the same secret', bySecret, [aSecret('one')], { mustPull: false }],
-    ['a pod with the same credentials in another secret, which is recorded', bySecret, [learned], { mustPull: false, learned }],
-    ['a pod whose secret has new credentials, which are recorded', bySecret, [rotated], { mustPull: false, learned: rotated }],
+    [
+      'a pod with the same credentials in another secret, which is recorded',
+      bySecret,
+      [sameCredentials],
+      { mustPull: false, secretToRecord: sameCredentials },
+    ],
+    ['a pod whose secret has new credentials, which are recorded', bySecret, [rotated], { mustPull: false, secretToRecord: rotated }],
     ['no pod with another secret', bySecret, [aSecret('three')], { mustPull: true }],
     ['no pod without a secret', bySecret, [], { mustPull: true }],
     ['a pod with the same credentials, without more than a hundred recorded secrets', many, [aSecret('x', 'hash-7')], { mustPull: false }],
