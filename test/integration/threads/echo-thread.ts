@@ -6,12 +6,12 @@ import { counter } from '../../../src/shared/metrics/index.ts';
 
 export const echoes = counter('echoes_total', 'Echoes.');
 
-export interface EchoBirth extends ThreadWorkerData {
+export interface EchoWorkerData extends ThreadWorkerData {
   readonly generation: number;
   readonly events: MessagePort;
 }
 
-const { workerData: birth } = enterThread<EchoBirth>();
+const { workerData: birth } = enterThread<EchoWorkerData>();
 birth.events.postMessage({ born: birth.generation });
 
 const api = {

@@ -8,7 +8,7 @@ import { counter, renderMetrics } from '../../../src/shared/metrics/index.ts';
 import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
 import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
-import type { EchoApi, EchoBirth } from './echo-thread.ts';
+import type { EchoApi, EchoWorkerData } from './echo-thread.ts';
 
 function anEchoThread(hangs: Pick<HangWatchdogOptions, 'limitMs' | 'periodMs'> = {}) {
   const { logger, lines } = aLogger();
@@ -29,7 +29,7 @@ function anEchoThread(hangs: Pick<HangWatchdogOptions, 'limitMs' | 'periodMs'> =
     onStart: () => {
       generation += 1;
       const port = channel.open();
-      return { workerData: { ...common, generation, events: port } satisfies EchoBirth, transferList: [port] };
+      return { workerData: { ...common, generation, events: port } satisfies EchoWorkerData, transferList: [port] };
     },
     resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
     threadStatuses: state.threadStatuses,

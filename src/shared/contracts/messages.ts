@@ -1,0 +1,170 @@
+/**
+ * Every message between threads and processes, with its sender and its receiver. The compiler checks the table against the contracts: a message
+ * without a row does not compile, nor does a row without a message. Four kinds:
+ *
+ *  - request: the sender expects a reply, which goes the other way. A Comlink method is a request; its result is the reply.
+ *  - notification: from a worker to main; no reply.
+ *  - command: from main to a worker; no reply.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import type { RecordedEvent } from './event.ts';
+import type { HealthApi } from './health.ts';
+import type { HelperOperations } from './helper.ts';
+import type { ImagesApi, ImagesWorkerData } from './images.ts';
+import type { PlegApi, PlegNotification, PlegWorkerData } from './pleg.ts';
+import type { PodSyncCommand, PodSyncNotification, PodSyncReply, PodSyncRequest } from './pod-sync/channel.ts';
+import type { DecodeManifestResult, DecodeManifestTask } from './pod-sync/decode-manifest.ts';
+import type { PodSyncTask, PodSyncTaskReply } from './pod-sync/task.ts';
+import type { SlotClaimed } from './pod-sync/worker-data.ts';
+import type { ProbeResult, ProbesApi, ProbesWorkerData } from './probes.ts';
+import type { MainApi, ServerApi } from './server/calls.ts';
+import type { StatsApi } from './stats.ts';
+
+/** `helper` is the helper process; the others are threads. */
+type Party = 'main' | 'pleg' | 'images' | 'stats' | 'probes' | 'server' | 'health' | 'pod-sync' | 'helper';
+
+interface Route<Kind extends 'request' | 'notification' | 'command'> {
+  readonly kind: Kind;
+  readonly from: Party;
+  readonly to: Party;
+}
+
+interface Exchange<Request, Reply> {
+  readonly request: Request;
+  readonly reply: Reply;
+}
+
+/** The methods of a Comlink interface. */
+type Calls<Contract extends string, Api> = {
+  readonly [Method in keyof Api & string as `${Contract}.${Method}`]: Api[Method] extends (...args: infer Args) => Promise<infer Result>
+    ? Exchange<Args, Result>
+    : never;
+};
+
+type OfType<Message extends { readonly type: string }, Type extends string> = Extract<Message, { readonly type: Type }>;
+
+/** The requests of a task. A reply without a request, or a request without a reply, has no sample that compiles. */
+type TaskRequests = {
+  readonly [Type in (PodSyncRequest | PodSyncReply)['type'] as `task.${Type}`]: Exchange<
+    OfType<PodSyncRequest, Type>,
+    OfType<PodSyncReply, Type>
+  >;
+};
+
+/** The exports of the sync pool's entry, called through piscina. */
+interface PoolTasks {
+  readonly 'pool.podSyncTask': Exchange<PodSyncTask, PodSyncTaskReply>;
+  readonly 'pool.decodeManifest': Exchange<DecodeManifestTask, DecodeManifestResult>;
+  readonly 'pool.prepare': Exchange<undefined, undefined>;
+}
+
+type HelperRequests = {
+  readonly [Operation in keyof HelperOperations as `helper.${Operation}`]: HelperOperations[Operation];
+};
+
+/** The request and the reply of each request. */
+export type Requests = Calls<'pleg', PlegApi> &
+  Calls<'images', ImagesApi> &
+  Calls<'stats', StatsApi> &
+  Calls<'probes', ProbesApi> &
+  Calls<'server', ServerApi> &
+  Calls<'health', HealthApi> &
+  Calls<'main', MainApi> &
+  TaskRequests &
+  PoolTasks &
+  HelperRequests;
+
+/** The ports in a thread's worker data. */
+type Ports<Contract extends string, WorkerData> = {
+  [Name in keyof WorkerData & string]: WorkerData[Name] extends MessagePort ? `${Contract}.${Name}` : never;
+}[keyof WorkerData & string];
+
+interface PortNotifications {
+  readonly 'pleg.events': PlegNotification;
+  readonly 'images.events': RecordedEvent;
+  readonly 'probes.results': readonly ProbeResult[];
+}
+
+export type Notifications = { readonly [Type in PodSyncNotification['type'] as `task.${Type}`]: OfType<PodSyncNotification, Type> } & {
+  readonly [
+    Port in Ports<'pleg', PlegWorkerData> | Ports<'images', ImagesWorkerData> | Ports<'probes', ProbesWorkerData>
+  ]: PortNotifications[Port];
+} & { readonly 'pool.slotClaimed': SlotClaimed };
+
+export type Commands = { readonly [Type in PodSyncCommand['type'] as `task.${Type}`]: OfType<PodSyncCommand, Type> };
+
+export type MessageName = keyof Requests | keyof Notifications | keyof Commands;
+
+type Routes = { readonly [Name in keyof Requests]: Route<'request'> } & {
+  readonly [Name in keyof Notifications]: Route<'notification'>;
+} & {
+  readonly [Name in keyof Commands]: Route<'command'>;
+};
+
+const request = (from: Party, to: Party): Route<'request'> => ({ kind: 'request', from, to });
+const notification = (from: Party): Route<'notification'> => ({ kind: 'notification', from, to: 'main' });
+const command = (to: Party): Route<'command'> => ({ kind: 'command', from: 'main', to });
+
+export const messages = {
+  'pleg.inspectPod': request('main', 'pleg'),
+  'pleg.relist': request('main', 'pleg'),
+  'pleg.runtimeStatus': request('main', 'pleg'),
+  'pleg.close': request('main', 'pleg'),
+  'pleg.events': notification('pleg'),
+
+  'images.ensureImage': request('main', 'images'),
+  'images.listImages': request('main', 'images'),
+  'images.collectContainers': request('main', 'images'),
+  'images.removeContainers': request('main', 'images'),
+  'images.close': request('main', 'images'),
+  'images.events': notification('images'),
+
+  'stats.machineInfo': request('main', 'stats'),
+  'stats.close': request('main', 'stats'),
+
+  'probes.close': request('main', 'probes'),
+  'probes.results': notification('probes'),
+
+  'health.address': request('main', 'health'),
+  'health.resetMetrics': request('main', 'health'),
+  'health.close': request('main', 'health'),
+
+  'server.addresses': request('main', 'server'),
+  'server.setServingCertificate': request('main', 'server'),
+  'server.close': request('main', 'server'),
+  'main.pods': request('server', 'main'),
+  'main.runningPods': request('server', 'main'),
+  'main.configz': request('server', 'main'),
+  'main.flagz': request('server', 'main'),
+  'main.reviewToken': request('server', 'main'),
+  'main.reviewAccess': request('server', 'main'),
+  'main.resolveContainer': request('server', 'main'),
+  'main.resetHealthMetrics': request('server', 'main'),
+
+  'pool.podSyncTask': request('main', 'pod-sync'),
+  'pool.decodeManifest': request('main', 'pod-sync'),
+  'pool.prepare': request('main', 'pod-sync'),
+  'pool.slotClaimed': notification('pod-sync'),
+
+  'task.ensureImage': request('pod-sync', 'main'),
+  'task.startPermit': request('pod-sync', 'main'),
+  'task.podObjects': request('pod-sync', 'main'),
+  'task.beginRestart': request('pod-sync', 'main'),
+  'task.transferPermit': notification('pod-sync'),
+  'task.releasePermit': notification('pod-sync'),
+  'task.volumesMounted': notification('pod-sync'),
+  'task.containersEnded': notification('pod-sync'),
+  'task.containerWaiting': notification('pod-sync'),
+  'task.event': notification('pod-sync'),
+  'task.stop': command('pod-sync'),
+  'task.shrinkGracePeriod': command('pod-sync'),
+
+  'helper.checkHostPath': request('pod-sync', 'helper'),
+  'helper.mountFilesystem': request('pod-sync', 'helper'),
+  'helper.unmount': request('pod-sync', 'helper'),
+  'helper.bindSubpath': request('pod-sync', 'helper'),
+  'helper.removeTree': request('pod-sync', 'helper'),
+  'helper.changeOwnership': request('pod-sync', 'helper'),
+  'helper.readFile': request('pod-sync', 'helper'),
+  'helper.statfs': request('pod-sync', 'helper'),
+} satisfies Routes;

@@ -1,0 +1,338 @@
+/** At least one sample of every message of the contracts. A message without a sample does not compile. */
+import type { MessagePort } from 'node:worker_threads';
+import type { EnsureImageRequest } from '../../../src/shared/contracts/images.ts';
+import type { Commands, MessageName, Notifications, Requests } from '../../../src/shared/contracts/messages.ts';
+import type { NodeFacts } from '../../../src/shared/contracts/node-facts.ts';
+import type { PodObjectRef, PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
+import type { ContainerBackoff, PodSyncReport } from '../../../src/shared/contracts/pod-sync/result.ts';
+import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
+import { KubeletError, toFailure } from '../../../src/shared/errors/kubelet-error.ts';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
+
+const podUID = 'uid-1' as PodUID;
+const containerID = 'c1' as ContainerID;
+const sandboxID = 's1' as SandboxID;
+export const failure = toFailure(
+  new KubeletError('ErrImagePull', 'pull busybox', { cause: new Error('no such host'), retryAfterMs: 10_000 }),
+  'Other',
+);
+
+const status: RuntimePodStatus = {
+  podUID,
+  name: 'web',
+  namespace: 'default',
+  podIPs: ['10.0.0.1', 'fd00::1'],
+  sandboxes: [
+    { id: sandboxID, state: 'ready', attempt: 1, createdAtMs: 1.5, podIPs: ['10.0.0.1'], hostNetwork: false, runtimeHandler: '' },
+  ],
+  containers: [
+    {
+      id: containerID,
+      sandboxID,
+      name: 'app',
+      state: 'exited',
+      createdAtMs: 1,
+      startedAtMs: 2,
+      finishedAtMs: 3,
+      exitCode: 137,
+      image: 'busybox',
+      imageID: 'sha256:1',
+      imageRef: 'busybox@sha256:1',
+      hash: 'cafe',
+      restartCount: 2,
+      reason: 'OOMKilled',
+      message: 'ünïcode\n',
+      logPath: '/var/log/pods/x/app/2.log',
+      user: { uid: 1000, gid: 1000, supplementalGroups: [1] },
+      resources: { cpuShares: 2, cpuQuota: -1, cpuPeriod: 100_000, memoryLimitBytes: 0 },
+      mounts: [{ containerPath: '/a', hostPath: '/b', readonly: true, recursiveReadOnly: false }],
+      orphan: { podTerminationGracePeriodSeconds: 30, podDeletionGracePeriodSeconds: 5, preStopHandler: '{}', ports: '[]' },
+      stopSignal: 'SIGTERM',
+    },
+  ],
+  observedAtMs: 123.25,
+  failure,
+};
+const pod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', namespace: 'default', uid: podUID, creationTimestamp: '2026-01-01T00:00:00Z', annotations: { a: 'b' } },
+  spec: { containers: [{ name: 'app', image: 'busybox', resources: { limits: { cpu: '100m' } }, ports: [{ containerPort: 80 }] }] },
+};
+const node: NodeFacts = {
+  nodeName: 'n',
+  hostname: 'n',
+  hostIPs: ['192.0.2.1'],
+  capacity: { milliCPU: 2000, memoryBytes: 2 ** 40, ephemeralStorageBytes: 1, pods: 110 },
+  allocatable: { milliCPU: 2000, memoryBytes: 2 ** 40, ephemeralStorageBytes: 1, pods: 110 },
+  runtimeName: 'containerd',
+  runtimeVersion: '1.7',
+  networkReady: true,
+  networkNotReadyMessage: '',
+  runtimeHandlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }],
+};
+const image: EnsureImageRequest = {
+  podUID,
+  podName: 'web',
+  podNamespace: 'default',
+  containerName: 'app',
+  image: 'busybox',
+  imagePullPolicy: 'Always',
+  runtimeHandler: '',
+  podAnnotations: { a: 'b' },
+  pullSecrets: [{ namespace: 'd', name: 's', uid: 'u', type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' } }],
+  about: { kind: 'Pod', namespace: 'd', name: 'web', uid: podUID, fieldPath: 'spec' },
+};
+const refs: PodObjectRef[] = [
+  { kind: 'Secret', namespace: 'd', name: 's' },
+  {
+    kind: 'Token',
+    namespace: 'd',
+    serviceAccountName: 'sa',
+    podName: 'web',
+    podUID,
+    audience: '',
+    expirationSeconds: 3607,
+  },
+  { kind: 'SignerTrustBundles', signerName: 'e.x/y', labelSelector: { matchLabels: { a: 'b' } }, optional: true },
+  { kind: 'PodCertificate', volume: 'v', sourceIndex: 1 },
+  { kind: 'Services', namespace: 'd', links: true },
+];
+const podObjects: PodObjectResult[] = [
+  { outcome: 'value', value: { kind: 'Secret', uid: 'u', type: 'Opaque', data: { k: 'AA==' } } },
+  { outcome: 'value', value: { kind: 'ConfigMap', data: { k: 'v' }, binaryData: {} } },
+  { outcome: 'value', value: { kind: 'Token', token: 't' } },
+  { outcome: 'value', value: { kind: 'Credentials', keyPEM: 'k', chainPEM: 'c' } },
+  { outcome: 'failed', failure },
+];
+const event = {
+  object: { kind: 'Pod', namespace: 'd', name: 'web', uid: podUID, fieldPath: 'spec' },
+  type: 'Warning',
+  reason: 'Failed',
+  message: 'm',
+} as const;
+const backoffs: ContainerBackoff[] = [{ key: 'app_cafe', backoffMs: 20_000, lastUpdateMs: 5 }];
+const report: PodSyncReport = {
+  waiting: { app: { reason: 'CrashLoopBackOff', message: 'm' } },
+  backoffs,
+  retryAtMs: 7,
+  changedRuntime: true,
+};
+
+/** A port is transferred, not cloned. */
+type WithoutPort<T> = T extends { readonly channel: MessagePort } ? Omit<T, 'channel'> : T;
+
+interface RequestSample<Request, Reply> {
+  readonly request: Request extends unknown ? WithoutPort<Request> : never;
+  readonly reply: Reply;
+}
+
+type Sample<Name extends MessageName> = Name extends keyof Requests
+  ? RequestSample<Requests[Name]['request'], Requests[Name]['reply']>
+  : Name extends keyof Notifications
+    ? Notifications[Name]
+    : Name extends keyof Commands
+      ? Commands[Name]
+      : never;
+
+type Samples = { readonly [Name in MessageName]: readonly [Sample<Name>, ...Sample<Name>[]] };
+
+const emptyCall: readonly [{ request: []; reply: undefined }] = [{ request: [], reply: undefined }];
+const address = { address: '127.0.0.1', port: 10255 };
+
+export const samples: Samples = {
+  'pleg.inspectPod': [
+    { request: [podUID], reply: null },
+    {
+      request: [
+        podUID,
+        { sandbox: { id: sandboxID, podName: 'web', podNamespace: 'default' }, containers: [{ id: containerID, sandboxID, name: 'app' }] },
+        3,
+      ],
+      reply: status,
+    },
+  ],
+  'pleg.relist': emptyCall,
+  'pleg.runtimeStatus': [
+    {
+      request: [],
+      reply: {
+        runtimeName: 'containerd',
+        runtimeVersion: '1.7',
+        runtimeApiVersion: 'v1',
+        handlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: false }],
+        conditions: [{ type: 'NetworkReady', status: false, reason: 'r', message: 'm' }],
+        cgroupDriver: null,
+      },
+    },
+  ],
+  'pleg.close': emptyCall,
+  'pleg.events': [
+    {
+      relistedAtMs: 1.5,
+      statuses: [status],
+      gone: [podUID],
+      events: [
+        { type: 'ContainerStarted', podUID, containerID },
+        { type: 'ContainerDied', podUID, containerID, exitCode: 137 },
+        { type: 'ContainerRemoved', podUID, containerID },
+        { type: 'ContainerChanged', podUID, containerID },
+        { type: 'PodSync', podUID },
+      ],
+    },
+    { statuses: [], gone: [], events: [], inspection: { podUID, sequence: 3 } },
+  ],
+
+  'images.ensureImage': [
+    { request: [image], reply: { outcome: 'present', imageRef: 'sha256:1' } },
+    { request: [image], reply: { outcome: 'failed', failure } },
+  ],
+  'images.listImages': [{ request: [], reply: [{ id: 'sha256:1', repoTags: ['r/i:1'], repoDigests: [], sizeBytes: 2 ** 40 }] }],
+  'images.collectContainers': [
+    {
+      request: [
+        {
+          requestedAtMs: 1_767_225_600_000,
+          allSourcesReady: true,
+          knownPodUIDs: [podUID],
+          removablePodUIDs: [],
+          minAgeMs: 0,
+          maxPerPodContainer: 1,
+          maxContainers: -1,
+        },
+      ],
+      reply: { removedContainers: 1, removedSandboxes: 2 },
+    },
+  ],
+  'images.removeContainers': [{ request: [[containerID]], reply: undefined }],
+  'images.close': emptyCall,
+  'images.events': [event],
+
+  'stats.machineInfo': [
+    {
+      request: [],
+      reply: {
+        numCores: 2,
+        memoryBytes: 2 ** 40,
+        swapBytes: 0,
+        hugePages: [{ pageSizeKiB: 2048, pages: 1 }],
+        rootFsCapacityBytes: 1,
+        rootFsInodes: 1,
+        machineID: 'm',
+        systemUUID: 's',
+        bootID: 'b',
+        kernelVersion: 'k',
+        osImage: 'o',
+      },
+    },
+  ],
+  'stats.close': emptyCall,
+
+  'probes.close': emptyCall,
+  'probes.results': [[{ podUID, containerID, probe: 'liveness', result: 'unknown' }]],
+
+  'health.address': [
+    { request: [], reply: address },
+    { request: [], reply: null },
+  ],
+  'health.resetMetrics': emptyCall,
+  'health.close': emptyCall,
+
+  'server.addresses': [{ request: [], reply: { readOnly: address, secure: null } }],
+  'server.setServingCertificate': [{ request: [{ cert: 'c', key: 'k' }], reply: undefined }],
+  'server.close': emptyCall,
+  'main.pods': [{ request: [], reply: '{"kind":"PodList"}' }],
+  'main.runningPods': [{ request: [], reply: '{"kind":"PodList"}' }],
+  'main.configz': [{ request: [], reply: '{"kubeletconfig":{}}' }],
+  'main.flagz': [{ request: [], reply: { 'node-ip': '' } }],
+  'main.reviewToken': [{ request: ['t'], reply: { authenticated: true, user: { username: 'u', groups: ['g'], extra: { e: ['v'] } } } }],
+  'main.reviewAccess': [
+    {
+      request: [{ user: 'u', resourceAttributes: { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'proxy', name: 'n' } }],
+      reply: { allowed: false, reason: 'r' },
+    },
+  ],
+  'main.resolveContainer': [
+    {
+      request: [{ purpose: 'logs', namespace: 'ns', pod: 'web', container: 'app', previous: true }],
+      reply: { found: true, podUID, sandboxID: '', containerID, logPath: '/var/log/pods/x/app/0.log', tty: true },
+    },
+    {
+      request: [{ purpose: 'portForward', namespace: 'ns', pod: 'web', podUID }],
+      reply: { found: false, status: 404, message: 'pod does not exist' },
+    },
+  ],
+  'main.resetHealthMetrics': emptyCall,
+
+  'pool.podSyncTask': [
+    {
+      request: { kind: 'sync', podUID, node, pod, status, apiStatus: { phase: 'Running' }, backoffs },
+      reply: { result: { outcome: 'synced', ...report }, notifications: [{ type: 'containersEnded' }] },
+    },
+    {
+      request: { kind: 'sync', podUID, node, pod, status: null, apiStatus: {}, backoffs: [] },
+      reply: { result: { outcome: 'failed', failure, ...report }, notifications: [] },
+    },
+    {
+      request: { kind: 'terminating', podUID, node, pod: null, status, gracePeriodSeconds: null },
+      reply: { result: { outcome: 'stopped', waiting: {}, backoffs: [], changedRuntime: false }, notifications: [] },
+    },
+    {
+      request: { kind: 'terminating', podUID, node, pod, status, gracePeriodSeconds: 30 },
+      reply: { result: { outcome: 'synced', ...report }, notifications: [] },
+    },
+    {
+      request: { kind: 'terminated', podUID, node, pod, status: null },
+      reply: { result: { outcome: 'synced', ...report }, notifications: [] },
+    },
+    { request: { kind: 'cleanUp', podUID, node }, reply: { result: { outcome: 'synced', ...report }, notifications: [] } },
+  ],
+  'pool.decodeManifest': [
+    {
+      request: { source: 'file', origin: '/a.yaml', nodeName: 'n', content: new Uint8Array([0, 255, 10]) },
+      reply: { pods: [pod], errors: ['spec.containers[0].name: Required value'], readable: true },
+    },
+  ],
+  'pool.prepare': [{ request: undefined, reply: undefined }],
+  'pool.slotClaimed': [{ claimedSlot: 1, atMs: 1.5 }],
+
+  'task.ensureImage': [
+    {
+      request: { type: 'ensureImage', id: 1, image },
+      reply: { type: 'ensureImage', id: 1, result: { outcome: 'present', imageRef: 'sha256:1' } },
+    },
+    { request: { type: 'ensureImage', id: 1, image }, reply: { type: 'ensureImage', id: 1, result: { outcome: 'failed', failure } } },
+  ],
+  'task.startPermit': [{ request: { type: 'startPermit', id: 2, kind: 'sandbox' }, reply: { type: 'startPermit', id: 2 } }],
+  'task.podObjects': [{ request: { type: 'podObjects', id: 3, refs }, reply: { type: 'podObjects', id: 3, results: podObjects } }],
+  'task.beginRestart': [
+    { request: { type: 'beginRestart', id: 4, containers: [containerID] }, reply: { type: 'beginRestart', id: 4, allowed: false } },
+  ],
+  'task.transferPermit': [{ type: 'transferPermit', id: 2 }],
+  'task.releasePermit': [{ type: 'releasePermit', id: 2, succeeded: false }],
+  'task.volumesMounted': [{ type: 'volumesMounted', volumes: ['data'] }],
+  'task.containersEnded': [{ type: 'containersEnded' }],
+  'task.containerWaiting': [
+    { type: 'containerWaiting', container: 'app', waiting: { reason: 'CreateContainerConfigError', message: 'm' } },
+  ],
+  'task.event': [{ type: 'event', event }],
+  'task.stop': [{ type: 'stop' }, { type: 'stop', podEnds: true }],
+  'task.shrinkGracePeriod': [{ type: 'shrinkGracePeriod', gracePeriodSeconds: 0 }],
+
+  'helper.checkHostPath': [{ request: { path: '/p', type: 'Directory' }, reply: { failure: 'hostPath type check failed' } }],
+  'helper.mountFilesystem': [{ request: { target: '/t', fsType: 'tmpfs', source: 'tmpfs', options: 'size=1' }, reply: null }],
+  'helper.unmount': [{ request: { target: '/t', force: true }, reply: null }],
+  'helper.bindSubpath': [{ request: { volumePath: '/v', subPath: 's', target: '/t' }, reply: null }],
+  'helper.removeTree': [{ request: { path: '/p' }, reply: { removed: false } }],
+  'helper.changeOwnership': [
+    {
+      request: { path: '/p', fsGroup: 1000, readOnly: false, onlyOnRootMismatch: true },
+      reply: { failures: 1, firstFailure: 'EPERM' },
+    },
+  ],
+  'helper.readFile': [{ request: { volumePath: '/v', path: 'p', maxBytes: 10 }, reply: { content: 'ünïcode' } }],
+  'helper.statfs': [
+    { request: { path: '/p' }, reply: { type: 0x6969, capacityBytes: 2 ** 50, availableBytes: 1, inodes: 2, inodesFree: 1 } },
+  ],
+};
