@@ -145,6 +145,13 @@ export class FakeNode {
     await settle();
   }
 
+  /** Adds the pod and completes its first sync. */
+  async addRunningPod(pod = aStaticPod('web')): Promise<Pod> {
+    await this.add(pod);
+    await this.completeTask(this.task('sync'));
+    return pod;
+  }
+
   async remove(pod: Pod): Promise<void> {
     this.podManager.remove(pod.metadata.uid as PodUID);
     this.workers.remove(pod);
