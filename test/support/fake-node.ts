@@ -14,7 +14,7 @@ import type { PodTask } from '../../src/main/threads/task-channel.ts';
 import type { RecordedEvent } from '../../src/shared/contracts/event.ts';
 import type { PodSyncResult } from '../../src/shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../src/shared/contracts/runtime-status.ts';
-import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../src/shared/contracts/node-info.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../../src/shared/kubernetes/ids.ts';
 import type { Clock } from '../../src/shared/time/clock.ts';
@@ -23,7 +23,7 @@ import { aLogger } from './logger.ts';
 import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from './pods.ts';
 
 const resources = { milliCPU: 2000, memoryBytes: 4e9, ephemeralStorageBytes: 1e10, pods: 110 };
-const facts: NodeFacts = {
+const facts: NodeInfo = {
   nodeName: 'node-1',
   hostname: 'node-1',
   hostIPs: ['192.0.2.1'],

@@ -2,7 +2,7 @@
  * An in-memory runtime for the pleg thread. It lists and returns its items immediately, unless a test makes a call fail, hang or wait.
  * Lists have a different order on each call, like containerd's.
  */
-import type { RuntimeFacts } from '../../src/shared/contracts/pleg.ts';
+import type { RuntimeInfo } from '../../src/shared/contracts/pleg.ts';
 import { CriError, grpcCode } from '../../src/shared/cri/cri-error.ts';
 import * as cri from '../../src/shared/cri/generated/cri-v1.ts';
 import * as names from '../../src/shared/kubernetes/annotations.ts';
@@ -113,7 +113,7 @@ export class FakePlegRuntime implements PlegRuntime {
     this.#stream.resolve(event && cri.ContainerEventResponse.fromPartial(event));
   }
 
-  async facts(signal: AbortSignal): Promise<RuntimeFacts> {
+  async facts(signal: AbortSignal): Promise<RuntimeInfo> {
     await this.#call('facts', '', signal);
     return { runtimeName: 'fake', runtimeVersion: '1', runtimeApiVersion: 'v1', conditions: [], handlers: [], cgroupDriver: null };
   }

@@ -3,7 +3,7 @@ import type { NetworkInterfaceInfo } from 'node:os';
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
 import type { HostNetwork } from '../../src/main/node/addresses/addresses.ts';
 import { LocalNodeStatus, type LocalNodeStatusOptions } from '../../src/main/node/status/local-node-status.ts';
-import type { RuntimeFacts } from '../../src/shared/contracts/pleg.ts';
+import type { RuntimeInfo } from '../../src/shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../src/shared/contracts/stats.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { silentLogger } from './logger.ts';
@@ -25,7 +25,7 @@ export function aMachine(changes: Partial<MachineInfo> = {}): MachineInfo {
   };
 }
 
-export function runtimeFacts(changes: Partial<RuntimeFacts> = {}): RuntimeFacts {
+export function runtimeFacts(changes: Partial<RuntimeInfo> = {}): RuntimeInfo {
   return {
     runtimeName: 'containerd',
     runtimeVersion: '1.7.24',

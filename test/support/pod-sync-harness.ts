@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EnsureImageResult } from '../../src/shared/contracts/images.ts';
-import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../src/shared/contracts/node-info.ts';
 import type { MessageToTask, MessageToMain } from '../../src/shared/contracts/pod-sync/channel.ts';
 import type { ContainerBackoff, PodSyncResult } from '../../src/shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, RuntimeHandlerChoice } from '../../src/shared/contracts/pod-sync/task.ts';
@@ -151,7 +151,7 @@ export class PodSyncHarness {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  get node(): NodeFacts {
+  get node(): NodeInfo {
     return {
       nodeName: 'node-1',
       hostname: 'node-1',

@@ -1,10 +1,10 @@
 /** What the makers of runtime configs take, with defaults: a small node, cgroup v1, no features of its own. */
-import type { NodeFacts } from '../../src/shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../src/shared/contracts/node-info.ts';
 import type { PodSyncSettings } from '../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { ContainerConfigInput, HostInfo, SandboxConfigInput } from '../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from './pods.ts';
 
-export const aNode: NodeFacts = {
+export const aNode: NodeInfo = {
   nodeName: 'node-1',
   hostname: 'node-1',
   hostIPs: ['192.168.1.5'],

@@ -1,5 +1,5 @@
 /** The facts about the node that a pod sync needs, such as addresses and allocatable. Each task gets the current ones. */
-import type { NodeFacts, NodeResources } from '../../shared/contracts/node-facts.ts';
+import type { NodeInfo, NodeResources } from '../../shared/contracts/node-info.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { hostIPs } from './addresses/host-ips.ts';
 import { HostNetworkReader } from './addresses/host-network.ts';
@@ -36,7 +36,7 @@ export class NodeFactsSource {
     return source;
   }
 
-  current(): NodeFacts {
+  current(): NodeInfo {
     const { nodeName, capacity, allocatable, runtimeState } = this.#options;
     const networkProblem = runtimeState.networkErrors();
     const registered = this.#options.registeredHostIPs?.() ?? [];

@@ -1,5 +1,5 @@
 /** The services that pods' environments tell of: all that have an address, by namespace, as the API server has them now. */
-import type { ServiceFacts, ServicesRef } from '../../shared/contracts/pod-objects.ts';
+import type { ServiceInfo, ServicesRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import { service as serviceSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -22,7 +22,7 @@ export class ServiceLister {
   readonly #clock: Clock;
   readonly #reflector: Reflector<Service>;
   readonly #synced = Promise.withResolvers<void>();
-  readonly #byNamespace = new Map<string, Map<string, ServiceFacts>>();
+  readonly #byNamespace = new Map<string, Map<string, ServiceInfo>>();
 
   private constructor({ client, clock, logger }: { readonly client: ApiClient; readonly clock: Clock; readonly logger: Logger }) {
     this.#clock = clock;
@@ -58,7 +58,7 @@ export class ServiceLister {
   }
 
   /** `mayWait`: for the first list, a second at most. Rejects with KubeletError `NotSynced` when nothing is known yet. */
-  async list({ namespace, links }: ServicesRef, mayWait: boolean): Promise<ServiceFacts[]> {
+  async list({ namespace, links }: ServicesRef, mayWait: boolean): Promise<ServiceInfo[]> {
     if (!this.#reflector.hasSynced() && mayWait) {
       const late = new AbortController();
       await Promise.race([this.#synced.promise, this.#clock.sleep(patienceMs, late.signal).catch(() => {})]);
@@ -67,7 +67,7 @@ export class ServiceLister {
     if (!this.#reflector.hasSynced()) {
       throw new KubeletError('NotSynced', 'services have not yet been read at least once, cannot construct envvars');
     }
-    const own = (links && this.#byNamespace.get(namespace)) || new Map<string, ServiceFacts>();
+    const own = (links && this.#byNamespace.get(namespace)) || new Map<string, ServiceInfo>();
     const server = this.#byNamespace.get(apiServer.namespace)?.get(apiServer.name);
     return server && !own.has(apiServer.name) ? [server, ...own.values()] : [...own.values()];
   }
@@ -79,7 +79,7 @@ export class ServiceLister {
   #set(service: Service): void {
     const facts = toFacts(service);
     if (!facts) return this.#delete(service);
-    const services = this.#byNamespace.get(facts.namespace) ?? new Map<string, ServiceFacts>();
+    const services = this.#byNamespace.get(facts.namespace) ?? new Map<string, ServiceInfo>();
     services.set(facts.name, facts);
     this.#byNamespace.set(facts.namespace, services);
   }
@@ -92,7 +92,7 @@ export class ServiceLister {
 }
 
 /** Null: a service without an address (headless, or of an external name). */
-function toFacts({ metadata: { namespace = '', name }, spec }: Service): ServiceFacts | null {
+function toFacts({ metadata: { namespace = '', name }, spec }: Service): ServiceInfo | null {
   const { clusterIP = '', ports = [] } = spec ?? {};
   if (clusterIP === '' || clusterIP === 'None') return null;
   return {

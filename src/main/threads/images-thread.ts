@@ -5,7 +5,7 @@ import type {
   ContainerGcRequest,
   EnsureImageRequest,
   EnsureImageResult,
-  ImageFacts,
+  RuntimeImage,
   ImagesApi,
   ImagesWorkerData,
 } from '../../shared/contracts/images.ts';
@@ -51,7 +51,7 @@ export class ImagesThread {
   ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult> {
     return this.thread.call(async (api) => await api.ensureImage(request), { deadlineMs: null, retry: true });
   }
-  listImages(): Promise<readonly ImageFacts[]> {
+  listImages(): Promise<readonly RuntimeImage[]> {
     return this.thread.call((api) => api.listImages(), { retry: true });
   }
   collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply> {

@@ -1,5 +1,5 @@
 /** Main's half of the pleg thread. One handler gets the notifications of the thread and of its successors; each starts with a full relist. */
-import type { PlegApi, PlegNotification, PlegWorkerData, RuntimeFacts } from '../../shared/contracts/pleg.ts';
+import type { PlegApi, PlegNotification, PlegWorkerData, RuntimeInfo } from '../../shared/contracts/pleg.ts';
 import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -46,7 +46,7 @@ export class PlegThread {
   relist(): Promise<void> {
     return this.thread.call((api) => api.relist(), { deadlineMs: this.#deadlineMs, retry: true });
   }
-  runtimeStatus(): Promise<RuntimeFacts> {
+  runtimeStatus(): Promise<RuntimeInfo> {
     return this.thread.call((api) => api.runtimeStatus(), { deadlineMs: this.#deadlineMs, retry: true });
   }
   close(): Promise<void> {

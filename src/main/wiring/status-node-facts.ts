@@ -2,9 +2,9 @@
  * What pods' statuses show of the node. The server reads statuses before the runtime has answered; the node's facts are only known
  * after it. Created before both.
  */
-import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../shared/contracts/node-info.ts';
 
-type Facts = Pick<NodeFacts, 'hostIPs' | 'runtimeName'>;
+type Facts = Pick<NodeInfo, 'hostIPs' | 'runtimeName'>;
 
 export class StatusNodeFacts {
   #source: { current(): Facts } = { current: () => ({ hostIPs: [], runtimeName: '' }) };

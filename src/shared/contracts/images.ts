@@ -67,7 +67,7 @@ export interface ContainerGcReply {
 }
 
 /** An image that the runtime has. */
-export interface ImageFacts {
+export interface RuntimeImage {
   readonly id: string;
   readonly repoTags: readonly string[];
   readonly repoDigests: readonly string[];
@@ -78,7 +78,7 @@ export interface ImagesApi {
   /** Waits for a pull that is under way for the same image. Settles always: a failure is a result. */
   ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult>;
   /** In no order. Rejects with the runtime's error. */
-  listImages(): Promise<readonly ImageFacts[]>;
+  listImages(): Promise<readonly RuntimeImage[]>;
   collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply>;
   /** Removes dead containers by name of the pod's worker; one still running is left. */
   removeContainers(ids: readonly ContainerID[]): Promise<void>;

@@ -1,7 +1,7 @@
 /** The pleg thread: the only one that lists the runtime, and the pod cache's only writer. */
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
-import type { RuntimeHandlerFacts } from './node-facts.ts';
+import type { RuntimeHandler } from './node-info.ts';
 import type { CreatedObjects } from './pod-sync/result.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
 import type { ThreadWorkerData } from './thread.ts';
@@ -35,18 +35,18 @@ export interface PlegApi {
   /** Relists now; resolves when its events are posted. */
   relist(): Promise<void>;
   /** Asks the runtime for its version, its conditions and its cgroup driver. Rejects with the runtime's error: main asks again. */
-  runtimeStatus(): Promise<RuntimeFacts>;
+  runtimeStatus(): Promise<RuntimeInfo>;
   close(): Promise<void>;
 }
 
 /** What main must know of the runtime itself: Version, Status and RuntimeConfig in one answer. */
-export interface RuntimeFacts {
+export interface RuntimeInfo {
   readonly runtimeName: string;
   readonly runtimeVersion: string;
   readonly runtimeApiVersion: string;
   /** `RuntimeReady`, `NetworkReady` and whatever else the runtime reports; the status is true for "good". */
   readonly conditions: readonly { readonly type: string; readonly status: boolean; readonly reason: string; readonly message: string }[];
-  readonly handlers: readonly RuntimeHandlerFacts[];
+  readonly handlers: readonly RuntimeHandler[];
   /** Absent where the runtime does not tell them (containerd before 2.0). */
   readonly features?: { readonly supplementalGroupsPolicy: boolean; readonly userNamespacesHostNetwork: boolean };
   /** Null where the runtime does not answer RuntimeConfig (containerd before 2.0): the configuration's own driver holds. */

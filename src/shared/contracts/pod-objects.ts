@@ -60,7 +60,7 @@ export type PodObject =
   | { readonly kind: 'TrustAnchors'; readonly pem: string }
   /** PEM: a PKCS#8 key, and its certificate with those behind it. */
   | { readonly kind: 'Credentials'; readonly keyPEM: string; readonly chainPEM: string }
-  | { readonly kind: 'Services'; readonly services: readonly ServiceFacts[] };
+  | { readonly kind: 'Services'; readonly services: readonly ServiceInfo[] };
 
 export interface SecretObject {
   readonly kind: 'Secret';
@@ -77,7 +77,7 @@ export interface ConfigMapObject {
   readonly binaryData: Readonly<Record<string, string>>;
 }
 
-export interface ServiceFacts {
+export interface ServiceInfo {
   readonly name: string;
   readonly namespace: string;
   /** Never empty, never `None`. */

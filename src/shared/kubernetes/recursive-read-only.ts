@@ -3,12 +3,12 @@
  * API status reports the result (upstream kubelet_pods.go resolveRecursiveReadOnly,
  * runtimeHandlerSupportsRecursiveReadOnlyMounts).
  */
-import type { RuntimeHandlerFacts } from '../contracts/node-facts.ts';
+import type { RuntimeHandler } from '../contracts/node-info.ts';
 import type { VolumeMount } from './api.ts';
 import { goQuote } from './go-text.ts';
 
 /** The empty handler name is the runtime's default. A handler that the runtime does not report has no features. */
-export function supportsRecursiveReadOnly(handlers: readonly RuntimeHandlerFacts[], handler: string): boolean {
+export function supportsRecursiveReadOnly(handlers: readonly RuntimeHandler[], handler: string): boolean {
   return handlers.find(({ name }) => name === handler)?.recursiveReadOnlyMounts ?? false;
 }
 

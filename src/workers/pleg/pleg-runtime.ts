@@ -2,7 +2,7 @@
  * The runtime calls of the pleg thread, each with a deadline. All of them only read. The thread depends on this interface, which tests
  * replace by a fake.
  */
-import type { RuntimeFacts } from '../../shared/contracts/pleg.ts';
+import type { RuntimeInfo } from '../../shared/contracts/pleg.ts';
 import { CriClient } from '../../shared/cri/client.ts';
 import { isNotFound, isUnimplemented } from '../../shared/cri/cri-error.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
@@ -33,7 +33,7 @@ export interface PlegRuntime {
   containerStatus(id: string, signal: AbortSignal): Promise<ContainerStatus | null>;
   /** Ends with the signal, or when the runtime ends the stream. */
   events(signal: AbortSignal): AsyncIterable<ContainerEventResponse>;
-  facts(signal: AbortSignal): Promise<RuntimeFacts>;
+  facts(signal: AbortSignal): Promise<RuntimeInfo>;
   close(): void;
 }
 
@@ -111,7 +111,7 @@ export class CriPlegRuntime implements PlegRuntime {
     return this.#cri.runtime.stream('getContainerEvents', {}, { signal });
   }
 
-  async facts(signal: AbortSignal): Promise<RuntimeFacts> {
+  async facts(signal: AbortSignal): Promise<RuntimeInfo> {
     const limits = { deadlineMs: this.#requestTimeoutMs, signal };
     const { runtime } = this.#cri;
     const [version, { status, runtimeHandlers, features: runtimeFeatures }, config] = await Promise.all([

@@ -2,7 +2,7 @@
  * Wires the parts of the pleg thread: the records of the runtime's items, the inspections of single pods, the relist, and the event
  * stream.
  */
-import type { PlegApi, PlegNotification, RuntimeFacts } from '../../shared/contracts/pleg.ts';
+import type { PlegApi, PlegNotification, RuntimeInfo } from '../../shared/contracts/pleg.ts';
 import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -93,7 +93,7 @@ export class Pleg implements PlegApi {
     return this.#relister.relist();
   }
 
-  runtimeStatus(): Promise<RuntimeFacts> {
+  runtimeStatus(): Promise<RuntimeInfo> {
     return this.#runtime.facts(this.#stop.signal);
   }
 

@@ -1,5 +1,5 @@
 /** What the steps of a sync share: one set a thread, and what belongs to one task. */
-import type { NodeFacts } from '../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../shared/contracts/node-info.ts';
 import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -30,7 +30,7 @@ export interface PodSyncDependencies {
 /** One a task. The logger names the pod. */
 export interface TaskContext extends PodSyncDependencies {
   readonly identity: PodIdentity;
-  readonly node: NodeFacts;
+  readonly node: NodeInfo;
   readonly runtimeHandler: RuntimeHandlerChoice;
   readonly channel: TaskChannelClient;
   readonly events: PodEvents;

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { ImageFacts } from '../../../src/shared/contracts/images.ts';
+import type { RuntimeImage } from '../../../src/shared/contracts/images.ts';
 import { PullRecords, type ImagePullSecret } from '../../../src/workers/images/pulls/records/pull-records.ts';
 import { recordFileName } from '../../../src/workers/images/pulls/records/record-files.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
@@ -21,7 +21,7 @@ function aNode(t: TestContext) {
   return {
     lines,
     dir,
-    open: (images: readonly ImageFacts[] = [], policy = 'NeverVerifyPreloadedImages') =>
+    open: (images: readonly RuntimeImage[] = [], policy = 'NeverVerifyPreloadedImages') =>
       PullRecords.open({
         rootDir,
         policy: { name: policy, allowlist: [] },

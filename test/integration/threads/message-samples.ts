@@ -2,7 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { EnsureImageRequest } from '../../../src/shared/contracts/images.ts';
 import type { Commands, MessageName, Notifications, Requests } from '../../../src/shared/contracts/messages.ts';
-import type { NodeFacts } from '../../../src/shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { PodObjectRef, PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { ContainerBackoff, PodSyncReport } from '../../../src/shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
@@ -60,7 +60,7 @@ const pod: Pod = {
   metadata: { name: 'web', namespace: 'default', uid: podUID, creationTimestamp: '2026-01-01T00:00:00Z', annotations: { a: 'b' } },
   spec: { containers: [{ name: 'app', image: 'busybox', resources: { limits: { cpu: '100m' } }, ports: [{ containerPort: 80 }] }] },
 };
-const node: NodeFacts = {
+const node: NodeInfo = {
   nodeName: 'n',
   hostname: 'n',
   hostIPs: ['192.0.2.1'],

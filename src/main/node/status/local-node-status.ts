@@ -2,7 +2,7 @@
  * Computes this node's Node object and status from the host's network, the machine, the runtime, the images and the configuration. Standalone
  * the result is the only Node; in a cluster `ClusterNode` registers and reports it.
  */
-import type { ImageFacts } from '../../../shared/contracts/images.ts';
+import type { RuntimeImage } from '../../../shared/contracts/images.ts';
 import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -43,7 +43,7 @@ export interface LocalNodeStatusOptions {
   readonly machine: MachineInfo;
   readonly runtimeState: Pick<RuntimeState, 'facts' | 'problems' | 'networkErrors'>;
   /** Lists the runtime's images. */
-  readonly listImages: () => Promise<readonly ImageFacts[]>;
+  readonly listImages: () => Promise<readonly RuntimeImage[]>;
   /** The next functions return the state of other components. Each is absent if the component is. */
   readonly pressures?: () => Pressures;
   /** One sentence per unhealthy component of the kubelet. */
@@ -71,13 +71,13 @@ export class LocalNodeStatus {
   #networkKnown: Promise<void> = Promise.resolve();
   /** Null: not read yet. */
   #network: HostNetwork | null = null;
-  #images: readonly ImageFacts[] | null = null;
+  #images: readonly RuntimeImage[] | null = null;
   #imagesListedAtMs = -Infinity;
   readonly #imagesKnown = Promise.withResolvers<void>();
   #isListing = false;
   #loggedFailures = '';
   /** The last result of `node()` and the inputs that it was computed from. */
-  #cachedNode: { node: Node; network: HostNetwork | null; images: readonly ImageFacts[] | null; runtime: RuntimeState['facts'] } | null =
+  #cachedNode: { node: Node; network: HostNetwork | null; images: readonly RuntimeImage[] | null; runtime: RuntimeState['facts'] } | null =
     null;
 
   private constructor(options: LocalNodeStatusOptions, nodeIPs: NodeIPs['ips']) {

@@ -3,7 +3,7 @@
  * disk that hard eviction keeps free, and from memory the huge pages. Pure. Upstream: GetNodeAllocatableReservation in
  * pkg/kubelet/cm/node_container_manager_linux.go and MachineInfo in pkg/kubelet/nodestatus/setters.go.
  */
-import type { NodeResources } from '../../../shared/contracts/node-facts.ts';
+import type { NodeResources } from '../../../shared/contracts/node-info.ts';
 import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import {
   formatQuantity,

@@ -1,12 +1,12 @@
 /** Computes `status.nodeInfo`, the images and the runtime handlers of the Node. Pure. Upstream: nodestatus/setters.go. */
-import type { ImageFacts } from '../../../shared/contracts/images.ts';
-import type { RuntimeFacts } from '../../../shared/contracts/pleg.ts';
+import type { RuntimeImage } from '../../../shared/contracts/images.ts';
+import type { RuntimeInfo } from '../../../shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import { kubernetesVersion } from '../../cli/version.ts';
 import { architecture, operatingSystem, type NodeStatus, type NodeSystemInfo } from '../node-object.ts';
 
 /** Keeps existing fields that this kubelet does not know. */
-export function nodeInfo(existing: NodeSystemInfo | undefined, machine: MachineInfo, runtime: RuntimeFacts | null): NodeSystemInfo {
+export function nodeInfo(existing: NodeSystemInfo | undefined, machine: MachineInfo, runtime: RuntimeInfo | null): NodeSystemInfo {
   const { swap: _, ...rest } = { ...existing };
   return {
     ...rest,
@@ -34,7 +34,7 @@ const maxNamesPerImage = 5;
  * Returns the largest images first, with digests before tags.
  * @param maxImages nodeStatusMaxImages; −1: all
  */
-export function nodeImages(images: readonly ImageFacts[], maxImages: number): NonNullable<NodeStatus['images']> {
+export function nodeImages(images: readonly RuntimeImage[], maxImages: number): NonNullable<NodeStatus['images']> {
   const bySize = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes || (a.id < b.id ? 1 : -1));
   return (maxImages < 0 ? bySize : bySize.slice(0, maxImages)).map(({ repoDigests, repoTags, sizeBytes }) => ({
     names: [...repoDigests, ...repoTags].slice(0, maxNamesPerImage),
@@ -43,7 +43,7 @@ export function nodeImages(images: readonly ImageFacts[], maxImages: number): No
 }
 
 /** Sorts by name, because the runtime's order varies and a changed order must not cause a status update. */
-export function runtimeHandlers(runtime: RuntimeFacts): NonNullable<NodeStatus['runtimeHandlers']> {
+export function runtimeHandlers(runtime: RuntimeInfo): NonNullable<NodeStatus['runtimeHandlers']> {
   return runtime.handlers
     .map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({ name, features: { recursiveReadOnlyMounts, userNamespaces } }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -2,8 +2,8 @@
  * Computes the status of the Node from all inputs and the API server's Node. Pure: every input is an argument, every effect is in the result.
  * Upstream: setNodeStatus and its setters.
  */
-import type { ImageFacts } from '../../../shared/contracts/images.ts';
-import type { RuntimeFacts } from '../../../shared/contracts/pleg.ts';
+import type { RuntimeImage } from '../../../shared/contracts/images.ts';
+import type { RuntimeInfo } from '../../../shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { computeAddresses, type AddressInputs } from '../addresses/addresses.ts';
@@ -18,9 +18,9 @@ export interface NodeStatusInputs extends AddressInputs {
   readonly machine: MachineInfo;
   readonly resources: ResourceSettings;
   /** Null: the runtime has not responded yet. */
-  readonly runtime: RuntimeFacts | null;
+  readonly runtime: RuntimeInfo | null;
   /** Null: not known. The Node keeps its images. */
-  readonly images: readonly ImageFacts[] | null;
+  readonly images: readonly RuntimeImage[] | null;
   readonly maxImages: number;
   readonly kubeletPort: number;
   readonly pressures: Pressures;

@@ -4,7 +4,7 @@
  *
  * An unavailable runtime, at start or later, does not end the kubelet. Each change is logged once, and polling continues.
  */
-import type { RuntimeFacts } from '../../../shared/contracts/pleg.ts';
+import type { RuntimeInfo } from '../../../shared/contracts/pleg.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -12,7 +12,7 @@ import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 
 export interface RuntimeStateDependencies {
   /** Requests the runtime's status. The promise must settle. */
-  readonly fetchFacts: () => Promise<RuntimeFacts>;
+  readonly fetchFacts: () => Promise<RuntimeInfo>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -33,7 +33,7 @@ const statusUnknownMessage = 'container runtime status check may not have comple
 
 export class RuntimeState {
   readonly #deps: RuntimeStateDependencies;
-  #facts: RuntimeFacts | null = null;
+  #facts: RuntimeInfo | null = null;
   /** Monotonic ms of the last status with RuntimeReady. */
   #readyAtMs = -Infinity;
   #notReady: string | null = null;
@@ -60,7 +60,7 @@ export class RuntimeState {
   }
 
   /** The last status. Null: none yet. */
-  get facts(): RuntimeFacts | null {
+  get facts(): RuntimeInfo | null {
     return this.#facts;
   }
 
@@ -88,7 +88,7 @@ export class RuntimeState {
   }
 
   /** Polls until the first status. Rejects with the signal's reason. */
-  async untilFirstStatus(signal: AbortSignal): Promise<RuntimeFacts> {
+  async untilFirstStatus(signal: AbortSignal): Promise<RuntimeInfo> {
     let delayMs = firstRetryMs;
     for (;;) {
       await this.#poll(signal);
@@ -149,7 +149,7 @@ export class RuntimeState {
   }
 }
 
-function describe(type: string, condition: RuntimeFacts['conditions'][number] | undefined): string {
+function describe(type: string, condition: RuntimeInfo['conditions'][number] | undefined): string {
   if (!condition) return `${type} is not reported`;
   return `${type}=${condition.status} reason:${condition.reason} message:${condition.message}`;
 }

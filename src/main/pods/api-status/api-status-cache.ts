@@ -4,7 +4,7 @@
  * pkg/kubelet/status/status_manager.go and the reason cache of pkg/kubelet/reason_cache.go.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { PodSyncReport, WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain, faultText, reportFault } from '../../../shared/errors/contain.ts';
@@ -59,7 +59,7 @@ interface Entry {
 }
 
 export interface ApiStatusCacheDependencies {
-  readonly node: () => Pick<NodeFacts, 'hostIPs' | 'runtimeName'>;
+  readonly node: () => Pick<NodeInfo, 'hostIPs' | 'runtimeName'>;
   /** A static pod's mirror pod, whose status holds what an earlier kubelet reported if it has the same manifest. */
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
   readonly sink?: StatusUpdateSink;

@@ -3,7 +3,7 @@
  * kubelet_pods.go convertToAPIContainerStatuses). A container that the runtime has lost keeps its restart count and its last termination.
  */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
 import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
@@ -19,7 +19,7 @@ export interface ContainerStatusesInput {
   readonly pod: Pod;
   readonly status: RuntimePodStatus | null;
   readonly waiting: WaitingReasons;
-  readonly node: Pick<NodeFacts, 'runtimeName'> & Partial<Pick<NodeFacts, 'runtimeHandlers'>>;
+  readonly node: Pick<NodeInfo, 'runtimeName'> & Partial<Pick<NodeInfo, 'runtimeHandlers'>>;
   /** The pod is restarting all of its containers (isRestartingAll). */
   readonly restarting: boolean;
   /** Gate ContainerStopSignals; absent: off. */

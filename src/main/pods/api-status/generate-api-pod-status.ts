@@ -4,7 +4,7 @@
  *
  * Unlike upstream, a pod for which the runtime does not respond (a hung container) shows that in its `reason` and `message`.
  */
-import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import { isFailureReason, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
@@ -47,7 +47,7 @@ export interface ApiStatusInput extends StatusFeatures {
   readonly isPreviousFromMirror?: boolean;
   /** Why containers wait, from the last sync. */
   readonly waiting: WaitingReasons;
-  readonly node: Pick<NodeFacts, 'hostIPs' | 'runtimeName'> & Partial<Pick<NodeFacts, 'runtimeHandlers'>>;
+  readonly node: Pick<NodeInfo, 'hostIPs' | 'runtimeName'> & Partial<Pick<NodeInfo, 'runtimeHandlers'>>;
   readonly lifecycle: {
     /** No container of the pod is started again. */
     readonly terminating: boolean;

@@ -1,5 +1,5 @@
 /** What every pod worker gets, and the events that a worker reports to the registry of all workers (pod-workers.ts). */
-import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -27,7 +27,7 @@ export interface PodWorkerDependencies {
   readonly scheduler?: Pick<PodScheduler, 'requestSyncSlot'>;
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
-  readonly node: () => NodeFacts;
+  readonly node: () => NodeInfo;
   /** Whether all secrets and config maps of the pod's volumes are known. Absent without an API server. */
   readonly dependenciesReady?: (pod: Pod) => boolean;
   readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted' | 'markUnwanted' | 'removePod'>;

@@ -5,7 +5,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Pod, PodStatus } from '../../kubernetes/api.ts';
 import type { PodUID } from '../../kubernetes/ids.ts';
-import type { NodeFacts } from '../node-facts.ts';
+import type { NodeInfo } from '../node-info.ts';
 import type { RuntimePodStatus } from '../runtime-status.ts';
 import type { PodSyncNotification } from './channel.ts';
 import type { ContainerBackoff, PodSyncResult } from './result.ts';
@@ -14,7 +14,7 @@ export type PodSyncTask = SyncPodTask | SyncTerminatingPodTask | SyncTerminatedP
 
 interface TaskBase {
   readonly podUID: PodUID;
-  readonly node: NodeFacts;
+  readonly node: NodeInfo;
   /** The task's end of its task channel (channel.ts). Transferred with the task. */
   readonly channel: MessagePort;
 }

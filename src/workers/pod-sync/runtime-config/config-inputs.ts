@@ -1,5 +1,5 @@
 /** The inputs and results of the functions that make sandbox and container configs. All are plain data. */
-import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Mount, UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
@@ -23,7 +23,7 @@ export interface HostInfo {
 
 export interface PodConfigInput {
   readonly pod: Pod;
-  readonly node: NodeFacts;
+  readonly node: NodeInfo;
   readonly settings: PodSyncSettings;
   readonly hostInfo: HostInfo;
   /** The mappings of the pod's user namespace; absent when it uses the host's. */
@@ -70,7 +70,7 @@ export interface ImageUser {
 export interface EnvironmentInput {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
-  readonly node: NodeFacts;
+  readonly node: NodeInfo;
   readonly settings: Pick<PodSyncSettings, 'featureGates'>;
   /** The sandbox's IPs, primary first; the node's for a pod in the host's network. */
   readonly podIPs: readonly string[];

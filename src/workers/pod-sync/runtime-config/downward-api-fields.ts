@@ -1,6 +1,6 @@
 /** Resolves the downward API's fieldRef, in environment variables and files (upstream pkg/fieldpath, Kubelet.podFieldSelectorRuntimeValue). */
 import { isIP, isIPv4, SocketAddress } from 'node:net';
-import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { Container, Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 
@@ -10,7 +10,7 @@ export interface FieldRef {
 }
 
 export interface FieldContext {
-  readonly node: Pick<NodeFacts, 'hostIPs'>;
+  readonly node: Pick<NodeInfo, 'hostIPs'>;
   readonly podIPs: readonly string[];
 }
 

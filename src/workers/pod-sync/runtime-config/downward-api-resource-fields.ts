@@ -2,7 +2,7 @@
  * Resolves the downward API's resourceFieldRef (upstream pkg/api/v1/resource, pkg/kubelet/kubelet_resources.go). Values are in units of the
  * divisor, rounded up. The default of a missing limit is the pod's limit, else the node's allocatable amount.
  */
-import type { NodeResources } from '../../../shared/contracts/node-facts.ts';
+import type { NodeResources } from '../../../shared/contracts/node-info.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { isZeroQuantity, milliValue, type Quantity, quantityOf, type QuantityLike, value } from '../../../shared/kubernetes/quantity.ts';
 

@@ -3,16 +3,16 @@
  * and the Docker link variables. Pure.
  */
 import { isIPv6 } from 'node:net';
-import type { ServiceFacts } from '../../../shared/contracts/pod-objects.ts';
+import type { ServiceInfo } from '../../../shared/contracts/pod-objects.ts';
 
 /** A later service replaces the variables of an earlier one. */
-export function serviceEnvironment(services: readonly ServiceFacts[]): ReadonlyMap<string, string> {
+export function serviceEnvironment(services: readonly ServiceInfo[]): ReadonlyMap<string, string> {
   return new Map(services.flatMap((service) => [...serviceVariables(service), ...linkVariables(service)]));
 }
 
 type Variables = [name: string, value: string][];
 
-function serviceVariables({ name, clusterIP, ports }: ServiceFacts): Variables {
+function serviceVariables({ name, clusterIP, ports }: ServiceInfo): Variables {
   const prefix = variableName(name);
   const variables: Variables = [[`${prefix}_SERVICE_HOST`, clusterIP]];
   const [first] = ports;
@@ -21,7 +21,7 @@ function serviceVariables({ name, clusterIP, ports }: ServiceFacts): Variables {
   return variables;
 }
 
-function linkVariables({ name, clusterIP, ports }: ServiceFacts): Variables {
+function linkVariables({ name, clusterIP, ports }: ServiceInfo): Variables {
   const prefix = variableName(name);
   const host = isIPv6(clusterIP) ? `[${clusterIP}]` : clusterIP;
   return ports.flatMap(({ port, protocol }, index): Variables => {

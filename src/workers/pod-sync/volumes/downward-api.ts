@@ -1,6 +1,6 @@
 /** Makes the files of downwardAPI volumes, and of projected volumes with such a source (upstream pkg/volume/downwardapi). */
 import { normalize } from 'node:path';
-import type { NodeResources } from '../../../shared/contracts/node-facts.ts';
+import type { NodeResources } from '../../../shared/contracts/node-info.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import { metadataField } from '../runtime-config/downward-api-fields.ts';
 import { fileResourceField } from '../runtime-config/downward-api-resource-fields.ts';

@@ -1,5 +1,5 @@
 /** The inputs and results of `PodVolumes`. */
-import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
@@ -20,7 +20,7 @@ export interface PodVolumesOptions {
 
 export interface MountVolumesInput {
   readonly pod: Pod;
-  readonly node: NodeFacts;
+  readonly node: NodeInfo;
   readonly requestPodObjects: RequestPodObjects;
   readonly signal?: AbortSignal;
 }

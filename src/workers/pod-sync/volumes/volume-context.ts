@@ -1,5 +1,5 @@
 /** The inputs that the set-up functions of all volume kinds share. */
-import type { NodeFacts } from '../../../shared/contracts/node-facts.ts';
+import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
@@ -10,7 +10,7 @@ export type RequestPodObjects = (refs: readonly PodObjectRef[]) => Promise<reado
 
 export interface VolumeContext {
   readonly pod: Pod;
-  readonly node: NodeFacts;
+  readonly node: NodeInfo;
   /** Without symlinks. */
   readonly rootDir: string;
   readonly helper: HelperClient;

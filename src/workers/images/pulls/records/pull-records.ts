@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
-import type { ImageFacts } from '../../../../shared/contracts/images.ts';
+import type { RuntimeImage } from '../../../../shared/contracts/images.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
 import { mustPullChecks, pulledRecords, pullIntents } from '../../../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../../../shared/time/clock.ts';
@@ -25,7 +25,7 @@ export type { ImagePullCredentials, ImagePullSecret } from './image-pulled-recor
 export interface PullRecordsOptions {
   readonly rootDir: string;
   readonly policy: VerificationPolicy;
-  readonly listImages: () => Promise<readonly ImageFacts[]>;
+  readonly listImages: () => Promise<readonly RuntimeImage[]>;
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../../src/main/node/node-object.ts';
-import type { ImageFacts } from '../../../../../src/shared/contracts/images.ts';
+import type { RuntimeImage } from '../../../../../src/shared/contracts/images.ts';
 import { apiError } from '../../../../support/fake-api.ts';
 import { localConfig } from '../../../../support/local-node-status.ts';
 import { aCluster, idle, nodes, path, service } from '../../../../support/cluster-node-fixture.ts';
@@ -24,7 +24,7 @@ test('a new node is made with its whole status, and says that it has started', a
 });
 
 test('a node is registered though its runtime does not tell its images yet, and says them when it does', async (t) => {
-  const images = Promise.withResolvers<readonly ImageFacts[]>();
+  const images = Promise.withResolvers<readonly RuntimeImage[]>();
   const { api, start, patches } = await aCluster({ local: { listImages: () => images.promise } });
   const { membership, sync } = await start(t);
   await membership.registered;

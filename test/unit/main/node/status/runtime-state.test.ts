@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RuntimeState } from '../../../../../src/main/node/status/runtime-state.ts';
-import type { RuntimeFacts } from '../../../../../src/shared/contracts/pleg.ts';
+import type { RuntimeInfo } from '../../../../../src/shared/contracts/pleg.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
 
 const condition = (type: string, status: boolean) => ({ type, status, reason: status ? '' : 'Broken', message: status ? '' : 'no plugin' });
-const facts = (runtimeReady = true, networkReady = true): RuntimeFacts => ({
+const facts = (runtimeReady = true, networkReady = true): RuntimeInfo => ({
   runtimeName: 'containerd',
   runtimeVersion: '2.0.0',
   runtimeApiVersion: 'v1',
@@ -15,7 +15,7 @@ const facts = (runtimeReady = true, networkReady = true): RuntimeFacts => ({
   cgroupDriver: null,
 });
 
-function aRuntime(answer: () => RuntimeFacts) {
+function aRuntime(answer: () => RuntimeInfo) {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const stop = new AbortController();
@@ -24,7 +24,7 @@ function aRuntime(answer: () => RuntimeFacts) {
   state.onRecovered(() => (told.recovered += 1));
   return { clock, lines, stop, told, state };
 }
-const away = (): RuntimeFacts => {
+const away = (): RuntimeInfo => {
   throw new Error('connect ENOENT');
 };
 
@@ -144,7 +144,7 @@ test('a question that the end of the kubelet cut off is no complaint about the r
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const stop = new AbortController();
-  const asked = Promise.withResolvers<RuntimeFacts>();
+  const asked = Promise.withResolvers<RuntimeInfo>();
   const state = new RuntimeState({ fetchFacts: () => asked.promise, clock, logger });
   const watching = state.watch(stop.signal);
   await clock.advance(10_000);

@@ -1,5 +1,5 @@
 /** What a sync must know of the node. Sent with each task, so that a change is seen by the next sync. */
-export interface NodeFacts {
+export interface NodeInfo {
   readonly nodeName: string;
   readonly hostname: string;
   /** Primary first. */
@@ -9,7 +9,7 @@ export interface NodeFacts {
   readonly runtimeName: string;
   readonly runtimeVersion: string;
   /** Empty where the runtime does not say (containerd before 2.0). */
-  readonly runtimeHandlers: readonly RuntimeHandlerFacts[];
+  readonly runtimeHandlers: readonly RuntimeHandler[];
   /** The runtime's network is ready: without it only hostNetwork pods may start. */
   readonly networkReady: boolean;
   readonly networkNotReadyMessage: string;
@@ -23,7 +23,7 @@ export interface NodeResources {
 }
 
 /** What the runtime can do under one of its handlers; `''` names its default. */
-export interface RuntimeHandlerFacts {
+export interface RuntimeHandler {
   readonly name: string;
   readonly recursiveReadOnlyMounts: boolean;
   readonly userNamespaces: boolean;
