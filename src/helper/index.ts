@@ -1,6 +1,6 @@
 /**
- * The helper process's entry: answers `HelperRequest`s of one thread of the daemon, all at once, each in a file thread of its own: one
- * that hangs takes nothing from the others until the client ends this process. It holds no state and outlives no parent.
+ * The entry of the helper process, which makes the file system calls that may hang in the kernel. Handles the requests of one pool thread in
+ * parallel, each in its own libuv thread, so that a call that hangs does not delay the others. Keeps no state and ends with its parent.
  */
 import type { HelperOperations, HelperReply, HelperRequest } from '../shared/contracts/helper.ts';
 import { messageOf } from '../shared/errors/kubelet-error.ts';
@@ -9,7 +9,7 @@ import { mountFilesystem, unmountTarget } from './mount-filesystem.ts';
 import { changeOwnership } from './ownership.ts';
 import { removeTreeSlice } from './remove-tree-slice.ts';
 import { bindSubpath, readFileWithin } from './subpath.ts';
-import { statfsOf } from './statfs.ts';
+import { readFilesystemSizes } from './statfs.ts';
 
 type Operations = {
   readonly [K in keyof HelperOperations]: (request: HelperOperations[K]['request']) => Promise<HelperOperations[K]['reply']>;
@@ -23,10 +23,10 @@ const operations: Operations = {
   changeOwnership,
   removeTree: removeTreeSlice,
   readFile: readFileWithin,
-  statfs: statfsOf,
+  statfs: readFilesystemSizes,
 };
 
-async function answer({ id, operation, request }: HelperRequest): Promise<HelperReply> {
+async function handle({ id, operation, request }: HelperRequest): Promise<HelperReply> {
   try {
     return {
       id,
@@ -38,13 +38,13 @@ async function answer({ id, operation, request }: HelperRequest): Promise<Helper
   }
 }
 
-// Without "kubelet" in it: `pgrep kubelet` finds the daemon only.
+// The name does not contain "kubelet", so that `pgrep kubelet` finds only the daemon.
 process.title = 'kube-helper';
 process.on('message', (request: HelperRequest) => {
-  void answer(request).then((reply) => process.send?.(reply));
+  void handle(request).then((reply) => process.send?.(reply));
 });
-// process.exit() waits for file threads, and one of them may hang for good.
+// process.exit() waits for libuv's threads, and one of them may hang forever.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-// Those of the terminal or the service manager are for the daemon, which ends this process when it is done with it.
+// Signals of the terminal or the service manager are for the daemon, which ends this process after its last request.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});

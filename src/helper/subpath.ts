@@ -1,13 +1,13 @@
 /**
- * subPath: a part of a volume, bound into the pod's own folder, where nobody who writes in the volume can exchange it before the
- * runtime mounts it (CVE-2017-1002101, CVE-2021-25741; upstream pkg/volume/util/subpath/subpath_linux.go, doBindSubPath).
+ * Bind-mounts a volume's subPath into the pod's folder. There, a process that writes to the volume cannot swap it before the runtime mounts
+ * it (CVE-2017-1002101, CVE-2021-25741; upstream pkg/volume/util/subpath/subpath_linux.go, doBindSubPath).
  */
 import type { FileHandle } from 'node:fs/promises';
 import { lstat, mkdir, open, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { HelperOperations } from '../shared/contracts/helper.ts';
 import { mount, MountFlag, unmount } from '../shared/linux/native.ts';
-import { mountAt } from './mount-filesystem.ts';
+import { findMountAt } from './mount-filesystem.ts';
 import { handlePath, makeDirectoryWithin, openWithin, resolveLinks } from './safe-open.ts';
 
 export async function bindSubpath({ volumePath, subPath, target }: HelperOperations['bindSubpath']['request']): Promise<null> {
@@ -15,8 +15,8 @@ export async function bindSubpath({ volumePath, subPath, target }: HelperOperati
   await makeDirectoryWithin(base, subPath);
   const handle = await openWithin(await resolveLinks(join(base, subPath)), base);
   try {
-    if (await isBoundTo(handle, target)) return null;
-    await makeTarget(handle, target);
+    if (await isBoundAt(handle, target)) return null;
+    await createMountPoint(handle, target);
     await bind(handle, target);
   } finally {
     await handle.close();
@@ -24,21 +24,21 @@ export async function bindSubpath({ volumePath, subPath, target }: HelperOperati
   return null;
 }
 
-/** Whether the same file or folder is mounted there already; another one is taken away. */
-async function isBoundTo(handle: FileHandle, target: string): Promise<boolean> {
-  if (!(await mountAt(target))) return false;
-  const [wanted, found] = [await handle.stat(), await lstat(target)];
-  if (wanted.dev === found.dev && wanted.ino === found.ino) return true;
+/** Returns whether the same file or folder is mounted at the target already. Unmounts any other. */
+async function isBoundAt(handle: FileHandle, target: string): Promise<boolean> {
+  if (!(await findMountAt(target))) return false;
+  const [source, mounted] = [await handle.stat(), await lstat(target)];
+  if (source.dev === mounted.dev && source.ino === mounted.ino) return true;
   await unmount(target);
-  return isBoundTo(handle, target);
+  return isBoundAt(handle, target);
 }
 
-/** A folder for a folder; a file does for all else: the bind mount makes it the right kind. */
-async function makeTarget(handle: FileHandle, target: string): Promise<void> {
+/** Creates the mount point: a folder for a folder, a file for everything else. The bind mount gives it the right type. */
+async function createMountPoint(handle: FileHandle, target: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
   const isFolder = (await handle.stat()).isDirectory();
-  const found = await lstat(target).catch(() => undefined);
-  if (found && found.isDirectory() !== isFolder) await (found.isDirectory() ? rmdir(target) : rm(target));
+  const existing = await lstat(target).catch(() => undefined);
+  if (existing && existing.isDirectory() !== isFolder) await (existing.isDirectory() ? rmdir(target) : rm(target));
   if (isFolder) await mkdir(target, { recursive: true, mode: 0o750 });
   else await writeFile(target, '', { mode: 0o640 });
 }
@@ -52,7 +52,7 @@ async function bind(handle: FileHandle, target: string): Promise<void> {
   }
 }
 
-/** A regular file's content, found as safely as a subPath. */
+/** Reads a regular file in a volume, resolved as safely as a subPath. */
 export async function readFileWithin({
   volumePath,
   path,
@@ -66,7 +66,7 @@ export async function readFileWithin({
     if (stats.size > maxBytes) throw new Error(`${path} has ${stats.size} bytes, more than ${maxBytes}`);
     const file = await open(handlePath(place), 'r');
     try {
-      // One byte more tells a file that grew meanwhile from one that just fits.
+      // One extra byte detects a file that has grown since the check.
       const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(maxBytes + 1), position: 0 });
       if (bytesRead > maxBytes) throw new Error(`${path} has more than ${maxBytes} bytes`);
       return { content: buffer.toString('utf8', 0, bytesRead) };

@@ -1,14 +1,14 @@
 /**
- * The names of the node's cgroups, and the paths that each driver makes of them (upstream pkg/kubelet/cm/cgroup_manager_linux.go).
- * Pure; shared by those who make cgroups and those who measure them.
+ * Names the node's cgroups and converts the names to the paths of each driver (upstream pkg/kubelet/cm/cgroup_manager_linux.go). Pure. Used
+ * by the threads that create cgroups and by those that measure them.
  */
 import type { QosClass } from '../kubernetes/qos-class.ts';
 
-/** From the root downwards: `['kubepods', 'burstable', 'pod<uid>']`. */
+/** The components from the root: `['kubepods', 'burstable', 'pod<uid>']`. */
 export type CgroupName = readonly string[];
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
-/** What of the configuration the names depend on. */
+/** The configuration that the names depend on. */
 export interface CgroupLayout {
   readonly cgroupRoot: string;
   readonly cgroupsPerQOS: boolean;
@@ -19,8 +19,8 @@ const podPrefix = 'pod';
 const sliceSuffix = '.slice';
 
 /**
- * A name with more components behind it. Throws on what could not be read back: the systemd driver turns `-` into `_`, so that
- * `_` is forbidden, and `/` would lead elsewhere.
+ * Appends components to a name. Throws for a component that could not be converted back: the systemd driver replaces `-` by `_`, so that `_`
+ * is forbidden, and `/` would be another path.
  */
 export function childCgroup(parent: CgroupName, ...components: readonly string[]): CgroupName {
   for (const component of components) {
@@ -31,13 +31,13 @@ export function childCgroup(parent: CgroupName, ...components: readonly string[]
   return [...parent, ...components];
 }
 
-/** The cgroup that holds all pods: `kubepods` below `--cgroup-root`; the root itself without `cgroupsPerQOS`. */
+/** Returns the cgroup of all pods: `kubepods` below `--cgroup-root`, or the root itself without `cgroupsPerQOS`. */
 export function podsCgroup({ cgroupRoot, cgroupsPerQOS }: CgroupLayout): CgroupName {
   const root = cgroupRoot.split('/').filter((component) => component !== '');
   return cgroupsPerQOS ? childCgroup(root, nodeAllocatableRoot) : root;
 }
 
-/** Guaranteed pods are directly below `kubepods`, the others below their class. */
+/** Guaranteed pods are directly below `kubepods`, the others below the cgroup of their QoS class. */
 export function qosCgroup(layout: CgroupLayout, qos: QosClass): CgroupName {
   const pods = podsCgroup(layout);
   return qos === 'Guaranteed' ? pods : childCgroup(pods, qos.toLowerCase());
@@ -48,14 +48,14 @@ export function podCgroup(layout: CgroupLayout, qos: QosClass, podUID: string): 
 }
 
 /**
- * Below each hierarchy's mount point: `/kubepods/burstable/pod<uid>`, or the nested slices of systemd. A sandbox's config names its
- * cgroup parent by the same path; runtimes with the systemd driver take its last slice.
+ * Returns the path below each hierarchy's mount point: `/kubepods/burstable/pod<uid>`, or nested slices with the systemd driver. It is also
+ * the cgroup parent in a sandbox's config; runtimes with the systemd driver use its last slice.
  */
 export function cgroupPath(name: CgroupName, driver: CgroupDriver): string {
   return driver === 'systemd' ? toSystemdPath(name) : `/${name.join('/')}`;
 }
 
-/** The pod whose cgroup has this folder name (the last part of its path); undefined for any other cgroup. */
+/** Returns the UID of the pod whose cgroup has this folder name (the last part of its path), or undefined for any other cgroup. */
 export function podUIDOfCgroup(folder: string, driver: CgroupDriver): string | undefined {
   const last =
     driver === 'systemd'
@@ -69,7 +69,7 @@ export function podUIDOfCgroup(folder: string, driver: CgroupDriver): string | u
   return last.startsWith(podPrefix) && last.length > podPrefix.length ? last.slice(podPrefix.length) : undefined;
 }
 
-/** `kubepods-burstable-podX.slice` lies in `kubepods-burstable.slice` in `kubepods.slice`: every prefix is a slice of its own. */
+/** Every prefix is its own slice: `kubepods-burstable-podX.slice` is in `kubepods-burstable.slice`, which is in `kubepods.slice`. */
 function toSystemdPath(name: CgroupName): string {
   if (name.length === 0) return '/';
   const parts = name.map((part) => part.replaceAll('-', '_'));

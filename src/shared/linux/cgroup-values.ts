@@ -1,6 +1,6 @@
 /**
- * What the kernel is told about a pod's resources (upstream pkg/kubelet/cm/helpers_linux.go and qos_container_manager_linux.go).
- * Pure: a pod in, numbers out.
+ * Computes the resource values of a pod's cgroup from its spec (upstream pkg/kubelet/cm/helpers_linux.go and
+ * qos_container_manager_linux.go). Pure.
  */
 import type { Pod } from '../kubernetes/api.ts';
 import { hasPodLevelResources, podLimits, podRequests, type ResourceAmounts } from '../kubernetes/pod-resources.ts';
@@ -12,19 +12,19 @@ export const minShares = 2;
 const maxShares = 262_144;
 const sharesPerCPU = 1024;
 const milliPerCPU = 1000;
-/** The kernel's least CFS quota, 1 ms. */
+/** The kernel's minimum CFS quota, 1 ms. */
 const minQuotaUs = 1000;
 
-/** What is absent is left as the kernel has it. */
+/** An absent value leaves the kernel's value. */
 export interface CgroupResources {
   readonly cpuShares?: number;
-  /** −1: no limit. */
+  /** −1 for no limit. */
   readonly cpuQuotaUs?: number;
   readonly cpuPeriodUs?: number;
   /** 0 leaves the kernel's value. */
   readonly memoryBytes?: number;
   readonly pidsLimit?: number;
-  /** Bytes by page size in the kernel's spelling (`2MB`); every size that is not named is limited to 0. Absent: all are left alone. */
+  /** Bytes by page size in the kernel's spelling (`2MB`). Every missing size is limited to 0. When absent, no size is changed. */
   readonly hugePageLimits?: Readonly<Record<string, number>>;
 }
 
@@ -33,12 +33,12 @@ export function sharesFromMilliCPU(milliCPU: number): number {
   return Math.min(Math.max(shares, minShares), maxShares);
 }
 
-/** 0 for no CPU: no limit was given. */
+/** Returns 0, no limit, for 0 CPU. */
 export function quotaFromMilliCPU(milliCPU: number, periodUs: number): number {
   return milliCPU === 0 ? 0 : Math.max(Math.floor((milliCPU * periodUs) / milliPerCPU), minQuotaUs);
 }
 
-/** cgroup v2's cpu.weight (1 to 10000) of v1's cpu.shares (2 to 262144). */
+/** Converts cgroup v1's cpu.shares (2 to 262144) to v2's cpu.weight (1 to 10000). */
 export function weightFromShares(shares: number): number {
   if (shares >= maxShares) return 10_000;
   return 1 + Math.floor(((shares - minShares) * 9999) / 262_142);
@@ -48,7 +48,7 @@ export function sharesFromWeight(weight: number): number {
   return minShares + Math.floor(((weight - 1) * 262_142) / 9999);
 }
 
-/** A page size as hugetlb's file names have it: `2MB`, `1GB`, `64KB`. */
+/** Spells a page size like hugetlb's file names: `2MB`, `1GB`, `64KB`. */
 export function hugePageSizeName(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'];
   let unit = 0;
@@ -61,16 +61,16 @@ export function hugePageSizeName(bytes: number): string {
 }
 
 export interface PodCgroupOptions {
-  /** CFS quotas are enforced (cpuCFSQuota). */
+  /** Whether CFS quotas are enforced (cpuCFSQuota). */
   readonly enforceCPULimits: boolean;
   readonly cpuPeriodUs: number;
-  /** podPidsLimit; 0 and below: none. */
+  /** podPidsLimit; no limit if 0 or less. */
   readonly podPidsLimit: number;
   /** Gate PodLevelResources. */
   readonly podLevelResources: boolean;
 }
 
-/** Upstream ResourceConfigForPod, with the pids limit that EnsureExists adds. */
+/** Upstream ResourceConfigForPod, including the pids limit that EnsureExists adds. */
 export function podCgroupResources(pod: Pod, options: PodCgroupOptions): CgroupResources {
   const skipPodLevel = !options.podLevelResources;
   const requests = podRequests(pod, { skipPodLevel });
@@ -107,7 +107,7 @@ function hugePageLimits(requests: ResourceAmounts): Record<string, number> {
   for (const [name, amount] of Object.entries(requests)) {
     if (!name.startsWith('hugepages-')) continue;
     const pageBytes = tryParseQuantity(name.slice('hugepages-'.length));
-    // Admission refuses the pod: the node has no pages of such a size.
+    // Admission rejects such a pod: the node has no pages of this size.
     if (pageBytes === null) continue;
     const size = hugePageSizeName(value(pageBytes));
     limits[size] = (limits[size] ?? 0) + value(amount);

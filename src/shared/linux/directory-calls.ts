@@ -1,16 +1,16 @@
 /**
- * The file system calls of a tree removal, in two kinds: at once on the calling thread (10 µs each, for a few files of the kubelet's own), or in
- * libuv's threads (for trees that somebody else wrote, which may be large or hang). Names are bytes: a container may use any but `/` and NUL.
+ * The file system calls of a tree removal, in two variants: blocking (10 µs each, for a few files of the kubelet), or in libuv's threads (for
+ * trees written by containers, which may be large or hang). Names are bytes, since a container may use any byte but `/` and NUL.
  */
 import * as fs from 'node:fs';
 import { constants, type Dirent, type Dir } from 'node:fs';
 import { opendir, rename, rmdir, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** O_PATH: a place in the tree, nothing is opened: a mount that hangs does not answer and is not asked. The same number on x86-64 and arm64. */
+/** O_PATH opens a location without opening the file: it does not block on a FIFO, has no effect on a device, and does not reach a filesystem that hangs. The same number on x86-64 and arm64. */
 export const openPath = 0x200000;
 
-/** A directory by its handle. Whatever its path has become meanwhile, this is it. */
+/** An open directory. The handle stays valid when the path is renamed or replaced. */
 export interface DirectoryHandle {
   readonly fd: number;
 }
@@ -20,15 +20,15 @@ export interface DirectoryEntry {
   readonly isDirectory: boolean;
 }
 
-/** The entries of a directory, some at a time. */
+/** Reads the entries of a directory in batches. */
 export interface DirectoryReader {
-  /** None at the end. */
+  /** Returns an empty list at the end. */
   read(maxEntries: number): Promise<readonly DirectoryEntry[]>;
   close(): void;
 }
 
 export interface DirectoryCalls {
-  /** Rejects for a symlink in the last place, and for all else that is no directory. */
+  /** Rejects when the last component is a symlink or not a directory. */
   openDirectory(path: string | Buffer): Promise<DirectoryHandle>;
   readEntries(directory: DirectoryHandle): Promise<DirectoryReader>;
   unlink(path: string | Buffer): Promise<void>;
@@ -36,25 +36,25 @@ export interface DirectoryCalls {
   rename(from: string | Buffer, to: string | Buffer): Promise<void>;
 }
 
-/** A path through the handle: the kernel goes on from the directory itself. Nothing but the name is looked up. */
+/** Returns the path of a child through the directory's handle: the kernel looks up only the name. */
 export function childOf({ fd }: DirectoryHandle, name: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]);
 }
 
 const openFlags = openPath | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Entries that one getdents trip brings. */
+/** Entries of one getdents call. */
 const bufferSize = 256;
-/** The declared type lacks 'buffer', which readdir's has. */
+/** The type lacks 'buffer', which readdir's type has. */
 const readerOptions = { encoding: 'buffer' as BufferEncoding, bufferSize };
-/** The end of a file takes a disk long from about this size on. */
+/** From about this size on, unlinking a file takes a disk long. */
 const largeFileBytes = 1024 * 1024;
 
-/** A handle of O_PATH holds nothing that its end could wait for. */
+/** Closing an O_PATH handle never waits. */
 export function closeDirectory({ fd }: DirectoryHandle): void {
   fs.closeSync(fd);
 }
 
-/** The mount that the directory is on; a bind mount of the same file system is another one. Procfs does not ask the file system. */
+/** Returns the ID of the directory's mount, which differs for a bind mount of the same filesystem. Procfs does not access the filesystem. */
 export function mountIDOf({ fd }: DirectoryHandle): number {
   const [, id] = /^mnt_id:\s*(\d+)$/m.exec(fs.readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) ?? [];
   if (id === undefined) throw new Error('the kernel does not say which mount a directory is on');
@@ -76,7 +76,7 @@ function readerOf(dir: Dir, next: () => Promise<Dirent | null>): DirectoryReader
       }
       return entries;
     },
-    // The reader is at its end, or its caller has failed.
+    // Called at the end of the directory, or after a failure.
     close: () => dir.closeSync(),
   };
 }

@@ -1,13 +1,13 @@
 /**
- * inotify(7) through koffi, where Node's own watch says too little: it reports no opens, and calls a removal and a creation the same. Nothing
- * wakes the reader: the descriptor does not block, and is read when the caller has another reason to.
+ * inotify(7) through koffi, for events that Node's watch does not report: it has no event for an open, and the same one for a removal and a
+ * creation. Nothing wakes the reader: the descriptor is non-blocking, and the caller reads it when it has another reason to run.
  */
 import { closeSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { getSystemErrorName } from 'node:util';
 import type koffi from 'koffi';
 
-/** Of sys/inotify.h. */
+/** The masks of sys/inotify.h. */
 export const InotifyMask = {
   open: 0x20,
   movedFrom: 0x40,
@@ -17,14 +17,14 @@ export const InotifyMask = {
 
 const IN_NONBLOCK = 0o4000;
 const IN_CLOEXEC = 0o2000000;
-/** struct inotify_event without its name: wd, mask, cookie, len. */
+/** The size of struct inotify_event without its name: wd, mask, cookie, len. */
 const headerBytes = 16;
 /** Holds a hundred events with the longest names. */
 const bufferBytes = 32 * 1024;
 
 export interface InotifyEvent {
   readonly mask: number;
-  /** Empty: the watched file itself. */
+  /** Empty for the watched file itself. */
   readonly name: string;
 }
 
@@ -33,7 +33,7 @@ export class Inotify {
   readonly #buffer = Buffer.alloc(bufferBytes);
   #closed = false;
 
-  /** Throws where inotify has no room left, or there is nothing to watch. */
+  /** Throws when a limit of inotify is reached, or when the path does not exist. */
   constructor(path: string, mask: number) {
     const native = createRequire(import.meta.url)('koffi') as typeof koffi;
     const library = native.load(null);
@@ -52,11 +52,11 @@ export class Inotify {
     throw new Error(`inotify_add_watch "${path}": ${failure}`);
   }
 
-  /** The events since the last call, in order. */
+  /** Returns the events since the last call, in order. */
   read(): InotifyEvent[] {
     const events: InotifyEvent[] = [];
     for (;;) {
-      const bytes = this.#readSome();
+      const bytes = this.#readIntoBuffer();
       if (bytes === 0) return events;
       events.push(...decode(this.#buffer.subarray(0, bytes)));
     }
@@ -69,7 +69,7 @@ export class Inotify {
     closeSync(this.#fd);
   }
 
-  #readSome(): number {
+  #readIntoBuffer(): number {
     try {
       return readSync(this.#fd, this.#buffer, 0, bufferBytes, null);
     } catch (err) {
@@ -81,12 +81,12 @@ export class Inotify {
 
 function decode(bytes: Buffer): InotifyEvent[] {
   const events: InotifyEvent[] = [];
-  for (let at = 0; at + headerBytes <= bytes.length;) {
-    const end = at + headerBytes + bytes.readUInt32LE(at + 12);
-    // Padded with NULs.
-    const [name = ''] = bytes.toString('utf8', at + headerBytes, end).split('\0');
-    events.push({ mask: bytes.readUInt32LE(at + 4), name });
-    at = end;
+  for (let offset = 0; offset + headerBytes <= bytes.length;) {
+    const end = offset + headerBytes + bytes.readUInt32LE(offset + 12);
+    // The name is padded with NULs.
+    const [name = ''] = bytes.toString('utf8', offset + headerBytes, end).split('\0');
+    events.push({ mask: bytes.readUInt32LE(offset + 4), name });
+    offset = end;
   }
   return events;
 }

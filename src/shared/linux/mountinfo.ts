@@ -1,6 +1,6 @@
 /**
- * What is mounted where, from the kernel's own table (/proc/self/mountinfo; proc(5)). It is the only proof that a volume is set up, or
- * that a folder may be removed: reading it never touches the mounted filesystem, so a dead NFS server cannot hang it.
+ * Reads the kernel's mount table (/proc/self/mountinfo; proc(5)). The table is the only proof that a volume is mounted, or that a folder may
+ * be removed. Reading it never accesses a mounted filesystem, so that a dead NFS server cannot block it.
  */
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
@@ -11,7 +11,7 @@ export interface MountInfo {
   readonly parentID: number;
   /** `major:minor` of the filesystem. */
   readonly device: string;
-  /** Path in that filesystem of what is mounted: not `/` for a bind mount of a folder. */
+  /** The path of the mounted folder in that filesystem; not `/` for a bind mount of a folder. */
   readonly root: string;
   readonly mountPoint: string;
   readonly options: readonly string[];
@@ -20,7 +20,7 @@ export interface MountInfo {
   readonly superOptions: readonly string[];
 }
 
-/** Lines that are not what proc(5) says are left out. */
+/** Skips lines that do not have the format of proc(5). */
 export function parseMountInfo(text: string): MountInfo[] {
   return text.split('\n').flatMap((line) => parseLine(line) ?? []);
 }
@@ -43,7 +43,7 @@ function parseLine(line: string): MountInfo | undefined {
   };
 }
 
-/** The kernel writes blank, tab, newline and backslash as three octal digits. */
+/** The kernel escapes space, tab, newline and backslash as three octal digits. */
 function unescape(field: string): string {
   return field.includes('\\')
     ? field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
@@ -55,29 +55,29 @@ function escape(path: string): string {
 }
 
 /**
- * Mounts at `dir` or below it, in the kernel's order. A node has thousands of mounts and a pod a handful: lines are
- * parsed only when they contain the path.
+ * Returns the mounts at `dir` or below it, in the kernel's order. Parses only lines that contain the path, since a node has thousands of
+ * mounts and a pod a handful.
  */
 export function mountsBelow(text: string, dir: string): MountInfo[] {
   const needle = ` ${escape(dir)}`;
   const found: MountInfo[] = [];
-  for (let at = text.indexOf(needle); at !== -1;) {
-    const start = text.lastIndexOf('\n', at) + 1;
-    const newline = text.indexOf('\n', at);
+  for (let index = text.indexOf(needle); index !== -1;) {
+    const start = text.lastIndexOf('\n', index) + 1;
+    const newline = text.indexOf('\n', index);
     const end = newline === -1 ? text.length : newline;
     const mount = parseLine(text.slice(start, end));
     if (mount && isWithin(mount.mountPoint, dir)) found.push(mount);
-    at = text.indexOf(needle, end);
+    index = text.indexOf(needle, end);
   }
   return found;
 }
 
-/** `path` is `dir` or below it; by name alone, both absolute and clean. */
+/** Returns whether `path` is `dir` or below it. Compares names only; both paths must be absolute and normalized. */
 export function isWithin(path: string, dir: string): boolean {
   return path === dir || path.startsWith(dir.endsWith('/') ? dir : `${dir}/`);
 }
 
-/** The order in which to unmount: what is deeper, or was mounted over another, comes first. */
+/** Sorts mounts in unmount order: deeper ones first, and a later mount before the one that it hides. */
 export function deepestFirst(mounts: readonly MountInfo[]): MountInfo[] {
   const depth = ({ mountPoint }: MountInfo) => mountPoint.split('/').length;
   return mounts
@@ -88,44 +88,44 @@ export function deepestFirst(mounts: readonly MountInfo[]): MountInfo[] {
 
 const selfMountInfo = '/proc/self/mountinfo';
 const maxReads = 5;
-/** By path, the read that is due and has not begun. */
-const dueReads = new Map<string, Promise<string>>();
+/** The scheduled read of each path, until it starts. */
+const scheduledReads = new Map<string, Promise<string>>();
 
 /**
- * The table as it is after this was asked. Who asks in the same turn of the thread's loop shares one read: it keeps the thread, so that of
- * many pods that end together more ask the longer it takes, and a node's pods cost a few reads and not some for each.
+ * Returns the table as it is after this call. All calls in one iteration of the event loop share one read. The read blocks the thread, and
+ * the calls that arrive meanwhile share the next read. So when many pods end together, they cost a few reads and not several for each pod.
  */
 function readTable(path: string): Promise<string> {
-  const due = dueReads.get(path);
-  if (due) return due;
+  const scheduled = scheduledReads.get(path);
+  if (scheduled) return scheduled;
   const read = setImmediate().then(() => {
-    dueReads.delete(path);
+    scheduledReads.delete(path);
     return readFileSync(path, 'utf8');
   });
-  dueReads.set(path, read);
+  scheduledReads.set(path, read);
   return read;
 }
 
 /**
- * Mounts at `dir` or below it, now. The table is in the kernel's memory: reading it waits for nothing, but a node with a hundred pods has
- * five hundred mounts, which take it five milliseconds: who only wants to know of one place asks the place.
+ * Returns the current mounts at `dir` or below it. The read never waits, but on a node with a hundred pods the table has five hundred mounts
+ * and takes five milliseconds. To check a single path, compare devices instead (mounted-filesystem-at.ts).
  *
- * Kernels before 5.8 may leave out a mount while others come and go: there, two reads must agree, else it rejects (upstream's ConsistentRead,
- * and its kernelHasMountinfoBug).
+ * Kernels before 5.8 may omit a mount while others are added or removed. There, two reads must agree, or the call rejects (upstream's
+ * ConsistentRead, and its kernelHasMountinfoBug).
  */
 export async function readMountsBelow(dir: string, { path = selfMountInfo, kernel = release() } = {}): Promise<MountInfo[]> {
-  let before: string | undefined;
+  let previousIDs: string | undefined;
   for (let reads = 0; reads < maxReads; reads += 1) {
     const mounts = mountsBelow(await readTable(path), dir);
     const ids = mounts.map(({ id, mountPoint }) => `${id} ${mountPoint}`).join('\n');
-    if (ids === before || hasWholeTable(kernel)) return mounts;
-    before = ids;
+    if (ids === previousIDs || hasConsistentTable(kernel)) return mounts;
+    previousIDs = ids;
   }
   throw new Error(`mounts below ${dir} keep changing: ${maxReads} reads of ${path} did not agree`);
 }
 
-/** `6.1.0-amd64`: from 5.8 on. */
-function hasWholeTable(kernel: string): boolean {
+/** True from 5.8 on. */
+function hasConsistentTable(kernel: string): boolean {
   const [major = 0, minor = 0] = kernel.split('.', 2).map(Number);
   return major > 5 || (major === 5 && minor >= 8);
 }

@@ -1,6 +1,7 @@
 /**
- * The few calls of the C library that Node does not offer, through koffi: mount and umount2 (in libuv's pool, since they can hang), malloc_trim
- * (there too), flock and sched_setscheduler (at once, never waiting). A failure is an Error with `code` (`EBUSY`), `errno`, `syscall` and the path, like Node's own.
+ * Calls functions of the C library that Node does not offer, through koffi. mount, umount2 and malloc_trim run in libuv's threads, since they
+ * can take long or hang. flock and sched_setscheduler run on the calling thread. A failure is an Error with `code` (`EBUSY`), `errno`,
+ * `syscall` and `path`, like Node's errors.
  */
 import { createRequire } from 'node:module';
 import { getSystemErrorMap } from 'node:util';
@@ -24,7 +25,7 @@ export const MountFlag = {
 export const UnmountFlag = {
   force: 1,
   detach: 2,
-  /** Does not follow a symlink that stands where the mount point was. */
+  /** Does not follow a symlink that has replaced the mount point. */
   noFollow: 8,
 } as const;
 
@@ -33,11 +34,11 @@ export const LockOperation = { shared: 1, exclusive: 2, nonBlocking: 4, unlock: 
 
 /** Policies of sched_setscheduler(2), from linux/sched.h. */
 export const SchedulingPolicy = {
-  /** By nice values. */
+  /** The default policy, by nice values. */
   other: 0,
-  /** In real time, by turns. */
+  /** Real-time round robin. */
   roundRobin: 2,
-  /** Beside it: what the thread starts goes by nice values, with none below 0. */
+  /** A flag: threads and processes started by this thread get the default policy, and no nice value below 0. */
   resetOnFork: 0x40000000,
 } as const;
 
@@ -55,7 +56,7 @@ interface Functions {
   readonly umount2: { readonly async: AsyncCall };
   readonly mallocTrim: { readonly async: AsyncCall };
   readonly flock: (fd: number, operation: number) => number;
-  /** Of the last call that was not asynchronous, or whose callback this is. */
+  /** The errno of the last blocking call; in a callback, of its call. */
   readonly errno: () => number;
   readonly schedSetScheduler: (thread: number, policy: number, priority: readonly [number]) => number;
 }
@@ -63,8 +64,8 @@ interface Functions {
 let loaded: Functions | undefined;
 
 /**
- * The C library is already in the process: `load(null)` opens no file. Bound at first use, because most threads never need it; and koffi with
- * it, because a thread that is ended while its addon loads takes the whole process with it (a fatal error of Node's addon interface).
+ * Binds the functions at first use, because most threads never need them. `load(null)` opens no file, since the C library is in the process.
+ * koffi is loaded here too: terminating a thread while its addon loads ends the whole process (a fatal error of Node's addon interface).
  */
 function libc(): Functions {
   if (loaded) return loaded;
@@ -84,7 +85,7 @@ function libc(): Functions {
   return loaded;
 }
 
-/** Loads what the first call would: a few ms. */
+/** Loads koffi and the functions ahead of the first call, which takes a few ms. */
 export function prepareNative(): void {
   libc();
 }
@@ -101,7 +102,7 @@ function toError(syscall: string, errno: number, path?: string): SystemCallError
 }
 
 function callAsync(name: 'mount' | 'umount2', path: string, args: readonly unknown[]): Promise<void> {
-  // A NUL would cut the path short, and another one than was checked would be used.
+  // A NUL would truncate the path, so that a path other than the checked one would be used.
   if (args.some((arg) => typeof arg === 'string' && arg.includes('\0'))) return Promise.reject(toError(name, 22, path));
   return new Promise((resolve, reject) => {
     libc()[name].async(...args, (err: Error | null, result: number) => {
@@ -112,27 +113,27 @@ function callAsync(name: 'mount' | 'umount2', path: string, args: readonly unkno
   });
 }
 
-/** mount(2). Rejects with SystemCallError that names the target. */
+/** mount(2). Rejects with SystemCallError, which contains the target. */
 export function mount(source: string, target: string, fsType: string, flags: number, data: string): Promise<void> {
   return callAsync('mount', target, [source, target, fsType, flags, data]);
 }
 
-/** umount2(2). Rejects with SystemCallError: EINVAL is "nothing is mounted there", EBUSY "in use". */
+/** umount2(2). Rejects with SystemCallError: EINVAL when nothing is mounted there, EBUSY when the mount is in use. */
 export function unmount(target: string, flags: number = UnmountFlag.noFollow): Promise<void> {
   return callAsync('umount2', target, [target, flags]);
 }
 
-/** flock(2); give `LockOperation.nonBlocking`, else it blocks the thread. Throws SystemCallError: EAGAIN when another holds the lock. */
+/** flock(2). Blocks the thread without `LockOperation.nonBlocking`. Throws SystemCallError: EAGAIN when another process has the lock. */
 export function flock(fd: number, operation: number): void {
   if (libc().flock(fd, operation) !== 0) throw toError('flock', libc().errno());
 }
 
-/** sched_setscheduler(2) of the thread that asks. Throws SystemCallError: EPERM where it is not allowed. */
+/** sched_setscheduler(2) for the calling thread. Throws SystemCallError: EPERM without the permission. */
 export function setScheduler(policy: number, priority: number): void {
   if (libc().schedSetScheduler(0, policy, [priority]) !== 0) throw toError('sched_setscheduler', libc().errno());
 }
 
-/** malloc_trim(3) of all that is free, in the whole process. Whoever allocates meanwhile may wait for some ten milliseconds. */
+/** malloc_trim(3) for the whole process. Allocations in other threads may wait about ten milliseconds meanwhile. */
 export function trimFreeMemory(): Promise<void> {
   return new Promise((resolve, reject) => {
     libc().mallocTrim.async(0, (err: Error | null) => (err ? reject(err) : resolve()));

@@ -1,11 +1,11 @@
-/** Whether memory volumes can be kept out of swap (upstream pkg/kubelet/util/swap). */
+/** Detects whether memory volumes can be kept out of swap (upstream pkg/kubelet/util/swap). */
 import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { isKernelAtLeast } from './kernel-version.ts';
 
 let supported: Promise<boolean> | undefined;
 
-/** tmpfs's option `noswap`: Linux 6.4 has it; the root of a user namespace may not use it. Never rejects. */
+/** The tmpfs option `noswap` exists since Linux 6.4. The root user of a user namespace may not use it. Never rejects. */
 export function supportsNoswap(): Promise<boolean> {
   supported ??= isKernelAtLeast(release(), '6.4') ? isInitialUserNamespace() : Promise.resolve(false);
   return supported;

@@ -1,36 +1,36 @@
 /**
- * Opens a file in a folder that others may write (a container, a pod with a hostPath) only where it truly lies: the place is found first,
- * without an effect on a device or a pipe that may stand there, and what was found is opened, not the path once more. So nothing can be
- * exchanged in between.
+ * Opens a file in a folder that others may write (a container, a pod with a hostPath) after a check of its real location. An O_PATH handle
+ * finds the file without an effect on a device or a pipe. The file is then opened through that handle, and not by its path, so that it cannot
+ * be swapped after the check.
  */
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, readlink } from 'node:fs/promises';
 import { openPath } from './directory-calls.ts';
 
-export interface FoundPlace {
-  /** Of the file itself, without links. */
+export interface FileLocation {
+  /** The path of the file itself, without symlinks. */
   readonly realPath: string;
   readonly stats: Stats;
 }
 
-export interface OpenedFile extends FoundPlace {
+export interface OpenedFile extends FileLocation {
   readonly handle: FileHandle;
 }
 
-/** NONBLOCK, NOCTTY: should the check let a pipe or a terminal pass. */
+/** NONBLOCK and NOCTTY: the check may accept a pipe or a terminal. */
 const readFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
-/** What the kernel adds to the name of a file that was unlinked. */
-const deletedMark = / \(deleted\)$/;
+/** The kernel's suffix for the path of an unlinked file. */
+const deletedSuffix = / \(deleted\)$/;
 
-/** Symlinks are followed; `check` throws for a place that is not to be opened. Rejects with its error or the system's. The caller closes the handle. */
-export async function openChecked(path: string, check: (place: FoundPlace) => void | Promise<void>): Promise<OpenedFile> {
-  const place = await open(path, openPath);
+/** Follows symlinks. `check` throws to prevent the opening. Rejects with its error or the system's. The caller closes the handle. */
+export async function openChecked(path: string, check: (location: FileLocation) => void | Promise<void>): Promise<OpenedFile> {
+  const locationHandle = await open(path, openPath);
   try {
-    const name = `/proc/self/fd/${place.fd}`;
-    const found = { realPath: (await readlink(name)).replace(deletedMark, ''), stats: await place.stat() };
-    await check(found);
-    return { ...found, handle: await open(name, readFlags) };
+    const name = `/proc/self/fd/${locationHandle.fd}`;
+    const location = { realPath: (await readlink(name)).replace(deletedSuffix, ''), stats: await locationHandle.stat() };
+    await check(location);
+    return { ...location, handle: await open(name, readFlags) };
   } finally {
-    await place.close();
+    await locationHandle.close();
   }
 }

@@ -1,6 +1,6 @@
-/** What /proc and /sys say of the machine and of processes: parsers of their texts, each a pure function. */
+/** Parses files of /proc and os-release. All functions are pure. */
 
-/** `/proc/meminfo`: bytes by name (`MemTotal`, `SwapTotal`, …); counts without a unit as they are. */
+/** Parses `/proc/meminfo`: bytes by name (`MemTotal`, `SwapTotal`, …). Values without a unit are counts. */
 export function parseMeminfo(text: string): ReadonlyMap<string, number> {
   const values = new Map<string, number>();
   for (const [, name = '', number = '', unit] of text.matchAll(/^(\S+):\s+(\d+)( kB)?\s*$/gm)) {
@@ -11,12 +11,12 @@ export function parseMeminfo(text: string): ReadonlyMap<string, number> {
 
 export interface ProcessStat {
   readonly virtualMemoryBytes: number;
-  /** In clock ticks (100 a second on every Linux that Node runs on) since the machine started. */
+  /** Clock ticks since boot: 100 per second on every Linux that Node supports. */
   readonly startTicks: number;
   readonly threads: number;
 }
 
-/** `/proc/<pid>/stat`. The command's name, in parentheses, may hold anything: the fields are counted from its end. */
+/** Parses `/proc/<pid>/stat`. The command in parentheses may contain any character, so the fields are counted from its end. */
 export function parseProcessStat(text: string): ProcessStat {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const field = (number: number) => Number(fields[number - 3]);
@@ -25,23 +25,23 @@ export function parseProcessStat(text: string): ProcessStat {
 
 export const ticksPerSecond = 100;
 
-/** Seconds since the epoch at which the machine started, from `/proc/stat`. */
+/** Returns the boot time from `/proc/stat`, in seconds since the epoch. */
 export function parseBootTime(text: string): number {
   return Number(/^btime (\d+)$/m.exec(text)?.[1] ?? 0);
 }
 
-/** The soft limit of open files, from `/proc/<pid>/limits`; Infinity when there is none. */
+/** Returns the soft limit of open files from `/proc/<pid>/limits`, Infinity for no limit. */
 export function parseMaxOpenFiles(text: string): number {
   const [, soft = ''] = /^Max open files\s+(\S+)/m.exec(text) ?? [];
   return soft === 'unlimited' ? Infinity : Number(soft);
 }
 
-/** Logical processors, from `/proc/cpuinfo`. */
+/** Returns the number of logical processors from `/proc/cpuinfo`. */
 export function countProcessors(text: string): number {
   return text.match(/^processor\s*:/gm)?.length ?? 0;
 }
 
-/** `KEY=value` lines, values quoted or not (`/etc/os-release`). */
+/** Parses `/etc/os-release`: `KEY=value` lines; the values may be quoted. */
 export function parseOsRelease(text: string): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (const [, key = '', value = ''] of text.matchAll(/^([A-Z_]+)=(.*)$/gm)) values.set(key, value.replace(/^(["'])(.*)\1$/, '$2'));

@@ -1,38 +1,39 @@
 /**
- * Removes a directory tree that others may have written, and may still write: by directory handles only, so that no symlink leads out and no
- * path is too long; on one mount only; with a bounded number of open handles and entries in memory (upstream: pkg/util/removeall, which goes
- * by path). The caller has proved from the mount table that nothing is mounted below; a mount that comes meanwhile ends the removal.
+ * Removes a directory tree that untrusted processes may have written and may still write. It uses directory handles only, so that no symlink
+ * leads out of the tree and no path is too long. It stays on one mount, and bounds the open handles and the entries in memory (upstream:
+ * pkg/util/removeall, which uses paths). The caller has proved from the mount table that nothing is mounted below; a mount that is added
+ * meanwhile ends the removal.
  *
- * A directory deeper than `maxDepth` is moved up to the root of the tree and removed from there: depth costs neither handles nor stack, and
- * what was done stays done when the removal is interrupted.
+ * A directory deeper than `maxDepth` is moved up to the root of the tree and removed there. So depth costs neither handles nor stack, and an
+ * interrupted removal keeps its progress.
  */
 import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { setImmediate as nextRound } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { childOf, closeDirectory, mountIDOf, type DirectoryCalls, type DirectoryEntry, type DirectoryHandle } from './directory-calls.ts';
 
 export interface RemoveTreeOptions {
   readonly calls: DirectoryCalls;
-  /** Refuse to remove a file: it may be data of a volume that this kubelet does not know. */
+  /** Rejects when a file is found: it may be data of a volume that this kubelet does not manage. */
   readonly foldersOnly?: boolean;
-  /** Interrupts the removal, which can be resumed by a new one. */
+  /** Interrupts the removal. A new removal resumes it. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Handles: two a level. */
+/** Each level has two handles. */
 const maxDepth = 32;
-/** Where a directory cannot be moved up (btrfs: not out of its subvolume). */
+/** The limit when a directory cannot be moved up (btrfs: not out of its subvolume). */
 const hardMaxDepth = 256;
-/** Entries in memory at once, a level; files of them are removed in parallel. */
+/** Entries in memory for each level. Their files are removed in parallel. */
 const entriesPerRead = 8;
-/** Some milliseconds of a thread that hundreds of pods share. */
-const entriesPerRound = 200;
-/** A directory that is not empty after as many rounds is being written. */
+/** Entries between two yields: some milliseconds of a thread that hundreds of pods share. */
+const entriesPerIteration = 200;
+/** After this many passes over a directory, a process must still be adding files. */
 const maxPasses = 16;
 
-/** Removes `path` with all that is in it. What is not there is a success. Rejects with an Error that names what could not be removed. */
+/** Removes `path` and everything below it. Succeeds when it does not exist. Rejects with an Error that names the path that could not be removed. */
 export async function removeTree(path: string, options: RemoveTreeOptions): Promise<void> {
-  const parent = await options.calls.openDirectory(dirname(path)).catch(codeAmong('ENOENT'));
+  const parent = await options.calls.openDirectory(dirname(path)).catch(toExpectedCode('ENOENT'));
   if (typeof parent === 'string') return;
   try {
     const removal = new TreeRemoval(mountIDOf(parent), options);
@@ -45,7 +46,7 @@ export async function removeTree(path: string, options: RemoveTreeOptions): Prom
 class TreeRemoval {
   readonly #mountID: number;
   readonly #options: RemoveTreeOptions;
-  /** The open directories, from the root of the tree down. */
+  /** The open directories, starting at the root of the tree. */
   readonly #open: DirectoryHandle[] = [];
   #entries = 0;
   #movedUp = 0;
@@ -56,20 +57,22 @@ class TreeRemoval {
   }
 
   async remove(parent: DirectoryHandle, { name, isDirectory }: DirectoryEntry, path: string): Promise<void> {
-    await this.#pause();
+    await this.#yieldRegularly();
     try {
       await (isDirectory ? this.#removeDirectory(parent, name, path) : this.#removeFile(parent, name, path));
     } catch (err) {
-      throw naming(path, err);
+      throw withPath(path, err);
     }
   }
 
   async #removeDirectory(parent: DirectoryHandle, name: Buffer, path: string): Promise<void> {
     const { calls } = this.#options;
     for (let passes = 0; passes < maxPasses;) {
-      const outcome = await calls.rmdir(childOf(parent, name)).then(() => 'done', codeAmong('ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'));
+      const outcome = await calls
+        .rmdir(childOf(parent, name))
+        .then(() => 'done', toExpectedCode('ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'));
       if (outcome === 'done' || outcome === 'ENOENT') return;
-      // A link or a file has taken its place.
+      // A symlink or a file has replaced the directory.
       if (outcome === 'ENOTDIR') return this.#removeFile(parent, name, path);
       if (this.#open.length > maxDepth && (await this.#moveUp(parent, name))) return;
       if (this.#open.length >= hardMaxDepth) throw new TreeRemovalError(`${path} is nested too deeply and cannot be moved`);
@@ -82,8 +85,8 @@ class TreeRemoval {
 
   async #emptyDirectory(parent: DirectoryHandle, name: Buffer, path: string): Promise<void> {
     const { calls } = this.#options;
-    // ENOTDIR and ELOOP: a file or a link has taken its place; the caller tries again.
-    const directory = await calls.openDirectory(childOf(parent, name)).catch(codeAmong('ENOENT', 'ENOTDIR', 'ELOOP'));
+    // ENOTDIR and ELOOP: a file or a symlink has replaced the directory. The caller retries.
+    const directory = await calls.openDirectory(childOf(parent, name)).catch(toExpectedCode('ENOENT', 'ENOTDIR', 'ELOOP'));
     if (typeof directory === 'string') return;
     this.#open.push(directory);
     try {
@@ -113,29 +116,29 @@ class TreeRemoval {
 
   async #removeFile(parent: DirectoryHandle, name: Buffer, path: string): Promise<void> {
     if (this.#options.foldersOnly) throw new TreeRemovalError(`${path} is a file where only mount points should be left: not removed`);
-    // EISDIR: a directory has taken its place, which the next pass over the parent removes.
-    await this.#options.calls.unlink(childOf(parent, name)).catch(codeAmong('ENOENT', 'EISDIR'));
+    // EISDIR: a directory has replaced the file. The next pass over the parent removes it.
+    await this.#options.calls.unlink(childOf(parent, name)).catch(toExpectedCode('ENOENT', 'EISDIR'));
   }
 
-  /** Moves a directory as far up as the file system lets it. Answers false where it cannot be moved. */
+  /** Moves a directory as far up as the filesystem allows. Returns false when it cannot be moved. */
   async #moveUp(parent: DirectoryHandle, name: Buffer): Promise<boolean> {
-    // A file that must stay where it is may be deeper down.
+    // A file that must stay at its path may be below.
     if (this.#options.foldersOnly) return false;
     const newName = Buffer.from(`.removed-${randomBytes(16).toString('hex')}`);
     for (const ancestor of this.#open.slice(0, -1)) {
       const moved = this.#options.calls.rename(childOf(parent, name), childOf(ancestor, newName));
-      if ((await moved.catch(codeAmong('EXDEV', 'ENOENT'))) === 'EXDEV') continue;
+      if ((await moved.catch(toExpectedCode('EXDEV', 'ENOENT'))) === 'EXDEV') continue;
       this.#movedUp += 1;
       return true;
     }
     return false;
   }
 
-  /** Lets others use the thread, now and then. */
-  async #pause(): Promise<void> {
+  /** Lets other work of the thread run. */
+  async #yieldRegularly(): Promise<void> {
     this.#options.signal?.throwIfAborted();
     this.#entries += 1;
-    if (this.#entries % entriesPerRound === 0) await nextRound();
+    if (this.#entries % entriesPerIteration === 0) await nextIteration();
   }
 }
 
@@ -147,18 +150,18 @@ class TreeRemovalError extends Error {
   }
 }
 
-/** The system's error shows the path through a handle, which says nothing to an operator. */
-function naming(path: string, err: unknown): unknown {
+/** The system's error contains a path through a handle, which means nothing to an operator. */
+function withPath(path: string, err: unknown): unknown {
   const { code, syscall } = err as NodeJS.ErrnoException;
   if (err instanceof TreeRemovalError || code === undefined || syscall === undefined) return err;
   return new TreeRemovalError(`${code}: ${syscall} '${path}'`, code, { cause: err });
 }
 
 /** Turns a rejection with one of these codes into the code. */
-function codeAmong<C extends string>(...expected: readonly C[]): (err: unknown) => C {
+function toExpectedCode<C extends string>(...expected: readonly C[]): (err: unknown) => C {
   return (err) => {
     const { code } = err as NodeJS.ErrnoException;
-    const found = expected.find((one) => one === code);
+    const found = expected.find((candidate) => candidate === code);
     if (found === undefined) throw err;
     return found;
   };

@@ -1,4 +1,4 @@
-/** resolv.conf, the node's as pods inherit it (upstream pkg/kubelet/network/dns). */
+/** Reads and parses the node's resolv.conf, which pods inherit (upstream pkg/kubelet/network/dns). */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 
 export interface ResolvConf {
@@ -7,23 +7,20 @@ export interface ResolvConf {
   readonly options: string[];
 }
 
-/** As upstream's: who names a device by mistake must not fill the memory. */
+/** Upstream's limit: a configured device must not fill the memory. */
 const maxResolvConfBytes = 10 * 1024 * 1024;
-/** Enough for all but a device. */
+/** Larger than any regular resolv.conf. */
 const firstReadBytes = 16 * 1024;
-/** resolv.conf(5)'s limits as validation has them (pkg/apis/core/validation). */
+/** The limits of resolv.conf(5) in API validation (pkg/apis/core/validation). */
 export const maxNameservers = 3;
 export const maxSearchPaths = 32;
 export const maxSearchListChars = 2048;
-/** Some resolvers abort on a longer one (glibc 2.28). */
+/** Some resolvers abort on a longer path (glibc 2.28). */
 export const maxSearchPathChars = 253;
 
-/**
- * Its text. A small file of the node's own, which every new pod needs: read on this thread at once. Throws the system's error, which names
- * the file.
- */
+/** Blocks the thread: the file is small, and every new pod needs it. Throws the system's error, which contains the path. */
 export function readResolvConf(path: string): string {
-  // Whoever names a pipe by mistake must not wait for its other end.
+  // Opening a configured pipe must not block until it has a writer.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const buffer = Buffer.alloc(firstReadBytes);
@@ -37,7 +34,7 @@ export function readResolvConf(path: string): string {
   }
 }
 
-/** Nameservers add up; the last `search` line counts; of an option the last. Throws an Error on a nameserver line without an address. */
+/** Nameservers accumulate. The last `search` line and the last value of an option win. Throws an Error for a nameserver line without an address. */
 export function parseResolvConf(text: string): ResolvConf {
   const servers: string[] = [];
   let searches: string[] = [];
@@ -50,7 +47,7 @@ export function parseResolvConf(text: string): ResolvConf {
       if (server === undefined) throw new Error('nameserver list is empty ');
       servers.push(server);
     } else if (keyword === 'search') {
-      // With and without the dot at the end it is the same domain, and would count twice.
+      // A trailing dot does not change the domain, which would otherwise count twice.
       searches = values.filter((domain) => domain !== '.').map((domain) => domain.replace(/\.$/, ''));
     } else if (keyword === 'options') {
       for (const option of values) options.set(option.split(':', 1)[0] ?? '', option);

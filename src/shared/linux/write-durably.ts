@@ -1,17 +1,17 @@
 /**
- * Files that are as they should be after the power was lost too: a rename alone outlives the process, not the host. Upstream's checkpoint
- * store (pkg/kubelet/util/store/filestore.go) syncs the file; here the folder is synced as well, without which the rename may be undone.
+ * Writes files that survive a loss of power: a rename alone survives the end of the process, but not that of the host. Upstream's checkpoint
+ * store (pkg/kubelet/util/store/filestore.go) syncs the file. This code also syncs the folder, without which the rename may be undone.
  *
- * A sync takes milliseconds, and on a busy disk a hundred times that, in one of libuv's file threads: who writes often writes what has
- * come together at once, and one file after the other.
+ * A sync takes milliseconds, and on a busy disk a hundred times as long, in one of libuv's threads. Frequent writers must batch their changes
+ * and write one file at a time.
  */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file, by default for root's eyes only. Once this has resolved the new content is what is found whatever happens to the host; until then
- * it is the old or the new one, whole.
- * @param temporary in the same folder, and nobody else's while this runs
+ * Replaces a file, by default readable only by root. After a crash of the host, the file has the new content if this had resolved; otherwise
+ * it has the complete old or the complete new content.
+ * @param temporary a path in the same folder that no other writer uses at the same time
  */
 export async function writeDurably(path: string, temporary: string, content: string, mode = 0o600): Promise<void> {
   try {
@@ -30,14 +30,14 @@ export async function writeDurably(path: string, temporary: string, content: str
   await syncFolder(dirname(path));
 }
 
-/** With what is missing above it. */
+/** Also creates missing parent folders. */
 export async function makeFolderDurably(path: string, mode = 0o700): Promise<void> {
   const topmost = await mkdir(path, { recursive: true, mode });
   if (topmost === undefined) return;
-  for (let made = path; made.length >= topmost.length; made = dirname(made)) await syncFolder(dirname(made));
+  for (let created = path; created.length >= topmost.length; created = dirname(created)) await syncFolder(dirname(created));
 }
 
-/** What was made, renamed and removed in it stays so. */
+/** Makes creations, renames and removals in the folder durable. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
