@@ -46,9 +46,9 @@ export function dns1123SubdomainWithUnderscoreErrors(value: string): string[] {
 /** A label key, also called a qualified name: a name with an optional DNS subdomain as prefix (`example.com/name`). */
 export function labelKeyErrors(value: string): string[] {
   const rule = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
-  const wrong = mismatch(rule, labelKey, 'MyName', 'my.name', '123-abc');
+  const violation = mismatch(rule, labelKey, 'MyName', 'my.name', '123-abc');
   const parts = value.split('/');
-  if (parts.length > 2) return [`a valid label key ${wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  if (parts.length > 2) return [`a valid label key ${violation} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   const name = parts.at(-1) ?? '';
   const errors: string[] = [];
   const prefix = parts.length === 2 ? parts[0] : undefined;
@@ -56,7 +56,7 @@ export function labelKeyErrors(value: string): string[] {
   else if (prefix !== undefined) errors.push(...dns1123SubdomainErrors(prefix).map((each) => `prefix part ${each}`));
   if (name.length > maxLabelLength) return [...errors, `name part must be no more than ${maxLabelLength} bytes`];
   if (name === '') errors.push('name part must be non-empty');
-  if (!matches(labelKey, name)) errors.push(`name part ${wrong}`);
+  if (!matches(labelKey, name)) errors.push(`name part ${violation}`);
   return errors;
 }
 

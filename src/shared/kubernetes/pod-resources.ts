@@ -97,10 +97,10 @@ function add(list: Amounts, more: ResourceAmounts): Amounts {
 }
 
 function max(list: Amounts, other: ResourceAmounts): Amounts {
-  const most = { ...list };
+  const greatest = { ...list };
   for (const [name, quantity] of Object.entries(other)) {
-    const known = amountOf(most, name);
-    if (!known || compareQuantities(quantity, known) > 0) most[name] = quantity;
+    const known = amountOf(greatest, name);
+    if (!known || compareQuantities(quantity, known) > 0) greatest[name] = quantity;
   }
-  return most;
+  return greatest;
 }

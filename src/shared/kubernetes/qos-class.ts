@@ -21,13 +21,13 @@ const computeResources = ['cpu', 'memory'] as const;
  * total requests equal their total limits. All other pods are Burstable. Pod-level resources replace the containers' resources.
  */
 export function computeQosClass(spec: PodSpec): QosClass {
-  const holders: readonly (ResourceRequirements | undefined)[] = spec.resources
+  const allResources: readonly (ResourceRequirements | undefined)[] = spec.resources
     ? [spec.resources]
     : [...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.resources);
-  const requests = sumOfPositive(holders.map((resources) => resources?.requests));
-  const limits = sumOfPositive(holders.map((resources) => resources?.limits));
+  const requests = sumOfPositive(allResources.map((resources) => resources?.requests));
+  const limits = sumOfPositive(allResources.map((resources) => resources?.limits));
   if (requests.size === 0 && limits.size === 0) return 'BestEffort';
-  const limitedEverywhere = holders.every((resources) => hasBothLimits(resources));
+  const limitedEverywhere = allResources.every((resources) => hasBothLimits(resources));
   const sameEverywhere = requests.size === limits.size && [...requests].every(([name, nanos]) => limits.get(name) === nanos);
   return limitedEverywhere && sameEverywhere ? 'Guaranteed' : 'Burstable';
 }

@@ -23,7 +23,7 @@ type Toleration = NonNullable<Draft<Pod>['spec']['tolerations']>[number];
 
 /** Adds a permanent toleration of every NoExecute taint, which replaces an existing toleration of the same taints. */
 function withToleration(tolerations: Toleration[]): Toleration[] {
-  const forever: Toleration = { operator: 'Exists', effect: 'NoExecute' };
+  const tolerateAll: Toleration = { operator: 'Exists', effect: 'NoExecute' };
   const isSame = ({ key, operator, value, effect }: Toleration) => !key && operator === 'Exists' && !value && effect === 'NoExecute';
-  return tolerations.some(isSame) ? tolerations.map((each) => (isSame(each) ? forever : each)) : [...tolerations, forever];
+  return tolerations.some(isSame) ? tolerations.map((each) => (isSame(each) ? tolerateAll : each)) : [...tolerations, tolerateAll];
 }

@@ -8,12 +8,12 @@ const tag = (name: string) => `tag:yaml.org,2002:${name}`;
 
 const nullTag: ScalarTag = { tag: tag('null'), default: true, test: /^(?:~|null|Null|NULL|)$/, resolve: () => null };
 
-const trueWord = /^(?:y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
+const truePattern = /^(?:y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
 const boolTag: ScalarTag = {
   tag: tag('bool'),
   default: true,
   test: /^(?:y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON|n|N|no|No|NO|false|False|FALSE|off|Off|OFF)$/,
-  resolve: (text) => trueWord.test(text),
+  resolve: (text) => truePattern.test(text),
 };
 
 /** Accepts the base prefixes of Go's ParseInt; a leading zero means octal. `08` does not match and resolves to a float, as in Go. */

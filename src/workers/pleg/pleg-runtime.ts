@@ -55,12 +55,12 @@ export class CriPlegRuntime implements PlegRuntime {
   readonly #sandboxes: RawList;
   readonly #containers: RawList;
   readonly #requestTimeoutMs: number;
-  readonly #lookDeadlineMs: number;
+  readonly #inspectionDeadlineMs: number;
 
   constructor({ endpoint, requestTimeoutMs, logger }: CriPlegRuntimeOptions) {
     this.#cri = new CriClient({ endpoint, onCall: countRuntimeOperation });
     this.#requestTimeoutMs = requestTimeoutMs;
-    this.#lookDeadlineMs = Math.min(requestTimeoutMs, inspectionDeadlineMs);
+    this.#inspectionDeadlineMs = Math.min(requestTimeoutMs, inspectionDeadlineMs);
     const { runtime } = this.#cri;
     const limits = (signal: AbortSignal) => ({ deadlineMs: requestTimeoutMs, signal });
     this.#sandboxes = new RawList({
@@ -89,7 +89,7 @@ export class CriPlegRuntime implements PlegRuntime {
 
   async listPod(podUID: PodUID, signal: AbortSignal): ReturnType<PlegRuntime['listPod']> {
     const filter = { labelSelector: { [podUIDLabel]: podUID } };
-    const limits = { deadlineMs: this.#lookDeadlineMs, signal };
+    const limits = { deadlineMs: this.#inspectionDeadlineMs, signal };
     const [sandboxes, containers] = await Promise.all([
       this.#cri.runtime.call('listPodSandbox', { filter }, limits),
       this.#cri.runtime.call('listContainers', { filter }, limits),
@@ -98,12 +98,12 @@ export class CriPlegRuntime implements PlegRuntime {
   }
 
   async sandboxStatus(id: string, signal: AbortSignal): Promise<PodSandboxStatus | null> {
-    const limits = { deadlineMs: this.#lookDeadlineMs, signal };
+    const limits = { deadlineMs: this.#inspectionDeadlineMs, signal };
     return statusOf('PodSandboxStatus', id, this.#cri.runtime.call('podSandboxStatus', { podSandboxId: id }, limits));
   }
 
   async containerStatus(id: string, signal: AbortSignal): Promise<ContainerStatus | null> {
-    const limits = { deadlineMs: this.#lookDeadlineMs, signal };
+    const limits = { deadlineMs: this.#inspectionDeadlineMs, signal };
     return statusOf('ContainerStatus', id, this.#cri.runtime.call('containerStatus', { containerId: id }, limits));
   }
 

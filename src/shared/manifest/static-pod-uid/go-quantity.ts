@@ -37,16 +37,16 @@ export function parseGoQuantity(text: string): GoQuantity {
   const match = text.length > 256 ? null : grammar.exec(text);
   if (!match) return zeroGoQuantity;
   const [, sign = '', digits = '', fraction = '', suffix = ''] = match;
-  const [whole, isNegative] = [digits || '0', sign === '-'];
+  const [integerPart, isNegative] = [digits || '0', sign === '-'];
   const [base, exponent, format] = readSuffix(suffix);
   return (
-    asInt64({ text, whole, fraction, isNegative, base, exponent, format }) ??
-    asDecimal({ whole, fraction, isNegative, base, exponent, format })
+    asInt64({ text, integerPart, fraction, isNegative, base, exponent, format }) ??
+    asDecimal({ integerPart, fraction, isNegative, base, exponent, format })
   );
 }
 
 interface Parts {
-  readonly whole: string;
+  readonly integerPart: string;
   readonly fraction: string;
   readonly isNegative: boolean;
   readonly base: 2 | 10;
@@ -62,24 +62,32 @@ function readSuffix(suffix: string): [base: 2 | 10, exponent: number, format: Go
 }
 
 /** Returns the int64 form, or null when the digits may not fit. */
-function asInt64({ text, whole, fraction, isNegative, base, exponent, format }: Parts & { readonly text: string }): GoQuantity | null {
+function asInt64({
+  text,
+  integerPart,
+  fraction,
+  isNegative,
+  base,
+  exponent,
+  format,
+}: Parts & { readonly text: string }): GoQuantity | null {
   const spare =
     base === 10
-      ? maxInt64Digits - whole.length - fraction.length
+      ? maxInt64Digits - integerPart.length - fraction.length
       : fraction === ''
-        ? 15 - whole.length - Math.trunc((exponent * 3) / 10) - 1
+        ? 15 - integerPart.length - Math.trunc((exponent * 3) / 10) - 1
         : -1;
   const scale = (base === 10 ? exponent : 0) - fraction.length;
   if (spare < 0 || scale < -nanoScale) return null;
-  const digits = whole + fraction;
+  const digits = integerPart + fraction;
   const magnitude = BigInt(digits) * (base === 2 ? 1n << BigInt(exponent) : 1n);
   if (magnitude > maxInt64) return null;
   const isCanonical = base === 2 ? (BigInt(digits) & 7n) !== 0n : scale % 3 === 0 && !digits.endsWith('000') && digits[0] !== '0';
   return { value: isNegative ? -magnitude : magnitude, scale, decimal: null, text: isCanonical ? text : '', format };
 }
 
-function asDecimal({ whole, fraction, isNegative, base, exponent, format }: Parts): GoQuantity {
-  const digits = BigInt(whole + fraction);
+function asDecimal({ integerPart, fraction, isNegative, base, exponent, format }: Parts): GoQuantity {
+  const digits = BigInt(integerPart + fraction);
   const given = { unscaled: base === 2 ? digits << BigInt(exponent) : digits, scale: fraction.length - (base === 10 ? exponent : 0) };
   let amount = digits === 0n ? given : roundUp(given, nanoScale);
   if (format === 'BinarySI' && amount.unscaled > maxInt64 * 10n ** BigInt(nanoScale)) amount = { unscaled: maxInt64, scale: 0 };

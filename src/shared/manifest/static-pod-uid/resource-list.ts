@@ -27,8 +27,8 @@ export function addResources(list: ResourceList, more: ResourceList): void {
 /** Raises each amount of `list` to at least the amount of `other`, in place. */
 export function raiseResources(list: ResourceList, other: ResourceList): void {
   for (const [name, quantity] of other) {
-    const most = list.get(name);
-    list.set(name, most ? greaterGoQuantity(quantity, most) : quantity);
+    const current = list.get(name);
+    list.set(name, current ? greaterGoQuantity(quantity, current) : quantity);
   }
 }
 

@@ -53,11 +53,11 @@ export function validateInitContainers(context: PodContext, path: string, errors
     if (isRestartableInitContainer(container)) {
       if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${at}.lifecycle`, errors);
       validateProbes(container, at, errors);
-    } else forbidOfSidecars(container, at, errors);
+    } else forbidSidecarFields(container, at, errors);
   }
 }
 
-function forbidOfSidecars(container: Container, path: string, errors: string[]): void {
+function forbidSidecarFields(container: Container, path: string, errors: string[]): void {
   for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
     if (!container[field]) continue;
     errors.push(forbidden(`${path}.${field}`, 'may not be set for init containers without restartPolicy=Always'));
@@ -103,7 +103,7 @@ function validateFileKeyVolumes({ env = [] }: Container, volumes: PodContext['vo
 
 function validateResizePolicy(
   policies: NonNullable<Container['resizePolicy']>,
-  { restartPolicy: ofPod }: PodSpec,
+  { restartPolicy: podRestartPolicy }: PodSpec,
   path: string,
   errors: string[],
 ): void {
@@ -113,7 +113,7 @@ function validateResizePolicy(
     seen.add(resourceName);
     checkRequiredEnum(resourceName, path, ['cpu', 'memory'], errors);
     checkRequiredEnum(restartPolicy, path, ['NotRequired', 'RestartContainer'], errors);
-    if (ofPod === 'Never' && restartPolicy !== 'NotRequired') {
+    if (podRestartPolicy === 'Never' && restartPolicy !== 'NotRequired') {
       errors.push(invalid(path, restartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"));
     }
   }

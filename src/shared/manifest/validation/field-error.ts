@@ -38,8 +38,8 @@ export function keyPath(path: string, key: string): string {
   return `${path}[${key.length > maxShownLength ? `${key.slice(0, maxShownLength)}…` : key}]`;
 }
 
-function formatError(path: string, what: string, detail: string): string {
-  const subject = path === '' ? what : `${path}: ${what}`;
+function formatError(path: string, type: string, detail: string): string {
+  const subject = path === '' ? type : `${path}: ${type}`;
   return detail === '' ? subject : `${subject}: ${detail}`;
 }
 

@@ -26,7 +26,7 @@ export function validatePodSpec(pod: Pod, gates: ManifestGates, path: string, er
   validateInitContainers({ pod, gates, volumes, claimNames }, `${path}.initContainers`, errors);
   if (isEnabled(gates, 'PodLevelResources')) validatePodResources(spec, `${path}.resources`, errors);
   validateHostPorts(spec, `${path}.containers`, errors);
-  validateWords(spec, path, errors);
+  validateEnums(spec, path, errors);
   validateLabels(spec.nodeSelector, `${path}.nodeSelector`, errors);
   validatePodSecurityContext(spec, `${path}.securityContext`, errors);
   validateAffinity(spec.affinity, `${path}.affinity`, errors);
@@ -43,7 +43,7 @@ export function validatePodSpec(pod: Pod, gates: ManifestGates, path: string, er
   validateOS(spec, path, errors);
 }
 
-function validateWords(spec: PodSpec, path: string, errors: string[]): void {
+function validateEnums(spec: PodSpec, path: string, errors: string[]): void {
   checkRequiredEnum(spec.restartPolicy, `${path}.restartPolicy`, ['Always', 'OnFailure', 'Never'], errors);
   checkRequiredEnum(spec.dnsPolicy, `${path}.dnsPolicy`, ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'], errors);
   if (spec.preemptionPolicy !== undefined) {

@@ -70,9 +70,9 @@ export function validateProfileAnnotations({ metadata, spec }: Pod, path: string
 export function validateProfilesMatch({ metadata, spec }: Pod, path: string, errors: string[]): void {
   const annotations = metadata.annotations ?? {};
   const { seccompProfile, appArmorProfile } = spec.securityContext ?? {};
-  const ofPod = annotations[seccompPodAnnotation];
-  if (seccompProfile && ofPod !== undefined) {
-    validateMatch('seccomp', seccompProfile, ofPod, `${path}.securityContext.seccompProfile`, errors);
+  const podProfile = annotations[seccompPodAnnotation];
+  if (seccompProfile && podProfile !== undefined) {
+    validateMatch('seccomp', seccompProfile, podProfile, `${path}.securityContext.seccompProfile`, errors);
   }
   for (const { container, at } of eachContainer(spec, path)) {
     const context: Container['securityContext'] = container.securityContext;

@@ -90,10 +90,10 @@ function validateCertificate(certificate: NonNullable<Source['podCertificate']>,
   validateAnnotationsSize(userAnnotations, `${path}.userAnnotations`, errors);
   checkSupported(keyType, `${path}.keyType`, keyTypes, errors);
   if (expiration !== undefined) {
-    const most = isKubernetesSigner(signerName) ? maxExpirationSeconds.kubernetes : maxExpirationSeconds.other;
+    const maxSeconds = isKubernetesSigner(signerName) ? maxExpirationSeconds.kubernetes : maxExpirationSeconds.other;
     const at = `${path}.maxExpirationSeconds`;
     if (expiration < minExpirationSeconds) errors.push(invalid(at, expiration, `if provided, maxExpirationSeconds must be >= 3600`));
-    if (expiration > most) errors.push(invalid(at, expiration, `if provided, maxExpirationSeconds must be <= ${most}`));
+    if (expiration > maxSeconds) errors.push(invalid(at, expiration, `if provided, maxExpirationSeconds must be <= ${maxSeconds}`));
   }
   let files = 0;
   for (const field of ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const) {

@@ -146,7 +146,7 @@ function validateClaims(
   path: string,
   errors: string[],
 ): void {
-  const [whole, partly, requests] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const [wholeClaims, partialClaims, requests] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const [index, { name, request }] of claims.entries()) {
     const at = `${path}[${index}]`;
     if (!name) {
@@ -156,9 +156,10 @@ function validateClaims(
     if (request) checkDNSLabel(request, `${at}.request`, errors);
     const key = request ? `${name}/${request}` : name;
     // A claim without a request includes each of its requests.
-    if (whole.has(name) || requests.has(key) || (!request && partly.has(name))) errors.push(duplicate(at, whole.has(name) ? name : key));
-    if (request) partly.add(name);
-    else whole.add(name);
+    if (wholeClaims.has(name) || requests.has(key) || (!request && partialClaims.has(name)))
+      errors.push(duplicate(at, wholeClaims.has(name) ? name : key));
+    if (request) partialClaims.add(name);
+    else wholeClaims.add(name);
     requests.add(key);
     if (claimNames.has(name)) continue;
     const known = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;

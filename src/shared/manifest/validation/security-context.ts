@@ -20,11 +20,11 @@ export function validateSecurityContext(context: SecurityContext | undefined, ho
   }
   validateSeccomp(context.seccompProfile, `${path}.seccompProfile`, errors);
   if (allowPrivilegeEscalation === false) {
-    const withWhat = [
+    const conflicts = [
       privileged && '`privileged` to true',
       capabilities?.add?.includes('CAP_SYS_ADMIN') && '`capabilities.Add` CAP_SYS_ADMIN',
     ];
-    for (const each of withWhat.filter(Boolean)) {
+    for (const each of conflicts.filter(Boolean)) {
       errors.push(invalid(path, context, `cannot set \`allowPrivilegeEscalation\` to false and ${each}`));
     }
   }

@@ -44,8 +44,8 @@ function validatePodAnnotations(pod: Pod, gates: ManifestGates, path: string, er
   }
   if (mirror !== undefined && pod.spec.resourceClaims) errors.push(forbidden('', 'static pods do not support resource claims'));
   const cost = annotations[deletionCostAnnotation];
-  const checksCost = isEnabled(gates, 'PodDeletionCost');
-  if (checksCost && cost !== undefined && !isInt32(cost))
+  const isCostChecked = isEnabled(gates, 'PodDeletionCost');
+  if (isCostChecked && cost !== undefined && !isInt32(cost))
     errors.push(invalid(keyPath(path, deletionCostAnnotation), cost, 'must be a 32bit integer'));
   validateProfileAnnotations(pod, path, errors);
 }

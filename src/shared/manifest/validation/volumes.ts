@@ -22,7 +22,7 @@ const validators: Validators = {
   secret: local.validateSecret,
   nfs: network.validateNFS,
   iscsi: network.validateISCSI,
-  glusterfs: needs(network.requiredFields.glusterfs),
+  glusterfs: requireFields(network.requiredFields.glusterfs),
   flocker: network.validateFlocker,
   persistentVolumeClaim: local.validateClaim,
   rbd: network.validateRBD,
@@ -33,20 +33,20 @@ const validators: Validators = {
   fc: network.validateFC,
   flexVolume: network.validateFlexVolume,
   configMap: local.validateConfigMap,
-  azureFile: needs(network.requiredFields.azureFile),
-  vsphereVolume: needs(network.requiredFields.vsphereVolume),
-  photonPersistentDisk: needs(network.requiredFields.photonPersistentDisk),
-  portworxVolume: needs(network.requiredFields.portworxVolume),
+  azureFile: requireFields(network.requiredFields.azureFile),
+  vsphereVolume: requireFields(network.requiredFields.vsphereVolume),
+  photonPersistentDisk: requireFields(network.requiredFields.photonPersistentDisk),
+  portworxVolume: requireFields(network.requiredFields.portworxVolume),
   azureDisk: network.validateAzureDisk,
   storageos: network.validateStorageOS,
   projected: validateProjected,
-  scaleIO: needs(network.requiredFields.scaleIO),
+  scaleIO: requireFields(network.requiredFields.scaleIO),
   csi: local.validateCSI,
   ephemeral: validateEphemeralVolume,
   image: local.validateImageVolume,
 };
 
-function needs<F extends string>(
+function requireFields<F extends string>(
   fields: readonly F[],
 ): (source: { readonly [K in F]?: string | undefined }, path: string, errors: string[]) => void {
   return (source, path, errors) => {
@@ -58,7 +58,7 @@ function needs<F extends string>(
 export function validateVolumes(pod: Pod, path: string, errors: string[]): ReadonlyMap<string, Volume> {
   const volumes = pod.spec.volumes ?? [];
   const podName = pod.metadata.name;
-  const madeClaims = new Set(volumes.filter(({ ephemeral }) => ephemeral).map(({ name }) => `${podName}-${name}`));
+  const ephemeralClaimNames = new Set(volumes.filter(({ ephemeral }) => ephemeral).map(({ name }) => `${podName}-${name}`));
   const valid = new Map<string, Volume>();
   for (const [index, volume] of volumes.entries()) {
     const at = `${path}[${index}]`;
@@ -67,7 +67,7 @@ export function validateVolumes(pod: Pod, path: string, errors: string[]): Reado
     if (valid.has(volume.name)) volumeErrors.push(duplicate(`${at}.name`, volume.name));
     if (volumeErrors.length === 0) valid.set(volume.name, volume);
     const claimName = volume.persistentVolumeClaim?.claimName;
-    if (claimName !== undefined && madeClaims.has(claimName)) {
+    if (claimName !== undefined && ephemeralClaimNames.has(claimName)) {
       const detail = 'must not reference a PVC that gets created for an ephemeral volume';
       volumeErrors.push(invalid(`${at}.persistentVolumeClaim.claimName`, claimName, detail));
     }

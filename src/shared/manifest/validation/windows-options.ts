@@ -52,15 +52,15 @@ function userNameErrors(name: string): string[] {
 
 /** Host-process containers: either all containers of a pod or none, and only in the host network. */
 export function validateHostProcess(spec: PodSpec, path: string, errors: string[]): void {
-  const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
+  const podHostProcess = spec.securityContext?.windowsOptions?.hostProcess;
   const all = eachContainer(spec, path);
   for (const { container, at } of all) {
     const own = container.securityContext?.windowsOptions?.hostProcess;
-    if (ofPod === undefined || own === undefined || ofPod === own) continue;
-    const detail = `pod hostProcess value must be identical if both are specified, was ${ofPod}`;
+    if (podHostProcess === undefined || own === undefined || podHostProcess === own) continue;
+    const detail = `pod hostProcess value must be identical if both are specified, was ${podHostProcess}`;
     errors.push(invalid(`${at}.securityContext.windowsOptions.hostProcess`, own, detail));
   }
-  const hostProcesses = all.filter(({ container }) => container.securityContext?.windowsOptions?.hostProcess ?? ofPod);
+  const hostProcesses = all.filter(({ container }) => container.securityContext?.windowsOptions?.hostProcess ?? podHostProcess);
   if (hostProcesses.length === 0) return;
   if (hostProcesses.length !== all.length) {
     errors.push(invalid(path, '', 'If pod contains any hostProcess containers then all containers must be HostProcess containers'));

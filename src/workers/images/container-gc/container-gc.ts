@@ -83,7 +83,10 @@ export class ContainerGC {
         try {
           if (await remove(item)) removed.add(item.id);
         } catch (err) {
-          this.#options.logger.warn({ err, kind, id: item.id, podUID: item.podUID }, 'Removing what is dead failed, will be tried again');
+          this.#options.logger.warn(
+            { err, kind, id: item.id, podUID: item.podUID },
+            kind === 'container' ? 'Failed to remove container' : 'Failed to remove sandbox',
+          );
         }
       }
     };

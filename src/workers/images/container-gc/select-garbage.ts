@@ -19,9 +19,10 @@ function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }: Conta
  */
 export function podLogsRemovable(items: Iterable<SnapshotItem>, request: ContainerGcRequest): (podUID: PodUID) => boolean {
   const isRemovable = podRemovable(request);
-  const live = new Set<PodUID>();
-  for (const { podUID, state, createdAtMs } of items) if (state === 'running' || createdAtMs >= request.requestedAtMs) live.add(podUID);
-  return (podUID) => isRemovable(podUID) && !live.has(podUID);
+  const restarted = new Set<PodUID>();
+  for (const { podUID, state, createdAtMs } of items)
+    if (state === 'running' || createdAtMs >= request.requestedAtMs) restarted.add(podUID);
+  return (podUID) => isRemovable(podUID) && !restarted.has(podUID);
 }
 
 /** Returns the dead containers to remove, oldest first. */
@@ -37,8 +38,8 @@ export function containersToRemove(items: readonly SnapshotItem[], request: Cont
   );
   const removed = dead.filter(({ podUID }) => isRemovable(podUID));
   const keepNewest = (count: number) => {
-    for (const [key, unit] of kept) {
-      const newestFirst = unit.sort(byAge);
+    for (const [key, group] of kept) {
+      const newestFirst = group.sort(byAge);
       removed.push(...newestFirst.slice(count));
       kept.set(key, newestFirst.slice(0, count));
     }
@@ -56,9 +57,9 @@ function byAge(a: SnapshotItem, b: SnapshotItem): number {
   return b.createdAtMs - a.createdAtMs;
 }
 
-function total(units: ReadonlyMap<string, readonly SnapshotItem[]>): number {
+function total(groups: ReadonlyMap<string, readonly SnapshotItem[]>): number {
   let count = 0;
-  for (const unit of units.values()) count += unit.length;
+  for (const group of groups.values()) count += group.length;
   return count;
 }
 

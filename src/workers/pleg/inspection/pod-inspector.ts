@@ -235,8 +235,8 @@ export class PodInspector {
 }
 
 function toFailure(item: Item, cause: string): Failure {
-  const what = item.kind === 'sandbox' ? `sandbox ${item.id}` : `container ${item.status.name} (${item.id})`;
-  return { reason: failureReasons[item.kind], message: `status of ${what}: ${cause}` };
+  const subject = item.kind === 'sandbox' ? `sandbox ${item.id}` : `container ${item.status.name} (${item.id})`;
+  return { reason: failureReasons[item.kind], message: `status of ${subject}: ${cause}` };
 }
 
 /** Runs `act` for each item with limited parallelism. Rejects with the first failure and starts no more items after it. */

@@ -133,16 +133,16 @@ export class ItemIndex<T> {
 
   #grow(capacity: number): void {
     this.#capacity = capacity;
-    const widen = <A extends Int32Array | Float64Array | Uint8Array>(wide: A, old: A): A => {
-      wide.set(old);
-      return wide;
+    const enlarge = <A extends Int32Array | Float64Array | Uint8Array>(larger: A, old: A): A => {
+      larger.set(old);
+      return larger;
     };
-    this.#next = widen(new Int32Array(capacity), this.#next);
-    this.#hashes = widen(new Int32Array(capacity), this.#hashes);
-    this.#idLengths = widen(new Uint8Array(capacity), this.#idLengths);
-    this.#ids = widen(Buffer.alloc(capacity * maxIdBytes), this.#ids);
-    this.#rawStates = widen(new Int32Array(capacity), this.#rawStates);
-    this.#seen = widen(new Float64Array(capacity), this.#seen);
+    this.#next = enlarge(new Int32Array(capacity), this.#next);
+    this.#hashes = enlarge(new Int32Array(capacity), this.#hashes);
+    this.#idLengths = enlarge(new Uint8Array(capacity), this.#idLengths);
+    this.#ids = enlarge(Buffer.alloc(capacity * maxIdBytes), this.#ids);
+    this.#rawStates = enlarge(new Int32Array(capacity), this.#rawStates);
+    this.#seen = enlarge(new Float64Array(capacity), this.#seen);
     // A power of two that keeps chains short on average.
     this.#buckets = new Int32Array(2 ** Math.ceil(Math.log2(capacity * 2))).fill(none);
     // The table grows only when it has no free slots, so all slots are in use.

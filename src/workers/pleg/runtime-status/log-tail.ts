@@ -27,11 +27,11 @@ export async function readLogTail(path: string, podLogsDir: string, limits: Tail
   try {
     for (let length = Math.min(size, firstBlockBytes); ; length = Math.min(size, length * 4, maxBlockBytes)) {
       const block = await readBlock(file, size - length, length);
-      const whole = length === size;
+      const isWholeFile = length === size;
       // The first line of a block is incomplete, unless the block starts the file.
-      const start = whole ? 0 : block.indexOf(newline) + 1;
-      const tail = start === 0 && !whole ? emptyTail : tailOfLog(block.subarray(start), limits);
-      if (whole || tail.complete || length === maxBlockBytes) return tail.text;
+      const start = isWholeFile ? 0 : block.indexOf(newline) + 1;
+      const tail = start === 0 && !isWholeFile ? emptyTail : tailOfLog(block.subarray(start), limits);
+      if (isWholeFile || tail.complete || length === maxBlockBytes) return tail.text;
     }
   } finally {
     await file.close();
@@ -49,15 +49,15 @@ async function readBlock(file: FileHandle, position: number, length: number): Pr
  */
 export function tailOfLog(bytes: Buffer, { maxLines, maxBytes }: TailLimits): { readonly text: string; readonly complete: boolean } {
   const lines = splitLines(bytes);
-  const whole = lines.filter((line) => line.at(-1) === newline);
-  const last = whole.length >= maxLines ? whole.slice(-maxLines) : lines;
+  const terminated = lines.filter((line) => line.at(-1) === newline);
+  const last = terminated.length >= maxLines ? terminated.slice(-maxLines) : lines;
   if (last.length > 0 && contentOf(last[0]!) === undefined) {
     throw new Error(`unsupported log format: ${JSON.stringify(last[0]!.toString('utf8', 0, 200))}`);
   }
   const content = Buffer.concat(last.map(contentOf).filter((line) => line !== undefined));
   return {
     text: content.toString('utf8', Math.max(0, content.length - maxBytes)),
-    complete: whole.length >= maxLines || content.length >= maxBytes,
+    complete: terminated.length >= maxLines || content.length >= maxBytes,
   };
 }
 
