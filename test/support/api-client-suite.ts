@@ -1,4 +1,4 @@
-/** The API client against a real TLS server that behaves well, badly and not at all: what its tests have in common. */
+/** The shared set-up of integration tests of the API client against a real TLS server. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before } from 'node:test';
@@ -13,7 +13,7 @@ const open: ApiConnection[] = [];
 export const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', unknownField: { kept: true } } };
 export const getPod: ApiCall = { method: 'GET', path: '/api/v1/namespaces/default/pods/a', trafficClass: 'pods' };
 
-/** A client of the server, by a kubeconfig with this user and these changes to the cluster. */
+/** Connects a client to the server, with this user and these changes to the cluster of the kubeconfig. */
 export async function aClient(
   user: object = {},
   { cluster = {}, ...options }: Partial<ApiClientOptions> & { readonly cluster?: object } = {},
@@ -46,7 +46,7 @@ export async function until(isSo: () => boolean): Promise<void> {
 export const isError = (code: number, reason: string) => (err: unknown) =>
   err instanceof ApiError && err.code === code && err.reason === reason;
 
-/** For each file of such tests. */
+/** Starts the server before the tests of a file and closes it after them. */
 export function useServer(): void {
   before(async () => {
     server = await AnsweringServer.start();
@@ -58,7 +58,7 @@ export function useServer(): void {
   after(() => server.close());
 }
 
-/** Another server in its place, for as long as that is used: `aClient` speaks to it meanwhile. */
+/** Runs `use` with another server, to which `aClient` connects meanwhile. */
 export async function withServer(other: AnsweringServer, use: () => Promise<void>): Promise<void> {
   const usual = server;
   server = other;

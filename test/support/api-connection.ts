@@ -1,9 +1,9 @@
-/** The kubelet's own API client, for tests of what is built on it: with the rates of a kubelet's configuration, unless a test says others. */
+/** Connects the kubelet's API client for tests, by default with the rate limits of a kubelet's default configuration. */
 import { createApiClient, type ApiClientOptions, type ApiConnection } from '../../src/main/api/index.ts';
 import { systemClock } from '../../src/shared/time/clock.ts';
 import { aLogger } from './logger.ts';
 
-/** Whoever connects closes. */
+/** The caller closes the connection. */
 export function connectTo(kubeconfigPath: string, over: Partial<ApiClientOptions> = {}): Promise<ApiConnection> {
   return createApiClient({
     kubeconfigPath,

@@ -1,5 +1,5 @@
 /**
- * A real API server that answers badly where a test says so: a proxy before it, which a kubelet's kubeconfig leads to.
+ ** A proxy in front of a real API server that injects faults. A kubelet connects to the proxy through a separate kubeconfig.
  *
  *   const faulty = await FaultyApiServer.start(t, cluster, 'node-a');   // its `flags` in place of the member's
  *   const stop = faulty.fault({ matches: (method, path) => method === 'PATCH' && path.endsWith('/status'), answer: { status: 429, retryAfterSeconds: 1 } });
@@ -21,22 +21,22 @@ import { writeKubeconfig } from '../../scripts/host/control-plane-kubeconfig.ts'
 import type { TestCluster } from './control-plane.ts';
 import type { Afterwards } from './simulated-runtime.ts';
 
-/** `path` with its query, as asked. */
+/** `path` includes the query. */
 export type Matches = (method: string, path: string) => boolean;
 
 export interface Fault {
   readonly matches: Matches;
-  /** So many requests; without it, all until it is taken back. */
+  /** The number of requests to affect. Default: all, until the fault is removed. */
   readonly times?: number;
-  /** Before anything else happens. */
+  /** Delays the request before anything else. */
   readonly delayMs?: number;
-  /** A Status of this code in place of the API server's answer, which is not asked. */
+  /** Responds with a Status of this code. The API server does not get the request. */
   readonly answer?: { readonly status: number; readonly reason?: string; readonly retryAfterSeconds?: number };
-  /** The connection is closed without an answer, as by a host that is not there. */
+  /** Closes the connection without a response, as an unavailable host does. */
   readonly reset?: boolean;
-  /** No answer ever; the connection stays open. */
+  /** Never responds and keeps the connection open. */
   readonly hang?: boolean;
-  /** The API server does as asked, and its answer is cut after so many bytes of its body. */
+  /** The API server executes the request, and its response is truncated after this many bytes of the body. */
   readonly cutAfterBytes?: number;
 }
 
@@ -52,10 +52,10 @@ interface LiveAnswer {
 export class FaultyApiServer {
   readonly url: string;
   readonly kubeconfig: string;
-  /** For the kubelet, after all others: the last of a name counts. */
+  /** Flags for the kubelet. Pass them last, because the last flag of a name takes effect. */
   readonly flags: readonly string[];
   readonly requests: { readonly method: string; readonly path: string }[] = [];
-  /** When set, whoever does not show it is refused with 401. To the API server behind, everybody is the node. */
+  /** When set, requests without this token get a 401. All forwarded requests have the node's credentials. */
   acceptedToken: string | null = null;
   readonly #upstream: string;
   readonly #agent: Agent;
@@ -78,7 +78,7 @@ export class FaultyApiServer {
     this.flags = ['--kubeconfig', this.kubeconfig];
   }
 
-  /** Whoever calls it is that node to the API server. */
+  /** Forwards all requests with the credentials of this node. */
   static async start(t: Afterwards, { controlPlane }: TestCluster, nodeName: string): Promise<FaultyApiServer> {
     const { certFile, keyFile } = controlPlane.authority.issue('faulty-api-server', {
       commonName: 'faulty-api-server',
@@ -97,18 +97,18 @@ export class FaultyApiServer {
     return faulty;
   }
 
-  /** The paths of those whose answers have begun and not ended: the watches that there are. */
+  /** Returns the paths of matching requests whose response has started and not ended, such as watches. */
   underWay(matches: Matches): string[] {
     return [...this.#live].filter(({ method, path }) => matches(method, path)).map(({ path }) => path);
   }
 
-  /** From the next request on; of two that match, the one that was told first. Answers with what takes it back. */
+  /** Injects a fault from the next request on. Among matching faults the first one applies. Returns a function that removes the fault. */
   fault(fault: Fault): () => void {
     this.#faults.set(fault, fault.times ?? Number.POSITIVE_INFINITY);
     return () => void this.#faults.delete(fault);
   }
 
-  /** No more of the answers that are under way arrives, and nobody is told: as behind a router that forgot the connection. */
+  /** Drops the rest of matching responses in progress without closing them, like a router that has lost the connection's state. */
   silence(matches: Matches): void {
     for (const { method, path, from, to } of this.#live) {
       if (!matches(method, path)) continue;
@@ -117,12 +117,12 @@ export class FaultyApiServer {
     }
   }
 
-  /** The answers that are under way end in the middle. */
+  /** Truncates matching responses in progress. */
   cut(matches: Matches): void {
     for (const { method, path, to } of this.#live) if (matches(method, path)) to.destroy();
   }
 
-  /** Those that wait for an answer that never comes lose their connection. */
+  /** Closes the connections of requests affected by `hang`. */
   cutHanging(): void {
     for (const response of this.#hanging) response.destroy();
     this.#hanging.clear();

@@ -1,6 +1,6 @@
 /**
- * A control plane of a suite's own, without controllers and scheduler, whose one Node nobody runs: what a kubelet's parts write and hear is
- * theirs alone. For `before` and `after`, which have no test to hang an end on.
+ ** A separate control plane without controllers and scheduler, with one Node that no kubelet runs, so that only the tested parts of a kubelet
+ ** write to it. For suites that use `before` and `after` instead of a test's context.
  */
 import type { ControlPlane } from '../../scripts/host/control-plane.ts';
 import type { ApiConnection } from '../../src/main/api/index.ts';
@@ -12,7 +12,7 @@ type End = () => Promise<void>;
 
 export class BareCluster {
   readonly cluster: TestCluster<ControlPlane>;
-  /** By that node's own right. */
+  /** With the credentials of that node. */
   readonly connection: ApiConnection;
   readonly nodeUID: string;
   readonly #ends: readonly End[];
@@ -43,7 +43,7 @@ export class BareCluster {
   }
 }
 
-/** What controllers would make: the service account of the default namespace, and the Node, whose UID it answers with. */
+/** Creates the default service account, as controllers would, and the Node. Resolves with the Node's UID. */
 export async function populate({ api }: TestCluster, nodeName: string): Promise<string> {
   await api.create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }).catch(() => {});
   const node = await api.create<{ metadata: { uid: string } }>('/api/v1/nodes', { metadata: { name: nodeName } });

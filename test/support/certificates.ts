@@ -1,4 +1,4 @@
-/** Authorities and certificates for tests, written with the product's own DER: any subject, any validity, no process started. */
+/** Issues certificates for tests with the kubelet's own DER encoder: any subject and any validity, without a child process. */
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import * as der from '../../src/shared/x509/der.ts';
 import { pemBlock } from '../../src/shared/x509/pem.ts';
@@ -11,28 +11,28 @@ export interface Issued {
 export interface CertificateRequest {
   readonly commonName?: string;
   readonly organizations?: readonly string[];
-  /** More of the subject, by dotted OID. */
+  /** Further subject attributes, by dotted OID. */
   readonly attributes?: Readonly<Record<string, string>>;
   readonly validFromMs?: number;
   readonly validToMs?: number;
-  /** Default: client and server. An empty list is no restriction: the extension is left out. */
+  /** Default: client and server. An empty list omits the extension, which means no restriction. */
   readonly usages?: readonly (keyof typeof usageIds)[];
-  /** Of the signature; default: sha256. */
+  /** The hash of the signature. Default: sha256. */
   readonly hash?: keyof typeof signatureIds;
-  /** More of them, each made by `extension`. */
+  /** Further extensions, each created by `extension`. */
   readonly extensions?: readonly der.Der[];
-  /** Of a server; IPv4. */
+  /** The IPv4 addresses of a server. */
   readonly address?: string;
 }
 
 const hourMs = 3600 * 1000;
 const usageIds = { client: '1.3.6.1.5.5.7.3.2', server: '1.3.6.1.5.5.7.3.1', any: '2.5.29.37.0' };
-/** ECDSA with it. */
+/** The OID of ECDSA with each hash. */
 const signatureIds = { sha1: '1.2.840.10045.4.1', sha224: '1.2.840.10045.4.3.1', sha256: '1.2.840.10045.4.3.2' };
 
-/** What makes an authority an odd one. */
+/** Properties of an unusual certificate authority. */
 export interface AuthorityTraits {
-  /** False: its certificate does not allow it to sign others. */
+  /** False: its certificate does not allow it to sign certificates. */
   readonly isAuthority?: boolean;
   readonly pathLength?: number;
   readonly validToMs?: number;
@@ -47,7 +47,7 @@ export class TestAuthority {
   readonly #name: der.Der;
   static #serial = 1n;
 
-  /** Signed by itself, or by another: then it is an intermediate. */
+  /** Creates a self-signed authority, or an intermediate one signed by `parent`. */
   constructor(name: string, parent?: TestAuthority, traits: AuthorityTraits = {}) {
     const { isAuthority = true, pathLength, usages = [], hash, extensions = [], validToMs = Date.now() + hourMs } = traits;
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -64,7 +64,7 @@ export class TestAuthority {
     return { cert: this.certify(publicKey, request), key: privateKey.export({ type: 'sec1', format: 'pem' }) };
   }
 
-  /** For a key that somebody else holds. */
+  /** Issues a certificate for an existing key. */
   certify(publicKey: KeyObject, request: CertificateRequest): string {
     const { usages = ['client', 'server'], validFromMs = Date.now() - hourMs, validToMs = Date.now() + hourMs, address, hash } = request;
     const extensions = [...usageExtension(usages), ...(request.extensions ?? [])];

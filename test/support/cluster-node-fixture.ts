@@ -1,4 +1,4 @@
-/** A node that joins an API server in memory. */
+/** A ClusterNode with an in-memory API server. */
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
 import type { LocalNodeStatusOptions } from '../../src/main/node/status/local-node-status.ts';
 import { ClusterNode } from '../../src/main/node/cluster-node.ts';
@@ -14,7 +14,7 @@ export const status = `${path}/status`;
 export const service = '/api/v1/namespaces/default/services/kubernetes';
 export const conflict = apiError(409, 'AlreadyExists');
 
-/** A server with one Node, or none, whose versions count up with each write. */
+/** Returns an API server with at most one Node, whose resource version increases with each write, and a function that starts the ClusterNode. */
 export async function aCluster(
   settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeStatusOptions>; firstRelist?: Promise<void> } = {},
 ) {
@@ -44,7 +44,7 @@ export async function aCluster(
   let failures = 0;
   const { logger, lines } = aLogger();
   const start = async (t: { after(end: () => Promise<void>): void }) => {
-    const membership = ClusterNode.start({
+    const clusterNode = ClusterNode.start({
       client: api,
       local,
       config: {
@@ -63,7 +63,7 @@ export async function aCluster(
       logger,
       random: () => 0.5,
     });
-    t.after(() => membership.close());
+    t.after(() => clusterNode.close());
     await idle(clock);
     const watch = await api.nextWatch(nodes);
     // The answer of the server to a watch that asks for what there is.
@@ -74,7 +74,7 @@ export async function aCluster(
       });
       await idle(clock);
     };
-    return { membership, watch, sync };
+    return { clusterNode, watch, sync };
   };
   return {
     api,
@@ -89,9 +89,9 @@ export async function aCluster(
     patches: () => api.callsTo('PATCH', status).map(({ body }) => body as Partial<Node>),
   };
 }
-/** What is woken waits some milliseconds for more. */
+/** Lets pending work complete. A wake-up coalesces for some milliseconds. */
 export async function idle(clock: FakeClock): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) {
+  for (let round = 0; round < 10; round += 1) {
     await settle();
     await clock.advance(10);
   }

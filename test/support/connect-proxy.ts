@@ -1,10 +1,10 @@
-/** An HTTP proxy that opens tunnels (CONNECT) and remembers to where. Every host is this one. */
+/** An HTTP proxy that opens CONNECT tunnels and records their targets. Every tunnel leads to this host. */
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 
 export class ConnectProxy {
   readonly tunnels: string[] = [];
-  /** It takes connections and answers nothing. */
+  /** Accepts connections and never responds. */
   isSilent = false;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;

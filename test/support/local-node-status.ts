@@ -1,4 +1,4 @@
-/** A node for unit tests: a machine, a runtime and a network that are what the test says. */
+/** A LocalNodeStatus for unit tests, with a machine, a runtime and a network that the test controls. */
 import type { NetworkInterfaceInfo } from 'node:os';
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
 import type { HostNetwork } from '../../src/main/node/addresses/addresses.ts';
@@ -57,7 +57,7 @@ export const localConfig: LocalNodeStatusOptions['config'] = {
   localStorageCapacityIsolation: true,
 };
 
-/** What a test may change while the node lives. */
+/** The state that a test may change after the start. */
 export interface FakeNodeInputs {
   problems: string[];
   network: string | null;

@@ -1,4 +1,4 @@
-/** A SOCKS5 proxy without authentication that remembers to where it led. Every host is this one. */
+/** A SOCKS5 proxy without authentication that records the targets. Every connection leads to this host. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 

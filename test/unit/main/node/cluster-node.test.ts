@@ -5,7 +5,7 @@ import type { AdmissionNode } from '../../../../src/main/pods/admission/admit-ha
 import { apiError } from '../../../support/fake-api.ts';
 import { aCluster, conflict, idle, path, status } from '../../../support/cluster-node-fixture.ts';
 
-test('a kubelet that starts again with nothing new writes one heartbeat and nothing else', async (t) => {
+test('a restarted kubelet without changes writes one heartbeat and nothing else', async (t) => {
   const { patches, start, clock, existing } = await aCluster({
     existing: { metadata: { name: 'n1', labels: { foreign: 'x' } }, spec: { taints: [] } },
   });
@@ -14,7 +14,7 @@ test('a kubelet that starts again with nothing new writes one heartbeat and noth
   const { sync } = await start(t);
   await sync();
   await clock.advance(60_000);
-  // The first puts back labels and the annotation that this Node lacked; the second is the first heartbeat.
+  // The first patch restores labels and the annotation that this Node lacks. The second is the first heartbeat.
   assert.deepEqual(
     patches().map((patch) => Object.keys(patch).join()),
     ['metadata', 'status'],
@@ -22,7 +22,7 @@ test('a kubelet that starts again with nothing new writes one heartbeat and noth
   assert.deepEqual(Object.keys(patches()[1]?.status ?? {}), ['conditions']);
 });
 
-test('a node that does not change beats each nodeStatusReportFrequency, spread after a change', async (t) => {
+test('an unchanged node is reported every nodeStatusReportFrequency, with jitter after a change', async (t) => {
   const { patches, start, clock } = await aCluster({ existing: {} });
   await clock.advance(1500);
   const { sync } = await start(t);
@@ -34,12 +34,12 @@ test('a node that does not change beats each nodeStatusReportFrequency, spread a
   assert.equal(patches().length, 2);
 });
 
-test('a node whose readiness changes is told at once, and not again', async (t) => {
+test('a changed readiness is reported at once, and only once', async (t) => {
   const { patches, start, world, clock, events } = await aCluster();
-  const { membership, sync } = await start(t);
+  const { clusterNode, sync } = await start(t);
   await sync();
   world.network = 'container runtime network not ready: x';
-  membership.wake();
+  clusterNode.wake();
   await idle(clock);
   assert.deepEqual(
     patches().map(({ status: patched }) => patched?.conditions?.find(({ type }) => type === 'Ready')?.message),
@@ -52,7 +52,7 @@ test('a node whose readiness changes is told at once, and not again', async (t) 
   assert.deepEqual(events.slice(-2), ['Node/n1 NodeNotReady', 'Node/n1 NodeReady']);
 });
 
-test('a node whose threads come and go is told within a second, though nobody wakes it', async (t) => {
+test('a readiness that changes without a wake-up is reported within a second', async (t) => {
   const { patches, start, world, clock } = await aCluster();
   const { sync } = await start(t);
   await sync();
@@ -66,10 +66,10 @@ test('a node whose threads come and go is told within a second, though nobody wa
 });
 
 for (const { name, until, reports } of [
-  { name: 'is not called unready before its pods were looked at', until: 'seen', reports: [] },
-  { name: 'is called unready when its pods can’t be looked at', until: 'never', reports: ['False'] },
+  { name: 'is not reported as unready before the first relist', until: 'relisted', reports: [] },
+  { name: 'is reported as unready when the first relist does not complete', until: 'never', reports: ['False'] },
 ]) {
-  test(`a ready node whose kubelet starts again ${name}`, async (t) => {
+  test(`a ready node with a restarted kubelet ${name}`, async (t) => {
     const firstRelist = Promise.withResolvers<void>();
     const { patches, start, world, clock } = await aCluster({ existing: {}, firstRelist: firstRelist.promise });
     await clock.advance(1500);
@@ -78,7 +78,7 @@ for (const { name, until, reports } of [
     await sync();
     await clock.advance(3000);
     assert.deepEqual(patches(), []);
-    if (until === 'seen') {
+    if (until === 'relisted') {
       world.problems = [];
       firstRelist.resolve();
     }
@@ -90,7 +90,7 @@ for (const { name, until, reports } of [
   });
 }
 
-test('a node that is not there is not asked for more often because its threads came back', async (t) => {
+test('a missing node is not requested more often after its threads recovered', async (t) => {
   const { api, start, server, world, clock } = await aCluster();
   const { sync, watch } = await start(t);
   await sync();
@@ -106,7 +106,7 @@ test('a node that is not there is not asked for more often because its threads c
   assert.ok(api.callsTo('GET', path).length - before <= 3, `${api.callsTo('GET', path).length - before} times`);
 });
 
-test('a label that every node must have is put back', async (t) => {
+test('a removed required label is restored', async (t) => {
   const { patches, start, server, clock } = await aCluster();
   const { sync, watch } = await start(t);
   await sync();
@@ -119,19 +119,19 @@ test('a label that every node must have is put back', async (t) => {
   assert.equal(patches().at(-1)?.metadata?.labels?.['kubernetes.io/os'], 'linux');
 });
 
-test('who must know the newest node is given it, and so are all others', async (t) => {
+test('fetch returns the current node and updates the store', async (t) => {
   const { api, start, server } = await aCluster();
-  const { sync, membership } = await start(t);
+  const { sync, clusterNode } = await start(t);
   await sync();
   server.node = { ...server.node!, metadata: { ...server.node!.metadata, resourceVersion: '9', labels: { disk: 'ssd' } } };
-  // A hundred pods that came together.
-  const [seen]: AdmissionNode[] = await Promise.all(Array.from({ length: 100 }, () => membership.fetch()));
+  // A hundred pods that arrive together share one request.
+  const [seen]: AdmissionNode[] = await Promise.all(Array.from({ length: 100 }, () => clusterNode.fetch()));
   assert.equal(api.callsTo('GET', path).length, 1);
   assert.equal(seen?.metadata.labels?.['disk'], 'ssd');
-  assert.equal(membership.node().metadata.labels?.['disk'], 'ssd');
+  assert.equal(clusterNode.node().metadata.labels?.['disk'], 'ssd');
 });
 
-test('a cordon and its end are told', async (t) => {
+test('a cordon and its end are recorded as events', async (t) => {
   const { events, start, server, clock } = await aCluster();
   const { sync, watch } = await start(t);
   await sync();
@@ -146,7 +146,7 @@ test('a cordon and its end are told', async (t) => {
   assert.deepEqual(events.slice(-2), ['Node/n1 NodeNotSchedulable', 'Node/n1 NodeSchedulable']);
 });
 
-test('a reboot is told once', async (t) => {
+test('a reboot is recorded as one event', async (t) => {
   const { events, start, clock, existing } = await aCluster({
     existing: { status: { nodeInfo: { bootID: 'boot-0' } as NonNullable<Node['status']>['nodeInfo'] & {} } },
   });
@@ -157,13 +157,13 @@ test('a reboot is told once', async (t) => {
   assert.equal(events.filter((event) => event === 'Node/n1 Rebooted').length, 1);
 });
 
-test('an old picture of the node costs one more try, from the server', async (t) => {
+test('an outdated cached node costs one more attempt with a GET', async (t) => {
   const { api, start, world, clock, patches, failures } = await aCluster();
-  const { membership, sync } = await start(t);
+  const { clusterNode, sync } = await start(t);
   await sync();
   world.network = 'x';
   api.once('PATCH', status, conflict);
-  membership.wake();
+  clusterNode.wake();
   await idle(clock);
   await clock.advance(300);
   assert.equal(patches().length, 2);
@@ -171,13 +171,13 @@ test('an old picture of the node costs one more try, from the server', async (t)
   assert.equal(failures(), 0);
 });
 
-test('heartbeats that fail five times are given up until the next, and connections are suspected', async (t) => {
+test('an update that fails five times waits for the next heartbeat, and reports repeated failures', async (t) => {
   const { api, start, world, clock, failures, patches } = await aCluster();
-  const { sync, membership } = await start(t);
+  const { sync, clusterNode } = await start(t);
   await sync();
   world.network = 'x';
   api.on('PATCH', status, apiError(0, 'Timeout'));
-  membership.wake();
+  clusterNode.wake();
   await idle(clock);
   await clock.advance(8000);
   assert.equal(patches().length, 5);

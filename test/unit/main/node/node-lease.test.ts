@@ -47,7 +47,7 @@ function aLease(nodeUID: string | null = 'u1') {
   };
 }
 
-test('a node without a lease makes one that it owns, and renews it each quarter of its duration without asking for it', async () => {
+test('a missing lease is created with an owner, and renewed at each quarter of its duration without a GET', async () => {
   const { clock, api, start, bodies } = aLease();
   api.on('GET', path, notFound).on('POST', leases, lease('1')).on('PUT', path, lease('2'));
   await start();
@@ -70,7 +70,7 @@ test('a node without a lease makes one that it owns, and renews it each quarter 
   assert.equal(api.callsTo('GET', path).length, 1);
 });
 
-test('a lease that is there is renewed at once, and what is unknown in it is kept', async () => {
+test('an existing lease is renewed at once, and its unknown fields are kept', async () => {
   const { api, start, bodies } = aLease();
   api.on('GET', path, lease('5', { leaseDurationSeconds: 10, strategy: 'x' })).on('PUT', path, lease('6'));
   await start();
@@ -82,7 +82,7 @@ test('a lease that is there is renewed at once, and what is unknown in it is kep
   });
 });
 
-test('a conflict is answered by the version that is there', async () => {
+test('a conflict is resolved with the current version', async () => {
   const { api, start, bodies, state } = aLease();
   api.once('GET', path, lease('1')).on('GET', path, lease('8'));
   api.once('PUT', path, apiError(409, 'Conflict')).on('PUT', path, lease('9'));
@@ -94,7 +94,7 @@ test('a conflict is answered by the version that is there', async () => {
   assert.equal(state.failures, 0);
 });
 
-test('a lease that somebody removed is made again when it would be renewed', async () => {
+test('a deleted lease is recreated at the next renewal', async () => {
   const { clock, api, start, bodies } = aLease();
   api.once('GET', path, lease('1')).on('GET', path, notFound).on('POST', leases, lease('3'));
   api.once('PUT', path, lease('2')).on('PUT', path, notFound);
@@ -103,7 +103,7 @@ test('a lease that somebody removed is made again when it would be renewed', asy
   assert.equal(bodies('POST').length, 1);
 });
 
-test('a lease is not made before the node is known, and then without waiting', async () => {
+test('a lease is not created before the Node is known, and then at once', async () => {
   const { api, start, bodies, nodeLease, state, clock } = aLease(null);
   api.on('GET', path, notFound).on('POST', leases, lease('1'));
   await start();
@@ -114,7 +114,7 @@ test('a lease is not made before the node is known, and then without waiting', a
   assert.equal(bodies('POST').length, 1);
 });
 
-test('a server that fails is tried five times with growing waits, and told as suspect from the second failure on', async () => {
+test('a failing update is attempted five times with growing delays, and reported from the second failure on', async () => {
   const { clock, api, start, state } = aLease();
   api.on('GET', path, lease('1')).on('PUT', path, apiError(500, 'InternalError'));
   await start();
@@ -123,7 +123,7 @@ test('a server that fails is tried five times with growing waits, and told as su
   assert.equal(state.failures, 4);
 });
 
-test('a server that is away is asked for the lease until it answers', async () => {
+test('an unavailable server is asked for the lease until it responds', async () => {
   const { clock, api, start } = aLease();
   api.on('GET', path, apiError(0, 'Unreachable')).on('PUT', path, lease('2'));
   await start();

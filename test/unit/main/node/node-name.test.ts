@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toNodeName } from '../../../../src/main/node/node-name.ts';
 
-test('a node is named after its host unless told otherwise, in lower case', () => {
+test('a node has the name of --hostname-override or of its host, in lower case', () => {
   assert.deepEqual([toNodeName('', 'Host-1'), toNodeName(' Other ', 'host-1')], ['host-1', 'other']);
 });
 

@@ -17,7 +17,7 @@ async function aStore(t: { after(end: () => Promise<void>): void }) {
   return { api, clock, store, changes, watch: await api.nextWatch('/api/v1/nodes') };
 }
 
-test('the node is known when the server has said all there is, also when it has none', async (t) => {
+test('the store is synced after the first list, even if the Node does not exist', async (t) => {
   const { store, watch } = await aStore(t);
   assert.equal(watch.call.query?.['fieldSelector'], 'metadata.name=n1');
   assert.equal(store.hasSynced(), false);
@@ -27,7 +27,7 @@ test('the node is known when the server has said all there is, also when it has 
   assert.deepEqual([store.hasSynced(), store.get()], [true, null]);
 });
 
-test('what the server answered to our own write goes before an older event, and after a newer one', async (t) => {
+test('the response to a write replaces an older version, but not a newer one', async (t) => {
   const { store, watch, changes } = await aStore(t);
   watch.push('ADDED', node('5'));
   watch.push('BOOKMARK', ended('5'));
@@ -41,7 +41,7 @@ test('what the server answered to our own write goes before an older event, and 
   assert.deepEqual(changes, ['changed u1@5', 'changed u1@7', 'changed u1@9']);
 });
 
-test('an answer that comes late does not bring a deleted node back', async (t) => {
+test('a late response does not restore a deleted node', async (t) => {
   const { store, watch, changes } = await aStore(t);
   watch.push('ADDED', node('5'));
   watch.push('BOOKMARK', ended('5'));
@@ -52,7 +52,7 @@ test('an answer that comes late does not bring a deleted node back', async (t) =
   assert.deepEqual(changes, ['changed u1@5', 'deleted -@-']);
 });
 
-test('a node that was made again under its name is another', async (t) => {
+test('a recreated node replaces the first one', async (t) => {
   const { watch, changes, store } = await aStore(t);
   watch.push('ADDED', node('5'));
   watch.push('BOOKMARK', ended('5'));
@@ -64,7 +64,7 @@ test('a node that was made again under its name is another', async (t) => {
   assert.deepEqual(changes, ['changed u1@5', 'deleted -@-', 'changed u2@9']);
 });
 
-test('a node of a cluster that began anew is taken although its version is older', async (t) => {
+test('the node of a reset cluster is accepted although its version is older', async (t) => {
   const { store, changes } = await aStore(t);
   store.observe(node('500'));
   store.reset();
@@ -72,7 +72,7 @@ test('a node of a cluster that began anew is taken although its version is older
   assert.deepEqual(changes, ['changed u1@500', 'changed u2@3']);
 });
 
-test('a node of a cluster that was restored from an older copy is taken as it is there, and so are our own writes from then on', async (t) => {
+test('the older node of a cluster restored from a backup is accepted, and so are later writes', async (t) => {
   const { api, clock, store, watch, changes } = await aStore(t);
   watch.push('ADDED', node('50'));
   watch.push('BOOKMARK', ended('50'));

@@ -22,7 +22,7 @@ const cases: {
   want: Omit<Addresses, 'addresses'> & { addresses?: string[] };
 }[] = [
   {
-    name: 'a node that was told nothing has the address that its default route leaves by',
+    name: 'a node without --node-ip has the address of the default route’s interface',
     want: { providedNodeIP: null, addresses: ['InternalIP 192.0.2.7', 'Hostname n1'] },
   },
   {
@@ -31,56 +31,56 @@ const cases: {
     want: { providedNodeIP: null, addresses: ['InternalIP 198.51.100.1', 'Hostname n1'] },
   },
   {
-    name: 'a node whose name resolves to a loopback address has another',
+    name: 'a loopback address that the node’s name resolves to is ignored',
     resolved: ['127.0.1.1'],
     want: { providedNodeIP: null, addresses: ['InternalIP 192.0.2.7', 'Hostname n1'] },
   },
   {
-    name: 'a node named by an address has it',
+    name: 'a node whose name is an address has that address',
     hostname: '198.51.100.77',
     want: { providedNodeIP: null, addresses: ['InternalIP 198.51.100.77', 'Hostname 198.51.100.77'] },
   },
   {
-    name: 'a node of two families has both addresses, in the order of --node-ip',
+    name: 'a dual-stack node has both addresses, in the order of --node-ip',
     nodeIP: '2001:db8::7,192.0.2.7',
     want: { providedNodeIP: null, addresses: ['InternalIP 2001:db8::7', 'InternalIP 192.0.2.7', 'Hostname n1'] },
   },
   {
-    name: 'a node that prefers IPv6 has such an address',
+    name: 'a node with --node-ip=:: has an IPv6 address',
     nodeIP: '::',
     want: { providedNodeIP: null, addresses: ['InternalIP 2001:db8::7', 'Hostname n1'] },
   },
   {
-    name: 'a node whose --node-ip is not its own keeps the addresses that it has',
+    name: 'a node with a foreign --node-ip keeps its addresses',
     nodeIP: '192.0.2.8',
     want: { problem: 'failed to validate nodeIP: node IP: "192.0.2.8" not found in the host\'s network interfaces' },
   },
   {
-    name: 'a node of a cloud waits for its provider to say its addresses',
+    name: 'a node with an external cloud provider has only its host name until the provider sets the addresses',
     external: true,
     want: { providedNodeIP: null, addresses: ['Hostname n1'] },
   },
   {
-    name: 'a node of a cloud keeps the addresses that its provider has set',
+    name: 'a node with an external cloud provider keeps the addresses that the provider has set',
     external: true,
     nodeIP: '192.0.2.7',
     existing: [{ type: 'ExternalIP', address: '203.0.113.1' }],
     want: { providedNodeIP: '192.0.2.7' },
   },
   {
-    name: 'a node of a cloud begins with the address that it was told',
+    name: 'a node with an external cloud provider starts with the address of --node-ip',
     external: true,
     nodeIP: '192.0.2.7,2001:db8::7',
     want: { providedNodeIP: '192.0.2.7,2001:db8::7', addresses: ['InternalIP 192.0.2.7', 'InternalIP 2001:db8::7', 'Hostname n1'] },
   },
   {
-    name: 'a node of a cloud that only chooses a family begins with the address of its default route',
+    name: 'a node with an external cloud provider and an unspecified --node-ip starts with the address of the default route',
     external: true,
     nodeIP: '0.0.0.0',
     want: { providedNodeIP: null, addresses: ['InternalIP 192.0.2.7', 'Hostname n1'] },
   },
 ];
-table('a node’s addresses are those it was told or that it finds', (row) => {
+table('the addresses of a node are configured or detected', (row) => {
   for (const { name, nodeIP = '', hostname = 'n1', external = false, existing, resolved = [], want } of cases) {
     row(name, () => {
       const { addresses, ...rest } = computeAddresses(existing ? { addresses: existing } : undefined, {
@@ -95,7 +95,7 @@ table('a node’s addresses are those it was told or that it finds', (row) => {
   }
 });
 
-test('a host without any address says so', () => {
+test('a host without an address is a problem', () => {
   const bare = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
   const computed = computeAddresses(undefined, {
     nodeName: 'n1',
@@ -107,7 +107,7 @@ test('a host without any address says so', () => {
   assert.deepEqual(computed, { providedNodeIP: null, problem: "can't get ip address of node n1" });
 });
 
-test('pods on the host network have its internal addresses before its external ones, one of each family', () => {
+test('pods on the host network get internal before external addresses, one per family', () => {
   const of = (type: string, address: string) => ({ type, address });
   const all = [
     of('Hostname', 'n1'),

@@ -15,36 +15,36 @@ const interfaces = {
 
 const cases: { name: string; nodeIP?: string; routes: string; interfaces?: Parameters<typeof hostIPs>[1]; want: string[] }[] = [
   {
-    name: 'the node has the address of the interface that its default route leaves by',
+    name: 'the node has the address of the default route’s interface',
     routes: header + byDefault('eth0'),
     want: ['192.0.2.7'],
   },
   {
-    name: 'of two default routes the one with the lower metric counts',
+    name: 'the default route with the lowest metric is used',
     routes: header + byDefault('eth0', 200) + byDefault('docker0', 100),
     want: ['172.17.0.1'],
   },
   { name: 'a node without a default route has the first address that is not loopback', routes: header, want: ['172.17.0.1'] },
   {
-    name: '--node-ip goes before all that can be found out',
+    name: '--node-ip takes precedence over detected addresses',
     nodeIP: '10.0.0.1,fd00::1',
     routes: header + byDefault('eth0'),
     want: ['10.0.0.1', 'fd00::1'],
   },
   {
-    name: 'the unspecified IPv6 address asks for an IPv6 address',
+    name: 'the unspecified IPv6 address selects an IPv6 address',
     nodeIP: '::',
     routes: header + byDefault('eth0'),
     want: ['2001:db8::7'],
   },
   {
-    name: 'a link-local address is no address of the node',
+    name: 'a link-local address is not an address of the node',
     routes: header + byDefault('eth0'),
     interfaces: { eth0: [ip('fe80::1'), ip('169.254.1.1')] },
     want: [],
   },
 ];
-table('a node’s own addresses for its pods', (row) => {
+table('the host IPs of a node', (row) => {
   for (const { name, nodeIP = '', routes, interfaces: given = interfaces, want } of cases) {
     row(name, () => assert.deepEqual(hostIPs(nodeIP, given, routes), want));
   }

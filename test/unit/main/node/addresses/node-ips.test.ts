@@ -13,7 +13,7 @@ const addresses: { text: string; want: string | undefined; family?: string }[] =
   { text: '10.0.0', want: undefined },
   { text: '', want: undefined },
 ];
-table('an address is read strictly', (row) => {
+table('an address is parsed strictly', (row) => {
   for (const { text, want, family } of addresses) {
     row(`an address written "${text}" is ${want ?? 'none'}`, () => {
       assert.deepEqual(parseIP(text), want === undefined ? null : { text: want, family });
@@ -22,15 +22,19 @@ table('an address is read strictly', (row) => {
 });
 
 const flags: { name: string; nodeIP: string; want?: string[]; invalid?: string[]; error?: RegExp }[] = [
-  { name: 'without --node-ip nothing is asked for', nodeIP: '', want: [] },
-  { name: 'a node may ask for one address of each family', nodeIP: '10.0.0.1, fd00::1', want: ['10.0.0.1', 'fd00::1'] },
-  { name: 'what is no address is told and left out', nodeIP: 'eth0,10.0.0.1', want: ['10.0.0.1'], invalid: ['eth0'] },
-  { name: 'a node may only choose the family of its address', nodeIP: '::', want: ['::'] },
-  { name: 'two addresses of one family are refused', nodeIP: '10.0.0.1,10.0.0.2', error: /single IP or a dual-stack pair/ },
-  { name: 'three addresses are refused', nodeIP: '10.0.0.1,fd00::1,fd00::2', error: /single IP or a dual-stack pair/ },
-  { name: 'a pair must name both addresses', nodeIP: '0.0.0.0,fd00::1', error: /dual-stack node IP cannot include '0.0.0.0' or '::'/ },
+  { name: 'an empty --node-ip has no addresses', nodeIP: '', want: [] },
+  { name: '--node-ip may have one address per family', nodeIP: '10.0.0.1, fd00::1', want: ['10.0.0.1', 'fd00::1'] },
+  { name: 'an invalid part is reported and ignored', nodeIP: 'eth0,10.0.0.1', want: ['10.0.0.1'], invalid: ['eth0'] },
+  { name: 'an unspecified address selects the family', nodeIP: '::', want: ['::'] },
+  { name: 'two addresses of one family are rejected', nodeIP: '10.0.0.1,10.0.0.2', error: /single IP or a dual-stack pair/ },
+  { name: 'three addresses are rejected', nodeIP: '10.0.0.1,fd00::1,fd00::2', error: /single IP or a dual-stack pair/ },
+  {
+    name: 'a pair may not contain an unspecified address',
+    nodeIP: '0.0.0.0,fd00::1',
+    error: /dual-stack node IP cannot include '0.0.0.0' or '::'/,
+  },
 ];
-table('--node-ip is one address, or one of each family', (row) => {
+table('--node-ip is one address, or one per family', (row) => {
   for (const { name, nodeIP, want = [], invalid = [], error } of flags) {
     row(name, () => {
       if (error) return assert.throws(() => parseNodeIPs(nodeIP), error);
@@ -51,9 +55,9 @@ const checked: { ip: string; want?: RegExp }[] = [
   { ip: 'fe80::1', want: /link-local/ },
   { ip: '0.0.0.0', want: /all zeros/ },
 ];
-table('whether a node can be reached by an address', (row) => {
+table('addresses are checked as node addresses', (row) => {
   for (const { ip, want } of checked) {
-    row(`a node ${want ? "can't" : 'can'} be reached by ${ip}`, () => {
+    row(`${ip} ${want ? "can't" : 'can'} be the address of a node`, () => {
       const problem = nodeIPProblem(parseIP(ip)!, interfaces);
       if (want) assert.match(problem ?? '', want);
       else assert.equal(problem, undefined);

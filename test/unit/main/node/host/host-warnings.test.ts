@@ -4,13 +4,13 @@ import { table } from '../../../../support/table.ts';
 
 const well: HostWarningInputs = { cgroupVersion: 2, isSwapOn: false, supportsNoswap: false, resolvConfProblem: null };
 const cases: readonly [name: string, traits: Partial<HostWarningInputs>, want: string[]][] = [
-  ['that is as it should be', {}, []],
-  ['with the old cgroups', { cgroupVersion: 1 }, ['CgroupV1']],
-  ['that swaps, memory volumes too', { isSwapOn: true }, ['PossibleMemoryBackedVolumesOnDisk']],
-  ['that swaps all but memory volumes', { isSwapOn: true, supportsNoswap: true }, []],
-  ['whose resolv.conf is not for pods', { resolvConfProblem: 'too long' }, ['CheckLimitsForResolvConf']],
+  ['without problems', {}, []],
+  ['with cgroup v1', { cgroupVersion: 1 }, ['CgroupV1']],
+  ['with swap and without noswap', { isSwapOn: true }, ['PossibleMemoryBackedVolumesOnDisk']],
+  ['with swap and noswap', { isSwapOn: true, supportsNoswap: true }, []],
+  ['with a resolv.conf beyond the limits of pods', { resolvConfProblem: 'too long' }, ['CheckLimitsForResolvConf']],
 ];
-table('what a host lacks is told', (row) => {
+table('problems of the host are warning events', (row) => {
   for (const [name, traits, want] of cases) {
     row(`a host ${name}`, () => {
       const events = hostWarnings('node-1', { ...well, ...traits });

@@ -6,23 +6,28 @@ import { table } from '../../../../support/table.ts';
 const paths = (count: number, length = 4) => Array.from({ length: count }, (_, index) => String(index).padStart(length, 'a'));
 const file = '/etc/resolv.conf';
 const cases: readonly [name: string, searches: string[], clusterDomain: string, want: string | null][] = [
-  ['what leaves room for those of the cluster', paths(29), 'cluster.local', null],
-  ['one more', paths(30), 'cluster.local', `Resolv.conf file '${file}' contains search line consisting of more than 29 domains!`],
-  ['as many as there may be, without a cluster domain', paths(32), '', null],
+  ['a number that leaves room for those of the cluster', paths(29), 'cluster.local', null],
   [
-    'one more, without a cluster domain',
+    'one more than leaves room for those of the cluster',
+    paths(30),
+    'cluster.local',
+    `Resolv.conf file '${file}' contains search line consisting of more than 29 domains!`,
+  ],
+  ['the maximum, without a cluster domain', paths(32), '', null],
+  [
+    'one more than the maximum, without a cluster domain',
     paths(33),
     '',
     `Resolv.conf file '${file}' contains search line consisting of more than 32 domains!`,
   ],
   [
-    'a path that resolvers do not bear',
+    'a path that is too long',
     ['a'.repeat(254)],
     'cluster.local',
     `Resolv.conf file "${file}" contains a search path which length is more than allowed 253 chars!`,
   ],
   [
-    'too many characters in all',
+    'too many characters in total',
     paths(9, 250),
     'cluster.local',
     `Resolv.conf file '${file}' contains search line which length is more than allowed 2048 chars!`,
@@ -34,7 +39,7 @@ table('the node’s search paths', (row) => {
   }
 });
 
-test('a resolv.conf that cannot be read is a problem, and none that is not to be inherited', () => {
+test('an unreadable resolv.conf is a problem, an empty path is not', () => {
   assert.match(resolvConfProblem('/no/such/file', '') ?? '', /ENOENT.*\/no\/such\/file/);
   assert.equal(resolvConfProblem('', 'cluster.local'), null);
 });

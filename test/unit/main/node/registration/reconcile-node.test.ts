@@ -16,7 +16,7 @@ const identity: NodeIdentity = {
 };
 const attach = 'volumes.kubernetes.io/controller-managed-attach-detach';
 
-test('a node registers with what it runs on, and that its volumes are attached for it', () => {
+test('a new node has labels of its platform and the attach-detach annotation', () => {
   assert.deepEqual(initialNode(identity), {
     apiVersion: 'v1',
     kind: 'Node',
@@ -35,7 +35,7 @@ test('a node registers with what it runs on, and that its volumes are attached f
   });
 });
 
-test('a node of an external cloud keeps pods away until its provider has seen it, beside the taints that it was given', () => {
+test('a node with an external cloud provider has the uninitialized taint in addition to the configured ones', () => {
   const taint = { key: 'a', value: '', effect: 'NoExecute', timeAdded: null };
   const { spec } = initialNode({ ...identity, taints: [taint], providerID: 'cloud://1', externalCloudProvider: true });
   assert.deepEqual(spec, {
@@ -47,7 +47,7 @@ test('a node of an external cloud keeps pods away until its provider has seen it
   });
 });
 
-test('labels that a node is given go over its own', () => {
+test('configured labels override the default ones', () => {
   const { labels } = initialNode({ ...identity, labels: { 'kubernetes.io/hostname': 'other', zone: 'z' } }).metadata;
   assert.deepEqual([labels?.['kubernetes.io/hostname'], labels?.['zone']], ['other', 'z']);
 });
@@ -61,13 +61,13 @@ const existing: Node = {
 };
 const none = { resetExtendedResources: false };
 
-test('a node that is as it should be is left alone', () => {
+test('an up-to-date node is returned unchanged', () => {
   assert.equal(reconcileNode(initial, existing, none), existing);
 });
 
 const cases: { name: string; existing: Node; initial?: Node; reset?: boolean; want: (node: Node) => unknown; equal: unknown }[] = [
   {
-    name: 'a label of the followed ones is brought in line, and foreign ones and those of the user stay',
+    name: 'reconciled labels are updated, and other labels stay',
     existing: {
       ...existing,
       metadata: { ...existing.metadata, labels: { ...existing.metadata.labels, 'topology.kubernetes.io/zone': 'z1' } },
@@ -76,26 +76,26 @@ const cases: { name: string; existing: Node; initial?: Node; reset?: boolean; wa
     equal: ['z2', 'old', 'x'],
   },
   {
-    name: 'taints and a cordon are not touched',
+    name: 'taints and a cordon stay',
     existing: { ...existing, metadata: { ...existing.metadata, annotations: {} } },
     want: ({ spec }) => spec,
     equal: existing.spec,
   },
   {
-    name: 'a node whose volumes the controller attaches says so',
+    name: 'the attach-detach annotation is added',
     existing: { ...existing, metadata: { ...existing.metadata, annotations: { foreign: 'a' } } },
     want: ({ metadata }) => metadata.annotations,
     equal: { foreign: 'a', [attach]: 'true' },
   },
   {
-    name: 'a node whose volumes the kubelet attaches says no more that others do',
+    name: 'the attach-detach annotation is removed',
     existing,
     initial: { ...initial, metadata: { ...initial.metadata, annotations: {} } },
     want: ({ metadata }) => metadata.annotations,
     equal: {},
   },
   {
-    name: 'devices of a node that was made anew are none until their plugins come',
+    name: 'extended resources of a reinstalled node are zeroed',
     existing: { ...existing, status: { capacity: { ...status.capacity, 'example.com/gpu': '2' }, allocatable: status.allocatable } },
     reset: true,
     want: (node) => [node.status?.capacity, node.status?.allocatable],
@@ -105,7 +105,7 @@ const cases: { name: string; existing: Node; initial?: Node; reset?: boolean; wa
     ],
   },
   {
-    name: 'sizes of huge pages that the host has no more are removed, and others are as the host has them',
+    name: 'huge page sizes that the host lacks are removed, and the others are updated',
     existing: {
       ...existing,
       status: { capacity: { cpu: '2', 'hugepages-1Gi': '4Gi' }, allocatable: { cpu: '2', 'hugepages-1Gi': '4Gi' } },
@@ -117,19 +117,19 @@ const cases: { name: string; existing: Node; initial?: Node; reset?: boolean; wa
     ],
   },
   {
-    name: 'a node without a capacity has that of the kubelet',
+    name: 'a node without a capacity gets the kubelet’s',
     existing: { ...existing, status: {} },
     want: (node) => node.status,
     equal: status,
   },
 ];
-table('a node that is there already is brought in line with its kubelet', (row) => {
+table('an existing node is reconciled', (row) => {
   for (const { name, existing: before, initial: wanted = initial, reset = false, want, equal } of cases) {
     row(name, () => assert.deepEqual(want(reconcileNode(wanted, before, { resetExtendedResources: reset })), equal));
   }
 });
 
-test('a running kubelet puts back the labels that every node must have', () => {
+test('required labels are restored', () => {
   const { 'kubernetes.io/os': _, ...labels } = existing.metadata.labels ?? {};
   const without = { ...existing, metadata: { ...existing.metadata, labels } };
   assert.equal(withRequiredLabels(without).metadata.labels?.['kubernetes.io/os'], 'linux');

@@ -1,4 +1,4 @@
-/** How a node comes into its cluster, and what its end there means. */
+/** The registration of a node in its cluster, and the deletion of its Node. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../../src/main/node/node-object.ts';
@@ -7,10 +7,10 @@ import { apiError } from '../../../../support/fake-api.ts';
 import { localConfig } from '../../../../support/local-node-status.ts';
 import { aCluster, idle, nodes, path, service } from '../../../../support/cluster-node-fixture.ts';
 
-test('a new node is made with its whole status, and says that it has started', async (t) => {
+test('a new node is created with its full status, and its start is recorded as an event', async (t) => {
   const { api, events, patches, start } = await aCluster();
-  const { membership, sync } = await start(t);
-  await membership.registered;
+  const { clusterNode, sync } = await start(t);
+  await clusterNode.registered;
   await sync();
   const [created] = api.callsTo('POST', nodes).map(({ body }) => body as Node);
   assert.equal(created?.status?.nodeInfo?.bootID, 'boot-1');
@@ -19,15 +19,15 @@ test('a new node is made with its whole status, and says that it has started', a
     ['Starting', 'NodeHasSufficientMemory', 'NodeHasNoDiskPressure', 'NodeHasSufficientPID'].map((reason) => `Node/n1 ${reason}`),
   );
   assert.equal(patches().length, 0);
-  assert.equal(membership.node().metadata.uid, 'u1');
-  assert.deepEqual(membership.hostIPs(), ['192.0.2.7']);
+  assert.equal(clusterNode.node().metadata.uid, 'u1');
+  assert.deepEqual(clusterNode.hostIPs(), ['192.0.2.7']);
 });
 
-test('a node is registered though its runtime does not tell its images yet, and says them when it does', async (t) => {
+test('a node is registered before its images are listed, and reports them afterwards', async (t) => {
   const images = Promise.withResolvers<readonly RuntimeImage[]>();
   const { api, start, patches } = await aCluster({ local: { listImages: () => images.promise } });
-  const { membership, sync } = await start(t);
-  await membership.registered;
+  const { clusterNode, sync } = await start(t);
+  await clusterNode.registered;
   await sync();
   const [created] = api.callsTo('POST', nodes).map(({ body }) => body as Node);
   assert.deepEqual([created?.status?.images, patches()], [undefined, []]);
@@ -39,32 +39,32 @@ test('a node is registered though its runtime does not tell its images yet, and 
   );
 });
 
-test('a server that is away is asked to register with growing waits, and the events of the node come once', async (t) => {
+test('the registration is retried with growing delays, and its events are recorded once', async (t) => {
   const { api, clock, start, events } = await aCluster();
   api
     .once('POST', nodes, apiError(0, 'Unreachable'))
     .once('POST', nodes, apiError(503, 'ServiceUnavailable'))
     .once('POST', nodes, apiError(500, 'InternalError'));
-  const { membership } = await start(t);
+  const { clusterNode } = await start(t);
   await clock.advance(2000);
-  await membership.registered;
+  await clusterNode.registered;
   assert.equal(api.callsTo('POST', nodes).length, 4);
   assert.equal(events.filter((event) => event.endsWith('NodeHasSufficientMemory')).length, 1);
 });
 
-test('a kubelet that may not make its node takes the one that is there', async (t) => {
+test('a kubelet that may not create its node uses the existing one', async (t) => {
   const { api, start } = await aCluster({ existing: {} });
   api.on('POST', nodes, apiError(403, 'Forbidden'));
-  const { membership } = await start(t);
-  await membership.registered;
+  const { clusterNode } = await start(t);
+  await clusterNode.registered;
 });
 
-test('a node that is there without a provider ID is given the one of the settings, and joins also where that is refused', async (t) => {
+test('an existing node without a provider ID gets the configured one, and is registered even if that is rejected', async (t) => {
   for (const answer of [{ metadata: { name: 'n1', uid: 'u1', resourceVersion: '9' } }, apiError(403, 'Forbidden')]) {
     const { api, start } = await aCluster({ existing: { spec: {} }, local: { config: { ...localConfig, providerID: 'cloud://1' } } });
     api.on('PATCH', path, answer);
-    const { membership } = await start(t);
-    await membership.registered;
+    const { clusterNode } = await start(t);
+    await clusterNode.registered;
     assert.deepEqual(
       api.callsTo('PATCH', path).map(({ body }) => body),
       [{ spec: { providerID: 'cloud://1' } }],
@@ -72,19 +72,19 @@ test('a node that is there without a provider ID is given the one of the setting
   }
 });
 
-test('a provider ID that a node has is left to it', async (t) => {
+test('an existing provider ID is kept', async (t) => {
   const { api, start } = await aCluster({
     existing: { spec: { providerID: 'cloud://0' } },
     local: { config: { ...localConfig, providerID: 'cloud://1' } },
   });
-  const { membership } = await start(t);
-  await membership.registered;
+  const { clusterNode } = await start(t);
+  await clusterNode.registered;
   assert.deepEqual(api.callsTo('PATCH', path), []);
 });
 
-test('a kubelet that is not to register waits for its node', async (t) => {
+test('a kubelet with registerNode off waits for its node', async (t) => {
   const { api, start, server, clock, patches, lines } = await aCluster({ registerNode: false });
-  const { membership, sync, watch } = await start(t);
+  const { clusterNode, sync, watch } = await start(t);
   await sync();
   await clock.advance(60_000);
   assert.equal(api.callsTo('POST', nodes).length, 0);
@@ -92,11 +92,11 @@ test('a kubelet that is not to register waits for its node', async (t) => {
   server.node = { metadata: { name: 'n1', uid: 'u1', resourceVersion: '20' } };
   watch.push('ADDED', server.node);
   await idle(clock);
-  await membership.registered;
+  await clusterNode.registered;
   assert.equal(patches()[0]?.status?.nodeInfo?.kubeletVersion, 'v1.36.3');
 });
 
-test('a node that was deleted stays deleted', async (t) => {
+test('a deleted node is not registered again', async (t) => {
   const { api, start, server, clock } = await aCluster();
   const { sync, watch } = await start(t);
   await sync();
@@ -107,14 +107,14 @@ test('a node that was deleted stays deleted', async (t) => {
   assert.equal(api.callsTo('POST', nodes).length, 1);
 });
 
-test('a node is registered again in a cluster that began anew', async (t) => {
+test('a node is registered again in a reset cluster', async (t) => {
   const { api, start, server, clock } = await aCluster();
-  const { sync, watch, membership } = await start(t);
+  const { sync, watch, clusterNode } = await start(t);
   await sync();
   Object.assign(server, { node: null, version: 1, uid: 'u2' });
   api.on('GET', service, { metadata: { uid: 'cluster-2' } });
   watch.push('DELETED', { metadata: { name: 'n1', uid: 'u1', resourceVersion: '50' } });
   await clock.advance(20_000);
   assert.equal(api.callsTo('POST', nodes).length, 2);
-  assert.equal(membership.store.get()?.metadata.uid, 'u2');
+  assert.equal(clusterNode.store.get()?.metadata.uid, 'u2');
 });

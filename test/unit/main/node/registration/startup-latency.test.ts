@@ -5,7 +5,7 @@ import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../..
 import * as definitions from '../../../../../src/shared/metrics/definitions/node.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
-// A hook outside would run around the tests of every file: they share one process.
+// A hook outside of the suite would apply to the tests of every file, because they share one process.
 describe('the start of a node', () => {
   afterEach(() => bindMetrics(null));
 
@@ -24,7 +24,7 @@ describe('the start of a node', () => {
     return { clock, latency, shown };
   }
 
-  test('the start of a new node is told by its stages', async () => {
+  test('the stages of a new node’s startup are recorded', async () => {
     const { clock, latency, shown } = aStart();
     await clock.advance(2000);
     latency.markRegistrationAttempted();
@@ -38,7 +38,7 @@ describe('the start of a node', () => {
     assert.deepEqual(shown(), ['29', 'post_registration_4', 'pre_kubelet_20', 'pre_registration_2', 'registration_3']);
   });
 
-  test('a kubelet that found its node there says nothing of its start', async () => {
+  test('a kubelet with an existing node records no startup', async () => {
     const { clock, latency, shown } = aStart();
     latency.markRegistrationAttempted();
     await clock.advance(1000);

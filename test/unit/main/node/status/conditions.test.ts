@@ -16,7 +16,7 @@ const summary = ({ type, status, reason, message, lastTransitionTime, lastHeartb
   `${type}=${status} ${reason}: ${message} (${String(lastTransitionTime)}, ${String(lastHeartbeatTime)})`;
 const known = computeConditions([], { ...inputs, now: 't1' }).conditions;
 
-test('a new node has its four conditions, Ready last, and says that it is under no pressure', () => {
+test('a new node has four conditions, Ready last, and events for its lack of pressure', () => {
   const { conditions, events } = computeConditions([], inputs);
   assert.deepEqual(conditions.map(summary), [
     'MemoryPressure=False KubeletHasSufficientMemory: kubelet has sufficient memory available (t9, t9)',
@@ -30,7 +30,7 @@ test('a new node has its four conditions, Ready last, and says that it is under 
   );
 });
 
-test('a node that stays as it is only beats', () => {
+test('an unchanged node only updates its heartbeat times', () => {
   const { conditions, events } = computeConditions(known, inputs);
   assert.deepEqual(
     conditions,
@@ -39,7 +39,7 @@ test('a node that stays as it is only beats', () => {
   assert.deepEqual(events, []);
 });
 
-test("another's condition keeps its place and its times", () => {
+test('the condition of another writer keeps its position and its times', () => {
   const foreign = { type: 'NetworkUnavailable', status: 'False', lastHeartbeatTime: 't0', lastTransitionTime: 't0' };
   const [memory, ...others] = known;
   const { conditions } = computeConditions([memory!, foreign, ...others], inputs);
@@ -52,13 +52,13 @@ test("another's condition keeps its place and its times", () => {
 
 const transitions: { name: string; given: Partial<ConditionInputs>; from?: readonly NodeCondition[]; want: string; events: string[] }[] = [
   {
-    name: 'a node whose network is not ready says why',
+    name: 'a node without a ready network has a reason',
     given: { problems: ['container runtime network not ready: NetworkReady=false reason:R message:M'] },
     want: 'Ready=False KubeletNotReady: container runtime network not ready: NetworkReady=false reason:R message:M (t9, t9)',
     events: ['NodeNotReady'],
   },
   {
-    name: 'several problems are told in one message, each once',
+    name: 'several problems are joined in one message, each once',
     given: { problems: ['container runtime is down', 'node is shutting down', 'container runtime is down'] },
     want: 'Ready=False KubeletNotReady: [container runtime is down, node is shutting down] (t9, t9)',
     events: ['NodeNotReady'],
@@ -70,39 +70,39 @@ const transitions: { name: string; given: Partial<ConditionInputs>; from?: reado
     events: ['NodeNotReady'],
   },
   {
-    name: 'a node that becomes ready again says so',
+    name: 'a node that becomes ready again records an event',
     given: {},
     from: computeConditions([], { ...inputs, now: 't1', problems: ['x'] }).conditions,
     want: 'Ready=True KubeletReady: kubelet is posting ready status (t9, t9)',
     events: ['NodeReady'],
   },
   {
-    name: 'a node whose problem is another one now was not ready since before',
+    name: 'a node with a new problem keeps its transition time',
     given: { problems: ['y'] },
     from: computeConditions([], { ...inputs, now: 't1', problems: ['x'] }).conditions,
     want: 'Ready=False KubeletNotReady: y (t1, t9)',
     events: [],
   },
   {
-    name: 'a node short of memory says so',
+    name: 'a node under memory pressure records an event',
     given: { pressures: { memory: true, disk: false, pid: false } },
     want: 'MemoryPressure=True KubeletHasInsufficientMemory: kubelet has insufficient memory available (t9, t9)',
     events: ['NodeHasInsufficientMemory'],
   },
   {
-    name: 'a node short of disk says so',
+    name: 'a node under disk pressure records an event',
     given: { pressures: { memory: false, disk: true, pid: false } },
     want: 'DiskPressure=True KubeletHasDiskPressure: kubelet has disk pressure (t9, t9)',
     events: ['NodeHasDiskPressure'],
   },
   {
-    name: 'a node short of process IDs says so',
+    name: 'a node under PID pressure records an event',
     given: { pressures: { memory: false, disk: false, pid: true } },
     want: 'PIDPressure=True KubeletHasInsufficientPID: kubelet has insufficient PID available (t9, t9)',
     events: ['NodeHasInsufficientPID'],
   },
 ];
-table('a node’s readiness is told with its reason, and since when', (row) => {
+table('conditions have a reason and a transition time', (row) => {
   for (const { name, given, from = known, want, events } of transitions) {
     row(name, () => {
       const computed = computeConditions(from, { ...inputs, ...given });

@@ -6,16 +6,16 @@ import type { MachineInfo } from '../../../../../src/shared/contracts/stats.ts';
 const machine = { numCores: 4, memoryBytes: 8 * 1024 ** 3, rootFsCapacityBytes: 100e9 } as MachineInfo;
 const none = { systemReserved: {}, kubeReserved: {}, evictionHard: {}, maxPods: 110, podsPerCore: 0 };
 
-test('the node has what the machine has', () => {
+test('the capacity is the machine’s', () => {
   assert.deepEqual(nodeCapacity(machine, none), { milliCPU: 4000, memoryBytes: 8 * 1024 ** 3, ephemeralStorageBytes: 100e9, pods: 110 });
 });
 
-test('pods for each core bound the pods of the node', () => {
+test('podsPerCore limits the pods of the node', () => {
   assert.equal(nodeCapacity(machine, { ...none, podsPerCore: 10 }).pods, 40);
   assert.equal(nodeCapacity(machine, { ...none, podsPerCore: 100 }).pods, 110);
 });
 
-test('pods may use what is not reserved, and what hard eviction does not keep free', () => {
+test('allocatable excludes reservations and hard eviction thresholds', () => {
   const settings = {
     ...none,
     systemReserved: { cpu: '500m', memory: '1Gi' },
@@ -25,13 +25,13 @@ test('pods may use what is not reserved, and what hard eviction does not keep fr
   assert.deepEqual(nodeAllocatable(nodeCapacity(machine, settings), settings), {
     milliCPU: 3400,
     memoryBytes: (8192 - 1024 - 512 - 100) * 1024 ** 2,
-    // A tenth in single precision, as the Go kubelet counts it.
+    // A tenth in single precision, as the Go kubelet computes it.
     ephemeralStorageBytes: 100e9 - 1e9 - 10_000_000_149,
     pods: 110,
   });
 });
 
-test('more than there is can be reserved, and leaves nothing', () => {
+test('a reservation beyond the capacity leaves nothing', () => {
   const settings = { ...none, systemReserved: { cpu: '64' } };
   assert.equal(nodeAllocatable(nodeCapacity(machine, settings), settings).milliCPU, 0);
 });
@@ -46,7 +46,7 @@ const full = {
 };
 const settings = { ...none, localStorageCapacityIsolation: true };
 
-test('the status writes quantities as Go does', () => {
+test('quantities of the status are formatted as in Go', () => {
   assert.deepEqual(capacityList({}, full, settings), {
     cpu: '4',
     memory: '8Gi',
@@ -57,11 +57,11 @@ test('the status writes quantities as Go does', () => {
   });
 });
 
-test('a resource that others advertise stays in the capacity', () => {
+test('a resource advertised by another client stays in the capacity', () => {
   assert.equal(capacityList({ 'example.com/gpu': '2', cpu: '64' }, full, settings)['example.com/gpu'], '2');
 });
 
-test('a node that does not count local storage says nothing of it', () => {
+test('a node without localStorageCapacityIsolation has no ephemeral-storage', () => {
   assert.equal(capacityList({}, full, { ...settings, localStorageCapacityIsolation: false })['ephemeral-storage'], undefined);
 });
 
@@ -71,7 +71,7 @@ const reservations = {
   kubeReserved: { cpu: '100m', 'ephemeral-storage': '1Gi' },
   evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '10%' },
 };
-test('what is allocatable is the capacity without what is kept back, and huge pages are no memory', () => {
+test('allocatable is the capacity without reservations, and memory excludes huge pages', () => {
   assert.deepEqual(allocatableList({}, capacityList({}, full, reservations), reservations), {
     cpu: '3400m',
     memory: `${8192 - 1024 - 100 - 1024}Mi`,
@@ -82,16 +82,16 @@ test('what is allocatable is the capacity without what is kept back, and huge pa
   });
 });
 
-test('an extended resource that has no capacity any more is not allocatable; what is no resource of a node by name stays', () => {
+test('an extended resource without capacity is not allocatable, other existing entries stay', () => {
   const existing = { 'example.com/gone': '1', 'example.com/gpu': '1', 'attachable-volumes-x': '5' };
   const allocatable = allocatableList(existing, { 'example.com/gpu': '2' }, settings);
   assert.deepEqual(allocatable, { 'example.com/gpu': '2', 'attachable-volumes-x': '5' });
 });
 
-test('a node whose memory is all reserved offers none', () => {
+test('a node with all memory reserved has none allocatable', () => {
   assert.equal(allocatableList({}, { memory: '1Gi' }, { ...settings, kubeReserved: { memory: '2Gi' } })['memory'], '0');
 });
 
-test('a resource of others that can not be read leaves all else as it is', () => {
+test('an invalid quantity of another client does not affect other resources', () => {
   assert.deepEqual(allocatableList({}, { 'example.com/odd': 'many', cpu: '2' }, settings), { cpu: '2' });
 });

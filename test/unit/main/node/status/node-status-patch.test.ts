@@ -15,7 +15,7 @@ const base: NodeStatus = {
   conditions: [condition('NetworkUnavailable', 'False'), condition('Ready', 'True')],
   nodeInfo: { bootID: 'b' } as NodeStatus['nodeInfo'] & {},
 };
-/** An image that only its ID leads to has no names; Go writes no list of them, and no size of zero. */
+/** An image without a tag or digest has no names. Go writes null for the empty list and omits a size of zero. */
 const imagesByServer = [{ names: null, sizeBytes: 9 }, { names: ['a'] }] as unknown as NodeStatus['images'] & {};
 const imagesByUs = [
   { names: [], sizeBytes: 9 },
@@ -23,43 +23,43 @@ const imagesByUs = [
 ];
 const changes: { name: string; before?: NodeStatus; after: NodeStatus; want: boolean }[] = [
   {
-    name: 'a heartbeat alone is no change of a node',
+    name: 'a heartbeat alone is not a change',
     after: { ...base, conditions: [base.conditions![0]!, condition('Ready', 'True', 't9')] },
     want: false,
   },
-  { name: 'the order of conditions is no change', after: { ...base, conditions: [...base.conditions!].reverse() }, want: false },
+  { name: 'the order of conditions is not a change', after: { ...base, conditions: [...base.conditions!].reverse() }, want: false },
   {
-    name: 'the same quantity written otherwise is no change',
+    name: 'an equal quantity in another format is not a change',
     after: { ...base, capacity: { cpu: '2000m', memory: '4096Mi' } },
     want: false,
   },
-  { name: 'an empty list where there was none is no change', after: { ...base, images: [], volumesInUse: [] }, want: false },
+  { name: 'an empty list instead of an absent one is not a change', after: { ...base, images: [], volumesInUse: [] }, want: false },
   {
-    name: 'an image without names, or without a size, that the server writes its own way is no change',
+    name: 'the server’s form of an image without names or size is not a change',
     before: { ...base, images: imagesByServer },
     after: { ...base, images: imagesByUs },
     want: false,
   },
   {
-    name: 'an image that has lost its last name is a change',
+    name: 'an image that lost its last name is a change',
     before: { ...base, images: [{ names: ['a'], sizeBytes: 9 }] },
     after: { ...base, images: [{ names: [], sizeBytes: 9 }] },
     want: true,
   },
   {
-    name: 'a node that is not ready any more has changed',
+    name: 'a node that is no longer ready has changed',
     after: { ...base, conditions: [base.conditions![0]!, condition('Ready', 'False')] },
     want: true,
   },
   { name: 'a node with more memory has changed', after: { ...base, capacity: { cpu: '2', memory: '8Gi' } }, want: true },
-  { name: 'a node with a resource less has changed', after: { ...base, capacity: { cpu: '2' } }, want: true },
+  { name: 'a node with one resource less has changed', after: { ...base, capacity: { cpu: '2' } }, want: true },
   {
-    name: 'a node that was started anew has changed',
+    name: 'a rebooted node has changed',
     after: { ...base, nodeInfo: { bootID: 'c' } as NodeStatus['nodeInfo'] & {} },
     want: true,
   },
 ];
-table('a node’s status is sent when it has changed', (row) => {
+table('a node’s status is compared', (row) => {
   for (const { name, before = base, after, want } of changes) row(name, () => assert.equal(statusHasChanged(before, after), want));
 });
 
@@ -68,27 +68,27 @@ const node = (status: NodeStatus, metadata: Partial<Node['metadata']> = {}): Nod
   status,
 });
 const patches: { name: string; before: Node; after: Node; want: unknown }[] = [
-  { name: 'nothing is sent for a node that is as it was', before: node(base), after: node(base), want: null },
+  { name: 'an unchanged node has no patch', before: node(base), after: node(base), want: null },
   {
-    name: 'images that the server writes its own way are not sent again',
+    name: 'the server’s form of images is not patched',
     before: node({ images: imagesByServer }),
     after: node({ images: imagesByUs }),
     want: null,
   },
   {
-    name: 'a heartbeat is sent as the type and the time alone, and foreign conditions are not named',
+    name: 'a heartbeat contains only the type and the time, and no condition of another writer',
     before: node(base),
     after: node({ ...base, conditions: [base.conditions![0]!, condition('Ready', 'True', 't2')] }),
     want: { status: { conditions: [{ type: 'Ready', lastHeartbeatTime: 't2' }] } },
   },
   {
-    name: 'a new condition is sent whole',
+    name: 'a new condition is sent completely',
     before: node({}),
     after: node({ conditions: [condition('Ready', 'False')] }),
     want: { status: { conditions: [condition('Ready', 'False')] } },
   },
   {
-    name: 'addresses that changed take the place of all that there were',
+    name: 'changed addresses replace all existing ones',
     before: node({
       addresses: [
         { type: 'InternalIP', address: '10.0.0.1' },
@@ -99,13 +99,13 @@ const patches: { name: string; before: Node; after: Node; want: unknown }[] = [
     want: { status: { addresses: [{ type: 'InternalIP', address: '10.0.0.2' }, { $patch: 'replace' }] } },
   },
   {
-    name: 'the first addresses are sent as they are',
+    name: 'the first addresses are sent without a directive',
     before: node({}),
     after: node({ addresses: [{ type: 'InternalIP', address: '10.0.0.2' }] }),
     want: { status: { addresses: [{ type: 'InternalIP', address: '10.0.0.2' }] } },
   },
   {
-    name: 'a resource and a field that are gone are removed, one that changed is replaced, others are not named',
+    name: 'removed fields are null, changed ones are replaced, and others are absent',
     before: node({
       capacity: { cpu: '2', 'hugepages-2Mi': '4Mi', 'example.com/gpu': '1' },
       nodeInfo: { bootID: 'b', swap: { capacity: 1 } } as NodeStatus['nodeInfo'] & {},
@@ -120,12 +120,12 @@ const patches: { name: string; before: Node; after: Node; want: unknown }[] = [
     want: { status: { images: [{ names: ['b'], sizeBytes: 1 }], volumesInUse: null } },
   },
   {
-    name: 'a label and an annotation are sent beside the status; what is foreign is not named',
+    name: 'a changed label and annotation are sent with the status, and foreign ones are absent',
     before: node(base, { labels: { foreign: 'x' }, annotations: { old: '1' } }),
     after: node(base, { labels: { foreign: 'x', 'kubernetes.io/os': 'linux' }, annotations: {} }),
     want: { metadata: { labels: { 'kubernetes.io/os': 'linux' }, annotations: { old: null } } },
   },
 ];
-table('a patch of a node’s status has only what changed', (row) => {
+table('a patch of a node’s status has only the changes', (row) => {
   for (const { name, before, after, want } of patches) row(name, () => assert.deepEqual(nodeStatusPatch(before, after), want));
 });

@@ -15,7 +15,7 @@ const image = (id: string, sizeBytes: number, repoTags: string[] = [], repoDiges
   repoDigests,
 });
 
-test('a new node says all that there is to know of it', async () => {
+test('the status of a new node is complete', async () => {
   const { local } = await aLocalNodeStatus({ listImages: async () => [image('a', 7, ['registry/a:1'], ['registry/a@sha256:1'])] });
   const { status } = local.initialNode().node;
   const { conditions, ...rest } = status!;
@@ -49,7 +49,7 @@ test('a new node says all that there is to know of it', async () => {
   });
 });
 
-test('a node says what its runtime can do, and how much swap it has', async () => {
+test('the status has the runtime’s handlers and features, and the swap capacity', async () => {
   const handler = (name: string, can: boolean) => ({ name, recursiveReadOnlyMounts: can, userNamespaces: can });
   const facts = runtimeFacts({
     handlers: [handler('runc', true), handler('', false)],
@@ -66,19 +66,19 @@ test('a node says what its runtime can do, and how much swap it has', async () =
   assert.deepEqual(status?.nodeInfo?.swap, { capacity: 1024 });
 });
 
-test('fields of the status that are others stay: attached volumes, volumes in use that are not known yet, what this kubelet does not know', async () => {
+test('attached volumes, volumes in use that are not known yet, and unknown fields stay', async () => {
   const { local } = await aLocalNodeStatus();
   const status = { volumesAttached: [{ name: 'v', devicePath: '/d' }], volumesInUse: ['v'], phase: 'Running', future: 1 };
   const { node } = local.compute({ metadata: { name: 'n1' }, status });
   assert.deepEqual(Object.fromEntries(Object.keys(status).map((name) => [name, (node.status as Record<string, unknown>)[name]])), status);
 });
 
-test('a node says which volumes it uses, in order', async () => {
+test('the volumes in use are sorted', async () => {
   const { local } = await aLocalNodeStatus({ volumesInUse: () => ['b', 'a'] });
   assert.deepEqual(local.initialNode().node.status?.volumesInUse, ['a', 'b']);
 });
 
-test('a machine that was started anew is told with its boot ID', async () => {
+test('a reboot causes an event with the boot ID', async () => {
   const { local } = await aLocalNodeStatus({ machine: aMachine({ bootID: 'boot-2' }) });
   const before = (await aLocalNodeStatus()).local.initialNode().node;
   const { hasRebooted, events } = local.compute(before);
@@ -87,7 +87,7 @@ test('a machine that was started anew is told with its boot ID', async () => {
   assert.equal((await aLocalNodeStatus()).local.compute(before).hasRebooted, false);
 });
 
-test('who asks for the node with every pod gets the same one, until the runtime has told something else', async () => {
+test('node() returns the same object until the runtime’s facts change', async () => {
   const runtimeState = { facts: runtimeFacts(), problems: () => [], networkErrors: () => null };
   const { local } = await aLocalNodeStatus({ runtimeState });
   const node = local.node();
@@ -97,7 +97,7 @@ test('who asks for the node with every pod gets the same one, until the runtime 
   assert.deepEqual(local.node().status?.features, { supplementalGroupsPolicy: true });
 });
 
-test('all that keeps a node from being ready is told in upstream order', async () => {
+test('the problems of a node are listed in upstream’s order', async () => {
   const { local, world } = await aLocalNodeStatus({
     healthErrors: () => ['PLEG is not healthy: asleep'],
     storageErrors: () => ['no CSINode'],
@@ -112,7 +112,7 @@ test('all that keeps a node from being ready is told in upstream order', async (
   );
 });
 
-test('a node told by its cloud which address it was given says so to the provider, and no more when that ends', async () => {
+test('the annotation for the cloud provider is set from --node-ip, and removed without a provider', async () => {
   const flags = { nodeIP: '192.0.2.7', cloudProvider: 'external', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false };
   const inCloud = (await aLocalNodeStatus({ flags })).local.initialNode().node;
   assert.equal(inCloud.metadata.annotations?.['alpha.kubernetes.io/provided-node-ip'], '192.0.2.7');
@@ -120,7 +120,7 @@ test('a node told by its cloud which address it was given says so to the provide
   assert.deepEqual(outside.metadata.annotations, { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' });
 });
 
-test('an address that the host does not have is told once, and the node is ready for all that', async () => {
+test('an address that the host does not have is logged once and does not make the node unready', async () => {
   const { logger, lines } = aLogger();
   const flags = { nodeIP: '203.0.113.1', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false };
   const { local } = await aLocalNodeStatus({ flags, logger });
@@ -132,7 +132,7 @@ test('an address that the host does not have is told once, and the node is ready
   );
 });
 
-test('hard eviction keeps nothing back where it is to be ignored', async () => {
+test('ignored hard eviction thresholds do not reduce allocatable', async () => {
   const { local } = await aLocalNodeStatus();
   const evictionHard = { 'memory.available': '1Gi' };
   const flags = { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: true };
@@ -142,21 +142,21 @@ test('hard eviction keeps nothing back where it is to be ignored', async () => {
   assert.equal(local.nodeName, 'n1');
 });
 
-test('images that can not be listed keep what the node says of them, and a runtime that hangs keeps no status back', async () => {
+test('the node keeps its images when listing fails, and a hanging runtime does not delay the status', async () => {
   const clock = new FakeClock();
   let answer: () => Promise<ReturnType<typeof image>[]> = () => Promise.reject(new Error('no runtime'));
   const { local } = await aLocalNodeStatus({ listImages: () => answer(), clock, readNetwork: async () => hostNetwork });
-  const said = { images: [{ names: ['old'], sizeBytes: 1 }] };
-  assert.deepEqual(local.compute({ metadata: { name: 'n1' }, status: said }).node.status?.images, said.images);
+  const previous = { images: [{ names: ['old'], sizeBytes: 1 }] };
+  assert.deepEqual(local.compute({ metadata: { name: 'n1' }, status: previous }).node.status?.images, previous.images);
   answer = () => new Promise(() => {});
   await clock.advance(30_000);
   await local.refresh();
-  assert.deepEqual(local.compute({ metadata: { name: 'n1' }, status: said }).node.status?.images, said.images);
+  assert.deepEqual(local.compute({ metadata: { name: 'n1' }, status: previous }).node.status?.images, previous.images);
   await settle();
 });
 
 const images = [image('a', 1, ['small']), image('b', 9, ['t1', 't2', 't3'], ['d1', 'd2', 'd3']), image('c', 5), image('d', 5)];
-test('the largest images are named first, each by five names at most', () => {
+test('the largest images come first, each with at most five names', () => {
   assert.deepEqual(nodeImages(images, 3), [
     { names: ['d1', 'd2', 'd3', 't1', 't2'], sizeBytes: 9 },
     { names: [], sizeBytes: 5 },
@@ -166,7 +166,7 @@ test('the largest images are named first, each by five names at most', () => {
   assert.deepEqual(nodeImages(images, 0), []);
 });
 
-test('a node declares what it does and never WebSockets, and nothing where the gate is off', () => {
+test('declared features follow their gates, and there are none without the gate NodeDeclaredFeatures', () => {
   assert.deepEqual(declaredFeatures(computeFeatureGates({}).gates), ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']);
   assert.deepEqual(declaredFeatures(computeFeatureGates({ RestartAllContainersOnContainerExits: false }).gates), [
     'ExtendWebSocketsToKubelet',

@@ -28,7 +28,7 @@ const away = (): RuntimeInfo => {
   throw new Error('connect ENOENT');
 };
 
-test('a runtime that is not there at the start is asked again and again, and is said to be away once', async () => {
+test('an unavailable runtime is polled repeatedly at start, and logged once', async () => {
   let answer = away;
   const { clock, lines, stop, state } = aRuntime(() => answer());
   const answered = state.untilFirstStatus(stop.signal);
@@ -44,7 +44,7 @@ test('a runtime that is not there at the start is asked again and again, and is 
   assert.equal(state.errors(), null);
 });
 
-test('the wait for a runtime ends with the kubelet', async () => {
+test('the wait for the first status ends when the kubelet stops', async () => {
   const { stop, state } = aRuntime(away);
   const answered = state.untilFirstStatus(stop.signal);
   await settle();
@@ -52,7 +52,7 @@ test('the wait for a runtime ends with the kubelet', async () => {
   await assert.rejects(answered, /SIGTERM/);
 });
 
-test('a runtime that stops answering counts as down after half a minute, and its return wakes the pods', async () => {
+test('a runtime that stops responding is down after half a minute, and its recovery wakes the pods', async () => {
   let answer = () => facts();
   const { clock, stop, told, state } = aRuntime(() => answer());
   await state.untilFirstStatus(stop.signal);
@@ -66,27 +66,27 @@ test('a runtime that stops answering counts as down after half a minute, and its
   await clock.advance(1000);
   assert.equal(state.errors(), null);
   assert.equal(told.recovered, 1);
-  // Once more, for those whose own connections were still broken then.
+  // The second notification, for pods whose connections were still broken.
   await clock.advance(4000);
   assert.equal(told.recovered, 2);
   stop.abort();
   await watching;
 });
 
-test('a network that is not ready holds up pods with a network of their own, not the kubelet', async () => {
+test('a network that is not ready blocks only pods without the host’s network', async () => {
   const { stop, state } = aRuntime(() => facts(true, false));
   await state.untilFirstStatus(stop.signal);
   assert.equal(state.errors(), null);
   assert.equal(state.networkErrors(), 'container runtime network not ready: NetworkReady=false reason:Broken message:no plugin');
 });
 
-test('a runtime that says that it is not ready holds up the sync loop', async () => {
+test('a runtime that is not ready blocks the sync loop', async () => {
   const { stop, state } = aRuntime(() => facts(false));
   await state.untilFirstStatus(stop.signal);
   assert.equal(state.errors(), 'container runtime not ready: RuntimeReady=false reason:Broken message:no plugin');
 });
 
-test('an absence that only a failing pod noticed is found out at once, and its end wakes the pods', async () => {
+test('an outage that only a failing pod noticed is detected at once, and its end wakes the pods', async () => {
   let answer = () => facts();
   const { clock, stop, told, state } = aRuntime(() => answer());
   await state.untilFirstStatus(stop.signal);
@@ -102,7 +102,7 @@ test('an absence that only a failing pod noticed is found out at once, and its e
   await watching;
 });
 
-test('a runtime that is well is asked each second at most, whatever fails', async () => {
+test('a healthy runtime is polled at most once a second, however many requests fail', async () => {
   let asked = 0;
   const { clock, stop, told, state } = aRuntime(() => {
     asked += 1;
@@ -120,7 +120,7 @@ test('a runtime that is well is asked each second at most, whatever fails', asyn
   await watching;
 });
 
-test('a runtime that stopped being ready half a minute ago is down, and says why as well', async () => {
+test('a runtime that is not ready for half a minute is down, with its reason', async () => {
   let ready = true;
   const { clock, stop, state } = aRuntime(() => facts(ready));
   assert.deepEqual(
@@ -140,7 +140,7 @@ test('a runtime that stopped being ready half a minute ago is down, and says why
   await watching;
 });
 
-test('a question that the end of the kubelet cut off is no complaint about the runtime', async () => {
+test('a poll that the kubelet’s shutdown interrupts is not logged as a problem', async () => {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const stop = new AbortController();

@@ -23,42 +23,42 @@ const thread = (
 
 const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
   {
-    name: 'a node whose threads live is well',
+    name: 'a node with healthy threads has no errors',
     threads: ['main', 'pleg', 'images', 'probes', 'pod-sync-0'].map((name) => thread(name)),
     want: [],
   },
   {
-    name: 'a node whose runtime is not listed any more is not ready',
+    name: 'a node without recent relists is not ready',
     threads: [thread('pleg', { loopAgoMs: 182_500 })],
     want: ['PLEG is not healthy: pleg was last seen active 3m2.5s ago; threshold is 3m0s'],
   },
   {
-    name: 'a node is not ready before its runtime was listed once',
+    name: 'a node is not ready before the first relist',
     threads: [thread('pleg', { beat: { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: 0 } })],
     want: ['PLEG is not healthy: pleg has yet to be successful'],
   },
   {
-    name: 'a pleg that was just started again leaves the node ready',
+    name: 'a pleg thread that was just restarted leaves the node ready',
     threads: [thread('pleg', { starts: 2, startedAtMs: nowMs - 100, beat: undefined })],
     want: [],
   },
   {
-    name: 'a thread that died a moment ago leaves the node ready',
+    name: 'a thread that exited a moment ago leaves the node ready',
     threads: [thread('images', { alive: 0, deaths: 1, beatAgoMs: 3000 })],
     want: [],
   },
   {
-    name: 'a thread that does not come back takes the node with it',
+    name: 'a thread that does not recover makes the node not ready',
     threads: [thread('images', { alive: 0, deaths: 9, beatAgoMs: 61_000 })],
     want: ['thread images is not healthy: last heard of 1m1s ago'],
   },
   {
-    name: 'one thread of the sync pool is enough',
+    name: 'one healthy thread of the sync pool is enough',
     threads: [thread('pod-sync-0', { beatAgoMs: 90_000 }), thread('pod-sync-1')],
     want: [],
   },
   {
-    name: 'a sync pool that is silent takes the node with it',
+    name: 'a sync pool without heartbeats makes the node not ready',
     threads: [
       thread('pod-sync-0', { beatAgoMs: 90_000 }),
       thread('pod-sync-1', { beatAgoMs: 70_000 }),
@@ -67,11 +67,11 @@ const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
     want: ['thread pod-sync is not healthy: last heard of 1m10s ago'],
   },
   {
-    name: 'a node without its server keeps its pods',
+    name: 'a dead server thread leaves the node ready',
     threads: [thread('server', { alive: 0, beatAgoMs: 900_000 }), thread('stats', { beatAgoMs: 900_000 })],
     want: [],
   },
 ];
-table('threads that do not work make the node not ready', (row) => {
+table('unhealthy threads make the node not ready', (row) => {
   for (const { name, threads, want } of cases) row(name, () => assert.deepEqual(threadErrors(threads, nowMs), want));
 });
