@@ -1,8 +1,8 @@
 /**
- * The pods that the API server has bound to this node (upstream pkg/kubelet/config/apiserver.go). Mirror pods come with them, unchanged:
- * whoever reads tells them apart. They were defaulted and validated by the server; what is checked here is that each has the types of a pod
- * (shared/kubernetes/schema) and that its names can't leave the folders that are called after them. A pod that fails is ignored, and the version
- * of it that is known stays; upstream can't decode the whole list then, and sees no pod any more.
+ * Watches the pods that are bound to this node at the API server (upstream pkg/kubelet/config/apiserver.go), mirror pods included. The
+ * server has defaulted and validated them. This source checks the types of the fields (shared/kubernetes/schema), and that the names are
+ * safe as path elements. An invalid pod is ignored and its known version stays; upstream cannot decode the whole list then, and has no
+ * pod.
  */
 import { criticalWatchIdleTimeoutMs, fieldEquals, Reflector, type ApiClient, type ObjectChange, type ObjectStore } from '../api/index.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
@@ -20,11 +20,11 @@ export interface ApiSourceOptions {
   readonly nodeName: string;
   /** The source fills this store with the pods as the server sent them last, mirror pods too. */
   readonly store: ObjectStore<Pod>;
-  /** Resolves when the Node object was read once: pods are judged by its labels. Never rejects. */
+  /** Resolves when the Node object is known: admission compares pods with its labels. Never rejects. */
   readonly nodeSynced: Promise<unknown>;
-  /** All pods there are; the first time when they are all known. */
+  /** Called with all pods, after each list. */
   readonly onPods: (pods: readonly Pod[]) => void;
-  /** What changed since. */
+  /** Called with the changes after the list. */
   readonly onChanges: (changes: PodChanges) => void;
   readonly onEvent: (event: RecordedEvent) => void;
   readonly clock: Clock;
@@ -48,7 +48,7 @@ export class ApiSource {
     return source;
   }
 
-  /** The server's pods were all known once. */
+  /** Whether all pods of the server were listed once. */
   hasSynced(): boolean {
     return this.#reflector?.hasSynced() ?? false;
   }
@@ -83,7 +83,7 @@ export class ApiSource {
   }
 
   #replace(pods: readonly Pod[]): void {
-    this.#options.logger.info({ pods: pods.length }, 'The API server has said which pods there are');
+    this.#options.logger.info({ pods: pods.length }, 'Listed apiserver pods');
     this.#options.onPods(pods);
   }
 
@@ -95,36 +95,35 @@ export class ApiSource {
 
   #accept(pod: Pod): Pod | null {
     const { value, problem } = conform(podSchema, pod);
-    const refusal = problem ?? problemOf(value as Pod);
-    if (refusal === null) return value as Pod;
-    this.#refuse(pod, refusal);
+    const fault = problem ?? nameProblem(value as Pod);
+    if (fault === null) return value as Pod;
+    this.#ignore(pod, fault);
     return null;
   }
 
-  #refuse({ metadata: { name, namespace, uid } }: Pod, problem: string): void {
+  #ignore({ metadata: { name, namespace, uid } }: Pod, problem: string): void {
     const { logger, onEvent } = this.#options;
     containedFaults.inc({ handler: 'api source' });
     logger.error({ pod: `${namespace}/${name}`, podUID: uid, err: problem }, 'Pod of the API server ignored');
-    const isNamed = [name, namespace, uid].every(isFolderName);
-    if (!isNamed) return;
+    if (![name, namespace, uid].every(isPathElement)) return;
     const message = `Error validating pod ${name}_${namespace}(${uid}) from api: ${problem}, ignoring`;
     onEvent({ object: { kind: 'Pod', name, namespace, uid }, type: 'Warning', reason: 'FailedValidation', message });
   }
 }
 
 function toGonePod({ metadata: { deletionGracePeriodSeconds } }: Pod): GonePod | null {
-  // The last version of a pod is not checked against the API's types.
+  // The reflector does not validate the last version of a deleted object.
   return typeof deletionGracePeriodSeconds === 'number' ? { gone: true, deletionGracePeriodSeconds } : null;
 }
 
-function problemOf({ metadata, spec }: Pod): string | null {
+function nameProblem({ metadata, spec }: Pod): string | null {
   for (const key of ['name', 'namespace', 'uid'] as const)
-    if (!isFolderName(metadata[key])) return `metadata.${key} is no name: ${JSON.stringify(metadata[key])}`;
+    if (!isPathElement(metadata[key])) return `metadata.${key} is no name: ${JSON.stringify(metadata[key])}`;
   if (spec.containers.length === 0) return 'spec.containers is empty';
   return null;
 }
 
-/** The form that the API server grants to all three; each is a part of paths here. */
-function isFolderName(value: unknown): boolean {
+/** The API server grants this form to name, namespace and UID. All three become elements of paths. */
+function isPathElement(value: unknown): boolean {
   return typeof value === 'string' && value.length <= 253 && /^[A-Za-z0-9][-.\w]*$/.test(value);
 }

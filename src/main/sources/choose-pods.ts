@@ -1,15 +1,15 @@
-/** Which pod counts when two manifests give the same name: pure. Upstream's store keeps the one it read last, by sorted path. */
+/** Decides which pod to run when two manifests give the same pod name. Upstream runs the pod of the last path in sort order. */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podFullName } from '../../shared/kubernetes/ids.ts';
 import type { ManifestFile } from './manifest-file.ts';
 
 export interface ChosenPods {
   readonly pods: readonly Pod[];
-  /** By path: the file's own, or that another file's pod took its place. */
+  /** By path. A manifest whose pod is not chosen has an error too. */
   readonly errors: ReadonlyMap<string, string>;
 }
 
-/** A pod that its file says now goes before one that only stands because its file is bad; else the last path wins. */
+/** A pod that its file contains now takes precedence over the last valid pod of an invalid file; otherwise the last path wins. */
 export function choosePods(manifests: ReadonlyMap<string, ManifestFile>): ChosenPods {
   const errors = new Map<string, string>();
   const chosen = new Map<string, { readonly path: string; readonly pod: Pod; readonly isFresh: boolean }>();

@@ -1,7 +1,7 @@
-/** Waits that end: by their result, by their time, or because the source is closed. */
+/** Bounds the waits of the manifest sources: a file system or a pool thread may never answer. */
 import type { Clock } from '../../shared/time/clock.ts';
 
-/** Rejects with `late` after `ms`, or with the signal's reason; what was waited for goes on, and its end is of no interest then. */
+/** Settles as the promise does. Rejects with `late` after `ms`, or with the signal's reason. The promise's work goes on. */
 export async function withDeadline<T>(running: Promise<T>, ms: number, late: Error, clock: Clock, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise: ended, reject } = Promise.withResolvers<never>();

@@ -1,24 +1,24 @@
 /**
- * One GET of the manifest URL, as Go's HTTP client would do it for upstream: ten redirects, credentials only for the host that they
- * were given for, proxies from the environment, ten seconds in all.
+ * Fetches the manifest URL like Go's HTTP client, which upstream uses: up to ten redirects, credentials only for the configured host,
+ * proxies from the environment, a deadline of ten seconds for everything.
  */
 import { EnvHttpProxyAgent, type Dispatcher } from 'undici';
 import { stripURLCredentials } from '../config/strip-url-credentials.ts';
 import { maxManifestBytes } from './manifest-source.ts';
 
 export type Headers = Readonly<Record<string, readonly string[]>>;
-/** Rejects on anything but a 200 whose body is below 10 MB. */
+/** Rejects unless the status is 200 and the body is below 10 MB. */
 export type FetchManifest = (url: string, headers: Headers, signal: AbortSignal) => Promise<Uint8Array>;
 
 const deadlineMs = 10_000;
 const maxRedirects = 10;
-/** Of an answer whose body does not matter: read so far, the connection can be used again. */
+/** An unused response body is read up to this size, so that the connection can be reused. */
 const maxDiscardedBytes = 64 * 1024;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Not sent to another host than the first, nor its subdomains. */
+/** Sent only to the first host and its subdomains. */
 const sensitiveHeaders: ReadonlySet<string> = new Set(['authorization', 'www-authenticate', 'cookie', 'cookie2']);
 
-/** Holds the connections; one for the life of the source. */
+/** Owns the connections. Each source creates one. */
 export function manifestFetcher(): { readonly fetchManifest: FetchManifest; readonly close: () => Promise<void> } {
   const local = ['localhost', '127.0.0.1', '::1'];
   const agent = new EnvHttpProxyAgent({
@@ -38,7 +38,7 @@ async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Heade
       throw new Error(`unsupported protocol scheme "${url.protocol.slice(0, -1)}"`);
     const {
       statusCode,
-      headers: answered,
+      headers: responseHeaders,
       body,
     } = await dispatcher.request({
       origin: url.origin,
@@ -47,7 +47,7 @@ async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Heade
       headers: headersFor(url, first, headers),
       signal,
     });
-    const location = answered['location'];
+    const location = responseHeaders['location'];
     if (redirects.has(statusCode) && typeof location === 'string') {
       await body.dump({ limit: maxDiscardedBytes, signal });
       url = new URL(location, url);

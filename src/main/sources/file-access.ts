@@ -1,6 +1,7 @@
 /**
- * File calls that may never return. A manifests folder may lie on a network volume whose server died; each such call then holds one of
- * libuv's few threads for good. So a call has a deadline, one that missed it is not repeated until it returns, and only few may be out.
+ * File system calls with a deadline. A manifests folder can be on a network volume whose server is down; each call then occupies one of
+ * libuv's few threads until the server returns. A path whose call is overdue is not read again until the call returns, and the number of
+ * overdue calls is limited.
  */
 import { constants } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
@@ -8,19 +9,19 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { maxManifestBytes } from './manifest-source.ts';
 import { withDeadline } from './deadline.ts';
 
-/** Far over what a slow disk needs. */
+/** Much longer than a slow disk needs. */
 const deadlineMs = 10_000;
-/** libuv has four threads: half of them are not for a dead server. */
+/** libuv has four threads by default: a server that is down may occupy half of them. */
 const maxOverdue = 2;
-/** A folder with more is no manifests folder; nothing of it is read. */
+/** A folder with more files is a mistake in the configuration; none of its files is read. */
 const maxFolderEntries = 10_000;
 
 export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'other';
   readonly changedAtMs: number;
-  /** Differs when the file is another one. */
+  /** Changes when another file replaces the file. */
   readonly identity: string;
-  /** Differs when the file is another, or was written to. */
+  /** Changes when another file replaces the file, or when the file is written. */
   readonly signature: string;
 }
 
@@ -29,18 +30,18 @@ export class FileAccess {
   readonly #signal: AbortSignal;
   readonly #overdue = new Set<string>();
 
-  /** Once the signal aborts, nothing is waited for. */
+  /** Every call rejects once the signal aborts. */
   constructor(clock: Clock, signal: AbortSignal) {
     this.#clock = clock;
     this.#signal = signal;
   }
 
-  /** Follows symlinks. Null when nothing is there. */
+  /** Follows symlinks. Null when the path does not exist. */
   info(path: string): Promise<FileInfo | null> {
     return this.#bounded(path, () => infoOf(path));
   }
 
-  /** Names in a folder, sorted, without the hidden ones. */
+  /** Returns the names in a folder, sorted, without hidden files. */
   list(path: string): Promise<string[]> {
     return this.#bounded(path, async () => {
       const names = await readdir(path);
@@ -49,9 +50,9 @@ export class FileAccess {
     });
   }
 
-  /** A regular file's bytes. Refused from 10 MB on: by its size before it is read, and by what it turns out to hold. */
+  /** Returns the content of a regular file. Rejects from 10 MB on: by the size before the read, and while the file grows. */
   read(path: string): Promise<Uint8Array> {
-    return this.#bounded(path, () => readWhole(path));
+    return this.#bounded(path, () => readFile(path));
   }
 
   async #bounded<T>(path: string, call: () => Promise<T>): Promise<T> {
@@ -60,11 +61,11 @@ export class FileAccess {
     const running = call();
     const late = new Error(`the file system did not answer within ${deadlineMs / 1000} s`);
     let settled = false;
-    const ended = () => {
+    const onSettled = () => {
       settled = true;
       this.#overdue.delete(path);
     };
-    running.then(ended, ended);
+    running.then(onSettled, onSettled);
     try {
       return await withDeadline(running, deadlineMs, late, this.#clock, this.#signal);
     } catch (err) {
@@ -82,7 +83,7 @@ async function infoOf(path: string): Promise<FileInfo | null> {
       kind: found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other',
       changedAtMs: Number(found.ctimeNs / 1_000_000n),
       identity,
-      // ctime too: tools that restore a file's times leave mtime as it was.
+      // Tools that restore a file's times reset mtime, but not ctime.
       signature: `${identity}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`,
     };
   } catch (err) {
@@ -91,8 +92,8 @@ async function infoOf(path: string): Promise<FileInfo | null> {
   }
 }
 
-async function readWhole(path: string): Promise<Uint8Array> {
-  // Not blocking: a named pipe that took the file's place must not wait for its writer.
+async function readFile(path: string): Promise<Uint8Array> {
+  // Without O_NONBLOCK, the open of a named pipe waits for a writer.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await handle.stat();
@@ -101,10 +102,10 @@ async function readWhole(path: string): Promise<Uint8Array> {
     const chunks: Buffer[] = [];
     let total = 0;
     for (;;) {
-      // The size says nothing of a file that is growing; one byte over the limit is enough to know.
+      // A growing file is larger than its size; one byte over the limit is enough to reject it.
       const buffer = Buffer.allocUnsafe(Math.min(Math.max(found.size - total, 0) + 1, maxManifestBytes - total));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length);
-      // A copy of its own: small buffers are cut from a shared one, which would go to the pool as a whole.
+      // Copies: small buffers share one ArrayBuffer, and a transfer to the pool would take the whole ArrayBuffer.
       if (bytesRead === 0) return new Uint8Array(Buffer.concat(chunks, total));
       total += bytesRead;
       if (total >= maxManifestBytes) throw tooLarge('it grew while it was read');

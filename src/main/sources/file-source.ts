@@ -1,7 +1,7 @@
 /**
- * Static pods from a folder of manifests, or from one file (upstream pkg/kubelet/config/file.go). A scan at the start, then whenever
- * inotify wakes it and at each `checkFrequencyMs`. Differs from upstream where that would stop a running pod for a mistake: while a
- * file is bad, or cannot be read, its last good pod stands.
+ * Reads static pods from a folder of manifests, or from one file (upstream pkg/kubelet/config/file.go). Scans at the start, after
+ * inotify events, and every `checkFrequencyMs`. Unlike upstream, the last valid pod of a file keeps running while the file is invalid or
+ * cannot be read.
  */
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -23,22 +23,22 @@ export interface FileSourceOptions {
   readonly checkFrequencyMs: number;
   readonly decode: DecodeManifest;
   /**
-   * All pods there are, after a scan that changed them; the first complete scan always tells. `recreated`: those of a manifest that was removed
-   * and written again between two scans.
+   * Called with all pods after a scan that changed them, and after the first complete scan. `recreated`: the pods of manifests that were
+   * removed and written again between two scans.
    */
   readonly onPods: (pods: readonly Pod[], recreated: ReadonlySet<PodUID>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A path that does not exist cannot be watched: upstream looks each second whether it has come. */
+/** A path that does not exist cannot be watched: upstream checks every second whether the path exists. */
 const unsettledPeriodMs = 1000;
 /**
- * The first report says which pods there are *not*, and what runs of them is ended. So it waits while the pool leaves a manifest
- * undecided, this many seconds; then the manifest is to blame.
+ * The first report ends every running pod that it does not contain. While the pool has not decoded a manifest, the first report waits, for
+ * this many scans at one second each; then the manifest counts as invalid.
  */
-const maxHeldScans = 10;
-/** Manifests in the pool at a time: at 10 MB each, what main holds of them is bounded. */
+const maxIncompleteScans = 10;
+/** Manifests in the pool at a time. Bounds main's memory: a manifest can have 10 MB. */
 const parallelDecodes = 4;
 
 export class FileSource {
@@ -49,11 +49,11 @@ export class FileSource {
   readonly #wakeup: Wakeup;
   readonly #stop = new AbortController();
   #manifests: ReadonlyMap<string, ManifestFile> = new Map();
-  /** Manifests that were removed, and of which no scan has seen since that they are gone, or what they are now. */
+  /** Manifests whose removal was reported and that no scan has read since. */
   readonly #removed = new Set<string>();
   #errors: ReadonlyMap<string, string> = new Map();
   #reported: readonly Pod[] | null = null;
-  #heldScans = 0;
+  #incompleteScans = 0;
   #running: Promise<void> = Promise.resolve();
 
   private constructor(options: FileSourceOptions) {
@@ -71,12 +71,12 @@ export class FileSource {
     return source;
   }
 
-  /** What is wrong now, one entry a path. */
+  /** The current problems, one per path. */
   errors(): SourceError[] {
     return [...this.#errors].map(([origin, message]) => ({ source: 'file', origin, message }));
   }
 
-  /** Scans now rather than at the next tick. */
+  /** Scans now. */
   rescan(): void {
     this.#wakeup.wake();
   }
@@ -95,26 +95,26 @@ export class FileSource {
     }
   }
 
-  /** False when it should soon be done again: the path does not exist, or the first report is held back. Never rejects. */
+  /** False when the next scan should follow soon: the path does not exist, or the first report waits. Never rejects. */
   async #scan(): Promise<boolean> {
     try {
       const info = await this.#files.info(this.#path);
       if (this.#stop.signal.aborted) return false;
       await this.#ensureWatch(info);
-      // Before the files are read: a removal that comes later is for the next scan.
-      this.#noteRemovals(info);
+      // Before the files are read: the next scan handles a later removal.
+      this.#collectRemovals(info);
       const paths = await this.#list(info);
       const manifests = await this.#readAll(paths);
       if (this.#stop.signal.aborted) return false;
       return this.#apply(manifests, info ? [] : [[this.#path, 'path does not exist, ignoring']]) && info !== null;
     } catch (err) {
-      // Nothing is known of the manifests, so nothing changes.
+      // The manifests are unknown, so the pods stay as they are.
       this.#setErrors(new Map([...this.#errors, [this.#path, messageOf(err)]]));
       return true;
     }
   }
 
-  /** The folder is watched, or the folder of the one file: that one's own watch would not outlive an atomic rename. */
+  /** Watches the folder; for a single file, the folder of the file, because a watch of the file ends with an atomic rename. */
   async #ensureWatch(info: FileInfo | null): Promise<void> {
     if (!info) return this.#watch.close();
     const folder = info.kind === 'folder' ? this.#path : dirname(this.#path);
@@ -122,7 +122,7 @@ export class FileSource {
     if (found && !this.#stop.signal.aborted) this.#watch.ensure(folder, found.identity);
   }
 
-  #noteRemovals(info: FileInfo | null): void {
+  #collectRemovals(info: FileInfo | null): void {
     const folder = info?.kind === 'folder' ? this.#path : dirname(this.#path);
     for (const name of this.#watch.takeRemoved()) if (this.#manifests.has(join(folder, name))) this.#removed.add(join(folder, name));
   }
@@ -138,7 +138,7 @@ export class FileSource {
     const options: ReadManifestOptions = { ...this.#options, files: this.#files, signal: this.#stop.signal };
     const manifests = new Map<string, ManifestFile>();
     const rest = paths.values();
-    let [changed, tellAt] = [0, 1];
+    let [changed, reportAt] = [0, 1];
     const readNext = async () => {
       for (const path of rest) {
         const known = this.#manifests.get(path) ?? null;
@@ -147,9 +147,9 @@ export class FileSource {
         if (this.#stop.signal.aborted) return;
         if (manifest === known) continue;
         changed += 1;
-        if (changed < tellAt) continue;
-        tellAt *= 2;
-        this.#tellSoFar(paths, manifests);
+        if (changed < reportAt) continue;
+        reportAt *= 2;
+        this.#reportPartially(paths, manifests);
       }
     };
     await Promise.all(Array.from({ length: parallelDecodes }, readNext));
@@ -157,31 +157,35 @@ export class FileSource {
   }
 
   /**
-   * The first pods of a hundred new manifests need not wait for the last one to be read: they are told after the first, the second, the
-   * fourth, … Not when a manifest has gone, whose pod may be in one that is still to be read.
+   * Reports pods after one, two, four, … changed manifests, so that the first pods of a hundred new manifests start before the last one is
+   * read. Does not report while a manifest is missing: another manifest, not read yet, may contain its pod.
    */
-  #tellSoFar(paths: readonly string[], read: ReadonlyMap<string, ManifestFile>): void {
+  #reportPartially(paths: readonly string[], read: ReadonlyMap<string, ManifestFile>): void {
     if (this.#reported === null || !new Set(paths).isSupersetOf(new Set(this.#manifests.keys()))) return;
     const { pods } = choosePods(new Map([...this.#manifests, ...read]));
     this.#report(pods, new Set());
   }
 
-  /** False when the first report is held back. */
+  /** False when the first report waits. */
   #apply(manifests: ReadonlyMap<string, ManifestFile>, more: readonly [string, string][]): boolean {
     const recreated = this.#takeRecreated(manifests);
     this.#manifests = manifests;
     const { pods, errors } = choosePods(manifests);
     this.#setErrors(new Map([...errors, ...more]));
     const before = this.#reported;
-    if (before === null && this.#heldScans < maxHeldScans && manifests.values().some(({ isUndecided }) => isUndecided)) {
-      this.#heldScans += 1;
+    if (
+      before === null &&
+      this.#incompleteScans < maxIncompleteScans &&
+      manifests.values().some(({ isUndecoded: isUndecided }) => isUndecided)
+    ) {
+      this.#incompleteScans += 1;
       return false;
     }
     this.#report(pods, recreated);
     return true;
   }
 
-  /** A manifest that is bad now keeps its pod; it is decided when the manifest is good, or gone. */
+  /** A removed manifest that is invalid now keeps its pod, and stays in `#removed` until it is valid or missing. */
   #takeRecreated(manifests: ReadonlyMap<string, ManifestFile>): Set<PodUID> {
     const recreated = new Set<PodUID>();
     for (const path of this.#removed) {
@@ -201,7 +205,7 @@ export class FileSource {
     this.#options.onPods(pods, recreated);
   }
 
-  /** Each error is logged when it comes and when it goes, not at every scan. */
+  /** Logs an error when it appears and when it disappears, not in every scan. */
   #setErrors(errors: ReadonlyMap<string, string>): void {
     const { logger } = this.#options;
     for (const [path, error] of errors) {

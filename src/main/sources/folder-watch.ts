@@ -1,7 +1,7 @@
 /**
- * Wakes the file source when something happens where its manifests are, and says which files were removed, also those that are there
- * again. inotify says nothing of an overflow and its watch dies with the folder: the source scans on its own clock as well, and asks after
- * each scan that the watch be on what is there now.
+ * Wakes the file source when its folder changes, and reports removed files, including files that were written again since. Neither the
+ * loss of inotify events nor the end of a watch with its folder is reported: the source scans periodically as well, and calls `ensure`
+ * in each scan.
  */
 import { watch, type FSWatcher } from 'node:fs';
 import { Inotify, InotifyMask } from '../../shared/linux/inotify.ts';
@@ -11,7 +11,7 @@ export class FolderWatch {
   readonly #wake: () => void;
   readonly #logger: Logger;
   #watcher: FSWatcher | null = null;
-  /** Node's watch wakes, and calls a removal and a creation the same. */
+  /** Node's watch reports removals and creations as the same event. */
   #removals: Inotify | null = null;
   #identity = '';
   #failed = false;
@@ -21,7 +21,7 @@ export class FolderWatch {
     this.#logger = logger;
   }
 
-  /** Watches the folder, unless it is watched already; `identity` tells one folder of that name from the next. */
+  /** Watches the folder, unless the watch exists. `identity` differs when another folder has replaced the folder. */
   ensure(folder: string, identity: string): void {
     if (this.#watcher && this.#identity === identity) return;
     this.close();
@@ -32,19 +32,19 @@ export class FolderWatch {
       this.#watcher = watcher;
       this.#identity = identity;
       this.#failed = false;
-      // What came between the scan and the watch is seen by one more scan.
+      // Another scan finds the changes between the scan and the watch.
       this.#wake();
     } catch (err) {
       this.#fail(folder, err);
     }
   }
 
-  /** Names of the files that were removed or renamed away since the last call. A file that another one replaced by a rename is none of them. */
+  /** Returns the names of files that were removed or renamed since the last call. A file that a rename replaced is not among them. */
   takeRemoved(): Set<string> {
     return new Set(this.#removals?.read().map(({ name }) => name));
   }
 
-  /** inotify instances are few (fs.inotify.max_user_instances): without one, a file that is soon there again was never gone. */
+  /** Null when the host has no inotify instance left (fs.inotify.max_user_instances): quick recreations are not detected then. */
   #watchRemovals(folder: string): Inotify | null {
     try {
       return new Inotify(folder, InotifyMask.delete | InotifyMask.movedFrom);

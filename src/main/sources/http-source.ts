@@ -1,6 +1,6 @@
 /**
- * Static pods from a URL: one Pod or a PodList, asked for again and again (upstream pkg/kubelet/config/http.go). While the answer is bad
- * nothing that runs is removed; a list's good pods count even when others of it are bad.
+ * Polls static pods from a URL: one Pod or a PodList (upstream pkg/kubelet/config/http.go). An invalid response removes no pod. The valid
+ * pods of a partly invalid list are used.
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -23,7 +23,7 @@ export interface HttpSourceOptions {
   readonly logger: Logger;
 }
 
-/** So many failures in a row are logged as such; later ones at debug, since they say nothing new. */
+/** The first failures in a row are logged as warnings, the later ones at debug level. */
 const loggedFailures = 3;
 
 export class HttpSource {
@@ -33,7 +33,7 @@ export class HttpSource {
   #running: Promise<void> = Promise.resolve();
   #body: Uint8Array | null = null;
   #pods: readonly Pod[] = [];
-  /** Of the body that `#body` is: an unchanged bad answer stays bad. */
+  /** The decode error of `#body`: an unchanged invalid response stays invalid. */
   #decodeError: string | null = null;
   #error: string | null = null;
   #failures = 0;
@@ -77,7 +77,7 @@ export class HttpSource {
         this.#report([]);
         throw new Error(`zero-length data received from ${this.#shownURL}`);
       }
-      if (!this.#body || Buffer.compare(body, this.#body) !== 0) await this.#take(body, signal);
+      if (!this.#body || Buffer.compare(body, this.#body) !== 0) await this.#decode(body, signal);
       if (this.#decodeError !== null) throw new Error(this.#decodeError);
       this.#succeed();
     } catch (err) {
@@ -85,20 +85,20 @@ export class HttpSource {
     }
   }
 
-  async #take(body: Uint8Array, signal: AbortSignal): Promise<void> {
+  async #decode(body: Uint8Array, signal: AbortSignal): Promise<void> {
     const { decode, url, nodeName, clock } = this.#options;
-    // The pool gets its own copy: this one is compared with the next answer.
+    // The task transfers its copy to the pool; the next response is compared with this one.
     const task = { source: 'http', origin: url, nodeName, content: new Uint8Array(body) } as const;
     const { pods, errors, readable } = await decodeInTime(decode, task, clock, signal);
     if (signal.aborted) return;
     this.#body = body;
     this.#decodeError = errors.length === 0 ? null : errors.join('; ');
     if (readable && errors.length === 0) this.#report(pods);
-    else if (pods.length > 0) this.#report([...pods, ...this.#others(pods)]);
+    else if (pods.length > 0) this.#report([...pods, ...this.#missingFrom(pods)]);
   }
 
-  /** What ran before and is not in a list that is partly bad: it may be one of the bad ones, so it stays. */
-  #others(pods: readonly Pod[]): Pod[] {
+  /** Known pods that a partly invalid list does not contain: each may be one of the invalid pods, so it stays. */
+  #missingFrom(pods: readonly Pod[]): Pod[] {
     const names = new Set(pods.map(podFullName));
     return this.#pods.filter((pod) => !names.has(podFullName(pod)));
   }

@@ -1,6 +1,6 @@
 /**
- * Where pods come from: a folder or file of manifests, a URL, and the API server; merged into one stream of
- * changes for the sync loop. Owns the watching, reading and merging; decoding happens in the sync pool.
+ * The sources of pods: a folder or file of manifests, a URL, and the API server, merged into one stream of updates. Owns the watching,
+ * reading and merging; the sync pool decodes manifests. The composition root starts the sources; the sync loop takes the updates.
  */
 export type { PodChanges, PodOperation, PodSource, PodUpdate } from './merge-pods.ts';
 export { PodConfig, SourcesReady, type PodConfigOptions } from './pod-config.ts';

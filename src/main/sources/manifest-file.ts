@@ -1,6 +1,6 @@
 /**
- * One manifest file over time. It is read only when it changed and decoded only when its content did; while it is bad, the last good
- * pod stands: a typing error must not stop what runs.
+ * Reads one manifest file. The file is read again only after a change of its signature, and decoded again only after a change of its
+ * content. While the file is invalid, its last valid pod keeps running: a typing error must not stop a pod.
  */
 import { createHash } from 'node:crypto';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -10,15 +10,15 @@ import type { FileAccess } from './file-access.ts';
 import { decodeInTime, type DecodeManifest } from './manifest-source.ts';
 
 export interface ManifestFile {
-  /** Null: never seen good. */
+  /** The last valid pod; null when the file was never valid. */
   readonly pod: Pod | null;
-  /** Why `pod` is not what the file says now; null when it is. */
+  /** Why the file is invalid now; null when it contains `pod`. */
   readonly error: string | null;
-  /** Of the file when it was read; null: read it again. */
+  /** The signature of the file that was read; null when the file must be read again. */
   readonly signature: string | null;
   readonly contentHash: string | null;
-  /** Nobody has looked at it: the pool gave no answer. It may be good. */
-  readonly isUndecided?: boolean;
+  /** The pool did not answer: the file may be valid. */
+  readonly isUndecoded?: boolean;
 }
 
 export interface ReadManifestOptions {
@@ -29,50 +29,51 @@ export interface ReadManifestOptions {
   readonly signal: AbortSignal;
 }
 
-/** Two writes within one tick of the file system's clock (4 ms) look the same; after this long a signature can be trusted. */
+/** Two writes within one tick of the file system's clock (4 ms) have the same signature. An older signature is unambiguous. */
 const settledAfterMs = 100;
 
-/** What the file is now, given what it was. Null when it is gone. Never rejects. */
+/** Null when the file does not exist. Never rejects. */
 export async function readManifestFile(
   path: string,
   before: ManifestFile | null,
   options: ReadManifestOptions,
 ): Promise<ManifestFile | null> {
   const { files, clock } = options;
-  const lastGood = before?.pod ?? null;
+  const lastValidPod = before?.pod ?? null;
   try {
     const info = await files.info(path);
     if (!info) return null;
-    if (info.kind === 'folder') return bad(null, 'is a folder, which is not searched for manifests');
-    if (info.kind === 'other') return bad(null, 'is neither a folder nor a regular file');
+    if (info.kind === 'folder') return invalid(null, 'is a folder, which is not searched for manifests');
+    if (info.kind === 'other') return invalid(null, 'is neither a folder nor a regular file');
     if (before && before.signature === info.signature) return before;
     const content = await files.read(path);
     const signature = clock.now() - info.changedAtMs > settledAfterMs ? info.signature : null;
     const contentHash = createHash('sha256').update(content).digest('hex');
     if (before && before.contentHash === contentHash) return { ...before, signature };
-    return { ...(await decodeFile(path, content, lastGood, options)), signature, contentHash };
+    return { ...(await decodeFile(path, content, lastValidPod, options)), signature, contentHash };
   } catch (err) {
-    return { ...bad(lastGood, messageOf(err)), ...(err instanceof Undecided ? { isUndecided: true } : {}) };
+    return { ...invalid(lastValidPod, messageOf(err)), ...(err instanceof UndecodedError ? { isUndecoded: true } : {}) };
   }
 }
 
-class Undecided extends Error {}
+/** The pool did not answer. */
+class UndecodedError extends Error {}
 
 async function decodeFile(
   path: string,
   content: Uint8Array,
-  lastGood: Pod | null,
+  lastValidPod: Pod | null,
   { decode, nodeName, clock, signal }: ReadManifestOptions,
 ): Promise<{ pod: Pod | null; error: string | null }> {
   const task = { source: 'file', origin: path, nodeName, content } as const;
   const { pods, errors } = await decodeInTime(decode, task, clock, signal).catch((err: unknown) => {
-    throw new Undecided(messageOf(err));
+    throw new UndecodedError(messageOf(err));
   });
   const [pod = null] = pods;
   if (errors.length === 0 && pod) return { pod, error: null };
-  return { pod: lastGood, error: errors.join('; ') || 'holds no pod' };
+  return { pod: lastValidPod, error: errors.join('; ') || 'holds no pod' };
 }
 
-function bad(pod: Pod | null, error: string): ManifestFile {
+function invalid(pod: Pod | null, error: string): ManifestFile {
   return { pod, error, signature: null, contentHash: null };
 }

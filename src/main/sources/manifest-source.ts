@@ -1,12 +1,12 @@
-/** What the sources that read manifests have in common. */
+/** The types and limits that the file source and the HTTP source share. */
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { withDeadline } from './deadline.ts';
 
-/** Parses, defaults and validates one manifest: the sync pool's second job. Rejects only when it could not be asked. */
+/** Parses, defaults and validates one manifest in a thread of the sync pool. Rejects only when no thread answers. */
 export type DecodeManifest = (task: DecodeManifestTask) => Promise<DecodeManifestResult>;
 
-/** What is wrong with a source now; gone from the list when it is right again. */
+/** A current problem of a source. */
 export interface SourceError {
   readonly source: 'file' | 'http';
   /** The path or the URL. */
@@ -17,10 +17,10 @@ export interface SourceError {
 /** Upstream's maxConfigLength: a manifest of this size or more is refused. */
 export const maxManifestBytes = 10 * 1024 * 1024;
 
-/** How long the pool may take for a manifest before the source goes on without it. */
+/** The source continues without a manifest that takes the pool longer. */
 const decodeDeadlineMs = 30_000;
 
-/** The pool's answer, or a rejection when there is none in time. */
+/** Rejects when the pool does not answer in time. */
 export function decodeInTime(
   decode: DecodeManifest,
   task: DecodeManifestTask,

@@ -1,6 +1,6 @@
 /**
- * What changed when a source says which pods it has: the pure half of the pod config (upstream pkg/kubelet/config/config.go).
- * Pods are told apart by UID within one source. A pod is never changed in place: whoever holds an older one keeps it whole.
+ * Computes the updates between the known pods of a source and its newest pods (upstream pkg/kubelet/config/config.go). The UID
+ * identifies a pod within a source. Pods are immutable: an update creates a new object.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -11,8 +11,8 @@ export type PodSource = 'file' | 'http' | 'api';
 export type PodOperation = 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE';
 
 /**
- * ADD: never seen under this UID. UPDATE: spec, labels or annotations changed. DELETE: asked to end gracefully. REMOVE: the source no
- * longer has it. RECONCILE: only the status differs, which is the kubelet's own to set right.
+ * ADD: the UID is new. UPDATE: spec, labels or annotations changed. DELETE: graceful deletion was requested. REMOVE: the source no longer
+ * has the pod. RECONCILE: only the status differs, which the kubelet writes.
  */
 export interface PodUpdate {
   readonly op: PodOperation;
@@ -23,48 +23,48 @@ export interface PodUpdate {
 export type PodsByUID = ReadonlyMap<PodUID, Pod>;
 
 export interface MergeResult {
-  /** What the source has now. */
+  /** The source's pods. */
   readonly pods: Map<PodUID, Pod>;
-  /** In the order in which they must be handled: a recreated pod's REMOVE comes before its ADD. */
+  /** In the order in which they must be handled: a recreated pod's REMOVE precedes its ADD. */
   readonly updates: readonly PodUpdate[];
-  /** Left out, because another pod of the same source has its name and namespace. */
+  /** Ignored pods: another pod of the source has the same name and namespace. */
   readonly duplicates: readonly Pod[];
   readonly faults: readonly MergeFault[];
 }
 
-/** A pod that could not be compared with what is known of it, which stays. */
+/** A pod whose comparison with the known pod failed. The known pod stays. */
 export interface MergeFault {
   readonly pod: Pod;
   readonly err: unknown;
 }
 
-/** A pod that its source has no more, whose last version allowed it this grace period. */
+/** A pod that its source no longer has, with the grace period of its last version. */
 export interface GonePod {
   readonly gone: true;
   readonly deletionGracePeriodSeconds: number;
 }
 
-/** A pod as it is now; a GonePod or null for one that the source has no more. */
+/** The newest version of a pod; a GonePod or null when the source no longer has the pod. */
 export type PodChange = Pod | GonePod | null;
 
-/** What a source has changed, by UID. All other pods are as they were. */
+/** The changed pods of a source, by UID. */
 export type PodChanges = ReadonlyMap<PodUID, PodChange>;
 
-/** False: the source has it no more. */
+/** False when the source no longer has the pod. */
 export function isPod(change: PodChange): change is Pod {
   return change !== null && !('gone' in change);
 }
 
 export interface MergeChangesResult {
-  /** What is to be kept of each that was given; null: nothing. */
+  /** The new version of each changed pod; null for removed pods. */
   readonly pods: ReadonlyMap<PodUID, Pod | null>;
   readonly updates: readonly PodUpdate[];
   readonly faults: readonly MergeFault[];
 }
 
 /**
- * `seenAt` is the time of now, as RFC 3339: it is stamped on each pod that was not there before. Pods that are `recreated` were removed since,
- * and added again: they end, and start anew by the same UID.
+ * `seenAt`: the current time as RFC 3339, written into the annotations of new pods. `recreated`: pods that were removed and added again;
+ * they are removed and added with the same UID.
  */
 export function mergePods(
   known: PodsByUID,
@@ -75,46 +75,46 @@ export function mergePods(
 ): MergeResult {
   const { unique, duplicates } = withoutDuplicateNames(snapshot);
   const pods = new Map<PodUID, Pod>();
-  const changed = new Changed(source);
+  const collector = new UpdateCollector(source);
   const kept = (uid: PodUID) => (recreated.has(uid) ? undefined : known.get(uid));
   for (const incoming of unique) {
-    const merged = changed.merge(kept(podUID(incoming)), incoming, seenAt);
+    const merged = collector.merge(kept(podUID(incoming)), incoming, seenAt);
     if (merged) pods.set(podUID(incoming), merged);
   }
-  for (const [uid, existing] of known) if (!pods.has(uid) || recreated.has(uid)) changed.add('REMOVE', existing);
-  return { pods, updates: changed.updates(), duplicates, faults: changed.faults };
+  for (const [uid, existing] of known) if (!pods.has(uid) || recreated.has(uid)) collector.add('REMOVE', existing);
+  return { pods, updates: collector.updates(), duplicates, faults: collector.faults };
 }
 
 /**
- * The same for a source that says what changed instead of what it has: it costs what changed, however many pods there are. Names are not
- * looked at: such a source never has two pods of one name.
+ * Like `mergePods`, for a source that reports changes: the cost depends on the number of changes, not of pods. Names are not compared,
+ * because such a source never has two pods of one name.
  */
 export function mergeChanges(known: PodsByUID, source: PodSource, changes: PodChanges, seenAt: string): MergeChangesResult {
   const pods = new Map<PodUID, Pod | null>();
-  const changed = new Changed(source);
+  const collector = new UpdateCollector(source);
   for (const [uid, incoming] of changes) {
     const existing = known.get(uid);
     if (isPod(incoming)) {
-      const merged = changed.merge(existing, incoming, seenAt);
+      const merged = collector.merge(existing, incoming, seenAt);
       if (merged) pods.set(uid, merged);
     } else if (existing) {
       pods.set(uid, null);
-      changed.add('REMOVE', incoming ? withGracePeriod(existing, incoming) : existing);
+      collector.add('REMOVE', incoming ? withGracePeriod(existing, incoming) : existing);
     }
   }
-  return { pods, updates: changed.updates(), faults: changed.faults };
+  return { pods, updates: collector.updates(), faults: collector.faults };
 }
 
 /**
- * The deletion and the word on its grace period may come in one read of the watch (`kubectl delete --force`): the pod as it was known allows
- * itself its whole grace period still.
+ * The deletion and its grace period can arrive together (`kubectl delete --force`): the known version of the pod still has its full grace
+ * period.
  */
 function withGracePeriod(pod: Pod, { deletionGracePeriodSeconds }: GonePod): Pod {
   return { ...pod, metadata: { ...pod.metadata, deletionGracePeriodSeconds } };
 }
 
-/** The pods by what happened to them. */
-class Changed {
+/** Collects the pods by operation. */
+class UpdateCollector {
   readonly faults: MergeFault[] = [];
   readonly #source: PodSource;
   readonly #pods: Record<PodOperation, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
@@ -127,7 +127,7 @@ class Changed {
     this.#pods[op].push(pod);
   }
 
-  /** What the pod is from now on; undefined: it could not be said of a pod that was not there before. */
+  /** Returns the merged pod; after a fault the known pod, or undefined for a new pod. */
   merge(existing: Pod | undefined, incoming: Pod, seenAt: string): Pod | undefined {
     try {
       return this.#merge(existing, incoming, seenAt);
@@ -139,7 +139,7 @@ class Changed {
 
   #merge(existing: Pod | undefined, incoming: Pod, seenAt: string): Pod {
     const { resourceVersion } = incoming.metadata;
-    // The API server's word that nothing is different: a list of everything costs no comparison.
+    // An equal resourceVersion means an equal pod: a list of unchanged pods costs no comparison.
     if (existing && resourceVersion !== undefined && existing.metadata.resourceVersion === resourceVersion) return existing;
     const pod = withAnnotations(incoming, { [configSourceAnnotation]: this.#source });
     const { op, merged } = existing
@@ -178,16 +178,16 @@ function mergeOne(existing: Pod, incoming: Pod): { readonly op: PodOperation | n
   return { op, merged: withStatus(withMetadata({ ...existing, spec: incoming.spec }, incoming), incoming) };
 }
 
-/** The kubelet's own annotations count for nothing here: the source does not know them. */
+/** Ignores the annotations that the kubelet itself adds. */
 function podsDifferSemantically(existing: Pod, incoming: Pod): boolean {
-  const ofInterest = ({ spec, metadata }: Pod) => [
+  const comparedFields = ({ spec, metadata }: Pod) => [
     spec,
     metadata.labels ?? {},
     metadata.deletionTimestamp,
     metadata.deletionGracePeriodSeconds,
     withoutLocal(metadata.annotations),
   ];
-  return !isDeepStrictEqual(ofInterest(existing), ofInterest(incoming));
+  return !isDeepStrictEqual(comparedFields(existing), comparedFields(incoming));
 }
 
 const localAnnotations: ReadonlySet<string> = new Set([configSourceAnnotation, configMirrorAnnotation, configSeenAnnotation]);
@@ -203,8 +203,8 @@ function onlyLocal(annotations: Annotations = {}): Annotations {
 }
 
 /**
- * What a source may change of a pod that it has already given; all other metadata stays as first seen. Upstream keeps the first
- * resource version too; here it is that of what was merged last.
+ * The metadata that an update takes over; all other metadata stays as in the first version. Upstream keeps the first resource version
+ * too; here the resource version is that of the last merged version.
  */
 const mutableMetadata = ['labels', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'resourceVersion'] as const;
 

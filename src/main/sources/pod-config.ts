@@ -1,10 +1,10 @@
 /**
- * Joins the sources of pods into one ordered stream of changes (upstream pkg/kubelet/config). It holds what each source said last;
- * what that means is decided in merge-pods.ts.
+ * Joins the sources of pods into one ordered stream of updates (upstream pkg/kubelet/config). Stores the newest report of each source;
+ * merge-pods.ts computes the updates.
  *
- * Changes are found when they are taken, not when a source reports: a source that changes its mind while nobody takes (the runtime is
- * down) leaves its last word and nothing else, so what waits here is never more than one snapshot for each source. A source that tells
- * only what changed costs only that: of 500 pods none is looked at because another one's status was written.
+ * Updates are computed when the sync loop takes them, not when a source reports: while the runtime is down, each source keeps one
+ * snapshot at most. The cost of a source that reports changes depends on the changes: of 500 pods none is compared because the status of
+ * another one was written.
  */
 import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -24,28 +24,28 @@ import {
 } from './merge-pods.ts';
 
 export interface PodConfigOptions {
-  /** Every source there is: until each has reported once, no pod is known to be gone. */
+  /** All sources. Until each has reported once, no pod counts as removed. */
   readonly sources: readonly PodSource[];
-  /** A source has reported: there may be something to take. */
+  /** Called when a source has reported. */
   readonly onReport: () => void;
   readonly onEvent: (event: RecordedEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What a source has said since it was last taken. */
+/** What a source has reported since the last `take`. */
 interface Report {
-  /** All its pods; null: it only told what changed. */
+  /** All pods of the source; null when it reported only changes. */
   readonly snapshot: readonly Pod[] | null;
-  /** What changed after that, each pod's last word. */
+  /** The changes after the snapshot: the newest version of each pod. */
   readonly changes: Map<PodUID, PodChange>;
-  /** Pods of the snapshot that were gone for a moment: they end and start anew. */
+  /** Pods of the snapshot that were removed and created again: they end, and start again. */
   readonly recreated: ReadonlySet<PodUID>;
 }
 
 export class PodConfig {
   readonly #options: PodConfigOptions;
-  /** As they were last taken. */
+  /** The pods of the last `take`. */
   readonly #pods = new Map<PodSource, Map<PodUID, Pod>>();
   readonly #reported = new Map<PodSource, Report>();
 
@@ -53,31 +53,31 @@ export class PodConfig {
     this.#options = options;
   }
 
-  /** All pods that the source has now; what it had before and not any more is removed. `recreated` were removed and came again. */
+  /** Reports all pods of the source; its other pods are removed. `recreated`: pods that were removed and created again. */
   set(source: PodSource, snapshot: readonly Pod[], recreated: ReadonlySet<PodUID> = new Set()): void {
     const before = this.#reported.get(source)?.recreated ?? new Set();
     this.#reported.set(source, { snapshot, changes: new Map(), recreated: before.union(recreated) });
     this.#options.onReport();
   }
 
-  /** What the source has changed since it last said something; its pods must have been `set` once. */
+  /** Reports changes since the last report. Throws when the pods of the source were never `set`. */
   change(source: PodSource, changes: PodChanges): void {
     const known = this.#pods.get(source);
     const report = this.#reported.get(source) ?? { snapshot: null, changes: new Map<PodUID, PodChange>(), recreated: new Set<PodUID>() };
-    if (!known && !report.snapshot) throw new Error(`the source ${source} told of changes before it told of its pods`);
+    if (!known && !report.snapshot) throw new Error(`the source ${source} reported changes before its pods`);
     for (const [uid, change] of changes) {
       report.changes.delete(uid);
-      // A pod that came and went while nobody took was never there.
-      const wasThere = report.snapshot ? report.snapshot.some((one) => podUID(one) === uid) : known?.has(uid);
-      if (isPod(change) || wasThere) report.changes.set(uid, change);
+      // A pod that was created and deleted between two takes needs no update.
+      const wasKnown = report.snapshot ? report.snapshot.some((one) => podUID(one) === uid) : known?.has(uid);
+      if (isPod(change) || wasKnown) report.changes.set(uid, change);
     }
     this.#reported.set(source, report);
     this.#options.onReport();
   }
 
   /**
-   * What has changed since this was last called, in the order in which it must be handled. A source's first report is told even when it
-   * is empty, as an ADD of no pods.
+   * Returns the updates since the last call, in the order in which they must be handled. The first report of a source without pods is an ADD
+   * of no pods.
    */
   take(): PodUpdate[] {
     const taken = [...this.#reported];
@@ -87,7 +87,7 @@ export class PodConfig {
     );
   }
 
-  /** True from the moment at which the first report of the last of all sources was taken. */
+  /** Whether a report of every source was taken. Upstream: SeenAllSources. */
   seenAllSources(): boolean {
     return this.#options.sources.every((source) => this.#pods.has(source));
   }
@@ -96,7 +96,7 @@ export class PodConfig {
     const known = this.#pods.get(source);
     const { pods, updates, duplicates, faults } = mergePods(known ?? new Map(), source, snapshot, this.#seenAt(), recreated);
     this.#report(faults);
-    for (const pod of duplicates) this.#refuse(pod, source);
+    for (const pod of duplicates) this.#ignore(pod, source);
     this.#pods.set(source, pods);
     return known || updates.length > 0 ? updates : [{ op: 'ADD', source, pods: [] }];
   }
@@ -123,7 +123,7 @@ export class PodConfig {
     }
   }
 
-  #refuse(pod: Pod, source: PodSource): void {
+  #ignore(pod: Pod, source: PodSource): void {
     const { name, namespace, uid } = pod.metadata;
     this.#options.logger.warn({ pod: `${namespace}/${name}`, podUID: uid, source }, 'Pod ignored, its source has another pod of that name');
     this.#options.onEvent({
@@ -142,8 +142,8 @@ function withChanges(snapshot: readonly Pod[], changes: PodChanges): readonly Po
 }
 
 /**
- * All sources are ready once each has reported *and* the sync loop has handled that report (upstream SourcesReady): the loop adds a
- * source as it handles an update of it. Only then may what is not configured be cleaned up.
+ * Upstream: SourcesReady. A source is ready when it has reported and the sync loop has handled the report. Until all sources are ready, a
+ * pod without a source must not be cleaned up.
  */
 export class SourcesReady {
   readonly #handled = new Set<PodSource>();

@@ -1,4 +1,4 @@
-/** Starts the sources that the configuration names and joins them: what the composition root wires. */
+/** Starts the configured sources and joins their pods. */
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -12,7 +12,7 @@ import { PodConfig, SourcesReady } from './pod-config.ts';
 
 export interface PodSourcesOptions {
   readonly nodeName: string;
-  /** Empty: no such source. The same for the URL. */
+  /** Empty when there is no such source. The same holds for the URL. */
   readonly staticPodPath: string;
   readonly fileCheckFrequencyMs: number;
   readonly staticPodURL: string;
@@ -20,16 +20,16 @@ export interface PodSourcesOptions {
   readonly httpCheckFrequencyMs: number;
   /** Null: standalone. */
   readonly api: ApiPodSource | null;
-  /** The sync pool's. */
+  /** Runs in the sync pool. */
   readonly decode: DecodeManifest;
-  /** There may be something to take. Never called before `start` has returned. */
+  /** Called when there may be updates to take; never before `start` has returned. */
   readonly onReport: () => void;
   readonly onEvent: (event: RecordedEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** See ApiSource. `onListed`: all pods were listed again, and are in the store. */
+/** See ApiSource. `onListed` is called when all pods were listed again and are in the store. */
 export interface ApiPodSource extends Pick<ApiSourceOptions, 'client' | 'store' | 'nodeSynced'> {
   readonly onListed: () => void;
 }
@@ -69,7 +69,7 @@ export class PodSources {
             checkFrequencyMs: fileCheckFrequencyMs,
             onPods: (pods, recreated) => config.set('file', pods, recreated),
           });
-    const fromApi =
+    const apiSource =
       api &&
       ApiSource.start({
         ...options,
@@ -80,7 +80,7 @@ export class PodSources {
         },
         onChanges: (changes) => config.change('api', changes),
       });
-    if (staticPodURL === '') return new PodSources(sources, config, { file, http: null, api: fromApi, closeFetcher: async () => {} });
+    if (staticPodURL === '') return new PodSources(sources, config, { file, http: null, api: apiSource, closeFetcher: async () => {} });
     const { fetchManifest, close } = manifestFetcher();
     const http = HttpSource.start({
       ...options,
@@ -90,35 +90,35 @@ export class PodSources {
       fetchManifest,
       onPods: (pods) => config.set('http', pods),
     });
-    return new PodSources(sources, config, { file, http, api: fromApi, closeFetcher: close });
+    return new PodSources(sources, config, { file, http, api: apiSource, closeFetcher: close });
   }
 
-  /** What has changed since this was last called: see PodConfig. */
+  /** Returns the updates since the last call; see PodConfig. */
   take(): PodUpdate[] {
     return this.#config.take();
   }
 
-  /** Called when an update was handled: its source is ready then. */
+  /** Called when the sync loop has handled an update: its source is ready. */
   markHandled({ source }: PodUpdate): void {
     this.#ready.addSource(source);
   }
 
-  /** Every source has reported its pods once, and the report was handled. Before, no pod is known to be unwanted. */
+  /** Whether a report of every source was handled. Until then, a pod without a source may belong to one that has not reported. */
   areReady(): boolean {
     return this.#ready.allReady() && this.#config.seenAllSources();
   }
 
-  /** The API server has said once which pods it has. */
+  /** Whether the API server has listed its pods once. */
   hasApiSynced(): boolean {
     return this.#api?.hasSynced() ?? false;
   }
 
-  /** What is wrong with the manifests now. */
+  /** The current problems of the manifests. */
   errors(): SourceError[] {
     return [...(this.#file?.errors() ?? []), ...(this.#http?.errors() ?? [])];
   }
 
-  /** Stops watching; pods are left as they are. */
+  /** Stops watching. Pods keep running. */
   async close(): Promise<void> {
     await Promise.all([this.#file?.close(), this.#http?.close(), this.#api?.close()]);
     await this.#closeFetcher();
