@@ -1,4 +1,4 @@
-/** The file source on a real folder, with decoding in the same thread: inotify, renames, links, and what must not hurt. */
+/** The file source on a real folder: inotify, renames, links and invalid files. Manifests are decoded in the same thread. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,12 +14,12 @@ import { decodeManifest } from '../../../src/shared/manifest/decode-manifest.ts'
 import { aLogger } from '../../support/logger.ts';
 import { aManifest } from '../../support/manifests.ts';
 
-/** Long enough that what a test sees was found by inotify, not by the periodic scan. */
+/** Disables the periodic scan: changes are found by inotify. */
 const neverMs = 3_600_000;
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 interface Options {
-  /** So many answers of the pool fail before the first that does not. */
+  /** The number of pool tasks that fail before the first success. */
   readonly poolFailures?: number;
   readonly path?: (folder: string) => string;
   readonly checkFrequencyMs?: number;
@@ -56,11 +56,11 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
   });
   t.after(() => source.close());
   const shown = () => (reports.at(-1) ?? []).map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`).sort();
-  /** Waits until a report is as wanted. */
+  /** Waits until the reported pods are these. */
   const until = async (want: string[]) => {
-    const isAsWanted = () => reports.length > 0 && JSON.stringify(shown()) === JSON.stringify(want);
-    const signal = AbortSignal.timeout(patienceMs);
-    while (!isAsWanted() && !signal.aborted) {
+    const matches = () => reports.length > 0 && JSON.stringify(shown()) === JSON.stringify(want);
+    const signal = AbortSignal.timeout(timeoutMs);
+    while (!matches() && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       onReport = resolve;
       signal.addEventListener('abort', () => resolve());
@@ -68,22 +68,22 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
     }
     assert.deepEqual(shown(), want);
   };
-  /** Waits until the errors are as wanted: they come without a report. */
+  /** Waits until the errors are these; they change without a report. */
   const untilErrors = async (want: Record<string, RegExp>) => {
     const errors = () => Object.fromEntries(source.errors().map(({ origin, message }) => [origin.slice(folder.length + 1), message]));
-    const isAsWanted = () =>
+    const matches = () =>
       Object.keys(errors()).sort().join() === Object.keys(want).sort().join() &&
       Object.entries(want).every(([name, message]) => message.test(errors()[name] ?? ''));
-    const deadline = Date.now() + patienceMs;
-    while (!isAsWanted() && Date.now() < deadline) await systemClock.sleep(10);
-    assert.ok(isAsWanted(), JSON.stringify(errors()));
+    const deadline = Date.now() + timeoutMs;
+    while (!matches() && Date.now() < deadline) await systemClock.sleep(10);
+    assert.ok(matches(), JSON.stringify(errors()));
   };
   return { source, until, untilErrors, decoded, reports, recreated, lines };
 }
 
 const manifest = (name: string, image = 'x') => JSON.stringify(aManifest({ metadata: { name }, container: { image } }));
 
-test('pods come and go with their files, and only what changed is decoded', async (t) => {
+test('pods are added and removed with their files, and only changed files are decoded', async (t) => {
   const folder = await aFolder(t);
   await writeFile(join(folder, 'a.yaml'), manifest('a'));
   const { until, decoded } = aSource(t, folder);
@@ -95,7 +95,7 @@ test('pods come and go with their files, and only what changed is decoded', asyn
   assert.deepEqual(decoded, ['a.yaml', 'b.json']);
 });
 
-test('an atomic rename changes a pod, also when size and time are the same', async (t) => {
+test('an atomic rename changes a pod, also with the same size and time', async (t) => {
   const folder = await aFolder(t);
   const file = join(folder, 'a.yaml');
   const time = new Date('2026-01-01T00:00:00Z');
@@ -109,7 +109,7 @@ test('an atomic rename changes a pod, also when size and time are the same', asy
   await until(['a-node-1 y']);
 });
 
-test('a manifest that is removed and written again at once is a pod that was gone, one that is replaced is not', async (t) => {
+test('a manifest that is removed and written again recreates its pod; one that is replaced does not', async (t) => {
   const folder = await aFolder(t);
   const [rewritten, moved, replaced, touched] = ['rewritten', 'moved', 'replaced', 'touched'].map((name) => join(folder, name)) as [
     string,
@@ -123,7 +123,7 @@ test('a manifest that is removed and written again at once is a pod that was gon
   await until(all);
   assert.deepEqual(recreated, []);
   const before = reports.length;
-  // In one turn of the loop: no scan can come in between.
+  // In one event-loop iteration: no scan runs in between.
   rmSync(rewritten);
   writeFileSync(rewritten, manifest('rewritten'));
   renameSync(moved, join(folder, '.moved'));
@@ -133,13 +133,13 @@ test('a manifest that is removed and written again at once is a pod that was gon
   writeFileSync(touched, manifest('touched'));
   while (reports.length === before) await systemClock.sleep(10);
   assert.deepEqual(new Set(recreated), new Set(['moved-node-1', 'rewritten-node-1']));
-  // A last report, behind which nothing is left of it.
+  // Nothing is recreated after the next report.
   writeFileSync(join(folder, 'last'), manifest('last'));
   await until(['last-node-1 x', ...all]);
   assert.deepEqual(recreated.length, 2);
 });
 
-test('a manifest that is removed and comes back bad keeps its pod, which is made anew when the manifest is good', async (t) => {
+test('a manifest that is removed and written again invalid keeps its pod, which is recreated once the manifest is valid', async (t) => {
   const folder = await aFolder(t);
   const file = join(folder, 'a.yaml');
   writeFileSync(file, manifest('a'));
@@ -155,7 +155,7 @@ test('a manifest that is removed and comes back bad keeps its pod, which is made
   assert.deepEqual(recreated, ['a-node-1']);
 });
 
-test('hidden files and folders are no manifests, links to files are', async (t) => {
+test('links to files are manifests; hidden files and folders are not', async (t) => {
   const folder = await aFolder(t);
   const elsewhere = await aFolder(t);
   await writeFile(join(elsewhere, 'linked'), manifest('linked'));
@@ -169,7 +169,7 @@ test('hidden files and folders are no manifests, links to files are', async (t) 
   await untilErrors({ sub: /is a folder/ });
 });
 
-test('garbage is reported, and neither hurts the others nor stops what ran from it', async (t) => {
+test('invalid files are reported, and neither affect other files nor stop their last valid pods', async (t) => {
   const folder = await aFolder(t);
   await writeFile(join(folder, 'good.yaml'), manifest('good'));
   await writeFile(join(folder, 'turns-bad.yaml'), manifest('turns-bad'));
@@ -195,7 +195,7 @@ test('garbage is reported, and neither hurts the others nor stops what ran from 
   await untilErrors(garbage);
 });
 
-test('a missing folder means no pods, until it comes', async (t) => {
+test('a missing folder has no pods until it is created', async (t) => {
   const folder = await aFolder(t);
   const { until, untilErrors, lines } = aSource(t, folder, { path: (each) => join(each, 'later') });
   await until([]);
@@ -206,7 +206,7 @@ test('a missing folder means no pods, until it comes', async (t) => {
   await until(['a-node-1 x']);
 });
 
-test('a folder that is replaced is watched again', async (t) => {
+test('a replaced folder is watched again', async (t) => {
   const folder = await aFolder(t);
   const path = join(folder, 'manifests');
   await mkdir(path);
@@ -233,7 +233,7 @@ test('a single file is a source of one pod', async (t) => {
   await until([]);
 });
 
-test('a change that inotify does not tell of is found by the periodic scan', async (t) => {
+test('a change without an inotify event is found by the periodic scan', async (t) => {
   const folder = await aFolder(t);
   const elsewhere = await aFolder(t);
   await writeFile(join(elsewhere, 'target'), manifest('a'));
@@ -244,7 +244,7 @@ test('a change that inotify does not tell of is found by the periodic scan', asy
   await until(['a-node-1 y']);
 });
 
-test('the first report waits for a pool that gives no answer', async (t) => {
+test('the first report waits until the pool decodes the manifests', async (t) => {
   const folder = await aFolder(t);
   await writeFile(join(folder, 'a.yaml'), manifest('a'));
   const { until, reports } = aSource(t, folder, { poolFailures: 2, checkFrequencyMs: 50 });
@@ -261,13 +261,13 @@ test('hundreds of manifests at the start are one report', async (t) => {
   assert.equal(reports.length, 1);
 });
 
-test('of hundreds that come later the first are told before the last is read, in few reports', async (t) => {
+test('the first of hundreds of new manifests are reported before the last one is read, in few reports', async (t) => {
   const folder = await aFolder(t);
   await writeFile(join(folder, 'a.yaml'), manifest('a'));
   const { until, reports, source } = aSource(t, folder);
   await until(['a-node-1 x']);
   const names = Array.from({ length: 200 }, (_, index) => `pod-${String(index).padStart(3, '0')}`);
-  // Made elsewhere and moved in, so that one scan finds them all.
+  // Moved into the folder together, so that one scan finds all of them.
   const aside = await aFolder(t);
   for (const name of names) await writeFile(join(aside, `${name}.yaml`), manifest(name));
   await Promise.all(names.map((name) => rename(join(aside, `${name}.yaml`), join(folder, `${name}.yaml`))));

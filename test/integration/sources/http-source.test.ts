@@ -1,4 +1,4 @@
-/** The manifest URL over real HTTP: redirects, credentials, bounds. */
+/** The manifest URL over real HTTP: redirects, credentials, limits. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -34,7 +34,7 @@ test('headers and credentials of the URL are sent', async (t) => {
   assert.equal(seen[0]?.headers.host, host);
 });
 
-test('a redirect is followed, without credentials to another host', async (t) => {
+test('a redirect is followed, and another host gets no credentials', async (t) => {
   const seen: (string | undefined)[] = [];
   const target = await aServer(t, (request, response) => {
     seen.push(request.headers['authorization'], request.headers['x-other'] as string);
@@ -47,7 +47,7 @@ test('a redirect is followed, without credentials to another host', async (t) =>
   assert.deepEqual(seen, [undefined, 'x']);
 });
 
-test('a redirect that never ends is given up after ten', async (t) => {
+test('an endless redirect fails after ten requests', async (t) => {
   let requests = 0;
   const host = await aServer(t, (_, response) => {
     requests += 1;
@@ -57,12 +57,12 @@ test('a redirect that never ends is given up after ten', async (t) => {
   assert.equal(requests, 10);
 });
 
-test('what is no 200 is an error that names URL and status, without the password', async (t) => {
+test('another status than 200 is an error with the URL and the status, without the password', async (t) => {
   const host = await aServer(t, (_, response) => void response.writeHead(503).end('sorry'));
   await assert.rejects(aFetcher(t)(`http://user:secret@${host}/pod`), new Error(`http://${host}/pod: 503`));
 });
 
-test('a body without end is cut off at 10 MB', async (t) => {
+test('an endless body fails at 10 MB', async (t) => {
   const host = await aServer(t, (_, response) => {
     const more = () => {
       while (response.write(Buffer.alloc(1 << 20, 'a')));
@@ -73,7 +73,7 @@ test('a body without end is cut off at 10 MB', async (t) => {
   await assert.rejects(aFetcher(t)(`http://${host}/`), /too large for a manifest/);
 });
 
-test('a server that hangs is left when the source closes', async (t) => {
+test('a request to a hanging server is aborted when the source closes', async (t) => {
   const host = await aServer(t, () => {});
   const stop = new AbortController();
   const fetching = aFetcher(t)(`http://${host}/`, {}, stop.signal);

@@ -7,7 +7,7 @@ import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { aPod } from '../../support/pods.ts';
 
-test('the API server is a source among the others, and is left with them', async () => {
+test('the API server is one of the sources and closes with them', async () => {
   const client = new FakeApi();
   let [reports, lists] = [0, 0];
   const sources = PodSources.start({

@@ -44,7 +44,7 @@ async function aSyncedSource(...pods: Pod[]) {
   return { ...parts, watch };
 }
 
-test('a pod that is deleted by force in one read of the watch goes with the grace period of its last version', async () => {
+test('a force-deleted pod is removed with the grace period of its last version, also when both changes arrive together', async () => {
   const { config, watch } = await aSyncedSource(podOf('a', '1'));
   config.take();
   const forced = { deletionTimestamp: '2026-11-23T00:00:00Z', deletionGracePeriodSeconds: 0 };
@@ -58,7 +58,7 @@ test('a pod that is deleted by force in one read of the watch goes with the grac
   );
 });
 
-test('the API server is not asked for pods before the node is known, and is not heard before all are', async () => {
+test('pods are watched once the node is known, and reported once all of them are listed', async () => {
   const node = Promise.withResolvers<void>();
   const { api, config, source, taken } = anApiSource(node.promise);
   await settle();
@@ -77,13 +77,13 @@ test('the API server is not asked for pods before the node is known, and is not 
   await source.close();
 });
 
-test('a node without pods is told as such', async () => {
+test('a node without pods is reported as an empty ADD', async () => {
   const { source, taken } = await aSyncedSource();
   assert.deepEqual(taken(), ['ADD ']);
   await source.close();
 });
 
-test('a pod that is made, changed, asked to end and gone is told so, with the rest of it as it came', async () => {
+test('a pod is added, updated, deleted and removed, and its unknown fields stay', async () => {
   const { watch, source, config, taken } = await aSyncedSource();
   taken();
   const pod = { ...podOf('a', '11'), spec: { ...podOf('a', '11').spec, fromTheFuture: 1 } };
@@ -105,14 +105,14 @@ test('a pod that is made, changed, asked to end and gone is told so, with the re
   await source.close();
 });
 
-test('a mirror pod comes through with its annotation', async () => {
+test('a mirror pod keeps its annotation', async () => {
   const annotations = { 'kubernetes.io/config.mirror': 'abc', 'kubernetes.io/config.hash': 'abc', 'kubernetes.io/config.source': 'file' };
   const { source, config } = await aSyncedSource(podOf('static-n1', '5', { annotations }));
   assert.equal(config.take()[0]!.pods[0]!.metadata.annotations?.['kubernetes.io/config.mirror'], 'abc');
   await source.close();
 });
 
-test('a cluster that begins anew has other pods under the same names', async () => {
+test('a recreated cluster removes the known pods and adds pods with the same names', async () => {
   const { api, watch, source, taken } = await aSyncedSource(podOf('a', '5'), podOf('b', '6'));
   taken();
   watch.fail(apiError(410, 'Expired'));
@@ -124,7 +124,7 @@ test('a cluster that begins anew has other pods under the same names', async () 
   await source.close();
 });
 
-test('a pod that came and went in one turn was never there', async () => {
+test('a pod that is created and deleted between two takes causes no update', async () => {
   const { watch, source, taken } = await aSyncedSource();
   taken();
   watch.push('ADDED', podOf('a', '11'));
@@ -134,15 +134,15 @@ test('a pod that came and went in one turn was never there', async () => {
   await source.close();
 });
 
-const hostile: readonly [string, Pod][] = [
+const hostilePods: readonly [string, Pod][] = [
   ['a name that leads out of its folder', podOf('../../etc', '11', { uid: 'uid-x' })],
   ['a UID that leads out of its folder', podOf('x', '11', { uid: '../..' })],
   ['no namespace', podOf('x', '11', { namespace: undefined as unknown as string })],
   ['no spec', { ...podOf('x', '11'), spec: null as unknown as Pod['spec'] }],
 ];
-table('a hostile pod is ignored by name, and the rest is heard', (row) => {
-  for (const [what, pod] of hostile) {
-    row(`a pod with ${what} is ignored by name, and the rest is heard`, async () => {
+table('a hostile pod is ignored, and other pods are added', (row) => {
+  for (const [what, pod] of hostilePods) {
+    row(`a pod with ${what} is ignored, and other pods are added`, async () => {
       const { watch, source, taken, lines } = await aSyncedSource();
       taken();
       watch.push('ADDED', pod);

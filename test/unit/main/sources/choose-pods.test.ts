@@ -8,23 +8,23 @@ function manifest(uid: string | null, error: string | null = null): ManifestFile
   return { pod, error, signature: null, contentHash: null };
 }
 const cases: readonly { name: string; files: Record<string, ManifestFile>; pods: string[]; errors: Record<string, string> }[] = [
-  { name: 'a good manifest counts', files: { a: manifest('1') }, pods: ['1'], errors: {} },
-  { name: 'a bad manifest leaves its last good pod', files: { a: manifest('1', 'broken') }, pods: ['1'], errors: { a: 'broken' } },
-  { name: 'a manifest that was never good leaves none', files: { a: manifest(null, 'broken') }, pods: [], errors: { a: 'broken' } },
+  { name: 'a valid manifest’s pod is chosen', files: { a: manifest('1') }, pods: ['1'], errors: {} },
+  { name: 'an invalid manifest keeps its last valid pod', files: { a: manifest('1', 'broken') }, pods: ['1'], errors: { a: 'broken' } },
+  { name: 'a manifest that was never valid has no pod', files: { a: manifest(null, 'broken') }, pods: [], errors: { a: 'broken' } },
   {
-    name: 'of two with one name the last path counts',
+    name: 'of two pods with one name, that of the last path is chosen',
     files: { b: manifest('2'), a: manifest('1') },
     pods: ['2'],
     errors: { a: 'pod default/web is also in b, which counts' },
   },
   {
-    name: 'a good manifest counts before the remains of a bad one',
+    name: 'a valid manifest takes precedence over the last valid pod of an invalid one',
     files: { a: manifest('1'), b: manifest('2', 'broken') },
     pods: ['1'],
     errors: { b: 'broken' },
   },
 ];
-table('of pods in several files one counts', (row) => {
+table('one pod per name is chosen', (row) => {
   for (const { name, files, pods, errors } of cases) {
     row(name, () => {
       const chosen = choosePods(new Map(Object.entries(files)));

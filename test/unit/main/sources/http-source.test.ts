@@ -6,7 +6,7 @@ import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 import { aManifest, decodeInMain, type Json } from '../../../support/manifest-samples.ts';
 
-/** A source whose answers the test gives: a body, or an error. */
+/** A source with scripted responses: a body, or an error. */
 function aSource() {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
@@ -38,7 +38,7 @@ function aSource() {
 const named = (name: string, image = 'x') => aManifest({ metadata: { name }, container: { image } });
 const list = (...items: Json[]) => ({ apiVersion: 'v1', kind: 'PodList', items });
 
-test('a pod at the URL is reported once while it does not change', async () => {
+test('an unchanged pod is decoded once', async () => {
   const { source, reports, server, poll } = aSource();
   await poll(named('a'));
   await poll(named('a'));
@@ -48,7 +48,7 @@ test('a pod at the URL is reported once while it does not change', async () => {
   await source.close();
 });
 
-test('an unreachable URL leaves what runs', async () => {
+test('an unreachable URL removes no pod', async () => {
   const { source, reports, poll } = aSource();
   await poll(named('a'));
   await poll(new Error('connect ECONNREFUSED'));
@@ -57,7 +57,7 @@ test('an unreachable URL leaves what runs', async () => {
   await source.close();
 });
 
-test('an empty answer means no pods, and is an error', async () => {
+test('an empty response removes all pods and is an error', async () => {
   const { source, reports, poll } = aSource();
   await settle();
   assert.deepEqual(reports, [[]]);
@@ -70,7 +70,7 @@ test('an empty answer means no pods, and is an error', async () => {
   await source.close();
 });
 
-test('a broken answer leaves what runs, and stays an error until it changes', async () => {
+test('an invalid response removes no pod and is an error until it changes', async () => {
   const { source, reports, poll } = aSource();
   await poll(named('a'));
   await poll('kind: Pod: no');
@@ -82,7 +82,7 @@ test('a broken answer leaves what runs, and stays an error until it changes', as
   await source.close();
 });
 
-test('a list that is partly bad adds and changes, but removes nobody', async () => {
+test('a partly invalid list adds and changes pods but removes none', async () => {
   const { source, reports, poll } = aSource();
   await poll(list(named('a'), named('b')));
   await poll(list(named('a', 'y'), named('b', ''), named('c')));
@@ -92,7 +92,7 @@ test('a list that is partly bad adds and changes, but removes nobody', async () 
   await source.close();
 });
 
-test('the first failures are logged, later ones only at debug, and the first success again', async () => {
+test('the first failures are logged as warnings, later ones at debug level, and the next success is logged', async () => {
   const { source, poll, lines } = aSource();
   for (let failure = 0; failure < 6; failure += 1) await poll(new Error('no'));
   await poll(named('a'));

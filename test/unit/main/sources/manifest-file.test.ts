@@ -5,12 +5,12 @@ import { readManifestFile, type ManifestFile } from '../../../../src/main/source
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aManifest, decodeInMain } from '../../../support/manifest-samples.ts';
 
-const good = JSON.stringify(aManifest());
+const valid = JSON.stringify(aManifest());
 const other = JSON.stringify(aManifest({ container: { image: 'other' } }));
 const longAgo = Date.UTC(2020, 0, 1);
 
-/** A file as the test sets it, and a pool that counts what it is asked. */
-function aFile(content: string | Error = good) {
+/** A file that the test changes, and a pool that counts its tasks. */
+function aFile(content: string | Error = valid) {
   const clock = new FakeClock();
   const state = {
     content,
@@ -45,14 +45,14 @@ function aFile(content: string | Error = good) {
 }
 const image = (manifest: ManifestFile | null) => manifest?.pod?.spec.containers[0]?.image;
 
-test('a file that did not change is not read again', async () => {
+test('an unchanged file is not read again', async () => {
   const { state, read } = aFile();
   const first = await read(null);
   assert.equal(await read(first), first);
   assert.equal(state.reads, 1);
 });
 
-test('a file that was only touched is not decoded again', async () => {
+test('a touched file is not decoded again', async () => {
   const { state, read } = aFile();
   const first = await read(null);
   state.signature = '2';
@@ -61,7 +61,7 @@ test('a file that was only touched is not decoded again', async () => {
   assert.deepEqual([state.reads, state.decodes], [2, 1]);
 });
 
-test('a file that was written just now is read once more, since a second write may look the same', async () => {
+test('a recently written file is read again, because a second write may have the same signature', async () => {
   const { state, read } = aFile();
   state.changedAtMs = Date.UTC(2026, 0, 1);
   const first = await read(null);
@@ -69,7 +69,7 @@ test('a file that was written just now is read once more, since a second write m
   assert.equal(image(await read(first)), 'other');
 });
 
-test('a file that turns bad keeps its last good pod, and says why', async () => {
+test('a file that becomes invalid keeps its last valid pod and gets an error', async () => {
   const { state, read } = aFile();
   const first = await read(null);
   Object.assign(state, { signature: '2', content: 'not a pod' });
@@ -80,7 +80,7 @@ test('a file that turns bad keeps its last good pod, and says why', async () => 
   assert.deepEqual([image(await read(second)), (await read(second))?.error], ['other', null]);
 });
 
-test('a file that cannot be read keeps its pod, and is tried again', async () => {
+test('a file that cannot be read keeps its pod and is read again', async () => {
   const { state, read } = aFile();
   const first = await read(null);
   Object.assign(state, { signature: '2', content: new Error('EIO: i/o error') });
@@ -90,7 +90,7 @@ test('a file that cannot be read keeps its pod, and is tried again', async () =>
   assert.equal(image(await read(second)), 'other');
 });
 
-test('a pool that fails is asked again', async () => {
+test('a file is decoded again after the pool failed', async () => {
   const { state, read } = aFile();
   state.poolFails = true;
   const first = await read(null);
@@ -99,7 +99,7 @@ test('a pool that fails is asked again', async () => {
   assert.equal((await read(first))?.error, null);
 });
 
-test('a file that is gone, or is a folder now, leaves no pod', async () => {
+test('a missing file, or a folder in its place, has no pod', async () => {
   const { state, read } = aFile();
   const first = await read(null);
   state.info = { kind: 'folder' };

@@ -16,7 +16,7 @@ const summary = (updates: readonly PodUpdate[]) =>
 const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 };
 const cases: readonly { name: string; before: Pod[]; now: Pod[]; want: string[] }[] = [
   { name: 'a new pod is added', before: [], now: [aPod('a')], want: ['ADD uid-a'] },
-  { name: 'an unchanged pod is not mentioned', before: [aPod('a')], now: [aPod('a')], want: [] },
+  { name: 'an unchanged pod causes no update', before: [aPod('a')], now: [aPod('a')], want: [] },
   { name: 'a changed spec is an update', before: [aPod('a')], now: [aPod('a', { spec: { hostname: 'x' } })], want: ['UPDATE uid-a'] },
   {
     name: 'a changed label is an update',
@@ -36,9 +36,9 @@ const cases: readonly { name: string; before: Pod[]; now: Pod[]; want: string[] 
     now: [aPod('a', { metadata: { annotations: { 'kubernetes.io/config.seen': 'x', 'kubernetes.io/config.mirror': 'y' } } })],
     want: [],
   },
-  { name: 'a pod that is asked to end is a delete', before: [aPod('a')], now: [aPod('a', { metadata: deleting })], want: ['DELETE uid-a'] },
+  { name: 'a deletion timestamp is a delete', before: [aPod('a')], now: [aPod('a', { metadata: deleting })], want: ['DELETE uid-a'] },
   {
-    name: 'a changed status is to be reconciled',
+    name: 'a changed status is a reconcile',
     before: [aPod('a')],
     now: [aPod('a', { status: { phase: 'Running' } })],
     want: ['RECONCILE uid-a'],
@@ -49,7 +49,7 @@ const cases: readonly { name: string; before: Pod[]; now: Pod[]; want: string[] 
     now: [aPod('a', { status: { phase: 'Running' }, spec: { hostname: 'x' } })],
     want: ['UPDATE uid-a'],
   },
-  { name: 'a pod that is gone is removed', before: [aPod('a'), aPod('b')], now: [aPod('b')], want: ['REMOVE uid-a'] },
+  { name: 'a missing pod is removed', before: [aPod('a'), aPod('b')], now: [aPod('b')], want: ['REMOVE uid-a'] },
   {
     name: 'a recreated pod is removed before it is added',
     before: [aPod('a')],
@@ -57,19 +57,19 @@ const cases: readonly { name: string; before: Pod[]; now: Pod[]; want: string[] 
     want: ['REMOVE uid-a', 'ADD uid-2'],
   },
   {
-    name: 'each operation is told once, in order',
+    name: 'each operation occurs once, in order',
     before: [aPod('a'), aPod('b'), aPod('c')],
     now: [aPod('a', { status: { phase: 'Running' } }), aPod('b', { spec: { hostname: 'x' } }), aPod('d'), aPod('e')],
     want: ['REMOVE uid-c', 'ADD uid-d uid-e', 'UPDATE uid-b', 'RECONCILE uid-a'],
   },
 ];
-table('a source’s pods are merged into those that are known', (row) => {
+table('the pods of a source are merged with the known pods', (row) => {
   for (const { name, before, now, want } of cases) {
     row(name, () => assert.deepEqual(summary(merge(known(...before), now).updates), want));
   }
 });
 
-test('a pod is stamped with its source and when it was first seen', () => {
+test('a pod is annotated with its source and the time at which it was first seen', () => {
   const [first] = merge(new Map(), [aPod('a')]).updates[0]?.pods ?? [];
   const stamps = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.seen': '2026-01-01T00:00:00.000Z' };
   assert.deepEqual(first?.metadata.annotations, stamps);
@@ -77,7 +77,7 @@ test('a pod is stamped with its source and when it was first seen', () => {
   assert.deepEqual(later.updates[0]?.pods[0]?.metadata.annotations, { note: 'x', ...stamps });
 });
 
-test('an update drops what the source dropped, and keeps what a source cannot change', () => {
+test('an update drops removed labels and keeps immutable metadata', () => {
   const before = known(aPod('a', { metadata: { labels: { a: 'b' }, creationTimestamp: '2026-01-01T00:00:00Z' } }));
   const { pods } = merge(before, [aPod('a', { metadata: { generation: 2 } })]);
   const metadata = [...pods.values()][0]?.metadata;
@@ -86,7 +86,7 @@ test('an update drops what the source dropped, and keeps what a source cannot ch
   assert.equal(metadata?.creationTimestamp, '2026-01-01T00:00:00Z');
 });
 
-test('of two pods with one name the second is left out', () => {
+test('the second of two pods with one name is ignored', () => {
   const { updates, duplicates } = merge(new Map(), [
     aPod('a'),
     aPod('a', { metadata: { uid: 'uid-2' } }),
@@ -99,10 +99,10 @@ test('of two pods with one name the second is left out', () => {
   );
 });
 
-test('a pod that someone holds is not changed under them', () => {
+test('a merge does not modify the known pods', () => {
   const before = known(aPod('a'));
-  const held = [...before.values()][0];
-  const copy = structuredClone(held);
+  const pod = [...before.values()][0];
+  const copy = structuredClone(pod);
   merge(before, [aPod('a', { spec: { hostname: 'x' }, status: { phase: 'Running' } })]);
-  assert.deepEqual(held, copy);
+  assert.deepEqual(pod, copy);
 });

@@ -22,7 +22,7 @@ function aPodConfig() {
   return { config, events, reports };
 }
 
-test('a source that has no pods is told as an empty ADD, once', () => {
+test('the first report of a source without pods is one empty ADD', () => {
   const { config, reports } = aPodConfig();
   config.set('file', []);
   assert.equal(reports.count, 1);
@@ -31,7 +31,7 @@ test('a source that has no pods is told as an empty ADD, once', () => {
   assert.deepEqual(config.take(), []);
 });
 
-test('all sources are seen when the first report of the last was taken', () => {
+test('all sources are seen when a report of every source was taken', () => {
   const { config } = aPodConfig();
   config.set('file', []);
   config.take();
@@ -42,7 +42,7 @@ test('all sources are seen when the first report of the last was taken', () => {
   assert.equal(config.seenAllSources(), true);
 });
 
-test("one source's report removes nothing of another's", () => {
+test("a source's report removes no pod of another source", () => {
   const { config } = aPodConfig();
   config.set('file', [aPod('one')]);
   config.set('http', []);
@@ -55,7 +55,7 @@ test("one source's report removes nothing of another's", () => {
   );
 });
 
-test('of what a source says while nobody takes it, the last word counts', () => {
+test('only the newest of several reports counts', () => {
   const { config } = aPodConfig();
   config.set('file', [aPod('one')]);
   config.take();
@@ -71,7 +71,7 @@ test('of what a source says while nobody takes it, the last word counts', () => 
   assert.deepEqual(config.take(), []);
 });
 
-test('a pod that was gone for a moment is removed and added, however many reports come before that is taken', () => {
+test('a recreated pod is removed and added, however many reports precede the take', () => {
   const { config } = aPodConfig();
   config.set('file', [aPod('one')]);
   config.take();
@@ -83,7 +83,7 @@ test('a pod that was gone for a moment is removed and added, however many report
   assert.deepEqual(taken(config), ['REMOVE one']);
 });
 
-test('a duplicate name is an event on the pod that is ignored', () => {
+test('a pod with a duplicate name is ignored and gets an event', () => {
   const { config, events } = aPodConfig();
   config.set('file', [aPod('one'), aPod('two')]);
   config.take();
@@ -107,7 +107,7 @@ const changes = (...pods: (Pod | PodUID)[]) =>
 const taken = (config: PodConfig) => config.take().map(({ op, pods }) => `${op} ${pods.map(({ metadata }) => metadata.uid).join(' ')}`);
 const gone = (name: string) => `uid-${name}` as PodUID;
 
-test('a source that tells what changed is taken at its word, and all other pods stay', () => {
+test('reported changes are applied, and all other pods stay', () => {
   const { config, reports } = aPodConfig();
   config.set('http', [named('a'), named('b'), named('c')]);
   config.take();
@@ -121,7 +121,7 @@ test('a source that tells what changed is taken at its word, and all other pods 
   assert.deepEqual(taken(config), ['REMOVE uid-a uid-c uid-d uid-2']);
 });
 
-test('a pod that is recreated under its name is removed before it is added', () => {
+test('a pod that is recreated with another UID is removed before the new pod is added', () => {
   const { config } = aPodConfig();
   config.set('http', [named('a')]);
   config.take();
@@ -129,7 +129,7 @@ test('a pod that is recreated under its name is removed before it is added', () 
   assert.deepEqual(taken(config), ['REMOVE uid-a', 'ADD uid-2']);
 });
 
-test('of what changes while nobody takes, the last word about each pod counts', () => {
+test('only the newest of several changes of a pod counts', () => {
   const { config } = aPodConfig();
   config.set('http', [named('a')]);
   config.change('http', changes(named('b'), gone('a')));
@@ -138,16 +138,16 @@ test('of what changes while nobody takes, the last word about each pod counts', 
   config.change('http', changes(gone('short'), named('b', { resourceVersion: '2' })));
   config.change('http', changes(gone('b')));
   assert.deepEqual(taken(config), ['REMOVE uid-b']);
-  assert.throws(() => config.change('file', changes(named('a'))), /before it told of its pods/);
+  assert.throws(() => config.change('file', changes(named('a'))), /reported changes before its pods/);
 });
 
-test('what happens to one pod costs no look at the others, nor does a list of pods whose versions are known', () => {
+test('the change of one pod reads no other pod, nor does a list of pods with known versions', () => {
   const { config } = aPodConfig();
-  let looks = 0;
-  const look = <T>(value: T): T => ((looks += 1), value);
+  let reads = 0;
+  const count = <T>(value: T): T => ((reads += 1), value);
   const spec: Pod['spec'] = new Proxy(
     { containers: [] },
-    { get: (target, key) => look(Reflect.get(target, key) as unknown), ownKeys: (target) => look(Reflect.ownKeys(target)) },
+    { get: (target, key) => count(Reflect.get(target, key) as unknown), ownKeys: (target) => count(Reflect.ownKeys(target)) },
   );
   const all = Array.from({ length: 500 }, (_, index) => named(`p${index}`));
   config.set(
@@ -155,17 +155,17 @@ test('what happens to one pod costs no look at the others, nor does a list of po
     all.map((pod) => ({ ...pod, spec })),
   );
   config.take();
-  looks = 0;
+  reads = 0;
   config.change('http', changes(named('p7', { resourceVersion: '2' })));
   config.take();
-  const ofOne = looks;
-  assert.ok(ofOne > 0 && ofOne < 20, `${ofOne} looks at the specs of pods of which one may have changed`);
+  const readsOfOne = reads;
+  assert.ok(readsOfOne > 0 && readsOfOne < 20, `${readsOfOne} reads of the specs for one changed pod`);
   config.set('http', [...all.slice(0, 7), named('p7', { resourceVersion: '2' }), ...all.slice(8)]);
   assert.deepEqual(config.take(), []);
-  assert.equal(looks, ofOne);
+  assert.equal(reads, readsOfOne);
 });
 
-test('sources are ready when the loop has handled each', () => {
+test('sources are ready when a report of each was handled', () => {
   const ready = new SourcesReady(['file', 'http']);
   ready.addSource('http');
   assert.equal(ready.allReady(), false);
