@@ -1,8 +1,8 @@
-/** What an admit handler is asked and answers. */
+/** The interface of an admit handler. Upstream: PodAdmitHandler in pkg/kubelet/lifecycle. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { FailedPod } from '../termination/failed-pod.ts';
 
-/** What admission must know of the node: as registered, or as this kubelet itself sees it where there is no API server. */
+/** The part of the Node that admission reads: the registered Node, or the local node status of a standalone kubelet. */
 export interface AdmissionNode {
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: { readonly taints?: readonly Taint[] };
@@ -18,20 +18,20 @@ export interface Taint {
   readonly effect: string;
 }
 
-/** The pod is Failed for good with this reason. */
+/** The pod becomes Failed with this reason and never runs. */
 export interface Rejection extends FailedPod {
-  /** Only the node's labels speak against it, and they may be outdated: ask again with the newest Node. */
+  /** Only the node's labels do not match, and they may be stale: the caller reads the Node and tries once more. */
   readonly mayBeStaleNode?: boolean;
 }
 
-/** A critical pod has no room until these others are ended. */
+/** A critical pod fits only after these pods have terminated. */
 export interface Preemption {
   readonly victims: readonly Pod[];
-  /** What there is too little of. */
+  /** The names of the insufficient resources. */
   readonly resources: readonly string[];
 }
 
 export type AdmitResult = { readonly rejection: Rejection } | { readonly preemption: Preemption } | null;
 
-/** Why a pod can't run beside those that are active; null: it can. */
+/** Decides whether a pod can run in addition to the active pods. Null admits the pod. */
 export type AdmitHandler = (pod: Pod, active: readonly Pod[]) => AdmitResult;

@@ -1,4 +1,4 @@
-/** The handlers of this node, in upstream's order. */
+/** Creates this node's admit handlers, in upstream's order. */
 import { release } from 'node:os';
 import type { KubeletOptions } from '../../cli/options.ts';
 import { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
@@ -9,7 +9,7 @@ import type { AdmitHandler } from './admit-handler.ts';
 
 export interface AdmitHandlersOptions extends Pick<KubeletOptions, 'config' | 'featureGates'> {
   readonly node: PredicateOptions['node'];
-  /** Of the Node; null: nobody asks for them. */
+  /** The Node's declared features; null while the gate NodeDeclaredFeatures is off. */
   readonly declaredFeatures: readonly string[] | null;
 }
 

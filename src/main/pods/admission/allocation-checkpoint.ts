@@ -1,6 +1,6 @@
 /**
- * The allocations as the file `allocated_pods_state` has them, which a Go kubelet of v1.36 writes and reads too: it refuses to start on a wrong
- * checksum. Upstream: pkg/kubelet/allocation/state/checkpoint.go, pkg/kubelet/checkpointmanager/checksum.
+ * Encodes and decodes the checkpoint file `allocated_pods_state`. A Go kubelet of v1.36 reads and writes the same format, and does not start
+ * on a wrong checksum. Upstream: pkg/kubelet/allocation/state/checkpoint.go, pkg/kubelet/checkpointmanager/checksum.
  */
 import type { ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { fnv32a } from '../../../shared/kubernetes/container-hash.ts';
@@ -9,7 +9,7 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import type { PodAllocation } from './allocation.ts';
 
-/** Go's names of the fields. */
+/** One pod's allocation, with the field names of the Go struct. */
 interface Entry {
   readonly ContainerResources: Readonly<Record<string, ResourceRequirements>> | null;
   readonly PodLevelResources?: ResourceRequirements | null;
@@ -24,7 +24,7 @@ export function encodeAllocations(allocations: ReadonlyMap<PodUID, PodAllocation
   return toGoJSON({ data, checksum: checksumOf(data) });
 }
 
-/** Throws when it is not what it should be. */
+/** Throws when the content is malformed or its checksum is wrong. */
 export function decodeAllocations(content: string): Map<PodUID, PodAllocation> {
   const { data, checksum } = objectOf(JSON.parse(content), 'checkpoint');
   if (typeof data !== 'string') throw new Error('it has no data');
@@ -33,7 +33,7 @@ export function decodeAllocations(content: string): Map<PodUID, PodAllocation> {
   return new Map(entries.map(([uid, entry]) => [uid as PodUID, allocationIn(objectOf(entry, uid))]));
 }
 
-/** Go hashes its debug print of the text. */
+/** Upstream hashes Go's debug print of the string. */
 function checksumOf(data: string): number {
   return fnv32a(Buffer.from(`(string)${data}`));
 }
@@ -46,7 +46,7 @@ function allocationIn({ ContainerResources, PodLevelResources }: Readonly<Record
   };
 }
 
-/** What is wrong in it would be found later, in main. */
+/** Validates the quantities here, because an invalid one would fail later in the main thread. */
 function requirementsIn(value: unknown): ResourceRequirements {
   const resources = objectOf(value, 'resources');
   for (const list of [resources['limits'], resources['requests']]) {

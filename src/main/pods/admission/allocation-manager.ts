@@ -1,10 +1,11 @@
 /**
- * Which pods have been admitted, and with which resources, on disk: a restart of the kubelet asks none of them again. Asked again, a pod that
- * runs would be refused because the node's labels or its room have changed since, and its containers would be killed. The file is the Go
- * kubelet's, so that nothing ends at a change-over in either direction.
+ * Records which pods are admitted and their allocated resources, in memory and in a checkpoint on disk, so that a restarted kubelet admits no
+ * pod again. A second admission could reject a running pod whose node has changed labels or free resources since, and kill its containers.
+ * The checkpoint has the Go kubelet's format, so that pods survive a switch between the two in either direction. Upstream: allocation manager
+ * (pkg/kubelet/allocation).
  *
- * Nobody waits for the disk, so a pod may be admitted again if the kubelet or the host goes down right behind its admission: within 20 ms
- * and what one or, under a burst, two synced writes take (milliseconds; more on a slow disk). What was written outlives a loss of power.
+ * Admission does not wait for the disk. If the kubelet or the host crashes within 20 ms plus one synced write (two in a burst; milliseconds
+ * each, more on a slow disk) after an admission, the pod is admitted again. A written checkpoint survives a power loss.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,9 +19,9 @@ import { decodeAllocations, encodeAllocations } from './allocation-checkpoint.ts
 import { toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './allocation.ts';
 
 const fileName = 'allocated_pods_state';
-/** Pods that come in one burst are written together. */
+/** Pods that are admitted in one burst are written together. */
 const writeDelayMs = 20;
-/** Far more than a node has ever had: a file with more is not ours. */
+/** Far larger than the checkpoint of any node: a larger file is corrupt. */
 const maxBytes = 64 * 1024 * 1024;
 
 export interface AllocationManagerOptions {
@@ -28,18 +29,18 @@ export interface AllocationManagerOptions {
   readonly gates: AllocationGates;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: to the disk. */
+  /** Replaced in tests. */
   readonly write?: typeof writeDurably;
 }
 
 export class AllocationManager {
   readonly #options: AllocationManagerOptions;
-  /** Null: it was admitted, and what it has is recorded when it starts again. */
+  /** Null for an admitted pod whose allocation is recorded when it starts again. */
   readonly #admitted: Map<PodUID, PodAllocation | null>;
-  /** One object for each version of a pod: others remember what they made of it. */
+  /** One allocated pod per version of a pod, because other parts cache values by the pod object. */
   readonly #allocated = new WeakMap<Pod, { readonly allocation: PodAllocation; readonly pod: Pod }>();
   #cancelWrite: (() => void) | null = null;
-  /** Something has changed since the write under way began. */
+  /** The allocations have changed since the current write began. */
   #isDue = false;
   #writing: Promise<void> | null = null;
 
@@ -48,7 +49,7 @@ export class AllocationManager {
     this.#admitted = admitted;
   }
 
-  /** A file that can't be read is said, and counts as none: then pods are admitted anew. Upstream does not start. */
+  /** Reads the checkpoint. An unreadable file is logged and ignored: then all pods are admitted again. Upstream fails to start. */
   static async open(options: AllocationManagerOptions): Promise<AllocationManager> {
     const path = join(options.rootDir, fileName);
     try {
@@ -66,7 +67,7 @@ export class AllocationManager {
     return this.#admitted.has(uid);
   }
 
-  /** The pod is admitted with the resources that it asks for. Those of an earlier admission stay. */
+  /** Admits the pod and allocates the resources of its spec. An earlier allocation is kept. */
   setAllocatedResources(pod: Pod): void {
     const uid = podUID(pod);
     if (this.#admitted.get(uid)) return;
@@ -74,30 +75,30 @@ export class AllocationManager {
     this.#writeSoon();
   }
 
-  /** The pod with the resources that it was admitted with; as it is, when it was not. */
+  /** Returns the pod with its allocated resources; the same object when it has none or they equal its spec. */
   updatePodFromAllocation(pod: Pod): Pod {
     const allocation = this.#admitted.get(podUID(pod));
     if (!allocation) return pod;
-    const known = this.#allocated.get(pod);
-    if (known?.allocation === allocation) return known.pod;
-    const made = withAllocation(pod, allocation, this.#options.gates);
-    this.#allocated.set(pod, { allocation, pod: made });
-    return made;
+    const cached = this.#allocated.get(pod);
+    if (cached?.allocation === allocation) return cached.pod;
+    const allocated = withAllocation(pod, allocation, this.#options.gates);
+    this.#allocated.set(pod, { allocation, pod: allocated });
+    return allocated;
   }
 
-  /** No source has the pod any more: one that comes back by its UID, as a static pod may, starts with what it asks for then. */
+  /** Called when no source has the pod. If the UID returns, as a static pod's may, the resources of its new spec are allocated. */
   removePod(uid: PodUID): void {
     if (this.#admitted.has(uid)) this.#admitted.set(uid, null);
   }
 
-  /** Only these are remembered. */
+  /** Forgets all pods but these. */
   removeOrphanedPods(uids: ReadonlySet<PodUID>): void {
     const before = this.#admitted.size;
     for (const uid of this.#admitted.keys()) if (!uids.has(uid)) this.#admitted.delete(uid);
     if (this.#admitted.size !== before) this.#writeSoon();
   }
 
-  /** Writes what is to be written. */
+  /** Writes pending changes. */
   async close(): Promise<void> {
     if (this.#cancelWrite) {
       this.#cancelWrite();
@@ -114,7 +115,7 @@ export class AllocationManager {
     });
   }
 
-  /** One write at a time: what comes while it lasts is written by the next one, however many pods that are. */
+  /** One write at a time: all changes during a write go into the next one. */
   #write(): void {
     this.#isDue = true;
     this.#writing ??= this.#writeAll();
@@ -134,7 +135,7 @@ export class AllocationManager {
     this.#writing = null;
   }
 
-  /** One that was released is admitted anew if the kubelet goes down before it is forgotten. */
+  /** Removed pods are not written: if the kubelet restarts before they are forgotten, they are admitted again. */
   #toWrite(): Map<PodUID, PodAllocation> {
     return new Map([...this.#admitted].flatMap(([uid, allocation]) => (allocation ? [[uid, allocation] as const] : [])));
   }

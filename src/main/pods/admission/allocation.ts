@@ -1,13 +1,13 @@
 /**
- * The resources that a pod was admitted with. They stay in force while its spec asks for others, which this kubelet cannot give to containers
- * that run: in what admission counts, in the status, and in each container that is started again. Upstream: pkg/kubelet/allocation.
+ * A pod's allocated resources: those of its spec at admission. They stay in force when the spec changes, because this kubelet does not resize
+ * running containers: admission counts them, the status shows them, and restarted containers get them. Upstream: pkg/kubelet/allocation.
  */
 import type { Container, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { compareQuantities } from '../../../shared/kubernetes/quantity.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 
 export interface PodAllocation {
-  /** By name: of those that can be resized. */
+  /** By container name; only containers that can be resized. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   readonly podLevel?: ResourceRequirements;
 }
@@ -19,14 +19,14 @@ export interface AllocationGates {
   readonly initContainers: boolean;
 }
 
-/** What is recorded when the pod is admitted. */
+/** Returns the allocation of a pod at its admission. */
 export function toAllocation({ spec }: Pod, gates: AllocationGates): PodAllocation {
   const init = (spec.initContainers ?? []).filter((container) => gates.initContainers || isRestartableInitContainer(container));
   const containers = new Map([...init, ...spec.containers].map(({ name, resources = {} }) => [name, resources]));
   return { containers, ...(gates.podLevel && spec.resources && { podLevel: spec.resources }) };
 }
 
-/** The pod with the resources that it was admitted with: the same object when its spec asks for no others. */
+/** Returns the pod with its allocated resources; the same object when they equal its spec's. */
 export function withAllocation(pod: Pod, allocation: PodAllocation, gates: AllocationGates): Pod {
   const { containers, initContainers, resources, ...spec } = pod.spec;
   const isPodLevelSame = !gates.podLevel || isSameRequirements(resources, allocation.podLevel);
@@ -44,8 +44,10 @@ export function withAllocation(pod: Pod, allocation: PodAllocation, gates: Alloc
       };
 
   function allocated(container: Container): Container {
-    const granted = allocation.containers.get(container.name);
-    return !granted || isSameRequirements(container.resources, granted) ? container : { ...container, resources: granted };
+    const resourcesAtAdmission = allocation.containers.get(container.name);
+    return !resourcesAtAdmission || isSameRequirements(container.resources, resourcesAtAdmission)
+      ? container
+      : { ...container, resources: resourcesAtAdmission };
   }
 }
 
@@ -61,14 +63,14 @@ function isSameRequirements(a: ResourceRequirements = {}, b: ResourceRequirement
 
 type ResourceList = Readonly<Record<string, string>>;
 
-/** By value: `1` is `1000m`. */
+/** Compares quantities by value: `1` equals `1000m`. */
 function isSameList(a: ResourceList = {}, b: ResourceList = {}): boolean {
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
   return names.every((name) => Object.hasOwn(b, name) && (a[name] === b[name] || isSameAmount(a[name], b[name])));
 }
 
-/** One that is no amount is not the same: a pod keeps what it was admitted with, and stops nobody else's admission. */
+/** An invalid quantity equals nothing: the pod keeps its allocation, and other pods' admissions do not fail. */
 function isSameAmount(a: string | undefined, b: string | undefined): boolean {
   try {
     return compareQuantities(a, b) === 0;

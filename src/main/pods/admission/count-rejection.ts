@@ -1,7 +1,7 @@
-/** Counts the pods that were refused, by reason. */
+/** Counts rejected pods by reason. */
 import { admissionRejections } from '../../../shared/metrics/definitions/pods.ts';
 
-/** Reasons that are a label of their own (upstream: admissionRejectionReasons); all others are counted together. */
+/** Reasons with their own label value (upstream: admissionRejectionReasons). All others share one. */
 const countedReasons: ReadonlySet<string> = new Set([
   'AppArmor',
   'Evicted',
@@ -29,7 +29,7 @@ export function countRejection(reason: string): void {
   admissionRejections.inc({ reason: labelOf(reason) });
 }
 
-/** Names of extended resources are anybody's: they are one label. */
+/** Extended resources have arbitrary names and share one label value, which bounds the number of series. */
 function labelOf(reason: string): string {
   if (countedReasons.has(reason)) return reason;
   return reason.startsWith('OutOf') ? 'OutOfExtendedResources' : 'Other';

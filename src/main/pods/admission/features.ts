@@ -1,5 +1,5 @@
 /**
- * Refuses pods that ask for what this node does not do: a gate is off, or the behaviour is none of those that it declares. Upstream:
+ * Rejects pods that require features this node does not have: a gate is off, or the node does not declare the feature. Upstream:
  * pkg/kubelet/lifecycle/handlers.go (podFeatures, declaredFeatures) and component-helpers/nodedeclaredfeatures/features.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -9,26 +9,29 @@ import type { AdmitHandler } from './admit-handler.ts';
 export interface FeatureAdmissionOptions {
   /** Gate PodLevelResources. */
   readonly podLevelResources: boolean;
-  /** What the Node declares; null: the gate NodeDeclaredFeatures is off, and nobody asks. */
+  /** The Node's declared features; null while the gate NodeDeclaredFeatures is off. */
   readonly declared: readonly string[] | null;
 }
 
-/** What a pod can need of those. */
-interface Need {
+/** A declared feature, and which pods and pod updates require it. */
+interface DeclaredFeature {
   readonly name: string;
-  readonly ofPod?: (spec: Pod['spec']) => boolean;
-  readonly ofChange?: (before: Pod['spec'], after: Pod['spec']) => boolean;
+  readonly isRequiredByPod?: (spec: Pod['spec']) => boolean;
+  readonly isRequiredByUpdate?: (before: Pod['spec'], after: Pod['spec']) => boolean;
 }
 
-/** In upstream's order. ExtendWebSocketsToKubelet is nothing that a pod needs. */
-const needs: readonly Need[] = [
-  { name: 'RestartAllContainersOnContainerExits', ofPod: (spec) => [...spec.containers, ...(spec.initContainers ?? [])].some(restartsAll) },
+/** In upstream's order. No pod requires ExtendWebSocketsToKubelet. */
+const features: readonly DeclaredFeature[] = [
+  {
+    name: 'RestartAllContainersOnContainerExits',
+    isRequiredByPod: (spec) => [...spec.containers, ...(spec.initContainers ?? [])].some(restartsAll),
+  },
   {
     name: 'InPlacePodLevelResourcesVerticalScaling',
-    ofChange: (before, after) => !isDeepStrictEqual(before.resources, after.resources),
+    isRequiredByUpdate: (before, after) => !isDeepStrictEqual(before.resources, after.resources),
   },
-  { name: 'InPlacePodVerticalScalingInitContainers', ofChange: hasResizedInitContainer },
-  { name: 'UserNamespacesHostNetworkSupport', ofPod: (spec) => spec.hostNetwork === true && spec.hostUsers === false },
+  { name: 'InPlacePodVerticalScalingInitContainers', isRequiredByUpdate: hasResizedInitContainer },
+  { name: 'UserNamespacesHostNetworkSupport', isRequiredByPod: (spec) => spec.hostNetwork === true && spec.hostUsers === false },
 ];
 
 export function featureAdmission({ podLevelResources, declared }: FeatureAdmissionOptions): AdmitHandler {
@@ -36,19 +39,19 @@ export function featureAdmission({ podLevelResources, declared }: FeatureAdmissi
     if (!podLevelResources && hasResources(spec)) {
       return { rejection: { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' } };
     }
-    const missing = without(declared, (need) => need.ofPod?.(spec));
+    const missing = missingFeatures(declared, (feature) => feature.isRequiredByPod?.(spec));
     return missing === null ? null : { rejection: { reason: 'PodFeatureUnsupported', message: missing } };
   };
 }
 
-/** What is said of a pod that was changed in a way that this node can't follow; it is run as it can be. Null: it can. */
+/** The event message for a pod update that requires missing features; null when none is missing. The pod keeps running. */
 export function missingFeaturesForUpdate(before: Pod, after: Pod, declared: readonly string[] | null): string | null {
-  return without(declared, (need) => need.ofChange?.(before.spec, after.spec));
+  return missingFeatures(declared, (feature) => feature.isRequiredByUpdate?.(before.spec, after.spec));
 }
 
-function without(declared: readonly string[] | null, isNeeded: (need: Need) => boolean | undefined): string | null {
+function missingFeatures(declared: readonly string[] | null, isRequired: (feature: DeclaredFeature) => boolean | undefined): string | null {
   if (declared === null) return null;
-  const missing = needs.filter((need) => isNeeded(need) === true && !declared.includes(need.name)).map(({ name }) => name);
+  const missing = features.filter((feature) => isRequired(feature) === true && !declared.includes(feature.name)).map(({ name }) => name);
   return missing.length === 0 ? null : `Pod requires node features that are not available: ${missing.join(', ')}`;
 }
 
@@ -58,7 +61,7 @@ function restartsAll({ restartPolicyRules = [] }: Container): boolean {
   return restartPolicyRules.some(({ action }) => action === 'RestartAllContainers');
 }
 
-/** Sidecars are resized as the regular containers are. */
+/** Sidecars are excluded: they are resized like regular containers. */
 function hasResizedInitContainer({ initContainers = [] }: Pod['spec'], after: Pod['spec']): boolean {
   return initContainers.some(
     ({ restartPolicy, resources }, index) =>

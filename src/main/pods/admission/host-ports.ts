@@ -1,4 +1,4 @@
-/** Whether the ports that a pod wants on the host are free among the active pods: pure. Upstream: the scheduler's NodePorts. */
+/** Decides whether a pod's host ports are free among the active pods. Pure. Upstream: the scheduler's NodePorts plugin. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 
@@ -19,7 +19,7 @@ export function hasFreeHostPorts(pod: Pod, active: readonly Pod[]): boolean {
   );
 }
 
-/** Of its containers and sidecars. */
+/** The host ports of the pod's containers and sidecars. */
 function hostPorts({ spec }: Pod): HostPort[] {
   const containers = [...spec.containers, ...(spec.initContainers ?? []).filter(isRestartableInitContainer)];
   return containers.flatMap(({ ports = [] }) =>

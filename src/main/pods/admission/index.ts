@@ -1,6 +1,7 @@
 /**
- * Which pods this node refuses, each with a handler of its own; asked in order, the first refusal counts. A pod that is refused is
- * Failed for good: it is shown with the reason, and never started. Upstream: the admit handlers of NewMainKubelet.
+ * Admission: the admit handlers, which are called in order until one rejects the pod, and the allocation manager, which records admitted pods
+ * and their resources. A rejected pod is Failed with the handler's reason and never starts. The pod handlers call it for each new pod.
+ * Upstream: the admit handlers of NewMainKubelet, pkg/kubelet/allocation.
  */
 export { AllocationManager } from './allocation-manager.ts';
 export { admitHandlers } from './admit-handlers.ts';

@@ -1,5 +1,5 @@
 /**
- * Whether a node is one that a pod's nodeSelector and required node affinity allow: pure. Upstream:
+ * Decides whether a node matches a pod's nodeSelector and required node affinity. Pure. Upstream:
  * component-helpers scheduling/corev1/nodeaffinity and apimachinery pkg/labels.
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
@@ -10,7 +10,7 @@ type Term = NonNullable<NodeAffinity['requiredDuringSchedulingIgnoredDuringExecu
 type Requirement = NonNullable<Term['matchExpressions']>[number];
 type Labels = Readonly<Record<string, string>>;
 
-export function allowsNode({ spec: { nodeSelector, affinity } }: Pod, { metadata }: AdmissionNode): boolean {
+export function matchesNode({ spec: { nodeSelector, affinity } }: Pod, { metadata }: AdmissionNode): boolean {
   const labels = metadata.labels ?? {};
   const isSelected = Object.entries(nodeSelector ?? {}).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
   if (!isSelected) return false;
@@ -20,7 +20,7 @@ export function allowsNode({ spec: { nodeSelector, affinity } }: Pod, { metadata
   return required.nodeSelectorTerms.some((term) => matchesTerm(term, labels, fields));
 }
 
-/** One that asks for nothing selects nothing, as does one that can't be understood. */
+/** An empty or invalid term matches no node. */
 function matchesTerm({ matchExpressions = [], matchFields = [] }: Term, labels: Labels, fields: Labels): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   return matchExpressions.every((one) => matchesLabel(one, labels)) && matchFields.every((one) => matchesField(one, fields));
@@ -39,14 +39,14 @@ function matchesLabel({ key, operator, values = [] }: Requirement, labels: Label
       return values.length === 0 && own === undefined;
     case 'Gt':
     case 'Lt':
-      return values.length === 1 && compares(own, operator, values[0]);
+      return values.length === 1 && compareInt64(own, operator, values[0]);
     default:
       return false;
   }
 }
 
-/** Both are whole numbers of 64 bits. */
-export function compares(own: string | undefined, operator: 'Gt' | 'Lt', bound: string | undefined): boolean {
+/** Compares 64-bit integers; false when a value is not one. */
+export function compareInt64(own: string | undefined, operator: 'Gt' | 'Lt', bound: string | undefined): boolean {
   const [a, b] = [toInt64(own), toInt64(bound)];
   if (a === undefined || b === undefined) return false;
   return operator === 'Gt' ? a > b : a < b;
@@ -58,7 +58,7 @@ function toInt64(text: string | undefined): bigint | undefined {
   return BigInt.asIntN(64, number) === number ? number : undefined;
 }
 
-/** The API allows two operators here, with one value each. */
+/** For fields the API allows the operators In and NotIn with one value. */
 function matchesField({ key, operator, values = [] }: Requirement, fields: Labels): boolean {
   if (values.length !== 1 || (operator !== 'In' && operator !== 'NotIn')) return false;
   return ((fields[key] ?? '') === values[0]) === (operator === 'In');

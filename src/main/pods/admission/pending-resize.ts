@@ -1,6 +1,6 @@
 /**
- * A resize that is asked for, and that this kubelet cannot do: what its condition and its event say. Pure. Upstream: handlePodResourcesResize in
- * pkg/kubelet/allocation, pkg/kubelet/events/resize.go.
+ * Computes a pod's pending resize, its condition and its event. Every resize is infeasible in this kubelet. Pure. Upstream:
+ * handlePodResourcesResize in pkg/kubelet/allocation, pkg/kubelet/events/resize.go.
  */
 import type { Container, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
@@ -8,13 +8,13 @@ import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
 export interface PendingResize {
   readonly reason: 'Infeasible';
   readonly message: string;
-  /** What is asked for. */
+  /** The desired resources as JSON. */
   readonly desired: string;
 }
 
 const message = 'In-place resize is not supported.';
 
-/** `allocated` is the pod with the resources that it was admitted with, the same object if it asks for no others. Null: nothing is pending. */
+/** `allocated` is the pod with its allocated resources, or the same object when they equal its spec's. Null when nothing is pending. */
 export function computePendingResize(pod: Pod, allocated: Pod): PendingResize | null {
   if (allocated === pod) return null;
   return { reason: 'Infeasible', message, desired: toGoJSON({ pod: pod.spec.resources, ...containersOf(pod) }) };
@@ -24,7 +24,7 @@ export function resizeEventMessage(pod: Pod, { reason, message: error }: Pending
   return `Pod resize ${reason}: ${toGoJSON({ ...containersOf(pod), generation: pod.metadata.generation ?? 0, error })}`;
 }
 
-/** An earlier kubelet has said so of this version of the pod. */
+/** True when an earlier kubelet reported the condition for this generation of the pod: then no second event is recorded. */
 export function isAlreadyReported({ metadata, status }: Pod, { reason }: PendingResize): boolean {
   const condition = status?.conditions?.find(({ type }) => type === 'PodResizePending');
   return condition?.reason === reason && condition.observedGeneration === metadata.generation;

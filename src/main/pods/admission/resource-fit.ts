@@ -1,15 +1,16 @@
 /**
- * Whether a pod's requests fit into what the active pods leave of the node: pure. Upstream: the scheduler's NodeResourcesFit, as the
- * kubelet asks it.
+ * Decides whether a pod's requests fit into the resources that the active pods leave on the node. Pure. Upstream: the scheduler's
+ * NodeResourcesFit plugin, as the kubelet calls it.
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podRequests } from '../../../shared/kubernetes/pod-resources.ts';
 import { milliValue, value } from '../../../shared/kubernetes/quantity.ts';
 import { isExtendedResource } from '../../node/resource-names.ts';
 
-export interface Shortage {
+/** Upstream: InsufficientResource of noderesources. */
+export interface InsufficientResource {
   readonly resource: string;
-  /** CPU in thousandths. */
+  /** CPU in millicores. */
   readonly requested: number;
   readonly used: number;
   readonly capacity: number;
@@ -17,12 +18,16 @@ export interface Shortage {
 
 type Amounts = ReadonlyMap<string, number>;
 
-/** Summed up once for each version of a pod: admission adds up all active pods for every pod that comes. */
+/** Caches the requests per version of a pod, because each admission sums up all active pods. */
 const requestsOf = new WeakMap<Pod, Amounts>();
 
-/** What there is too little of; empty: the pod fits. An extended resource that the node does not have is the cluster's affair. */
-export function shortages(pod: Pod, active: readonly Pod[], allocatable: Readonly<Record<string, string>>): Shortage[] {
-  const found: Shortage[] = [];
+/** Empty when the pod fits. Extended resources that the node does not have are ignored: something else in the cluster manages them. */
+export function insufficientResources(
+  pod: Pod,
+  active: readonly Pod[],
+  allocatable: Readonly<Record<string, string>>,
+): InsufficientResource[] {
+  const found: InsufficientResource[] = [];
   const pods = value(allocatable['pods']);
   if (active.length + 1 > pods) found.push({ resource: 'pods', requested: 1, used: active.length, capacity: pods });
   for (const [resource, requested] of amounts(pod)) {
@@ -36,18 +41,18 @@ export function shortages(pod: Pod, active: readonly Pod[], allocatable: Readonl
 }
 
 export function requestOf(pod: Pod, resource: string): number {
-  // What preemption asks for too: a pod counts as one.
+  // Preemption also requires `pods`, of which each pod uses one.
   return resource === 'pods' ? 1 : (amounts(pod).get(resource) ?? 0);
 }
 
 function amounts(pod: Pod): Amounts {
-  const known = requestsOf.get(pod);
-  if (known) return known;
+  const cached = requestsOf.get(pod);
+  if (cached) return cached;
   const requests = Object.entries(podRequests(pod)).map(([resource, quantity]): [string, number] => [
     resource,
     inUnits(resource, quantity),
   ]);
-  // In upstream's order; those that it keeps in a map come after, by name.
+  // Upstream's order. Resources that upstream keeps in a map follow, sorted by name.
   const order = ['cpu', 'memory', 'ephemeral-storage'];
   const rank = (resource: string) => (order.includes(resource) ? order.indexOf(resource) : order.length);
   const sorted = new Map(requests.sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1)));

@@ -1,8 +1,8 @@
-/** Refuses pods with sysctls that could reach beyond their pod, unless the configuration allows them (upstream: pkg/kubelet/sysctl). */
+/** Rejects pods with unsafe sysctls that the configuration does not allow (upstream: pkg/kubelet/sysctl). */
 import { checkSysctls } from '../../../shared/kubernetes/sysctls.ts';
 import type { AdmitHandler } from './admit-handler.ts';
 
-/** @param kernelVersion as `os.release()` says it: which sysctls are namespaced depends on it */
+/** @param kernelVersion the result of `os.release()`, which decides which sysctls are namespaced */
 export function sysctlAdmission(allowedUnsafeSysctls: readonly string[], kernelVersion: string): AdmitHandler {
   return (pod) => {
     const message = checkSysctls(pod, allowedUnsafeSysctls, kernelVersion);

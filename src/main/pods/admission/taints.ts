@@ -1,15 +1,15 @@
-/** Whether a pod bears a node's NoExecute taints, the only ones that a kubelet looks at: pure. Upstream: api/core/v1 toleration.go. */
+/** Decides whether a pod tolerates a node's NoExecute taints; the kubelet ignores other effects. Pure. Upstream: api/core/v1 toleration.go. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { compares } from './node-affinity.ts';
+import { compareInt64 } from './node-affinity.ts';
 import type { Taint } from './admit-handler.ts';
 
 type Toleration = NonNullable<Pod['spec']['tolerations']>[number];
 
-/** @param comparisons gate TaintTolerationComparisonOperators: `Gt` and `Lt` count */
+/** @param comparisons gate TaintTolerationComparisonOperators, which enables the operators `Gt` and `Lt` */
 export function toleratesNoExecute({ spec: { tolerations = [] } }: Pod, taints: readonly Taint[], comparisons: boolean): boolean {
   return taints
     .filter(({ effect }) => effect === 'NoExecute')
-    .every((taint) => tolerations.some((one) => tolerates(one, taint, comparisons)));
+    .every((taint) => tolerations.some((toleration) => tolerates(toleration, taint, comparisons)));
 }
 
 function tolerates({ key, operator, value = '', effect }: Toleration, taint: Taint, comparisons: boolean): boolean {
@@ -24,7 +24,7 @@ function tolerates({ key, operator, value = '', effect }: Toleration, taint: Tai
       return true;
     case 'Gt':
     case 'Lt':
-      return comparisons && compares(taint.value ?? '', operator, value);
+      return comparisons && compareInt64(taint.value ?? '', operator, value);
     default:
       return false;
   }

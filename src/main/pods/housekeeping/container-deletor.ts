@@ -1,6 +1,6 @@
 /**
- * Removes the dead containers of a pod that are not kept, as soon as another one of it starts or dies; the rest is left to container GC. What goes is
- * decided in container-deletor.ts; the images thread removes it.
+ * Removes superfluous dead containers of a pod when one of its containers starts or dies. containers-to-delete.ts selects them, and the images
+ * thread removes them. Container garbage collection removes the rest. Upstream: podContainerDeletor.
  */
 import type { ContainerID, PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -9,11 +9,11 @@ import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 
 export interface ContainerDeletorDependencies {
   readonly cache: Pick<RuntimeStatusCache, 'get'>;
-  /** Nobody will ask for the pod's containers again. */
+  /** True when none of the pod's containers must be kept. */
   readonly shouldContentBeRemoved: (uid: PodUID) => boolean;
-  /** Must settle. */
+  /** The promise must always settle. */
   readonly removeContainers: (ids: readonly ContainerID[]) => Promise<void>;
-  /** --maximum-dead-containers-per-container; one is kept at least, for its logs and its last state. */
+  /** --maximum-dead-containers-per-container. At least one is kept for its logs and its last state. */
   readonly keep: number;
   readonly logger: Logger;
 }
@@ -25,7 +25,7 @@ export class ContainerDeletor {
     this.#deps = dependencies;
   }
 
-  /** A container has started or died. The removal is begun and not waited for. */
+  /** Called when a container has started or died. Does not wait for the removal. */
   deleteContainersInPod(uid: PodUID, changed: ContainerID): void {
     const { cache, shouldContentBeRemoved, removeContainers, keep, logger } = this.#deps;
     const status = cache.get(uid);

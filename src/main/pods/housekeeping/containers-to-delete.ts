@@ -1,17 +1,17 @@
 /**
- * Which dead containers of a pod are removed when another one starts or dies: pure. The rest is left to container GC. Upstream:
- * pkg/kubelet/pod_container_deletor.go and cleanUpContainersInPod.
+ * Selects the dead containers of a pod that are removed when a container starts or dies. Pure. Container garbage collection removes the rest.
+ * Upstream: pkg/kubelet/pod_container_deletor.go and cleanUpContainersInPod.
  */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 
 /**
- * The dead containers to remove now that `changed` has started or died, newest first.
+ * Returns the dead containers to remove when `changed` has started or died, newest first.
  *
  * A container's death leaves one more than `keep`: the pod's status still names the instance before it as the last state, and
  * `kubectl logs --previous` reads the log of that instance. The instance goes when the next one has started, whose status names `changed`.
- * @param keep dead containers left of each name (maximum-dead-containers-per-container)
- * @param removeAll the pod is deleted or evicted for good: nobody will ask for its logs
+ * @param keep dead containers kept per container name (maximum-dead-containers-per-container)
+ * @param removeAll the pod is deleted or evicted: its logs are not needed
  */
 export function containersToDelete(
   status: RuntimePodStatus,

@@ -1,9 +1,9 @@
 /**
- * Brings together what is wanted, what is known and what is there: pods that nobody wants are ended, pods that ended are forgotten,
- * pods that only the runtime knows are ended too, folders of pods that nobody knows are removed, dead containers are collected. Runs only
- * when every source has reported. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go and StartGarbageCollection in kubelet.go.
+ * Reconciles the desired pods, the pod workers and the runtime: terminates pods that no source has, forgets terminated pods, terminates pods
+ * that only the runtime has, removes the directories of unknown pods, and starts container garbage collection. Runs only when every source has
+ * reported. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go and StartGarbageCollection in kubelet.go.
  *
- * Nothing here waits: what takes time is begun, once at a time, and its end is not waited for.
+ * A round never waits: it starts asynchronous work, each kind at most once at a time, and does not await the result.
  */
 import type { ContainerGcRequest } from '../../../shared/contracts/images.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -35,14 +35,14 @@ export interface HousekeepingDependencies {
   readonly podWorkers: PodWorkers;
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
-  /** Starts a wanted pod that no worker knows. */
+  /** Starts a desired pod that has no worker. */
   readonly start: (pod: Pod) => void;
   readonly activePods: () => readonly Pod[];
-  /** Looks at all mirror pods, those without a static pod too; absent without an API server. */
+  /** Reconciles all mirror pods, including orphaned ones. Absent in a standalone kubelet. */
   readonly reconcileMirrorPods?: () => void;
-  /** The UIDs that have a folder below the pods' folder. Must settle. */
+  /** Lists the UIDs with a directory below the pods directory. The promise must always settle. */
   readonly listPodDirectories: () => Promise<readonly PodUID[]>;
-  /** Must settle. */
+  /** The promise must always settle. */
   readonly collectContainers: (request: ContainerGcRequest) => Promise<unknown>;
   readonly gcPolicy: ContainerGcPolicy;
   readonly nodeName: string;
@@ -53,14 +53,14 @@ export interface HousekeepingDependencies {
 
 /** Upstream's ContainerGCPeriod. */
 const containerGcPeriodMs = 60_000;
-/** After a pod was forgotten: those that end together are collected together. */
+/** The delay after a pod was forgotten, so that the containers of pods that terminate together are collected together. */
 const containerGcSoonMs = 1000;
 /**
- * Folders are looked through at start and now and then: a pod's own folder goes with the pod, only what an earlier kubelet left is found
- * here. Upstream lists them every two seconds.
+ * A terminating pod removes its own directory, so this only finds the directories that an earlier kubelet left. Upstream lists them every two
+ * seconds.
  */
 const directoriesPeriodMs = 60_000;
-/** Removals that one round begins: a node full of leftovers must not hold up the pods that start. */
+/** Limits the removals that one round starts, so that many orphaned directories do not delay pod starts. */
 const removalsPerRound = 16;
 
 export class Housekeeping {
@@ -69,14 +69,14 @@ export class Housekeeping {
   #collecting = false;
   #directoriesAtMs = -Infinity;
   #listing = false;
-  /** Whose folders the last look has begun to remove, or has found there still. */
+  /** Pods whose directories the last cleanup began to remove or still found. */
   #orphans: ReadonlySet<PodUID> = new Set();
 
   constructor(dependencies: HousekeepingDependencies) {
     this.#deps = dependencies;
   }
 
-  /** One round. */
+  /** Runs one round. */
   run(): void {
     const { podManager, podWorkers, cache, statuses, activePods, start, reconcileMirrorPods, clock, logger } = this.#deps;
     const desired = podManager.uids();
@@ -85,11 +85,11 @@ export class Housekeeping {
     for (const pod of active) {
       if (!podWorkers.isKnown(podUID(pod))) start(pod);
     }
-    for (const status of cache.all()) this.#contain(status.podUID, () => this.#endUnknown(status));
+    for (const status of cache.all()) this.#contain(status.podUID, () => this.#terminateIfUnknown(status));
     for (const pod of podManager.all()) {
       const uid = podUID(pod);
-      const isRefused = isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase);
-      if (isDeleted(pod) && isRefused && !podWorkers.isKnown(uid)) this.#contain(uid, () => podWorkers.finish(pod));
+      const isFailedOrSucceeded = isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase);
+      if (isDeleted(pod) && isFailedOrSucceeded && !podWorkers.isKnown(uid)) this.#contain(uid, () => podWorkers.finish(pod));
     }
     contain({ handler: 'mirror pods', logger }, () => reconcileMirrorPods?.());
     for (const uid of statuses.uids()) {
@@ -101,12 +101,12 @@ export class Housekeeping {
     if (nowMs >= this.#collectAtMs) this.#collect(nowMs);
   }
 
-  /** One pod does not keep the round from the others, nor from what follows. */
+  /** Contains a fault of one pod, so that the round continues. */
   #contain(podUID: PodUID, work: () => void): void {
     contain({ handler: 'housekeeping', logger: this.#deps.logger, fields: { podUID } }, work);
   }
 
-  #endUnknown(status: RuntimePodStatus): void {
+  #terminateIfUnknown(status: RuntimePodStatus): void {
     const { podWorkers, logger } = this.#deps;
     if (podWorkers.isKnown(status.podUID) || !isPodRunning(status)) return;
     logger.info({ pod: `${status.namespace}/${status.name}`, podUID: status.podUID }, 'Terminating a pod that only the runtime knows');
@@ -114,7 +114,7 @@ export class Housekeeping {
     orphanedRuntimePods.inc();
   }
 
-  /** Dead containers are collected in a moment: a pod was forgotten. */
+  /** Called when a pod was forgotten: collects dead containers after a short delay. */
   collectSoon(): void {
     this.#collectAtMs = Math.min(this.#collectAtMs, this.#deps.clock.monotonic() + containerGcSoonMs);
   }
@@ -151,15 +151,15 @@ export class Housekeeping {
 
   #cleanUpUnknown(uids: readonly PodUID[]): void {
     const { podManager, podWorkers, cache, clock, logger } = this.#deps;
-    // Looked at now, not when the listing began: a pod may have come meanwhile.
+    // Checked after the listing, because a pod may have been added meanwhile.
     const unknown = uids.filter((uid) => !podManager.get(uid) && !podWorkers.isKnown(uid) && !isPodRunning(cache.get(uid)));
-    const left = uids.filter((uid) => this.#orphans.has(uid) && podWorkers.isKnown(uid) && !podManager.get(uid));
-    orphanPodsFound.set(unknown.length + left.length);
-    orphanPodsLeft.set(left.length);
+    const remaining = uids.filter((uid) => this.#orphans.has(uid) && podWorkers.isKnown(uid) && !podManager.get(uid));
+    orphanPodsFound.set(unknown.length + remaining.length);
+    orphanPodsLeft.set(remaining.length);
     const removed = unknown.slice(0, removalsPerRound);
-    this.#orphans = new Set([...left, ...removed]);
+    this.#orphans = new Set([...remaining, ...removed]);
     for (const uid of removed) {
-      logger.info({ podUID: uid }, 'Removing the folder of a pod that nobody knows');
+      logger.info({ podUID: uid }, 'Orphaned pod found, removing');
       podWorkers.cleanUpUnknown(uid);
     }
     if (unknown.length > removalsPerRound) this.#directoriesAtMs = clock.monotonic();

@@ -1,4 +1,4 @@
-/** Which pods have a folder on disk: what an earlier kubelet left is found by it. */
+/** Lists the pod directories on disk, to find those that an earlier kubelet left. */
 import { readdir } from 'node:fs/promises';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { podsDir } from '../../../shared/kubernetes/paths.ts';

@@ -1,10 +1,10 @@
-/** The gauges of how many pods there are, set anew by each round of housekeeping. Upstream: HandlePodCleanups. */
+/** Updates the pod gauges in each round of housekeeping. Upstream: HandlePodCleanups. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { activePods, desiredPods, managedEphemeralContainers, mirrorPods, workingPods } from '../../../shared/metrics/definitions/pods.ts';
 import type { PodWorkerSync } from '../workers/pod-workers.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 
-/** Upstream's names of the states (PodWorkerState). */
+/** Upstream's names of the pod worker states (PodWorkerState). */
 const lifecycles = { syncing: 'sync', terminating: 'terminating', terminated: 'terminated' } as const;
 const combinations = [
   { config: 'desired', static: 'true' },

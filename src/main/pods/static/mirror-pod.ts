@@ -1,5 +1,5 @@
 /**
- * Mirror pods: a static pod's image in the API server, by which the cluster sees it. What one looks like, and whose it is: pure. Upstream:
+ * Mirror pods: the API objects that represent static pods. Builds them and decides what a static pod's mirror needs. Pure. Upstream:
  * pkg/kubelet/pod/mirror_client.go, and tryReconcileMirrorPods in pkg/kubelet/kubelet.go.
  */
 import { configHashAnnotation, configMirrorAnnotation } from '../../../shared/kubernetes/annotations.ts';
@@ -7,19 +7,19 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { Node } from '../../node/index.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
 
-/** It has the mirror annotation: it is never run itself (upstream: kubetypes.IsMirrorPod). */
+/** True for pods with the mirror annotation, which the kubelet never runs (upstream: kubetypes.IsMirrorPod). */
 export function isMirrorPod(pod: Pick<Pod, 'metadata'>): boolean {
   return pod.metadata.annotations?.[configMirrorAnnotation] !== undefined;
 }
 
-/** Of this static pod as it is now: its name, and the hash of its manifest. */
+/** True when the mirror has the static pod's name and the hash of its current manifest. */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   const hash = mirror.metadata.annotations?.[configMirrorAnnotation];
   const { name, namespace } = pod.metadata;
   return mirror.metadata.name === name && mirror.metadata.namespace === namespace && hash !== undefined && hash === hashOf(pod);
 }
 
-/** Every static pod has it from its source. */
+/** Every static pod gets this annotation from its source. */
 function hashOf(pod: Pod): string | undefined {
   return pod.metadata.annotations?.[configHashAnnotation];
 }
@@ -29,14 +29,14 @@ export interface OwnerNode {
   readonly uid: string;
 }
 
-/** Of the Node that is to own mirror pods. Undefined: there is none, or it is being deleted, and they would go with it. */
+/** The UID of the Node that owns the mirror pods. Undefined when there is none, or when it is being deleted and its mirror pods would go with it. */
 export function ownerUID(node: Pick<Node, 'metadata'> | null | undefined): string | undefined {
   return node && !node.metadata.deletionTimestamp ? node.metadata.uid : undefined;
 }
 
 /**
- * The object to create. Its owner is the Node, as the NodeRestriction admission demands: the garbage collector removes it with the Node.
- * UID and status are the server's and the status manager's to give.
+ * The object to create. Its owner is the Node, as the NodeRestriction admission plugin requires: the garbage collector removes it with the
+ * Node. The server assigns the UID, and the status manager writes the status.
  */
 export function toMirrorPod(pod: Pod, node: OwnerNode): object {
   const { name, namespace, labels, annotations } = pod.metadata;
@@ -57,11 +57,11 @@ export function toMirrorPod(pod: Pod, node: OwnerNode): object {
 export type MirrorAction = 'none' | 'create' | 'delete';
 
 /**
- * What a full name needs. A mirror that is being deleted, or is of another manifest, goes, and is made anew once it is gone. One without a
- * static pod goes too, but only when `orphanMayGo`: every source has reported.
+ * A mirror that is being deleted or has another manifest is deleted, and created again afterwards. A mirror without a static pod is deleted
+ * only when `canDeleteOrphan`: every source has reported.
  */
-export function computeMirrorAction(pod: Pod | undefined, mirror: Pod | undefined, orphanMayGo: boolean): MirrorAction {
-  if (!pod) return mirror && orphanMayGo ? 'delete' : 'none';
+export function computeMirrorAction(pod: Pod | undefined, mirror: Pod | undefined, canDeleteOrphan: boolean): MirrorAction {
+  if (!pod) return mirror && canDeleteOrphan ? 'delete' : 'none';
   if (!mirror) return 'create';
   return isDeleted(mirror) || !isMirrorOf(mirror, pod) ? 'delete' : 'none';
 }

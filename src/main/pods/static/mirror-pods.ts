@@ -1,7 +1,7 @@
 /**
- * Keeps one mirror pod in the API server for each static pod: created, made anew when it is wrong or was deleted, removed when the static
- * pod is gone. It is told of every change by the pod manager, and works beside the pods' syncs: a static pod runs whether the API server
- * is there or not. Upstream: tryReconcileMirrorPods in each sync, HandlePodCleanups, pkg/kubelet/pod/mirror_client.go.
+ * Keeps one mirror pod in the API server for each static pod: creates it, recreates it when it is outdated or was deleted, and deletes it with
+ * the static pod. It reacts to the pod manager's changes independently of the pods' syncs, so static pods run without an API server.
+ * Upstream: tryReconcileMirrorPods in each sync, HandlePodCleanups, pkg/kubelet/pod/mirror_client.go.
  */
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import { contain } from '../../../shared/errors/contain.ts';
@@ -21,46 +21,46 @@ export interface MirrorPodsDependencies {
   readonly client: ApiClient;
   readonly podManager: PodManager;
   readonly nodeName: string;
-  /** Undefined: the Node is not registered, not known yet, or being deleted. */
+  /** Undefined while the Node is not registered, unknown or being deleted. */
   readonly nodeUID: () => string | undefined;
-  /** The API source has said once which pods there are: what it has not, is not there. */
+  /** True once the API source has listed its pods: a mirror pod that it lacks does not exist. */
   readonly isSynced: () => boolean;
-  /** Every source has reported: a mirror pod without a static pod is an orphan. */
+  /** True once every source has reported: then a mirror pod without a static pod is an orphan. */
   readonly sourcesReady: () => boolean;
-  /** A static pod of this full name, other than the wanted one, has not ended yet, or the wanted one ends: the mirror shows that pod until then. */
+  /** True while an earlier static pod of this full name, or the desired one, is terminating: until then the mirror shows that pod. */
   readonly isStaticPodEnding: (fullName: string, wanted: PodUID | undefined) => boolean;
-  /** A static pod's mirror was seen. */
+  /** Called when the watch delivers the mirror of a static pod. */
   readonly onMirrorPod: (pod: Pod, mirror: Pod) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** 0 to 1, for jitter. */
+  /** In [0, 1), for jitter. */
   readonly random: () => number;
 }
 
 const parallel = 4;
-/** Something else may have the name for long. */
+/** Another pod may keep the name for a long time. */
 const backoff = { initialMs: 1000, maxMs: 60_000 };
 
-/** A server that is back is asked within so long: many nodes have waited for it. */
-const returnSpreadMs = 1000;
+/** Spreads the retries of many nodes after the API server is available again. */
+const reconnectSpreadMs = 1000;
 
-/** What we have done is believed for so long without the watch having shown it. */
-const trustMs = 10_000;
+/** How long the result of a write counts although the watch has not delivered it. */
+const writeResultTTLMs = 10_000;
 
-/** What we have done to a mirror pod, which the watch shows in a moment. */
-interface Done {
-  readonly removedUID: string | undefined;
-  readonly made: Pod | undefined;
+/** The last write for a full name, which the watch delivers later. */
+interface WriteResult {
+  readonly deletedUID: string | undefined;
+  readonly created: Pod | undefined;
   readonly atMs: number;
 }
 
 export class MirrorPods {
   readonly #deps: MirrorPodsDependencies;
   /** By full name. */
-  readonly #done = new Map<string, Done>();
+  readonly #writeResults = new Map<string, WriteResult>();
   readonly #work: KeyedWorkQueue<string>;
   readonly #unsubscribe: () => void;
-  #cancelFreshStart = () => {};
+  #cancelRetryAll = () => {};
 
   constructor(dependencies: MirrorPodsDependencies) {
     const { client, podManager, clock, random } = dependencies;
@@ -76,22 +76,22 @@ export class MirrorPods {
     });
     podManager.onChange((pod, change) => contain(this.#fault(), () => this.#onChange(pod, change === 'removed')));
     this.#unsubscribe = client.onRecovery(() => {
-      this.#cancelFreshStart();
-      this.#cancelFreshStart = clock.after(random() * returnSpreadMs, () => this.#work.startAfresh());
+      this.#cancelRetryAll();
+      this.#cancelRetryAll = clock.after(random() * reconnectSpreadMs, () => this.#work.startAfresh());
     });
   }
 
-  /** Looks at all of them: when the Node is registered, when the API source has synced, and with each round of housekeeping. Cheap when all is well. */
+  /** Reconciles all mirror pods. Called when the Node is registered, when the API source has synced, and by housekeeping. */
   reconcile(): void {
     const { podManager } = this.#deps;
     const names = new Set([...podManager.all().filter(isStaticPod), ...podManager.mirrorPods()].map(podFullName));
-    for (const fullName of names) contain(this.#fault(), () => this.#look(fullName));
+    for (const fullName of names) contain(this.#fault(), () => this.#enqueueIfNeeded(fullName));
   }
 
-  /** Aborts what is in flight. */
+  /** Aborts the requests in flight. */
   async close(): Promise<void> {
     this.#unsubscribe();
-    this.#cancelFreshStart();
+    this.#cancelRetryAll();
     await this.#work.close();
   }
 
@@ -99,47 +99,48 @@ export class MirrorPods {
     const fullName = podFullName(changed);
     if (!isMirrorPod(changed) && !isStaticPod(changed)) return;
     const { podManager, onMirrorPod: onMirror } = this.#deps;
-    const done = this.#done.get(fullName);
-    // Nothing is left to be shown: what was made is gone again, or what was removed is, with nothing in its place.
-    if (isRemoved && (done?.made?.metadata.uid ?? done?.removedUID) === changed.metadata.uid) this.#done.delete(fullName);
+    const result = this.#writeResults.get(fullName);
+    // The watch has caught up: the created mirror was deleted again, or the deleted one is gone.
+    if (isRemoved && (result?.created?.metadata.uid ?? result?.deletedUID) === changed.metadata.uid) this.#writeResults.delete(fullName);
     const pod = podManager.getByFullName(fullName);
     const mirror = podManager.getMirrorByFullName(fullName);
     if (pod && mirror && isMirrorOf(mirror, pod)) onMirror(pod, mirror);
-    this.#look(fullName);
+    this.#enqueueIfNeeded(fullName);
   }
 
-  #look(fullName: string): void {
-    if (this.#action(fullName) !== 'none') this.#work.enqueue(fullName);
+  #enqueueIfNeeded(fullName: string): void {
+    if (this.#computeAction(fullName) !== 'none') this.#work.enqueue(fullName);
   }
 
-  #action(fullName: string): MirrorAction {
+  #computeAction(fullName: string): MirrorAction {
     const { podManager, nodeUID, isSynced, sourcesReady, isStaticPodEnding } = this.#deps;
     if (!isSynced()) return 'none';
     const pod = podManager.getByFullName(fullName);
-    // A pod of the API server may have the name of a static pod that is gone.
-    const wanted = pod && isStaticPod(pod) ? pod : undefined;
+    // An API pod may have the name of a deleted static pod.
+    const desired = pod && isStaticPod(pod) ? pod : undefined;
     // Upstream reconciles the mirror in the static pod's sync, which waits for the end of its predecessor.
-    if (isStaticPodEnding(fullName, wanted && podUID(wanted))) return 'none';
-    const action = computeMirrorAction(wanted, this.#mirror(fullName), sourcesReady());
+    if (isStaticPodEnding(fullName, desired && podUID(desired))) return 'none';
+    const action = computeMirrorAction(desired, this.#mirror(fullName), sourcesReady());
     return action === 'create' && nodeUID() === undefined ? 'none' : action;
   }
 
-  /** As the watch has shown it, or as we have made it since. */
+  /** The mirror from the watch, or the result of a later write. */
   #mirror(fullName: string): Pod | undefined {
-    const seen = this.#deps.podManager.getMirrorByFullName(fullName);
-    const done = this.#done.get(fullName);
-    if (!done) return seen;
-    if (this.#deps.clock.monotonic() - done.atMs < trustMs && (!seen || seen.metadata.uid === done.removedUID)) return done.made;
-    this.#done.delete(fullName);
-    return seen;
+    const watched = this.#deps.podManager.getMirrorByFullName(fullName);
+    const result = this.#writeResults.get(fullName);
+    if (!result) return watched;
+    const isRecent = this.#deps.clock.monotonic() - result.atMs < writeResultTTLMs;
+    if (isRecent && (!watched || watched.metadata.uid === result.deletedUID)) return result.created;
+    this.#writeResults.delete(fullName);
+    return watched;
   }
 
   async #sync(fullName: string, signal: AbortSignal): Promise<void> {
     const pod = this.#deps.podManager.getByFullName(fullName);
-    switch (this.#action(fullName)) {
+    switch (this.#computeAction(fullName)) {
       case 'delete':
         await this.#delete(this.#mirror(fullName)!, signal);
-        // As upstream: the new one need not wait until the watch has seen the end of the old.
+        // As upstream, the new mirror does not wait until the watch has delivered the deletion of the old one.
         return pod && isStaticPod(pod) ? await this.#create(pod, signal) : undefined;
       case 'create':
         return await this.#create(pod!, signal);
@@ -156,23 +157,24 @@ export class MirrorPods {
     logger.info({ pod: `${namespace}/${name}`, podUID: pod.metadata.uid }, 'Creating a mirror pod for static pod');
     try {
       const body = toMirrorPod(pod, { name: nodeName, uid });
-      this.#remember(await client.call<Pod>({ method: 'POST', path, body, trafficClass: 'pods', signal }));
+      this.#onCreated(await client.call<Pod>({ method: 'POST', path, body, trafficClass: 'pods', signal }));
     } catch (err) {
       if (!isAlreadyExists(err)) throw err;
-      await this.#takeOver(pod, err, signal);
+      await this.#resolveNameConflict(pod, err, signal);
     }
   }
 
-  /** The name is taken: by the mirror itself, which the watch has not shown yet, by an older one, or by another pod altogether. */
-  async #takeOver(pod: Pod, taken: unknown, signal: AbortSignal): Promise<void> {
+  /** The name is in use by the mirror itself, which the watch has not delivered yet, by an older mirror, or by another pod. */
+  async #resolveNameConflict(pod: Pod, alreadyExists: unknown, signal: AbortSignal): Promise<void> {
     const found = await this.#deps.client.call<Pod>({ method: 'GET', path: podPath(pod), trafficClass: 'pods', signal });
-    if (isMirrorOf(found, pod) && !isDeleted(found)) return this.#remember(found);
-    if (!isMirrorPod(found)) throw new KubeletError('AlreadyExists', 'another pod has the name of the static pod', { cause: taken });
+    if (isMirrorOf(found, pod) && !isDeleted(found)) return this.#onCreated(found);
+    if (!isMirrorPod(found))
+      throw new KubeletError('AlreadyExists', 'another pod has the name of the static pod', { cause: alreadyExists });
     await this.#delete(found, signal);
-    throw new KubeletError('AlreadyExists', 'an older mirror pod had the name of the static pod', { cause: taken });
+    throw new KubeletError('AlreadyExists', 'an older mirror pod had the name of the static pod', { cause: alreadyExists });
   }
 
-  /** Without grace: nothing of its own runs. One that is gone, or is another by now, is what was wanted. */
+  /** Deletes without a grace period, because a mirror pod has no containers. Succeeds when the object is gone or replaced. */
   async #delete(mirror: Pod, signal: AbortSignal): Promise<void> {
     const { client, logger } = this.#deps;
     const { namespace, name, uid } = mirror.metadata;
@@ -180,13 +182,13 @@ export class MirrorPods {
     await deletePodObject(client, mirror, { trafficClass: 'pods', signal }).catch((err: unknown) => {
       if (!isNotFound(err) && !isConflict(err)) throw err;
     });
-    this.#done.set(podFullName(mirror), { removedUID: uid, made: undefined, atMs: this.#deps.clock.monotonic() });
+    this.#writeResults.set(podFullName(mirror), { deletedUID: uid, created: undefined, atMs: this.#deps.clock.monotonic() });
   }
 
-  #remember(made: Pod): void {
-    const fullName = podFullName(made);
-    const removedUID = this.#done.get(fullName)?.removedUID;
-    this.#done.set(fullName, { removedUID, made, atMs: this.#deps.clock.monotonic() });
+  #onCreated(created: Pod): void {
+    const fullName = podFullName(created);
+    const deletedUID = this.#writeResults.get(fullName)?.deletedUID;
+    this.#writeResults.set(fullName, { deletedUID, created, atMs: this.#deps.clock.monotonic() });
   }
 
   #fault() {

@@ -1,6 +1,6 @@
 /**
- * Static pods of the same full name run one after the other, in the order in which they came: a changed manifest is a new UID
- * under an old name, and waits until its predecessor has fully ended. Upstream: startedStaticPodsByFullname and
+ * Runs static pods of the same full name one after the other, in the order of arrival: a changed manifest is a new UID with the same name,
+ * and waits until its predecessor has terminated. Upstream: startedStaticPodsByFullname and
  * waitingToStartStaticPodsByFullname in pkg/kubelet/pod_workers.go.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -14,7 +14,7 @@ export class StaticPodOrder {
     this.#waiting.set(fullName, waiting.add(uid));
   }
 
-  /** Whether this UID may start; from then on its name is its own until `leave`. */
+  /** Returns true when this UID may start. It then owns the name until `release`. */
   tryStart(fullName: string, uid: PodUID): boolean {
     const started = this.#started.get(fullName);
     if (started !== undefined) return started === uid;
@@ -25,7 +25,7 @@ export class StaticPodOrder {
     return true;
   }
 
-  /** The UID has ended, or will never start. Answers with the one whose turn it is now. */
+  /** Called when the UID has terminated or will never start. Returns the UID that may start next. */
   release(fullName: string, uid: PodUID): PodUID | null {
     this.#dequeue(fullName, uid);
     if (this.#started.get(fullName) === uid) this.#started.delete(fullName);

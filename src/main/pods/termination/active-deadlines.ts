@@ -1,18 +1,18 @@
 /**
- * `activeDeadlineSeconds`: a pod that has been active for that long ends as Failed. One timer for each pod that has a deadline, rung when it
- * is due. Upstream looks at it with each sync (pkg/kubelet/active_deadline.go).
+ * Enforces `activeDeadlineSeconds`: a pod that has been active for that time ends as Failed. Each pod with a deadline has one timer. Upstream
+ * checks the deadline in each sync (pkg/kubelet/active_deadline.go).
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
-/** What the pod ends for, and what its event says. */
+/** The reason and message of the pod's status and event. */
 export const deadlineExceeded = {
   reason: 'DeadlineExceeded',
   message: 'Pod was active on the node longer than the specified deadline',
 } as const;
 
-/** Wall-clock ms at which the pod's time is over; null: it has no deadline, or has not begun. */
+/** Wall-clock ms of the deadline; null when the pod has none or has not started. */
 export function deadlineMs({ spec }: Pod, startTime: string | undefined): number | null {
   const { activeDeadlineSeconds } = spec;
   const startedAtMs = Date.parse(startTime ?? '');
@@ -35,7 +35,7 @@ export class ActiveDeadlines {
     this.#onExceeded = onExceeded;
   }
 
-  /** Holds the pod to its deadline, which may have changed. One that is over already is told of before this returns. */
+  /** Starts or replaces the pod's timer. Calls `onExceeded` synchronously when the deadline has passed. */
   watch(pod: Pod, startTime: string | undefined): void {
     const uid = podUID(pod);
     const dueMs = deadlineMs(pod, startTime);
@@ -60,7 +60,7 @@ export class ActiveDeadlines {
       this.#timers.delete(uid);
       return this.#onExceeded(uid);
     }
-    // Looked at again when it rings: the wall clock may have been set back meanwhile.
+    // The timer checks the deadline again: the wall clock may have been set back meanwhile.
     this.#timers.set(uid, { dueMs, cancel: this.#clock.after(leftMs, () => this.#set(uid, dueMs)) });
   }
 }

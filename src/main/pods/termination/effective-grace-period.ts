@@ -1,23 +1,23 @@
-/** How long a terminating pod may take. It is asked for from several sides, and only ever shrinks; upstream: calculateEffectiveGracePeriod. */
+/** Computes a terminating pod's grace period from several sources. It never grows. Upstream: calculateEffectiveGracePeriod. */
 
-/** Who may have a say in a pod's grace period; null where nobody of that kind spoke. All in seconds. */
+/** In seconds; null when the source sets none. */
 export interface GracePeriodSources {
-  /** What holds so far. */
+  /** The grace period in effect. */
   readonly current: number | null;
-  /** metadata.deletionGracePeriodSeconds: the API server's word. */
+  /** metadata.deletionGracePeriodSeconds. */
   readonly deletion: number | null;
-  /** Another part of the kubelet wants it faster (eviction, node shutdown). */
+  /** Set by another part of the kubelet (eviction, node shutdown). */
   readonly override: number | null;
-  /** spec.terminationGracePeriodSeconds: holds only where nobody else spoke. */
+  /** spec.terminationGracePeriodSeconds: used only when all others are null. */
   readonly spec: number | null;
 }
 
-/** Upstream never hands on less than a second: 0 would mean "not set" to the layers below. */
+/** Upstream's minimum: the layers below treat 0 as unset. */
 const minimumSeconds = 1;
 
-/** The grace period that holds from now on, in whole seconds, never more than the current one. */
+/** Returns whole seconds, never more than `current`. */
 export function calculateEffectiveGracePeriod({ current, deletion, override, spec }: GracePeriodSources): number {
-  const asked = [current, deletion, override].filter((seconds) => seconds !== null);
-  const seconds = asked.length > 0 ? Math.min(...asked) : (spec ?? minimumSeconds);
+  const requested = [current, deletion, override].filter((seconds) => seconds !== null);
+  const seconds = requested.length > 0 ? Math.min(...requested) : (spec ?? minimumSeconds);
   return Math.max(minimumSeconds, seconds);
 }

@@ -1,4 +1,4 @@
-/** Whether somebody has asked for a pod's end: its object stays until the kubelet has brought that about. */
+/** True for pods with a deletion timestamp. The object exists until the kubelet has terminated the pod. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 
 export function isDeleted({ metadata }: Pick<Pod, 'metadata'>): boolean {

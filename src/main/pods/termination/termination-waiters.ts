@@ -1,12 +1,12 @@
-/** Who waits for the end of a pod, and for how long. Upstream: the completion channel and the time-out of killPodNow in pkg/kubelet/pod_workers.go. */
+/** Waits for pods to terminate, with a timeout. Upstream: the completion channel and the timeout of killPodNow in pkg/kubelet/pod_workers.go. */
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
-/** Upstream waits for the grace period and half of it again, and never less than this. */
+/** Upstream's minimum; otherwise the timeout is 1.5 times the grace period. */
 const minimumTimeoutMs = 10_000;
 
-/** What is said of a pod that was waited for in vain, in upstream's words. */
+/** Upstream's event for a pod that did not terminate in time. */
 export const exceededGracePeriod = {
   reason: 'ExceededGracePeriod',
   message: 'Container runtime did not kill the pod within specified grace period.',
@@ -20,7 +20,7 @@ export class TerminationWaiters {
     this.#clock = clock;
   }
 
-  /** Resolves when the pod has ended. Rejects with ExceededGracePeriod when that takes too long. */
+  /** Resolves when the pod has terminated. Rejects with ExceededGracePeriod after the timeout. */
   wait(uid: PodUID, graceSeconds: number): Promise<void> {
     const timeoutMs = Math.max(minimumTimeoutMs, graceSeconds * 1500);
     return new Promise((resolve, reject) => {
