@@ -1,16 +1,16 @@
-/** A clock that moves only when a test moves it. */
+/** A clock that advances only when the test advances it. */
 import type { Clock } from '../../src/shared/time/clock.ts';
 
-interface Alarm {
-  readonly at: number;
-  readonly ring: () => void;
+interface Timer {
+  readonly dueMs: number;
+  readonly callback: () => void;
 }
 
 export class FakeClock implements Clock {
   #monotonic = 0;
   readonly #startMs: number;
-  /** In the order in which they were set. */
-  readonly #alarms = new Set<Alarm>();
+  /** In the order of their creation. */
+  readonly #timers = new Set<Timer>();
 
   constructor(startMs: number = Date.UTC(2026, 0, 1)) {
     this.#startMs = startMs;
@@ -25,9 +25,9 @@ export class FakeClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    const alarm = { at: this.#monotonic + ms, ring: callback };
-    this.#alarms.add(alarm);
-    return () => void this.#alarms.delete(alarm);
+    const timer = { dueMs: this.#monotonic + ms, callback };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -42,43 +42,43 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Moves time on and rings what is due, in order of its time. Everything runs that is ready to run before the first and after the last;
-   * in between promises settle that a ring settles, and a turn of the event loop goes by.
+   * Advances the clock and calls the callbacks of due timers, in the order of their due times. Everything that is ready runs before the first and after
+   * the last callback; between two callbacks, promises settle and one iteration of the event loop passes.
    */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     await settle();
     for (let next = this.#firstDue(end); next; next = this.#firstDue(end)) {
-      this.#alarms.delete(next);
-      this.#monotonic = Math.max(this.#monotonic, next.at);
-      next.ring();
-      await turn();
+      this.#timers.delete(next);
+      this.#monotonic = Math.max(this.#monotonic, next.dueMs);
+      next.callback();
+      await nextIteration();
     }
     this.#monotonic = end;
     await settle();
   }
 
-  /** Of those of one time the one that was set first. */
-  #firstDue(end: number): Alarm | undefined {
-    let first: Alarm | undefined;
-    for (const alarm of this.#alarms) if (alarm.at <= end && (!first || alarm.at < first.at)) first = alarm;
+  /** Returns the timer with the earliest due time; among equal due times, the timer that was created first. */
+  #firstDue(endMs: number): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of this.#timers) if (timer.dueMs <= endMs && (!first || timer.dueMs < first.dueMs)) first = timer;
     return first;
   }
 }
 
-/** Lets everything run that is ready to run: five turns of the event loop, for what goes on by way of another timer or file. */
+/** Runs everything that is ready: five iterations of the event loop, for work that continues through another timer or file. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => {
-    let turns = 0;
+    let iterations = 0;
     const count = (): void => {
-      turns += 1;
-      if (turns === 5) resolve();
+      iterations += 1;
+      if (iterations === 5) resolve();
       else setImmediate(count);
     };
     setImmediate(count);
   });
 }
 
-function turn(): Promise<void> {
+function nextIteration(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

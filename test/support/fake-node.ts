@@ -1,6 +1,6 @@
 /**
- * A node around the pod workers, without threads: a pool whose tasks end when the test says so, and a runtime in memory that the tasks
- * change. `node.task(kind)` is the task under way; `node.end(task)` does to the runtime what such a task does, and ends it.
+ * A node with pod workers and without threads: a pool whose tasks end when the test completes them, and a runtime in memory that the tasks change.
+ * `node.task(kind)` returns the task in flight; `node.completeTask(task)` applies the effect of the task to the runtime and ends the task.
  */
 import { RuntimeStatusCache } from '../../src/main/pods/runtime-status-cache.ts';
 import { PodManager } from '../../src/main/pods/pod-manager.ts';
@@ -50,9 +50,9 @@ export function aStaticPod(uid: string, name = uid): Pod {
 
 export class FakeNode {
   readonly clock = new FakeClock();
-  /** No two readings are alike, as with the real clock: what was seen before is older than what was done after. */
+  /** Advances with each reading, as the real clock does: an observation before a change is older than the change. */
   #readings = 0;
-  readonly #moving: Clock = {
+  readonly #advancingClock: Clock = {
     now: () => this.clock.now(),
     monotonic: () => this.clock.monotonic() + (this.#readings += 1e-6),
     sleep: (ms, signal) => this.clock.sleep(ms, signal),
@@ -62,24 +62,24 @@ export class FakeNode {
   readonly cache = new RuntimeStatusCache();
   readonly podManager = new PodManager();
   readonly events: RecordedEvent[] = [];
-  /** How often a task or a look failed. */
+  /** Counts failed tasks and inspections. */
   failures = 0;
   readonly finished: PodUID[] = [];
   readonly forgotten: PodUID[] = [];
-  /** `sync web`, `terminating web`, … in the order in which they were begun. */
+  /** `sync web`, `terminating web`, … in the order in which they started. */
   readonly startedTasks: string[] = [];
-  /** Tasks that are under way. */
+  /** Tasks in flight. */
   tasks: FakeTask[] = [];
   readonly runtime = new Map<PodUID, RuntimePodStatus>();
-  /** The sequence number of each inspection that a worker asked for. */
+  /** The sequence number of each inspection that a worker requested. */
   readonly inspectionSequences: (number | undefined)[] = [];
-  /** A look that fails, while it is set. */
+  /** While set, inspections fail with this error. */
   inspectError: Error | null = null;
-  /** What a look waits for. */
+  /** Inspections wait for this. */
   beforeInspection: () => Promise<void> = async () => {};
-  /** While it is set, syncs stand in line until it resolves. */
+  /** While set, sync slots are granted when this resolves. */
   slotGranted: Promise<void> | null = null;
-  /** Who is told of statuses, if anybody is. */
+  /** Receives the status updates. */
   sink: StatusUpdateSink | null = null;
   readonly statuses = new ApiStatusCache({
     node: () => facts,
@@ -99,7 +99,7 @@ export class FakeNode {
       if (this.inspectError) throw this.inspectError;
       await this.beforeInspection();
       const status = this.runtime.get(uid);
-      return status ? { ...status, observedAtMs: this.#moving.monotonic() } : null;
+      return status ? { ...status, observedAtMs: this.#advancingClock.monotonic() } : null;
     },
     cache: this.cache,
     statuses: this.statuses,
@@ -110,7 +110,7 @@ export class FakeNode {
     volumes: this.volumes,
     runtimeHandler: standaloneRuntimeHandler,
     policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
-    clock: this.#moving,
+    clock: this.#advancingClock,
     logger: this.logs.logger,
     onFailure: () => (this.failures += 1),
     random: () => 0,
@@ -122,23 +122,23 @@ export class FakeNode {
     this.cache.apply({ relistedAtMs: -1, statuses: [], gone: [], events: [] });
   }
 
-  /** The one task of this kind (and pod) that is under way. */
+  /** Returns the one task in flight of this kind (and pod). */
   task(kind: PodTask['kind'], uid?: string): FakeTask {
     const found = this.tasks.filter(({ task }) => task.kind === kind && (uid === undefined || task.podUID === uid));
-    if (found.length !== 1) throw new Error(`${found.length} ${kind} tasks are under way; begun: ${this.startedTasks.join(', ')}`);
+    if (found.length !== 1) throw new Error(`${found.length} ${kind} tasks are in flight; started: ${this.startedTasks.join(', ')}`);
     return found[0]!;
   }
 
-  /** Ends a task as one that did its work, or with another result. */
+  /** Ends the task as synced, or with another result. */
   async completeTask(task: FakeTask, result: Partial<PodSyncResult> = {}): Promise<void> {
     const report = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, ...result } as PodSyncResult;
-    if (report.outcome === 'synced') this.#act(task.task);
+    if (report.outcome === 'synced') this.#applyEffect(task.task);
     this.tasks = this.tasks.filter((other) => other !== task);
     task.resolve(report);
     await settle();
   }
 
-  /** Wants the pod, and lets its worker begin. */
+  /** Adds a wanted pod and starts its worker. */
   async add(pod: Pod): Promise<void> {
     this.podManager.set(pod);
     this.workers.update(pod, 'create');
@@ -163,7 +163,7 @@ export class FakeNode {
     await settle();
   }
 
-  /** Ends every task that is under way, and those that follow from it, until none is. */
+  /** Completes all tasks in flight and all tasks that follow, until no task is in flight. */
   async completeAllTasks(): Promise<void> {
     for (let next = this.tasks[0]; next; next = this.tasks[0]) await this.completeTask(next);
   }
@@ -174,18 +174,18 @@ export class FakeNode {
 
   #run(task: PodTask) {
     const { promise, resolve } = Promise.withResolvers<PodSyncResult>();
-    const under: FakeTask = { task, stopped: false, graceShrunkTo: [], resolve };
-    this.tasks.push(under);
+    const fakeTask: FakeTask = { task, stopped: false, graceShrunkTo: [], resolve };
+    this.tasks.push(fakeTask);
     this.startedTasks.push(`${task.kind} ${task.podUID}`);
     return {
       result: promise,
-      stop: () => void (under.stopped = true),
-      shrinkGracePeriod: (seconds: number) => void under.graceShrunkTo.push(seconds),
+      stop: () => void (fakeTask.stopped = true),
+      shrinkGracePeriod: (seconds: number) => void fakeTask.graceShrunkTo.push(seconds),
     };
   }
 
-  /** What a task that succeeds leaves in the runtime. */
-  #act(task: PodTask): void {
+  /** Applies the effect of a successful task to the runtime. */
+  #applyEffect(task: PodTask): void {
     const uid = task.podUID;
     if (task.kind === 'sync') {
       const { name, namespace } = task.pod.metadata;

@@ -1,6 +1,6 @@
 /**
- * The pods of an API server, in memory and with its manners: resource versions, preconditions, a strategic merge of the status, graceful
- * deletion. What a watch has shown of them is apart, and moves when the test says so (`show`), so that what the kubelet knows may be old.
+ * The pods of an API server in memory, with resource versions, preconditions, a strategic merge of the status and graceful deletion. The state that
+ * the watch has shown is separate and changes when the test calls `syncWatch`, so that the kubelet's copy may be stale.
  */
 import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../../src/main/api/index.ts';
 import type { Pod, PodCondition } from '../../src/shared/kubernetes/api.ts';
@@ -14,30 +14,30 @@ export class FakePodApi implements ApiClient {
   readonly bodies: unknown[] = [];
   /** By name. */
   readonly pods = new Map<string, Pod>();
-  /** What the watch has shown, by UID. */
+  /** The pods that the watch has shown, by UID. */
   readonly watched = new Map<PodUID, Pod>();
-  /** Every call fails with this, while it is set. */
+  /** While set, every call fails with this error. */
   failure: ApiError | null = null;
-  /** Calls wait until the test lets them go on (`release`). */
+  /** While true, calls wait for `resume`. */
   paused = false;
-  /** Status fields that this server takes no notice of. */
+  /** Status fields that this server ignores. */
   ignoredFields: readonly string[] = [];
   #waiting: (() => void)[] = [];
   #version = 100;
   #uids = 0;
-  readonly #returnListeners = new Set<() => void>();
+  readonly #recoveryListeners = new Set<() => void>();
 
-  /** What the kubelet's API source has. */
+  /** Returns the pod of the kubelet's API source. */
   readonly apiPod = (uid: PodUID): Pod | undefined => this.watched.get(uid);
 
-  /** The pod is there, and the watch has shown it. */
+  /** Stores the pod and shows it in the watch. */
   add(pod: Pod): Pod {
     const stored = this.put(pod);
     this.syncWatch();
     return stored;
   }
 
-  /** Somebody else writes the pod; the watch has not shown it yet. */
+  /** Another client writes the pod; the watch does not show the write. */
   put(pod: Pod): Pod {
     this.#version += 1;
     const stored = { ...pod, metadata: { ...pod.metadata, resourceVersion: String(this.#version) } };
@@ -45,19 +45,19 @@ export class FakePodApi implements ApiClient {
     return stored;
   }
 
-  /** Somebody else changes a part of the pod. */
+  /** Another client changes a part of the pod; the watch does not show the change. */
   change(name: string, { metadata, status }: { metadata?: Partial<Pod['metadata']>; status?: Partial<Pod['status'] & object> }): Pod {
     const pod = this.pods.get(name)!;
     return this.put({ ...pod, metadata: { ...pod.metadata, ...metadata }, status: { ...pod.status, ...status } });
   }
 
-  /** The watch shows all that there is now. */
+  /** Shows the current pods in the watch. */
   syncWatch(): void {
     this.watched.clear();
     for (const pod of this.pods.values()) this.watched.set(pod.metadata.uid as PodUID, pod);
   }
 
-  /** The cluster is that of an older copy, with these pods as they were, and a watch has shown it. */
+  /** Restores an older state of the cluster with these pods, and shows it in the watch. */
   restore(pods: readonly Pod[]): void {
     this.pods.clear();
     for (const pod of pods) this.pods.set(pod.metadata.name, pod);
@@ -65,7 +65,7 @@ export class FakePodApi implements ApiClient {
     this.syncWatch();
   }
 
-  /** Lets the calls go on that wait. */
+  /** Lets paused calls continue. */
   resume(): void {
     this.paused = false;
     for (const go of this.#waiting.splice(0)) go();
@@ -83,13 +83,14 @@ export class FakePodApi implements ApiClient {
   }
 
   onRecovery(listener: () => void): () => void {
-    this.#returnListeners.add(listener);
-    return () => void this.#returnListeners.delete(listener);
+    this.#recoveryListeners.add(listener);
+    return () => void this.#recoveryListeners.delete(listener);
   }
-  /** The server answers again, after a while in which it did not. */
+
+  /** The server answers again after an outage. */
   comeBack(): void {
     this.failure = null;
-    for (const listener of this.#returnListeners) listener();
+    for (const listener of this.#recoveryListeners) listener();
   }
 
   // oxlint-disable-next-line require-yield

@@ -1,6 +1,6 @@
 /**
- * A container runtime in memory, with the behaviour that a sync relies on: names are reserved by attempt, containers need a ready
- * sandbox, a stop takes as long as the container resists, at most its grace period. `calls` tells what was asked, in order.
+ * A container runtime in memory with the behaviour that a sync relies on: names are reserved by attempt, containers need a ready sandbox, and a stop
+ * takes the container's stop delay, at most its grace period. `calls` lists the calls in order.
  */
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../src/shared/contracts/runtime-status.ts';
 import { CriError, grpcCode } from '../../src/shared/cri/cri-error.ts';
@@ -17,9 +17,9 @@ export class FakeRuntime implements PodRuntime {
   readonly calls: string[] = [];
   readonly sandboxConfigs: PodSandboxConfig[] = [];
   readonly containerConfigs: ContainerConfig[] = [];
-  /** How long a container of this name takes to end once it is told to, in ms; Infinity: until it is killed. */
+  /** Ms that a container of this name takes to exit after SIGTERM; Infinity: the container exits only when killed. */
   readonly stopDelaysMs = new Map<string, number>();
-  /** What a command in a container does; `true` succeeds. */
+  /** Runs a command in a container. Succeeds by default. */
   exec: (id: ContainerID, command: readonly string[], signal?: AbortSignal) => Promise<ExecResult> = () =>
     Promise.resolve({ exitCode: 0, output: '' });
   hostNetwork = false;
@@ -39,7 +39,7 @@ export class FakeRuntime implements PodRuntime {
     this.#failures.set(call, [...(this.#failures.get(call) ?? []), new CriError(call, code, message)]);
   }
 
-  /** What the pleg thread would see of a pod; null: nothing. */
+  /** Returns the runtime status of the pod; null when the runtime has nothing of the pod. */
   status(podUID: string): RuntimePodStatus | null {
     const sandboxes = this.#sandboxes.filter((sandbox) => sandbox.podUID === podUID).toSorted((a, b) => b.attempt - a.attempt);
     const ids = new Set(sandboxes.map(({ id }) => id));
@@ -49,7 +49,7 @@ export class FakeRuntime implements PodRuntime {
     return { podUID: podUID as PodUID, name: 'web', namespace: 'default', podIPs, sandboxes, containers, observedAtMs: 0 };
   }
 
-  /** The newest instance of a container changes, by itself or by the hand of someone else. */
+  /** Changes the newest instance of a container. */
   change(name: string, change: Partial<RuntimeContainerStatus>): void {
     const index = this.#containers.findLastIndex((container) => container.name === name);
     this.#containers[index] = { ...this.#containers[index]!, ...change };

@@ -1,4 +1,4 @@
-/** What pod handlers and housekeeping do on a fake node: nobody speaks against a pod unless the test says so, and what is collected is kept. */
+/** A fake node with pod handlers and housekeeping. It admits every pod unless `rejection` is set, and records the requests to collect containers. */
 import { Housekeeping } from '../../src/main/pods/housekeeping/housekeeping.ts';
 import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
 import { PodHandlers, type PodHandlersDependencies } from '../../src/main/pods/pod-handlers.ts';
@@ -15,7 +15,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     collected,
     podDirectories: [] as PodUID[],
     rejection: null as { reason: string; message: string } | null,
-    /** Collecting dead containers fails, while it is set. */
+    /** While set, the collection of dead containers fails with this error. */
     gcError: null as Error | null,
   };
   const { podManager, statuses, cache, clock, workers: podWorkers } = node;
@@ -58,7 +58,6 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     clock,
     logger,
   });
-  /** Of housekeeping. */
   const runHousekeeping = async () => {
     housekeeping.run();
     await settle();

@@ -1,4 +1,4 @@
-/** Pods and what a runtime says of them, with defaults: a test names only what it is about. */
+/** Pods and runtime statuses with defaults: a test names only the fields that matter. */
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../src/shared/contracts/runtime-status.ts';
 import type { Container, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../src/shared/kubernetes/ids.ts';
@@ -60,7 +60,7 @@ export function aRuntimeContainer(fields: Partial<RuntimeContainerStatus> = {}):
   };
 }
 
-/** An instance that has ended, with the times and the reason that a runtime gives. */
+/** A container instance that has exited, with the times and the reason that a runtime reports. */
 export function anExitedContainer(exitCode: number, fields: Partial<RuntimeContainerStatus> = {}): RuntimeContainerStatus {
   return aRuntimeContainer({ state: 'exited', exitCode, finishedAtMs: 9_000, reason: exitCode === 0 ? 'Completed' : 'Error', ...fields });
 }

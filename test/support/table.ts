@@ -1,7 +1,4 @@
-/**
- * Tables of tests: one test of node:test for all rows. A test of its own costs a third of a millisecond even when it checks
- * nothing, and there are more than two thousand rows.
- */
+/** Table tests: one test of node:test for all rows. A separate test per row would cost a third of a millisecond each, for more than two thousand rows. */
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 
@@ -10,12 +7,12 @@ export interface Row {
   readonly check: () => unknown;
 }
 
-/** Adds a row: what it tells, and a check that throws (or whose promise rejects) when that does not hold. */
+/** Adds a row: its name, and a check that throws or rejects on failure. */
 export type AddRow = (name: string, check: () => unknown) => void;
 
 /**
- * One test with the rows that `fill` adds. Rows are checked in order, one after the other, all of them whatever fails; each that
- * fails is shown under its name. A table without rows is refused: it would pass for ever.
+ * Defines one test with the rows that `fill` adds. All rows are checked in order, also after a failure; the error names each failed row. Throws for a
+ * table without rows, which would always pass.
  */
 export function table(sentence: string, fill: (row: AddRow) => void): void {
   const rows: Row[] = [];
@@ -27,7 +24,7 @@ export function table(sentence: string, fill: (row: AddRow) => void): void {
   });
 }
 
-/** Checks each row and says in one error which failed, and how; undefined when none did. */
+/** Checks each row. Returns one error with all failures, or undefined. */
 export async function checkRows(rows: readonly Row[]): Promise<Error | undefined> {
   const failures: string[] = [];
   for (const { name, check } of rows) {
@@ -35,17 +32,17 @@ export async function checkRows(rows: readonly Row[]): Promise<Error | undefined
       const pending = check();
       if (pending instanceof Promise) await pending;
     } catch (err) {
-      failures.push(`✖ ${name}\n${shown(err)}`);
+      failures.push(`✖ ${name}\n${formatError(err)}`);
     }
   }
   if (failures.length === 0) return undefined;
   const failure = new Error(`${failures.length} of ${rows.length} rows failed:\n${failures.join('\n')}`);
-  failure.stack = failure.message; // Its own place says nothing: where a check failed stands with its row.
+  failure.stack = failure.message; // The stack of each failed check is part of the message.
   return failure;
 }
 
-/** An error with its difference and the places in the tests and the product that it went through. */
-function shown(err: unknown): string {
+/** Formats an error with its difference and its stack, without the frames of Node and of this file. */
+function formatError(err: unknown): string {
   const lines = inspect(err).split('\n');
   return lines
     .filter((line) => !/^\s+at .*(node:|support\/table\.ts)/.test(line))
