@@ -1,4 +1,4 @@
-/** The health thread: the healthz port, apart from the server thread, so that no client of the other servers can make it fail. */
+/** The health thread serves the healthz port. It is not part of the server thread, so that no client of the other servers can make it fail. */
 import type { ListenAddress } from './server/settings.ts';
 import type { ThreadWorkerData } from './thread.ts';
 
@@ -7,9 +7,9 @@ export interface HealthWorkerData extends ThreadWorkerData {
 }
 
 export interface HealthApi {
-  /** Where it listens in truth (port 0 asks for any); null: it could not yet. */
+  /** The actual address (port 0 in the settings chooses any free port). Null: the thread could not listen yet. */
   address(): Promise<ListenAddress | null>;
-  /** Its part of a DELETE of `/metrics/slis`. */
+  /** Resets the thread's metrics, for a DELETE of `/metrics/slis`. */
   resetMetrics(): Promise<void>;
   close(): Promise<void>;
 }

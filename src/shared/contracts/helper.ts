@@ -1,33 +1,32 @@
 /**
- * The helper process: it does what can hang in the kernel for good (a dead NFS server, a wedged driver), so that the daemon's own few
- * file threads never do. Asked by the pool's threads over the IPC channel of a child process. Every operation may be repeated: done
- * already is a success.
+ * The helper process runs file operations that can hang in the kernel (a dead NFS server, a stuck driver), so that they never block the few file
+ * threads of the kubelet's own process. The sync pool's threads send requests over the IPC channel of a child process. Every operation is idempotent.
  */
 
-/** What may be asked, with its answer. Plain data. */
+/** The request and the reply of each operation. Plain data. */
 export interface HelperOperations {
-  /** hostPath: checks the type, makes what may be made. Answers why the check failed, or null. */
+  /** Checks the type of a hostPath, and creates it if the type allows that. `failure` is the reason of a failed check, or null. */
   checkHostPath: { request: { path: string; type: string }; reply: { failure: string | null } };
-  /** Mounts a new filesystem, unless the right one is there. */
+  /** Mounts a new filesystem, unless the same is already mounted. */
   mountFilesystem: { request: { target: string; fsType: 'tmpfs' | 'hugetlbfs'; source: string; options: string }; reply: null };
-  /** `target` has no symlinks. Nothing mounted there is a success, as is a path that leads elsewhere. */
+  /** `target` has no symlinks. A target that is not mounted, or that leads elsewhere, is a success. */
   unmount: { request: { target: string; force: boolean }; reply: null };
-  /** Makes the folder below the volume where it is not there, opens it without following a symlink, binds it at the target. */
+  /** Creates the directory below the volume if it does not exist, opens it without following symlinks, and bind-mounts it at the target. */
   bindSubpath: { request: { volumePath: string; subPath: string; target: string }; reply: null };
   /**
-   * Removes a tree as removeTree does (shared/linux/remove-tree.ts), for some seconds; what is removed stays so. Answers false when something is
-   * left: the request is to be repeated.
+   * Removes a tree as removeTree does (shared/linux/remove-tree.ts), for some seconds. `removed` is false when files are left: repeat the
+   * request.
    */
   removeTree: { request: { path: string }; reply: { removed: boolean } };
-  /** Gives a volume's tree to the fsGroup. */
+  /** Changes the group of a volume's tree to the fsGroup. */
   changeOwnership: {
     request: { path: string; fsGroup: number; readOnly: boolean; onlyOnRootMismatch: boolean };
-    /** Files that would not change are counted, and passed over. */
+    /** The files that could not be changed. The walk continues after each. */
     reply: { failures: number; firstFailure: string | null };
   };
-  /** A file's content, whatever lies behind the path; fails when it is longer. */
+  /** Reads a file of any kind. Fails when the content is longer than `maxBytes`. */
   readFile: { request: { volumePath: string; path: string; maxBytes: number }; reply: { content: string } };
-  /** Sizes of the filesystem behind a path. */
+  /** Reads the sizes of the path's filesystem. */
   statfs: {
     request: { path: string };
     reply: { type: number; capacityBytes: number; availableBytes: number; inodes: number; inodesFree: number };

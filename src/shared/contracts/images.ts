@@ -1,4 +1,4 @@
-/** The images thread: pulls, the image list, image and container garbage collection. It never touches a running pod. */
+/** The images thread: image pulls, the image list, and garbage collection of containers. It changes nothing of a running pod. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../errors/kubelet-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
@@ -11,15 +11,15 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly imageEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;
   readonly serializeImagePulls: boolean;
-  /** Null: as many as ask. */
+  /** Null: no limit. */
   readonly maxParallelImagePulls: number | null;
-  /** Pulls a second, and how many may come at once; 0: no limit. */
+  /** Pulls per second, and the size of a burst. A rate of 0 means no limit. */
   readonly registryPullQPS: number;
   readonly registryBurst: number;
   readonly podLogsDir: string;
   readonly containerLogsDir: string;
   readonly rootDir: string;
-  /** `imagePullCredentialsVerificationPolicy`; null: who may use an image that is there is not asked (gate KubeletEnsureSecretPulledImages). */
+  /** `imagePullCredentialsVerificationPolicy`. Null: no verification of access to present images (gate KubeletEnsureSecretPulledImages is off). */
   readonly verificationPolicy: { readonly name: string; readonly allowlist: readonly string[] } | null;
   readonly snapshot: SharedArrayBuffer;
   /** RecordedEvent of the requesting container, posted immediately: a pull may take long. */
@@ -35,9 +35,9 @@ export interface EnsureImageRequest {
   readonly imagePullPolicy: string;
   readonly runtimeHandler: string;
   readonly podAnnotations: Readonly<Record<string, string>>;
-  /** Of the pod, those that there are. */
+  /** The pod's pull secrets, as far as they exist. */
   readonly pullSecrets: readonly PullSecret[];
-  /** The container in its pod: what events are about. Null: nobody could look it up. */
+  /** The container in its pod, for events. Null: unknown. */
   readonly about: ObjectReference | null;
 }
 
@@ -47,17 +47,18 @@ export type EnsureImageResult =
   | { readonly outcome: 'failed'; readonly failure: Failure };
 
 export interface ContainerGcRequest {
-  /** Wall-clock ms at which the lists below were made: of what was made later nothing is removed, it may be a pod's that has come since. */
+  /** Wall-clock ms at which the lists below were made. Nothing created later is removed: it may belong to a newer pod. */
   readonly requestedAtMs: number;
-  /** No pod is known to be gone before every source has reported. */
+  /** While false, the thread treats no unknown pod as deleted. */
   readonly allSourcesReady: boolean;
-  /** Pods whose containers may all go: deleted, or evicted; and pods that main still knows at all. */
+  /** The pods that main knows. */
   readonly knownPodUIDs: readonly PodUID[];
+  /** The known pods of which all dead containers may be removed: deleted or evicted. */
   readonly removablePodUIDs: readonly PodUID[];
   readonly minAgeMs: number;
-  /** Dead containers kept for each (pod, container); −1: no limit. */
+  /** Dead containers to keep for each container of a pod. −1: no limit. */
   readonly maxPerPodContainer: number;
-  /** Dead containers kept in all; −1: no limit. */
+  /** Dead containers to keep in total. −1: no limit. */
   readonly maxContainers: number;
 }
 
@@ -66,7 +67,7 @@ export interface ContainerGcReply {
   readonly removedSandboxes: number;
 }
 
-/** An image that the runtime has. */
+/** An image in the runtime. */
 export interface RuntimeImage {
   readonly id: string;
   readonly repoTags: readonly string[];
@@ -75,12 +76,12 @@ export interface RuntimeImage {
 }
 
 export interface ImagesApi {
-  /** Waits for a pull that is under way for the same image. Settles always: a failure is a result. */
+  /** Pulls the image if necessary, or waits for a running pull of the same image. Never rejects: a failure is a result. */
   ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult>;
-  /** In no order. Rejects with the runtime's error. */
+  /** In no particular order. Rejects with the runtime's error. */
   listImages(): Promise<readonly RuntimeImage[]>;
   collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply>;
-  /** Removes dead containers by name of the pod's worker; one still running is left. */
+  /** Removes these containers, except those that still run. */
   removeContainers(ids: readonly ContainerID[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What a sync must know of the node. Sent with each task, so that a change is seen by the next sync. */
+/** The part of the node's state that a sync needs. Main sends it with each task, so that the next sync uses every change. */
 export interface NodeInfo {
   readonly nodeName: string;
   readonly hostname: string;
@@ -8,9 +8,9 @@ export interface NodeInfo {
   readonly allocatable: NodeResources;
   readonly runtimeName: string;
   readonly runtimeVersion: string;
-  /** Empty where the runtime does not say (containerd before 2.0). */
+  /** Empty if the runtime does not report its handlers (containerd before 2.0). */
   readonly runtimeHandlers: readonly RuntimeHandler[];
-  /** The runtime's network is ready: without it only hostNetwork pods may start. */
+  /** The runtime's network is ready. Otherwise only hostNetwork pods may start. */
   readonly networkReady: boolean;
   readonly networkNotReadyMessage: string;
 }
@@ -22,7 +22,7 @@ export interface NodeResources {
   readonly pods: number;
 }
 
-/** What the runtime can do under one of its handlers; `''` names its default. */
+/** The features of one runtime handler. The name `''` is the default handler. */
 export interface RuntimeHandler {
   readonly name: string;
   readonly recursiveReadOnlyMounts: boolean;

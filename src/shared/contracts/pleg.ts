@@ -1,4 +1,4 @@
-/** The pleg thread: the only one that lists the runtime, and the pod cache's only writer. */
+/** The pleg thread (pod lifecycle event generator): the only thread that lists the runtime, and the only writer of the runtime snapshot. */
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { RuntimeHandler } from './node-info.ts';
@@ -8,76 +8,76 @@ import type { ThreadWorkerData } from './thread.ts';
 
 export interface PlegWorkerData extends ThreadWorkerData {
   readonly runtimeEndpoint: string;
-  /** 1 s upstream (genericPlegRelistPeriod). */
+  /** 1 s in upstream (genericPlegRelistPeriod). */
   readonly relistPeriodMs: number;
-  /** Deadline of one CRI call (runtimeRequestTimeout). */
+  /** The deadline of one CRI call (runtimeRequestTimeout). */
   readonly runtimeRequestTimeoutMs: number;
-  /** Use GetContainerEvents where the runtime has it. */
+  /** Use GetContainerEvents if the runtime supports it. */
   readonly useEventStream: boolean;
-  /** With podLogsDir, where containers' termination messages are. */
+  /** The thread reads the containers' termination messages below rootDir and podLogsDir. */
   readonly rootDir: string;
   readonly podLogsDir: string;
-  /** The runtime snapshot (shared/state/runtime-snapshot.ts): one writer, this thread. */
+  /** The runtime snapshot (shared/state/runtime-snapshot.ts). This thread is its only writer. */
   readonly snapshot: SharedArrayBuffer;
-  /** PlegMessage: one message per relist, look or runtime event that saw a change. */
+  /** PlegNotification: one message per relist, inspection or runtime event that found a change. */
   readonly events: MessagePort;
 }
 
 /** Served over Comlink. */
 export interface PlegApi {
   /**
-   * Looks at one pod now and answers with what it saw, begun after this call: never an older look that was already under way.
-   * Null when the runtime has nothing of the pod. Rejects with the runtime's error. Posts what changed as well.
-   * @param created what a task has just created of the pod: it is asked about by its IDs, and the pod is not listed
-   * @param sequence identifies this request among those for the pod: what is posted of the pod until the answer carries the number
+   * Inspects one pod. The inspection begins after this call: the result is never that of an inspection already under way. Null when the runtime
+   * has nothing of the pod. Rejects with the runtime's error. Also posts a notification if the pod has changed.
+   * @param created the objects that a task has just created: the thread asks for them by ID, and does not list the pod
+   * @param sequence the number of this request; notifications about the pod carry the number until the reply
    */
   inspectPod(podUID: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null>;
-  /** Relists now; resolves when its events are posted. */
+  /** Relists immediately. Resolves when the notification is posted. */
   relist(): Promise<void>;
-  /** Asks the runtime for its version, its conditions and its cgroup driver. Rejects with the runtime's error: main asks again. */
+  /** Reads the runtime's version, conditions and cgroup driver. Rejects with the runtime's error; main retries. */
   runtimeStatus(): Promise<RuntimeInfo>;
   close(): Promise<void>;
 }
 
-/** What main must know of the runtime itself: Version, Status and RuntimeConfig in one answer. */
+/** The runtime's replies to Version, Status and RuntimeConfig. */
 export interface RuntimeInfo {
   readonly runtimeName: string;
   readonly runtimeVersion: string;
   readonly runtimeApiVersion: string;
-  /** `RuntimeReady`, `NetworkReady` and whatever else the runtime reports; the status is true for "good". */
+  /** `RuntimeReady`, `NetworkReady` and any others that the runtime reports. `status` is true when all is well. */
   readonly conditions: readonly { readonly type: string; readonly status: boolean; readonly reason: string; readonly message: string }[];
   readonly handlers: readonly RuntimeHandler[];
-  /** Absent where the runtime does not tell them (containerd before 2.0). */
+  /** Absent if the runtime does not report its features (containerd before 2.0). */
   readonly features?: { readonly supplementalGroupsPolicy: boolean; readonly userNamespacesHostNetwork: boolean };
-  /** Null where the runtime does not answer RuntimeConfig (containerd before 2.0): the configuration's own driver holds. */
+  /** Null if the runtime does not support RuntimeConfig (containerd before 2.0): the configured driver is used. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
 }
 
 export type PodLifecycleEvent =
   | { readonly type: 'ContainerStarted'; readonly podUID: PodUID; readonly containerID: ContainerID }
-  /** An exit code of −1: nobody could ask how it ended (it is gone already, or it is a sandbox: those have events as containers do). */
+  /** The exit code is −1 if unknown: the container is gone already, or it is a sandbox (sandboxes have the same events). */
   | { readonly type: 'ContainerDied'; readonly podUID: PodUID; readonly containerID: ContainerID; readonly exitCode: number }
   | { readonly type: 'ContainerRemoved'; readonly podUID: PodUID; readonly containerID: ContainerID }
   | { readonly type: 'ContainerChanged'; readonly podUID: PodUID; readonly containerID: ContainerID }
   | { readonly type: 'PodSync'; readonly podUID: PodUID };
 
-/** A request for an inspection, by the number that main gave it. */
+/** A call of `inspectPod` with a sequence number. */
 export interface InspectionRequest {
   readonly podUID: PodUID;
   readonly sequence: number;
 }
 
-/** Statuses come before the events that they explain, in one message. */
+/** Changes in the runtime. A message has the statuses that its events refer to. */
 export interface PlegNotification {
   /**
-   * Monotonic ms: a relist that began then is complete in main's cache with this message. Absent for single looks. The first
-   * relist of a thread always posts a message, even when the runtime has nothing: main starts no pod before it came.
+   * Monotonic ms at which the relist of this message began: with this message main's cache has the state of that time. Absent for an inspection of
+   * a single pod. The first relist of a thread always posts a message, also without changes: main starts no pod before.
    */
   readonly relistedAtMs?: number;
-  /** With `relistedAtMs`: of these pods main's cache is not complete, starts of theirs are looked at later. */
+  /** With `relistedAtMs`: the pods whose state in main's cache is not complete yet, because containers that started are inspected later. */
   readonly uninspected?: readonly PodUID[];
   readonly statuses: readonly RuntimePodStatus[];
-  /** The runtime has nothing left of these; also told of pods that went while the thread was dead, by its successor's first relist. */
+  /** The pods of which the runtime has nothing left. The first relist of a restarted thread includes pods that disappeared before the restart. */
   readonly gone: readonly PodUID[];
   readonly events: readonly PodLifecycleEvent[];
   /**

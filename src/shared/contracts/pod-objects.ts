@@ -1,6 +1,6 @@
 /**
- * What lies in the API server and a pod needs for its volumes and its environment: a sync asks main for it on its line, main answers from
- * its caches. Plain data, as the API has it: base64 is decoded where the files are written, not on main.
+ * The objects of the API server that a pod needs for its volumes and its environment. A sync task requests them over its task channel; main replies from
+ * its caches. Plain data as in the API: the sync decodes base64 when it writes the files, so that main does not have to.
  */
 import type { Failure } from '../errors/kubelet-error.ts';
 
@@ -8,7 +8,7 @@ export type PodObjectRef =
   | { readonly kind: 'Secret' | 'ConfigMap'; readonly namespace: string; readonly name: string }
   | TokenRef
   | { readonly kind: 'TrustBundle'; readonly name: string; readonly optional: boolean }
-  /** Without a selector nothing matches; one without requirements matches all. */
+  /** An absent selector matches nothing; a selector without requirements matches everything. */
   | {
       readonly kind: 'SignerTrustBundles';
       readonly signerName: string;
@@ -18,32 +18,32 @@ export type PodObjectRef =
   | PodCertificateRef
   | ServicesRef;
 
-/** A key and the certificates for it, as a projected volume of the pod that asks has them among its sources. */
+/** A key and its certificate chain, for a source of a projected volume of the requesting pod. */
 export interface PodCertificateRef {
   readonly kind: 'PodCertificate';
   readonly volume: string;
   readonly sourceIndex: number;
 }
 
-/** A token for a service account, bound to the pod. */
+/** A service account token that is bound to the pod. */
 export interface TokenRef {
   readonly kind: 'Token';
   readonly namespace: string;
   readonly serviceAccountName: string;
   readonly podName: string;
   readonly podUID: string;
-  /** Empty: the API server's own. */
+  /** Empty: the API server's default audience. */
   readonly audience: string;
   readonly expirationSeconds: number;
-  /** What the volume holds already, of an earlier life of the kubelet: it is kept as long as it is good. */
+  /** The token in the volume, from before a restart of the kubelet. Main keeps it as long as it is valid. */
   readonly onDisk?: string;
 }
 
-/** The services that a pod's environment tells of. */
+/** The services for the pod's environment variables. */
 export interface ServicesRef {
   readonly kind: 'Services';
   readonly namespace: string;
-  /** Those of the namespace too (enableServiceLinks), not only the API server's own. */
+  /** True: includes the services of the namespace (enableServiceLinks), not only the API server's own. */
   readonly links: boolean;
 }
 
@@ -56,9 +56,9 @@ export type PodObject =
   | SecretObject
   | ConfigMapObject
   | { readonly kind: 'Token'; readonly token: string }
-  /** PEM, one certificate after the other. */
+  /** Concatenated PEM certificates. */
   | { readonly kind: 'TrustAnchors'; readonly pem: string }
-  /** PEM: a PKCS#8 key, and its certificate with those behind it. */
+  /** PEM: a PKCS#8 key, and its certificate chain. */
   | { readonly kind: 'Credentials'; readonly keyPEM: string; readonly chainPEM: string }
   | { readonly kind: 'Services'; readonly services: readonly ServiceInfo[] };
 
@@ -80,20 +80,20 @@ export interface ConfigMapObject {
 export interface ServiceInfo {
   readonly name: string;
   readonly namespace: string;
-  /** Never empty, never `None`. */
+  /** Never empty, and never `None`. */
   readonly clusterIP: string;
   readonly ports: readonly { readonly name: string; readonly port: number; readonly protocol: string }[];
 }
 
 /**
- * Reasons of failures: `NotFound`, which an optional reference forgives; `NoClient`, this kubelet runs standalone; all others may be over
- * soon. Messages are upstream's.
+ * Reasons of failures: `NotFound` (ignored for an optional reference), `NoClient` (the kubelet runs standalone); all others are transient. Messages are
+ * upstream's.
  */
 export type PodObjectResult =
   | { readonly outcome: 'value'; readonly value: PodObject }
   | { readonly outcome: 'failed'; readonly failure: Failure };
 
-/** An image pull secret as it goes on to the images thread. */
+/** An image pull secret, for the images thread. */
 export interface PullSecret {
   readonly namespace: string;
   readonly name: string;

@@ -1,11 +1,11 @@
-/** The probes thread: will run liveness, readiness and startup probes; it never acts on their results. */
+/** The probes thread. It will run liveness, readiness and startup probes; main will act on their results. */
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { ThreadWorkerData } from './thread.ts';
 
 export interface ProbesWorkerData extends ThreadWorkerData {
   readonly runtimeEndpoint: string;
-  /** ProbeResult[] */
+  /** Posts ProbeResult[]. */
   readonly results: MessagePort;
 }
 

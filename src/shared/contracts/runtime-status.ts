@@ -1,7 +1,6 @@
 /**
- * A pod as the runtime has it: made by the pleg thread (its only writer), kept by main, read by pure decisions (the actions that a
- * pod needs, its API status, what can be collected). Plain data: it is structured-cloned. Times are ms since the epoch with fractions;
- * 0 is "never".
+ * The status of a pod in the runtime. The pleg thread creates it and main stores it; pure functions decide by it (the actions that a pod needs, its API
+ * status, garbage collection). Plain data, for the structured clone. Times are ms since the epoch, with fractions; 0 means never.
  */
 import type { Failure } from '../errors/kubelet-error.ts';
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
@@ -10,26 +9,26 @@ export interface RuntimePodStatus {
   readonly podUID: PodUID;
   readonly name: string;
   readonly namespace: string;
-  /** Of the newest ready sandbox; for a hostNetwork pod the runtime knows none. */
+  /** The IPs of the newest ready sandbox. Empty for a hostNetwork pod. */
   readonly podIPs: readonly string[];
   /** Newest first. */
   readonly sandboxes: readonly RuntimeSandboxStatus[];
-  /** All of the pod's containers that the runtime still has, newest first. */
+  /** All containers of the pod that the runtime still has, newest first. */
   readonly containers: readonly RuntimeContainerStatus[];
-  /** Monotonic ms at which the look that made this began: all that happened before is in it. */
+  /** Monotonic ms at which the inspection began: the status includes everything that happened before. */
   readonly observedAtMs: number;
-  /** Set when the runtime did not answer about part of this pod (a wedged container): what is above is then the last that was known. */
+  /** Set when the runtime did not return the status of a part of the pod (a stuck container). That part is then the last known status. */
   readonly failure?: Failure;
 }
 
-/** What the reason of such a failure can be. Upstream's names: the event reason for a sandbox, and the reason of a status that nobody knows. */
+/** The reasons of such a failure. Upstream's names: an event reason for the sandbox, and the reason of an unknown container status. */
 export const failureReasons = { sandbox: 'FailedPodSandBoxStatus', container: 'ContainerStatusUnknown' } as const;
 
 export function isFailureReason(reason: string | undefined): boolean {
   return reason === failureReasons.sandbox || reason === failureReasons.container;
 }
 
-/** Part of it is known from lists alone: the kubelet has just begun, or the runtime did not answer. */
+/** True if a part of the status comes from the runtime's lists alone: the kubelet has just started, or the runtime did not reply. */
 export function isOnlyListed({ sandboxes, containers }: RuntimePodStatus): boolean {
   return sandboxes.some(({ listedOnly }) => listedOnly) || containers.some(({ listedOnly }) => listedOnly);
 }
@@ -42,7 +41,7 @@ export interface RuntimeSandboxStatus {
   readonly podIPs: readonly string[];
   readonly hostNetwork: boolean;
   readonly runtimeHandler: string;
-  /** It has not been asked for yet: nothing is known of its network. */
+  /** The sandbox's own status has not been read yet: its network is unknown. */
   readonly listedOnly?: true;
 }
 
@@ -55,19 +54,19 @@ export interface RuntimeContainerStatus {
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
   readonly exitCode: number;
-  /** As in the pod's spec. */
+  /** The image in the pod's spec. */
   readonly image: string;
-  /** The image itself, where the runtime tells it (`sha256:…`); else as `imageRef`. */
+  /** The image's ID (`sha256:…`) if the runtime reports it, else `imageRef`. */
   readonly imageID: string;
-  /** What the API shows as its `imageID`, for reasons of history: with a digest of the repository where there is one. */
+  /** The API shows this as `imageID`, for historical reasons. It has the repository's digest if there is one. */
   readonly imageRef: string;
-  /** Hex, from the container's annotation. */
+  /** Hexadecimal hash of the spec, from the container's annotation. */
   readonly hash: string;
-  /** The attempt that this container is: 0 for the first. */
+  /** 0 for the first container of this name. */
   readonly restartCount: number;
   /** The runtime's reason (`Completed`, `Error`, `OOMKilled`, …). */
   readonly reason: string;
-  /** The runtime's message, or the termination message once it has exited. */
+  /** The runtime's message; the termination message once the container has exited. */
   readonly message: string;
   readonly logPath: string;
   readonly user?: { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] };
@@ -77,10 +76,10 @@ export interface RuntimeContainerStatus {
     readonly hostPath: string;
     readonly readonly: boolean;
     readonly recursiveReadOnly: boolean;
-    /** The runtime's reference of the image that is mounted. */
+    /** The runtime's reference of the mounted image. */
     readonly image?: string;
   }[];
-  /** What a kubelet that no longer has the pod's spec needs in order to end it properly; from the annotations. */
+  /** From the annotations: what a kubelet without the pod's spec needs to terminate the container. */
   readonly orphan: {
     readonly podTerminationGracePeriodSeconds?: number;
     readonly podDeletionGracePeriodSeconds?: number;
@@ -90,7 +89,7 @@ export interface RuntimeContainerStatus {
     readonly ports?: string;
   };
   readonly stopSignal?: string;
-  /** It has not been asked for yet: when it began, how it ended, its user, mounts and resources are not known. */
+  /** The container's own status has not been read yet: its start, exit, user, mounts and resources are unknown. */
   readonly listedOnly?: true;
 }
 

@@ -1,18 +1,18 @@
-/** The stats thread: machine facts, and the usage of every pod's cgroup. It decides nothing. */
+/** The stats thread reads the machine's information, and samples the usage of each pod's cgroup. It decides nothing. */
 import type { ThreadWorkerData } from './thread.ts';
 
 export interface StatsWorkerData extends ThreadWorkerData {
   readonly rootDir: string;
-  /** As configured: the runtime's word (shared/state/runtime-cgroup-driver.ts) goes before it. */
+  /** The configured driver. The runtime's (shared/state/runtime-cgroup-driver.ts) overrides it. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly runtimeCgroupDriver: SharedArrayBuffer;
   readonly cgroupVersion: 1 | 2;
   readonly cgroupFsRoot: string;
   readonly cgroupRoot: string;
-  /** 10 s upstream (cadvisorHousekeepingInterval). */
+  /** 10 s in upstream (cadvisorHousekeepingInterval). */
   readonly housekeepingPeriodMs: number;
   readonly snapshot: SharedArrayBuffer;
-  /** The usage table (shared/state/usage-table.ts): one writer, this thread. */
+  /** The usage table (shared/state/usage-table.ts). This thread is its only writer. */
   readonly usage: SharedArrayBuffer;
 }
 
