@@ -4,7 +4,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IncomingHttpHeaders } from 'node:http';
-import { ServerThread, ThreadState } from '../../src/main/threads/index.ts';
+import { ServerThread, SharedThreadState } from '../../src/main/threads/index.ts';
 import type { ServerSettings } from '../../src/main/threads/server-thread.ts';
 import type { MainApi } from '../../src/shared/contracts/server/calls.ts';
 import type { SecureServerSettings } from '../../src/shared/contracts/server/settings.ts';
@@ -31,7 +31,7 @@ export async function aSecureServer(t: Afterwards, over: SecureServerOverrides =
   const folder = mkdtempSync(join(tmpdir(), 'server-'));
   const { logger, lines } = aLogger();
   const logging = { format: 'text', verbosity: 0, vmodule: [], live: createVerbosityCell() } as const;
-  const state = new ThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const heart = state.enterMain();
   const clientCAFile = over.clientCA === undefined ? '' : join(folder, 'client-ca.crt');
   if (over.clientCA !== undefined) writeFileSync(clientCAFile, over.clientCA);

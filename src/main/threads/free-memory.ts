@@ -8,7 +8,7 @@ import { systemClock, type Clock } from '../../shared/time/clock.ts';
 /** The other threads collect their heaps, and free what those held, in the same quiet seconds. */
 const delayMs = 20_000;
 
-export class FreeMemory {
+export class MemoryTrimmer {
   readonly #clock: Clock;
   readonly #trim: () => Promise<void>;
   #cancel: () => void = () => {};

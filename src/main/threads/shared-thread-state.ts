@@ -10,10 +10,10 @@ import { createClaims } from '../../shared/state/claims.ts';
 import { createRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { createHeartbeats, ThreadStatusWriter } from '../../shared/state/heartbeats.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
-import { FreeMemory } from './free-memory.ts';
+import { MemoryTrimmer } from './free-memory.ts';
 import { HangWatchdog, type HangWatchdogOptions } from './hang-watchdog.ts';
-import { beat } from '../../shared/thread/enter-thread.ts';
-import type { Heartbeat } from '../../shared/state/beat.ts';
+import { startThreadHeartbeat } from '../../shared/thread/enter-thread.ts';
+import type { Heartbeat } from '../../shared/state/start-heartbeat.ts';
 import { EventLoopDelays } from './event-loop-delays.ts';
 import { ThreadPriorities } from './thread-priorities.ts';
 
@@ -69,8 +69,8 @@ export class SharedThreadState {
     this.threadStatuses.started(row, monotonicMs());
     bindMetrics(this.#segments.get('main')!);
     const delays = new EventLoopDelays();
-    const freeMemory = new FreeMemory();
-    const heart = beat({ heartbeats: this.heartbeats, heartbeatRow: row }, 'main', {
+    const freeMemory = new MemoryTrimmer();
+    const heart = startThreadHeartbeat({ heartbeats: this.heartbeats, heartbeatRow: row }, 'main', {
       onBeat: () => delays.count(),
       onCollected: () => freeMemory.onCollected(),
     });

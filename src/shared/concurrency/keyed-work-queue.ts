@@ -87,7 +87,7 @@ export class KeyedWorkQueue<K> {
   }
 
   /** What all of them failed of is over: every back-off ends now, and the next one is the first again. */
-  startAfresh(): void {
+  resetBackoff(): void {
     this.#delays.clear();
     this.retryNow([...this.#backedOff.keys()]);
   }

@@ -25,7 +25,7 @@ export function healthChecks(threads: readonly ThreadHealth[], nowMs: number, lo
     { name: 'ping', fault: '', note: '' },
     { name: 'log', fault: logFault, note: '' },
     { name: 'syncloop', fault: main && isLoopStale(main, nowMs) ? 'sync Loop took longer than expected' : '', note: '' },
-    ...single.map((thread) => ({ name: `thread-${thread.thread}`, fault: faultOf(thread, nowMs), note: noteOf([thread]) })),
+    ...single.map((thread) => ({ name: `thread-${thread.thread}`, fault: threadFault(thread, nowMs), note: noteOf([thread]) })),
     ...poolCheck(
       threads.filter(({ thread }) => thread.startsWith(pool)),
       nowMs,
@@ -34,7 +34,7 @@ export function healthChecks(threads: readonly ThreadHealth[], nowMs: number, lo
 }
 
 /** Whether one thread is well; what is wrong with it, if not. */
-export function faultOf(thread: ThreadHealth, nowMs: number): string {
+export function threadFault(thread: ThreadHealth, nowMs: number): string {
   const { starts, alive, beat, startedAtMs } = thread;
   const name = `thread ${thread.thread}`;
   if (starts === 0) return '';
@@ -53,7 +53,7 @@ function poolCheck(threads: readonly ThreadHealth[], nowMs: number): HealthCheck
   if (threads.every(({ starts }) => starts === 0)) return [];
   const alive = threads.filter((thread) => thread.alive === 1);
   const fault =
-    alive.length === 0 ? `thread ${pool}: none of its threads is alive` : alive.map((thread) => faultOf(thread, nowMs)).find(Boolean);
+    alive.length === 0 ? `thread ${pool}: none of its threads is alive` : alive.map((thread) => threadFault(thread, nowMs)).find(Boolean);
   return [{ name: `thread-${pool}`, fault: fault ?? '', note: noteOf(threads) }];
 }
 

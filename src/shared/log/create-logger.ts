@@ -4,7 +4,7 @@
  */
 import { pino } from 'pino';
 import { messageOf } from '../errors/kubelet-error.ts';
-import { LoggerFamily } from './live-verbosity.ts';
+import { VerbosityFollower } from './live-verbosity.ts';
 import type { Logger, LoggingOptions } from './logger.ts';
 import { isError, renderJSON, renderText, type LogRecord } from './render.ts';
 import { levelFor } from './verbosity.ts';
@@ -27,7 +27,7 @@ export function createLogger(options: LoggingOptions, bindings: { readonly compo
   const componentOf = (logger: Logger) => String(logger.bindings()['component'] ?? component);
   const family =
     options.live &&
-    new LoggerFamily(options.live, (member, verbosity) => {
+    new VerbosityFollower(options.live, (member, verbosity) => {
       member.level = levelFor({ ...options, verbosity }, componentOf(member));
     });
   const logger = pino(

@@ -22,7 +22,7 @@ export function setVerbosity(cell: SharedArrayBuffer, verbosity: number): void {
 }
 
 /** A thread's logger and all its children, as long as somebody holds them. */
-export class LoggerFamily {
+export class VerbosityFollower {
   readonly #setLevel: (logger: Logger, verbosity: number) => void;
   #members: WeakRef<Logger>[] = [];
   #sweepAt = 64;

@@ -102,7 +102,7 @@ export class RuntimeSnapshotWriter {
     this.#items.free(row);
   }
 
-  relisted(relistedAtMs: number): void {
+  setRelistedAt(relistedAtMs: number): void {
     this.#relists.update(0, { relistedAtMs });
   }
 }

@@ -8,7 +8,7 @@ import { createLogger } from '../log/create-logger.ts';
 import type { Logger } from '../log/logger.ts';
 import { threadEventLoopDelay, threadHeapLimit, threadHeapUsed } from '../metrics/definitions/threads.ts';
 import { bindMetrics } from '../metrics/define.ts';
-import { startHeartbeat, type Heartbeat } from '../state/beat.ts';
+import { startHeartbeat, type Heartbeat } from '../state/start-heartbeat.ts';
 import { QuietCollector } from './quiet-collector.ts';
 import { claimSlot } from '../state/claims.ts';
 import { monotonicMs } from '../time/clock.ts';
@@ -27,7 +27,7 @@ export function enterThread<Birth extends ThreadWorkerData>(): ThreadContext<Bir
   setNiceOfThisThread(birth.nice);
   const logger = createLogger(birth.logging, { component: birth.thread });
   bindMetrics(birth.metrics);
-  return { workerData: birth, logger, heartbeat: beat(birth, birth.thread) };
+  return { workerData: birth, logger, heartbeat: startThreadHeartbeat(birth, birth.thread) };
 }
 
 /** The same for a thread of the sync pool: all of them share one birth, and each claims a place of its own. */
@@ -43,7 +43,7 @@ export function enterPoolThread(): ThreadContext<PodSyncWorkerData> & { readonly
     workerData: birth,
     logger,
     slot,
-    heartbeat: beat({ heartbeats: birth.heartbeats, heartbeatRow: birth.heartbeatRows[slot]! }, thread),
+    heartbeat: startThreadHeartbeat({ heartbeats: birth.heartbeats, heartbeatRow: birth.heartbeatRows[slot]! }, thread),
   };
 }
 
@@ -54,7 +54,7 @@ export function serveThread(api: object): void {
 }
 
 /** Beats, and counts what the beat sees of the thread; for main too, which looks closer with each of its beats and its collections. */
-export function beat(
+export function startThreadHeartbeat(
   row: { readonly heartbeats: SharedArrayBuffer; readonly heartbeatRow: number },
   thread: string,
   { onBeat, onCollected }: { readonly onBeat?: () => void; readonly onCollected?: () => void } = {},

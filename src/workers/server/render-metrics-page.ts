@@ -8,7 +8,7 @@ import * as processMetrics from '../../shared/metrics/definitions/process.ts';
 import { metricsDroppedSeries, threadDeaths, threadStarts, threadUp } from '../../shared/metrics/definitions/threads.ts';
 import { droppedSeries, renderMetrics } from '../../shared/metrics/index.ts';
 import type { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
-import { faultOf } from '../../shared/health/health.ts';
+import { threadFault } from '../../shared/health/health.ts';
 
 export interface MetricsSources {
   readonly segments: readonly SharedArrayBuffer[];
@@ -45,7 +45,7 @@ function observeThreads({ heartbeats, segments, monotonicMs }: MetricsSources): 
     const { thread } = health;
     threadStarts.set(health.starts, { thread });
     threadDeaths.set(health.deaths, { thread });
-    threadUp.set(health.alive === 1 && faultOf(health, monotonicMs()) === '' ? 1 : 0, { thread });
+    threadUp.set(health.alive === 1 && threadFault(health, monotonicMs()) === '' ? 1 : 0, { thread });
   }
   metricsDroppedSeries.set(droppedSeries(segments));
 }

@@ -20,7 +20,7 @@ export interface CgroupHierarchy {
 }
 
 /** The folder in which the cgroups of this path are listed: on v1 each controller has a tree of its own; cpuacct's is as good as any. */
-export function listingFolder({ version, root }: CgroupHierarchy, path: string): string {
+export function listingDirectory({ version, root }: CgroupHierarchy, path: string): string {
   return version === 2 ? join(root, path) : join(root, 'cpuacct', path);
 }
 

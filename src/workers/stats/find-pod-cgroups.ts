@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { cgroupPath, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/linux/cgroup-names.ts';
-import { listingFolder, type CgroupHierarchy } from './cgroup-usage.ts';
+import { listingDirectory, type CgroupHierarchy } from './cgroup-usage.ts';
 
 export interface PodCgroups {
   readonly podUID: string;
@@ -24,7 +24,7 @@ export function findPodCgroups({ hierarchy, driver, cgroupRoot }: PodCgroupsOpti
   const parents = [podsCgroup(layout), qosCgroup(layout, 'Burstable'), qosCgroup(layout, 'BestEffort')].map((name) =>
     cgroupPath(name, driver),
   );
-  const folders = (path: string) => subfolders(listingFolder(hierarchy, path));
+  const folders = (path: string) => subfolders(listingDirectory(hierarchy, path));
   return parents.flatMap((parent) =>
     folders(parent).flatMap((folder) => {
       const podUID = podUIDOfCgroup(folder, driver);

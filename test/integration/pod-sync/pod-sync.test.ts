@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { PlegThread, PodSyncPool, ThreadState, type PodTask } from '../../../src/main/threads/index.ts';
+import { PlegThread, PodSyncPool, SharedThreadState, type PodTask } from '../../../src/main/threads/index.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
@@ -32,7 +32,7 @@ async function aNode(t: TestContext, threads = 2) {
     containerLogsDir: join(folder, 'containers'),
   };
   for (const each of [settings.rootDir, settings.containerLogsDir]) mkdirSync(each);
-  const state = new ThreadState({
+  const state = new SharedThreadState({
     logging: { format: 'text', verbosity: 0, vmodule: [] },
     podSyncThreads: threads,
     syncFrequencyMs: 60_000,

@@ -13,7 +13,7 @@ import {
   ProbesThread,
   ServerThread,
   StatsThread,
-  ThreadState,
+  SharedThreadState,
 } from '../../../src/main/threads/index.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import { HeartbeatsReader, type ThreadHealth } from '../../../src/shared/state/heartbeats.ts';
@@ -27,7 +27,7 @@ const folder = mkdtempSync(join(tmpdir(), 'threads-'));
 const runtimeEndpoint = `unix://${folder}/no-runtime.sock`;
 const { logger, lines } = aLogger();
 const logging = { format: 'text', verbosity: -9, vmodule: [] } as const;
-const state = new ThreadState({ logging, podSyncThreads: 2, syncFrequencyMs: 60_000 });
+const state = new SharedThreadState({ logging, podSyncThreads: 2, syncFrequencyMs: 60_000 });
 const snapshot = createRuntimeSnapshot(110);
 
 function startAll() {

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PodSyncPool, ThreadState, type PodSyncHandlers, type PodTask } from '../../../src/main/threads/index.ts';
+import { PodSyncPool, SharedThreadState, type TaskHandlers, type PodTask } from '../../../src/main/threads/index.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
 import { aLogger } from '../../support/logger.ts';
 
-function aPool(over: Partial<PodSyncHandlers> = {}, settings: unknown = {}) {
+function aPool(over: Partial<TaskHandlers> = {}, settings: unknown = {}) {
   const { logger, lines } = aLogger();
   const hangs = { limitMs: 4000, periodMs: 200 };
-  const state = new ThreadState({
+  const state = new SharedThreadState({
     logging: { format: 'text', verbosity: 0, vmodule: [] },
     podSyncThreads: 2,
     syncFrequencyMs: 60_000,
@@ -19,7 +19,7 @@ function aPool(over: Partial<PodSyncHandlers> = {}, settings: unknown = {}) {
   });
   state.watchdog.start(logger);
   const permits: string[] = [];
-  const handlers: PodSyncHandlers = {
+  const handlers: TaskHandlers = {
     ensureImage: async () => ({ outcome: 'present', imageRef: 'sha256:1' }),
     startPermit: async (kind) => ({ release: (succeeded) => permits.push(`${kind} ${succeeded}`) }),
     event: () => {},

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { after, test } from 'node:test';
-import { HealthThread, ServerThread, ThreadState } from '../../../src/main/threads/index.ts';
+import { HealthThread, ServerThread, SharedThreadState } from '../../../src/main/threads/index.ts';
 import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
 import type { ListenAddress } from '../../../src/shared/contracts/server/settings.ts';
 import { aLogger } from '../../support/logger.ts';
@@ -9,7 +9,11 @@ import { anyPort, serverSettings, fakeMainApi } from '../../support/server.ts';
 
 async function aServer(over: { healthz?: ListenAddress; mainApi?: Partial<MainApi> } = {}) {
   const { logger, lines } = aLogger();
-  const state = new ThreadState({ logging: { format: 'text', verbosity: -9, vmodule: [] }, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const state = new SharedThreadState({
+    logging: { format: 'text', verbosity: -9, vmodule: [] },
+    podSyncThreads: 1,
+    syncFrequencyMs: 60_000,
+  });
   const heart = state.enterMain();
   const health = HealthThread.start({ state, logger, settings: { listen: over.healthz ?? anyPort } });
   const server = ServerThread.start({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { availableParallelism, totalmem } from 'node:os';
 import { after, test } from 'node:test';
-import { ProbesThread, StatsThread, ThreadState } from '../../../src/main/threads/index.ts';
+import { ProbesThread, StatsThread, SharedThreadState } from '../../../src/main/threads/index.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
 import { usageTable } from '../../../src/shared/state/usage-table.ts';
 import { aLogger } from '../../support/logger.ts';
@@ -10,7 +10,7 @@ const logging = { format: 'text', verbosity: -9, vmodule: [] } as const;
 
 test('the stats thread knows its machine, and after a death too', async () => {
   const { logger } = aLogger();
-  const state = new ThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const settings = {
     rootDir: '/',
     cgroupDriver: 'cgroupfs',
@@ -33,7 +33,7 @@ test('the stats thread knows its machine, and after a death too', async () => {
 
 test('the probes thread lives, beats, and comes back', async () => {
   const { logger } = aLogger();
-  const state = new ThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const probes = ProbesThread.start({ state, logger, settings: { runtimeEndpoint: 'unix:///nowhere' }, onResults: () => {} });
   after(() => probes.close());
   const before = probes.thread.threadId;

@@ -77,7 +77,7 @@ export class MirrorPods {
     podManager.onChange((pod, change) => contain(this.#fault(), () => this.#onChange(pod, change === 'removed')));
     this.#unsubscribe = client.onRecovery(() => {
       this.#cancelRetryAll();
-      this.#cancelRetryAll = clock.after(random() * reconnectSpreadMs, () => this.#work.startAfresh());
+      this.#cancelRetryAll = clock.after(random() * reconnectSpreadMs, () => this.#work.resetBackoff());
     });
   }
 

@@ -115,7 +115,7 @@ export class Relister {
       this.#isSuccessor ||= this.#inherited.size > 0;
       records.applyLists(sandboxes, containers, startedAtMs, listedAtMs);
       this.#postVanished();
-      snapshot.relisted(startedAtMs);
+      snapshot.setRelistedAt(startedAtMs);
       metrics.plegRelistScanDuration.observe((clock.monotonic() - listedAtMs) / 1000);
       metrics.plegListBytes.set(sumOfLengths(sandboxes), sandboxesLabel);
       metrics.plegListBytes.set(sumOfLengths(containers), containersLabel);

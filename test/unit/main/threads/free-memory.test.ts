@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FreeMemory } from '../../../../src/main/threads/free-memory.ts';
+import { MemoryTrimmer } from '../../../../src/main/threads/free-memory.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 test('free memory is given back 20 s after the last collection, once, and not after the end', async () => {
   const clock = new FakeClock();
   const trims: number[] = [];
-  const memory = new FreeMemory(clock, async () => {
+  const memory = new MemoryTrimmer(clock, async () => {
     trims.push(clock.monotonic());
     throw new Error('not here');
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startHeartbeat } from '../../../../src/shared/state/beat.ts';
+import { startHeartbeat } from '../../../../src/shared/state/start-heartbeat.ts';
 import { claimSlot, createClaims, releaseSlot } from '../../../../src/shared/state/claims.ts';
 import { createHeartbeats, HeartbeatsReader, ThreadStatusWriter } from '../../../../src/shared/state/heartbeats.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';

@@ -24,7 +24,7 @@ suite('the snapshot of the runtime', () => {
     const writer = new RuntimeSnapshotWriter(buffer);
     assert.deepEqual([reader.relistedAtMs, [...reader.all()]], [0, []]);
     const row = writer.add(container)!;
-    writer.relisted(12.5);
+    writer.setRelistedAt(12.5);
     assert.deepEqual([reader.relistedAtMs, [...reader.all()]], [12.5, [container]]);
     writer.setState(row, 'exited');
     assert.deepEqual([...reader.all()], [{ ...container, state: 'exited' }]);
@@ -37,7 +37,7 @@ suite('the snapshot of the runtime', () => {
     const first = new RuntimeSnapshotWriter(buffer);
     first.add(container);
     first.add({ ...container, id: 'c2' as ContainerID, podUID: 'u2' as PodUID });
-    first.relisted(5);
+    first.setRelistedAt(5);
     const second = new RuntimeSnapshotWriter(buffer);
     const reader = new RuntimeSnapshotReader(buffer);
     assert.deepEqual([reader.size, reader.relistedAtMs], [2, 0]);
