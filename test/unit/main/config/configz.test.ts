@@ -12,7 +12,7 @@ function configzOf(text: string): Record<string, unknown> {
   return (JSON.parse(toConfigz(config)) as { kubeletconfig: Record<string, unknown> }).kubeletconfig;
 }
 
-test('/configz shows the form on the wire: durations as Go prints them, no empty fields', () => {
+test('/configz has Go’s JSON: durations in Go’s format, no empty fields', () => {
   const shown = configzOf('syncFrequency: 90s\n');
   assert.equal(shown['kind'], 'KubeletConfiguration');
   assert.equal(shown['syncFrequency'], '1m30s');
@@ -24,7 +24,7 @@ test('/configz shows the form on the wire: durations as Go prints them, no empty
   }
 });
 
-test('/configz shows pointers and booleans that have a value, false too', () => {
+test('/configz has pointers and booleans with a value, including false', () => {
   const shown = configzOf('healthzPort: 0\n');
   assert.equal(shown['healthzPort'], 0);
   assert.deepEqual(shown['authentication'], { x509: {}, webhook: { enabled: true, cacheTTL: '2m0s' }, anonymous: { enabled: false } });
@@ -36,18 +36,18 @@ test('/configz shows pointers and booleans that have a value, false too', () => 
   });
 });
 
-test('/configz can be read again as a configuration, with the same result', () => {
+test('/configz can be parsed as a configuration, with the same result', () => {
   const shown = configzOf('maxParallelImagePulls: 4\nclusterDNS: [10.0.0.10]\nregisterWithTaints: [{key: a, effect: NoSchedule}]\n');
   const again = applyDefaults(parseConfigFile(JSON.stringify(shown)).raw, computeFeatureGates({}).gates);
   assert.deepEqual(JSON.parse(toConfigz(again)), { kubeletconfig: shown });
 });
 
-test('the password of the pods’ URL is never shown', () => {
+test('/configz never has the password of staticPodURL', () => {
   assert.equal(configzOf('staticPodURL: https://user:secret@pods.example/list?a=1\n')['staticPodURL'], 'https://pods.example/list?a=1');
   assert.equal(configzOf('staticPodURL: https://pods.example\n')['staticPodURL'], 'https://pods.example');
 });
 
-test('headers for the pods’ URL are never shown', () => {
+test('/configz never has the values of staticPodURLHeader', () => {
   const shown = configzOf('staticPodURLHeader: {Authorization: [Bearer secret]}\n');
   assert.deepEqual(shown['staticPodURLHeader'], { Authorization: ['<masked>'] });
 });

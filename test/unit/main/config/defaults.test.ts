@@ -16,21 +16,21 @@ const cases: { name: string; fields: Partial<RawConfiguration>; gates?: Record<s
     want: { nodeStatusUpdateFrequency: 10_000, nodeStatusReportFrequency: 300_000 },
   },
   {
-    name: 'whoever sets only how often the status is computed sets how often it is reported',
+    name: 'nodeStatusUpdateFrequency alone also sets nodeStatusReportFrequency',
     fields: { nodeStatusUpdateFrequency: 20_000 },
     want: { nodeStatusUpdateFrequency: 20_000, nodeStatusReportFrequency: 20_000 },
   },
   { name: 'images are pulled one at a time', fields: {}, want: { serializeImagePulls: true } },
   { name: 'a limit of parallel pulls means parallel pulls', fields: { maxParallelImagePulls: 3 }, want: { serializeImagePulls: false } },
   { name: 'a limit of one pull does not', fields: { maxParallelImagePulls: 1 }, want: { serializeImagePulls: true } },
-  { name: 'any negative limit of processes is no limit', fields: { podPidsLimit: -7 }, want: { podPidsLimit: -1 } },
+  { name: 'a negative podPidsLimit means no limit', fields: { podPidsLimit: -7 }, want: { podPidsLimit: -1 } },
   {
     name: 'the restart period is 5 minutes while its gate is on',
     fields: {},
     want: { crashLoopBackOff: { maxContainerRestartPeriod: 300_000 } },
   },
   {
-    name: 'and not set when it is off',
+    name: 'the restart period is not set while its gate is off',
     fields: {},
     gates: { KubeletCrashLoopBackOffMax: false },
     want: { crashLoopBackOff: { maxContainerRestartPeriod: null } },
@@ -41,13 +41,13 @@ const cases: { name: string; fields: Partial<RawConfiguration>; gates?: Record<s
     want: { imagePullCredentialsVerificationPolicy: 'NeverVerifyPreloadedImages' },
   },
   {
-    name: 'and by none when it is off',
+    name: 'image credentials have no policy while its gate is off',
     fields: {},
     gates: { KubeletEnsureSecretPulledImages: false },
     want: { imagePullCredentialsVerificationPolicy: '' },
   },
 ];
-table('how secrets of pulled images are verified by default', (row) => {
+table('defaults that depend on other fields or gates', (row) => {
   for (const { name, fields, gates, want } of cases) {
     row(name, () => {
       const config = complete(fields, gates);
@@ -56,7 +56,7 @@ table('how secrets of pulled images are verified by default', (row) => {
   }
 });
 
-test('without a file flags mean what they always meant: a read-only port, and no authentication', () => {
+test('without a file the legacy defaults apply: a read-only port and no authentication', () => {
   const { readOnlyPort, authentication, authorization } = legacyDefaults();
   assert.deepEqual(
     [readOnlyPort, authentication.anonymous.enabled, authentication.webhook.enabled, authorization.mode],
@@ -64,17 +64,17 @@ test('without a file flags mean what they always meant: a read-only port, and no
   );
 });
 
-test('a file that names no thresholds has the default ones', () => {
+test('a file without thresholds has the default ones', () => {
   assert.deepEqual(fileEvictionHard(kubeletConfiguration.absent), defaultEvictionHard);
 });
 
-test('a file that names some has only those', () => {
+test('a file with thresholds has only those', () => {
   assert.deepEqual(fileEvictionHard({ ...kubeletConfiguration.absent, evictionHard: { 'pid.available': '5%' } }), {
     'pid.available': '5%',
   });
 });
 
-test('or the others beside them, when it asks for that', () => {
+test('a file with mergeDefaultEvictionSettings has its thresholds and the default ones', () => {
   const raw = { ...kubeletConfiguration.absent, mergeDefaultEvictionSettings: true, evictionHard: { 'nodefs.available': '20%' } };
   assert.deepEqual(fileEvictionHard(raw), { ...defaultEvictionHard, 'nodefs.available': '20%' });
 });

@@ -17,9 +17,9 @@ const readable: [text: string, ms: number][] = [
   ['1ns', 0.000_001],
   ['4h0m0s', 14_400_000],
 ];
-table('a duration is read as Go reads it', (row) => {
+table('a duration is parsed as in Go', (row) => {
   for (const [text, ms] of readable) {
-    row(`the duration ${text} is read as ${ms} ms`, () => assert.equal(parseDuration(text), ms));
+    row(`the duration ${text} is ${ms} ms`, () => assert.equal(parseDuration(text), ms));
   }
 });
 
@@ -35,9 +35,11 @@ const unreadable: [text: string, why: string][] = [
   ['9999999h', 'time: invalid duration "9999999h"'],
   ['1constructor', 'time: unknown unit "constructor" in duration "1constructor"'],
 ];
-table('what is no duration is refused in Go’s words', (row) => {
+table('an invalid duration is rejected with Go’s message', (row) => {
   for (const [text, why] of unreadable) {
-    row(`the duration ${JSON.stringify(text)} is refused in Go’s words`, () => assert.throws(() => parseDuration(text), { message: why }));
+    row(`the duration ${JSON.stringify(text)} is rejected with Go’s message`, () =>
+      assert.throws(() => parseDuration(text), { message: why }),
+    );
   }
 });
 
@@ -54,8 +56,8 @@ const shown: [ms: number, text: string][] = [
   [1.5, '1.5ms'],
   [-2000, '-2s'],
 ];
-table('a duration is shown as Go shows it', (row) => {
+table('a duration is formatted as in Go', (row) => {
   for (const [ms, text] of shown) {
-    row(`${ms} ms are shown as ${text}`, () => assert.equal(formatDuration(ms), text));
+    row(`${ms} ms are formatted as ${text}`, () => assert.equal(formatDuration(ms), text));
   }
 });

@@ -17,16 +17,16 @@ test('every dependency in the table is a gate of the table', () => {
 });
 
 const errorCases: { name: string; set: Record<string, boolean>; want: string[] }[] = [
-  { name: 'an unknown gate is refused', set: { Foo: true }, want: ['unrecognized feature gate: Foo'] },
-  { name: 'a name of every object’s is no gate', set: { constructor: true }, want: ['unrecognized feature gate: constructor'] },
+  { name: 'an unknown gate is rejected', set: { Foo: true }, want: ['unrecognized feature gate: Foo'] },
+  { name: 'the name of an object’s property is not a gate', set: { constructor: true }, want: ['unrecognized feature gate: constructor'] },
   {
-    name: 'a locked gate can’t be moved from its default',
+    name: 'a locked gate can only be set to its default',
     set: { SidecarContainers: false },
     want: ['cannot set feature gate SidecarContainers to false, feature is locked to true'],
   },
   { name: 'a locked gate may be set to its default', set: { SidecarContainers: true }, want: [] },
   {
-    name: 'a gate that is on needs those that it depends on',
+    name: 'an enabled gate requires its dependencies',
     set: { GracefulNodeShutdown: false },
     want: [
       'GracefulNodeShutdownBasedOnPodPriority is enabled, but depends on features that are disabled: [GracefulNodeShutdown]',
@@ -34,13 +34,13 @@ const errorCases: { name: string; set: Record<string, boolean>; want: string[] }
     ],
   },
 ];
-table('gates that can’t be set so are refused', (row) => {
+table('invalid gates are rejected', (row) => {
   for (const { name, set, want } of errorCases) {
     row(name, () => assert.deepEqual(computeFeatureGates(set).errors, want));
   }
 });
 
-test('setting a gate that will go away is warned of', () => {
+test('setting a gate that will be removed causes a warning', () => {
   const { warnings } = computeFeatureGates({ SidecarContainers: true, AllowDNSOnlyNodeCSR: true, GracefulNodeShutdown: true });
   assert.deepEqual(warnings, [
     { message: 'setting GA feature gate. It will be removed in a future release.', featureGate: 'SidecarContainers', value: true },
@@ -52,19 +52,19 @@ test('setting a gate that will go away is warned of', () => {
   ]);
 });
 
-test('AllBeta moves the beta gates, but for those that were set by name', () => {
+test('AllBeta sets the beta gates that are not set by name', () => {
   const { gates } = computeFeatureGates({ AllBeta: false, GracefulNodeShutdown: true });
   assert.equal(gates.enabled('GracefulNodeShutdown'), true);
   assert.equal(gates.enabled('GracefulNodeShutdownBasedOnPodPriority'), false);
   assert.equal(gates.enabled('SidecarContainers'), true);
 });
 
-test('AllAlpha moves the alpha gates only', () => {
+test('AllAlpha sets only alpha gates', () => {
   const { gates } = computeFeatureGates({ AllAlpha: true });
   assert.equal(gates.enabled('CRIListStreaming'), true);
   assert.equal(gates.enabled('ClusterTrustBundle'), false);
 });
 
-test('a gate that v1.36 does not have can’t be asked for', () => {
+test('reading an unknown gate throws', () => {
   assert.throws(() => computeFeatureGates({}).gates.enabled('Foo'), /feature gate Foo is not known/);
 });

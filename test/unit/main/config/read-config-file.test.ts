@@ -7,14 +7,14 @@ const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfigur
 const strict = 'strict decoding error: ';
 
 const refused: { name: string; text: string; want: string | RegExp }[] = [
-  { name: 'an unknown field is named with its line', text: `${header}foo: 1\n`, want: `${strict}line 3: unknown field "foo"` },
+  { name: 'an unknown field is reported with its line', text: `${header}foo: 1\n`, want: `${strict}line 3: unknown field "foo"` },
   {
-    name: 'an unknown field deep inside is named with its path',
+    name: 'an unknown nested field is reported with its path',
     text: `${header}authentication:\n  anonymous:\n    enable: true\n`,
     want: `${strict}line 5: unknown field "authentication.anonymous.enable"`,
   },
   {
-    name: 'an unknown field in a list is named with its index',
+    name: 'an unknown field in a list is reported with its index',
     text: `${header}registerWithTaints:\n- key: a\n  effect: NoSchedule\n- kee: b\n`,
     want: `${strict}line 6: unknown field "registerWithTaints[1].kee"`,
   },
@@ -23,14 +23,14 @@ const refused: { name: string; text: string; want: string | RegExp }[] = [
     text: `${header}MaxPods: 3\n`,
     want: `${strict}line 3: unknown field "MaxPods"`,
   },
-  { name: 'a field given twice is named', text: `${header}port: 1\nmaxPods: 2\nport: 3\n`, want: 'line 5: duplicate field "port"' },
+  { name: 'a duplicate field is reported', text: `${header}port: 1\nmaxPods: 2\nport: 3\n`, want: 'line 5: duplicate field "port"' },
   {
-    name: 'a field given twice in JSON is named',
+    name: 'a duplicate field in JSON is reported',
     text: '{"kind":"KubeletConfiguration","apiVersion":"kubelet.config.k8s.io/v1beta1",\n"evictionHard":{"a":"1",\n"a":"2"}}',
     want: 'line 3: duplicate field "evictionHard.a"',
   },
   {
-    name: 'all that is wrong is said at once, in the file’s order',
+    name: 'all problems are reported together, in the order of the file',
     text: `${header}healthzPort: x\nmaxPods: 1.5\nsyncFrequency: 10\nclusterDNS: 10.0.0.1\nsystemReserved: [cpu]\nenableServer: "true"\n`,
     want:
       `${strict}line 3: healthzPort must be a whole number of 32 bits, got "x", line 4: maxPods must be a whole number of 32 bits, got 1.5, ` +
@@ -38,41 +38,45 @@ const refused: { name: string; text: string; want: string | RegExp }[] = [
       'line 7: systemReserved must be a map, got a list, line 8: enableServer must be true or false, got "true"',
   },
   {
-    name: 'a duration that can’t be read says why',
+    name: 'an invalid duration is reported with the reason',
     text: `${header}syncFrequency: 1d\n`,
     want: `${strict}line 3: syncFrequency must be a duration such as "20s", got "1d": time: unknown unit "d" in duration "1d"`,
   },
-  { name: 'a number beyond 32 bits is refused', text: `${header}maxPods: 3000000000\n`, want: /maxPods must be a whole number of 32 bits/ },
+  {
+    name: 'a number beyond 32 bits is rejected',
+    text: `${header}maxPods: 3000000000\n`,
+    want: /maxPods must be a whole number of 32 bits/,
+  },
   { name: 'a struct can’t be a list', text: `${header}authentication: []\n`, want: /authentication must be a map of fields, got a list/ },
   {
-    name: 'a file without kind is refused',
+    name: 'a file without kind is rejected',
     text: 'apiVersion: kubelet.config.k8s.io/v1beta1\n',
     want: /kind is missing, must be "KubeletConfiguration"/,
   },
   {
-    name: 'another kind is refused, and its own fields are not listed',
+    name: 'another kind is rejected without a list of its fields',
     text: 'apiVersion: v1\nkind: Pod\nspec: {}\n',
     want: `${strict}line 1: apiVersion must be "kubelet.config.k8s.io/v1beta1", got "v1", line 2: kind must be "KubeletConfiguration", got "Pod"`,
   },
-  { name: 'a list is no configuration', text: '- a\n', want: 'must be a map of fields, got a list' },
-  { name: 'a comment alone is no configuration', text: '# nothing\n', want: 'must be a map of fields, got null' },
-  { name: 'broken YAML is named with its line', text: `${header}a: [1\nb: 2\n`, want: /^line [34]: / },
-  { name: 'a second document is refused', text: `${header}---\nport: 1\n`, want: /^line 3: a second document begins/ },
-  { name: 'nesting without end is refused', text: `${header}a: ${'['.repeat(2500)}`, want: /nested too deeply|line 3/ },
+  { name: 'a list is not a configuration', text: '- a\n', want: 'must be a map of fields, got a list' },
+  { name: 'a comment alone is not a configuration', text: '# nothing\n', want: 'must be a map of fields, got null' },
+  { name: 'invalid YAML is reported with its line', text: `${header}a: [1\nb: 2\n`, want: /^line [34]: / },
+  { name: 'a second document is rejected', text: `${header}---\nport: 1\n`, want: /^line 3: a second document begins/ },
+  { name: 'too deep nesting is rejected', text: `${header}a: ${'['.repeat(2500)}`, want: /nested too deeply|line 3/ },
   {
-    name: 'aliases that multiply are refused',
+    name: 'exploding aliases are rejected',
     text: `${header}a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
     want: /alias/i,
   },
-  { name: 'an alias of itself is refused', text: `${header}evictionHard: &a\n  x: *a\n`, want: /evictionHard\.x must be a string|alias/i },
+  { name: 'a recursive alias is rejected', text: `${header}evictionHard: &a\n  x: *a\n`, want: /evictionHard\.x must be a string|alias/i },
 ];
-table('a configuration that can’t be read is refused by its place', (row) => {
+table('an invalid configuration is rejected with the line and the field', (row) => {
   for (const { name, text, want } of refused) {
     row(name, () => assert.throws(() => parseConfigFile(text), { name: 'ConfigurationError', message: want }));
   }
 });
 
-test('YAML 1.1 is read as upstream reads it: yes is true', () => {
+test('YAML 1.1 is parsed as upstream does: yes is true', () => {
   assert.equal(parseConfigFile(`${header}serializeImagePulls: no\n`).raw.serializeImagePulls, false);
 });
 
@@ -86,7 +90,7 @@ test('null means not set', () => {
   assert.deepEqual([raw.port, raw.healthzPort, raw.authentication.anonymous.enabled, raw.clusterDNS], [10250, 10248, false, []]);
 });
 
-test('zero takes the default of a plain field, and stays in one that is a pointer upstream', () => {
+test('zero takes the default of a plain field, and stays in a field that is a pointer upstream', () => {
   const { raw } = parseConfigFile(
     `${header}port: 0\nsyncFrequency: 0s\nhealthzPort: 0\nregistryPullQPS: 0\noomScoreAdj: 0\nresolvConf: ""\n`,
   );
@@ -104,7 +108,7 @@ test('quantities are kept in canonical form', () => {
   assert.deepEqual(raw.reservedMemory, [{ numaNode: 0, limits: { memory: '1536Mi', 'hugepages-2Mi': '0' } }]);
 });
 
-test('a time in YAML stays the text that it is', () => {
+test('a timestamp in YAML stays text', () => {
   const { raw } = parseConfigFile(`${header}registerWithTaints: [{key: a, effect: NoSchedule, timeAdded: 2026-01-01T00:00:00Z}]\n`);
   assert.equal(raw.registerWithTaints[0]?.timeAdded, '2026-01-01T00:00:00Z');
 });

@@ -6,7 +6,7 @@ import { flagTable } from '../../../../src/main/flags/flag-table.ts';
 
 const none = new Map<string, string | undefined>();
 
-test('every line of the table names a field or a flag that there is', () => {
+test('every entry of the table is an existing field or flag', () => {
   const names = new Set(flagTable.map(({ name }) => name));
   for (const { fields = [], flags = [] } of unsupportedSettings) {
     for (const path of fields) {
@@ -20,17 +20,17 @@ test('every line of the table names a field or a flag that there is', () => {
   }
 });
 
-test('a field whose part is there is not named', () => {
+test('a supported field is not reported', () => {
   const wire = { maxPods: 10, enableControllerAttachDetach: true, imagePullCredentialsVerificationPolicy: 'NeverVerify' };
   const flags = new Map([['experimental-allocatable-ignore-eviction', undefined]]);
   assert.deepEqual(findUnsupportedSettings(wire, flags), []);
 });
 
-test('a field that was set and has no effect is named once', () => {
+test('an unsupported field that is set is reported once', () => {
   assert.deepEqual(findUnsupportedSettings({ shutdownGracePeriod: '30s', maxPods: 10 }, none), ['shutdownGracePeriod']);
 });
 
-test('a field that asks for nothing is not named', () => {
+test('a field that turns its feature off is not reported', () => {
   const wire = {
     shutdownGracePeriod: '0s',
     enforceNodeAllocatable: ['none'],
@@ -41,7 +41,7 @@ test('a field that asks for nothing is not named', () => {
   assert.deepEqual(findUnsupportedSettings(wire, none), []);
 });
 
-test('a flag is named with its dashes, whether it sets a field or not', () => {
+test('a flag is reported with its dashes, whether it sets a field or not', () => {
   const flags = new Map([
     ['bootstrap-kubeconfig', undefined],
     ['contention-profiling', 'enableContentionProfiling'],

@@ -12,7 +12,7 @@ interface Case {
   readonly config: string;
   readonly gates?: Record<string, boolean>;
   readonly cgroupVersion?: 1 | 2;
-  /** What each complaint contains, in order; none: valid. */
+  /** A part of each message, in order. Empty: the configuration is valid. */
   readonly want: readonly string[];
 }
 
@@ -48,7 +48,7 @@ const cases: Case[] = [
   },
   { name: 'images in the node status may be unlimited', config: 'nodeStatusMaxImages: -1', want: [] },
   {
-    name: 'but not less than that',
+    name: 'images in the node status can’t be less than −1',
     config: 'nodeStatusMaxImages: -2',
     want: ['nodeStatusMaxImages (--node-status-max-images) -2 must be -1 or greater'],
   },
@@ -63,25 +63,25 @@ const cases: Case[] = [
     want: ['nodeLeaseDurationSeconds must be greater than 0, got -1'],
   },
   {
-    name: 'the low threshold of image GC lies below the high one',
+    name: 'the low threshold of image GC is below the high one',
     config: 'imageGCLowThresholdPercent: 85',
     want: [
       'imageGCLowThresholdPercent (--image-gc-low-threshold) 85 must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) 85',
     ],
   },
   {
-    name: 'the greatest age of images lies above the least',
+    name: 'the maximum age of images is above the minimum',
     config: 'imageMaximumGCAge: 1m',
     want: ['imageMaximumGCAge 1m0s must be greater than imageMinimumGCAge 2m0s'],
   },
   { name: 'ages can’t be negative', config: 'imageMinimumGCAge: -1s', want: ['imageMinimumGCAge -1s must not be negative'] },
   {
-    name: 'parallel pulls need pulls that are not serial',
+    name: 'parallel pulls require serializeImagePulls off',
     config: 'serializeImagePulls: true\nmaxParallelImagePulls: 2',
     want: ['maxParallelImagePulls 2 cannot be larger than 1 unless SerializeImagePulls'],
   },
   {
-    name: 'a limit of no pulls is refused',
+    name: 'a limit of zero pulls is rejected',
     config: 'maxParallelImagePulls: 0',
     want: ['maxParallelImagePulls 0 must be a positive number'],
   },
@@ -96,34 +96,34 @@ const cases: Case[] = [
     want: ['failed to parse container log max size "big"'],
   },
   {
-    name: 'the throttling factor is a share',
+    name: 'the throttling factor is in (0, 1]',
     config: 'memoryThrottlingFactor: 1.5',
     want: ['memoryThrottlingFactor 1.5 must be greater than 0'],
   },
   {
-    name: 'a custom CPU period needs its gate',
+    name: 'a custom CPU period requires its gate',
     config: 'cpuCFSQuotaPeriod: 50ms',
     gates: { CustomCPUCFSQuotaPeriod: false },
     want: ['cpuCFSQuotaPeriod (--cpu-cfs-quota-period) 50ms requires feature gate'],
   },
   {
-    name: 'and a range',
+    name: 'a custom CPU period has a range',
     config: 'cpuCFSQuotaPeriod: 2s',
     gates: { CustomCPUCFSQuotaPeriod: true },
     want: ['2s must be between 1ms and 1sec, inclusive'],
   },
   {
-    name: 'critical pods have no longer than all',
+    name: 'the shutdown grace period of critical pods is not longer than the total',
     config: 'shutdownGracePeriodCriticalPods: 10s',
     want: ['shutdownGracePeriodCriticalPods 10s must be <= shutdownGracePeriod 0s'],
   },
   {
-    name: 'a shutdown takes a second or none',
+    name: 'a shutdown grace period is zero or at least a second',
     config: 'shutdownGracePeriod: 10ms',
     want: ['shutdownGracePeriod 10ms must be either zero or otherwise >= 1 sec'],
   },
   {
-    name: 'shutdown by priority excludes the other kind',
+    name: 'shutdown by priority excludes a total grace period',
     config: 'shutdownGracePeriod: 10s\nshutdownGracePeriodByPodPriority: [{priority: 1, shutdownGracePeriodSeconds: 1}]',
     want: ['Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod'],
   },
@@ -138,7 +138,7 @@ const cases: Case[] = [
     want: ['memorySwap.swapBehavior "Some" must be one of: "", "LimitedSwap" or "NoSwap"'],
   },
   {
-    name: 'an allow-list of images needs its policy',
+    name: 'an allow-list of images requires its policy',
     config: 'preloadedImagesVerificationAllowlist: [a/b]',
     want: ["can't set `preloadedImagesVerificationAllowlist`"],
   },
@@ -148,24 +148,24 @@ const cases: Case[] = [
     want: ['neither tag nor digest is accepted in an image reference: reg:5000/a:1'],
   },
   {
-    name: 'names and prefixes of images are patterns',
+    name: 'names and prefixes of images are valid patterns',
     config:
       'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: ["reg:5000/a", "reg/*"]',
     want: [],
   },
   {
-    name: 'a wildcard stands only at the end',
+    name: 'a wildcard is only allowed at the end',
     config: 'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: ["a/*/b"]',
     want: ['not a valid wildcard pattern'],
   },
   {
-    name: 'log queries need their handler',
+    name: 'log queries require their handler',
     config: 'enableSystemLogQuery: true\nenableSystemLogHandler: false',
     want: ['enableSystemLogHandler is required'],
     gates: { NodeLogQuery: true },
   },
   {
-    name: 'a policy is one of those that there are',
+    name: 'policies have a fixed set of values',
     config: 'topologyManagerPolicy: some\nhairpinMode: x\ncpuManagerPolicy: z',
     want: [
       'option "some" specified for topologyManagerPolicy',
@@ -174,7 +174,7 @@ const cases: Case[] = [
     ],
   },
   {
-    name: 'so are the authorization mode and the TLS version',
+    name: 'the authorization mode and the TLS version have a fixed set of values',
     config: 'authorization: {mode: RBAC}\ntlsMinVersion: TLS1',
     want: ['option "RBAC"', 'option "TLS1"'],
   },
@@ -189,41 +189,45 @@ const cases: Case[] = [
     want: ['duplicate curve preference 29', '1 is not supported', '70000 is out of range'],
   },
   {
-    name: 'a runtime is asked over a socket',
+    name: 'the runtime’s endpoint is a unix socket',
     config: 'containerRuntimeEndpoint: tcp://192.0.2.1:5',
     want: ['only support unix socket endpoint'],
   },
-  { name: 'so is an image service', config: 'imageServiceEndpoint: npipe:////./pipe/x', want: ['only support unix socket endpoint'] },
-  { name: 'the old form of an endpoint is a path', config: 'containerRuntimeEndpoint: /run/containerd.sock', want: [] },
   {
-    name: 'only namespaced sysctls may be left to pods',
+    name: 'the image service’s endpoint is a unix socket',
+    config: 'imageServiceEndpoint: npipe:////./pipe/x',
+    want: ['only support unix socket endpoint'],
+  },
+  { name: 'a path without a scheme is a valid endpoint', config: 'containerRuntimeEndpoint: /run/containerd.sock', want: [] },
+  {
+    name: 'only namespaced sysctls may be allowed',
     config: 'allowedUnsafeSysctls: [net.core.*, vm.swappiness]',
     want: ['allowedUnsafeSysctls: the sysctls "vm.swappiness" are not known to be namespaced'],
   },
-  { name: 'the run-once mode is gone', config: 'runOnce: true', want: ['Runonce mode has been deprecated'] },
+  { name: 'the run-once mode is rejected', config: 'runOnce: true', want: ['Runonce mode has been deprecated'] },
   {
-    name: 'a cgroup for the host’s processes needs a root',
+    name: 'systemCgroups requires a cgroupRoot',
     config: 'systemCgroups: /system',
     want: ['systemCgroups (--system-cgroups) /system was specified and cgroupRoot'],
   },
   {
-    name: 'an enforcement is one of those that there are',
+    name: 'enforcements have a fixed set of values',
     config: 'enforceNodeAllocatable: [all]',
     want: ['option "all" specified for enforceNodeAllocatable'],
   },
   {
-    name: 'none stands alone',
+    name: 'the enforcement none excludes others',
     config: 'enforceNodeAllocatable: [none, pods]',
     want: ['may not contain additional enforcements when "none"'],
   },
-  { name: 'an enforcement stands once', config: 'enforceNodeAllocatable: [pods, pods]', want: ['duplicated enforcements "pods"'] },
+  { name: 'an enforcement is not duplicated', config: 'enforceNodeAllocatable: [pods, pods]', want: ['duplicated enforcements "pods"'] },
   {
-    name: 'an enforcement on a cgroup names it',
+    name: 'an enforcement on a cgroup requires the cgroup’s name',
     config: 'enforceNodeAllocatable: [kube-reserved]',
     want: ['kubeReservedCgroup (--kube-reserved-cgroup) must be specified'],
   },
   {
-    name: 'pods are enforced by QoS cgroups',
+    name: 'an enforcement requires cgroupsPerQOS',
     config: 'cgroupsPerQOS: false',
     want: ['cgroupsPerQOS (--cgroups-per-qos) must be set to true when "pods"'],
   },
@@ -240,12 +244,12 @@ const cases: Case[] = [
   { name: 'reserved CPUs are a list of ranges', config: 'reservedSystemCPUs: 0-3,5', want: [] },
   { name: 'a range of CPUs ascends', config: 'reservedSystemCPUs: 3-0', want: ['invalid range "3-0" (3 > 0)'] },
   {
-    name: 'reserved CPUs exclude a cgroup',
+    name: 'reserved CPUs exclude a reserved cgroup',
     config: 'reservedSystemCPUs: "0"\nkubeReservedCgroup: /k',
     want: ["can't use reservedSystemCPUs"],
   },
   {
-    name: 'reserved memory is memory, not zero, and given once',
+    name: 'reserved memory is memory, not zero, and not duplicated',
     config: 'reservedMemory: [{numaNode: 0, limits: {cpu: 1, memory: 0}}, {numaNode: 0, limits: {memory: 1Gi}}]',
     want: ['the limit type "cpu" for NUMA node 0 is not supported', 'may not be zero for NUMA node 0', 'duplicate value for NUMA node 0'],
   },
@@ -254,9 +258,9 @@ const cases: Case[] = [
     config: 'qosReserved: {memory: 101%, cpu: 5%}',
     want: ['"101%" for "memory"', 'cannot reserve "cpu"'],
   },
-  { name: 'eviction watches known signals', config: 'evictionHard: {disk.free: 1Gi}', want: ['unsupported eviction signal disk.free'] },
+  { name: 'eviction signals are known', config: 'evictionHard: {disk.free: 1Gi}', want: ['unsupported eviction signal disk.free'] },
   {
-    name: 'a threshold is a quantity or a percent',
+    name: 'a threshold is a quantity or a percentage',
     config: 'evictionHard: {memory.available: 101%, nodefs.available: "0"}',
     want: ['must be <= 100%', 'must be positive'],
   },
@@ -265,86 +269,90 @@ const cases: Case[] = [
     config: 'evictionSoft: {memory.available: 1Gi}',
     want: ['grace period must be specified for the soft eviction threshold memory.available'],
   },
-  { name: 'a threshold of 0% is none', config: 'evictionSoft: {memory.available: 0%}', want: [] },
+  { name: 'a soft threshold of 0% requires no grace period', config: 'evictionSoft: {memory.available: 0%}', want: [] },
   {
     name: 'a grace period is a duration',
     config: 'evictionSoftGracePeriod: {memory.available: soon}',
     want: ['time: invalid duration "soon"'],
   },
   {
-    name: 'an option of the CPU manager is known and boolean',
+    name: 'options of the CPU manager are known and boolean',
     config: 'cpuManagerPolicyOptions: {fast: "true", full-pcpus-only: maybe}',
     want: ['unknown CPU Manager Policy option: "fast"', 'bad value for option "full-pcpus-only"'],
   },
   {
-    name: 'an alpha option of the CPU manager needs its gate',
+    name: 'an alpha option of the CPU manager requires its gate',
     config: 'cpuManagerPolicyOptions: {align-by-socket: "true"}',
     want: ['Alpha-level Options not enabled'],
   },
   {
-    name: 'NUMA nodes can only be more than the default',
+    name: 'max-allowable-numa-nodes can’t be below the default',
     config: 'topologyManagerPolicyOptions: {max-allowable-numa-nodes: "4"}',
     want: ['should not be less than 8, got 4'],
   },
   {
-    name: 'a taint is made of Kubernetes’ names',
+    name: 'a taint has a valid key, value and effect',
     config: 'registerWithTaints: [{key: -a, effect: NoSchedule}, {key: a, effect: Nope, timeAdded: "2026-01-01T00:00:00Z"}]',
     want: ['invalid taint key', 'invalid taint effect: Nope', 'taint.TimeAdded is not nil'],
   },
   {
-    name: 'a host with cgroup v1 is refused by default',
+    name: 'a host with cgroup v1 is rejected by default',
     config: '',
     cgroupVersion: 1,
     want: ['configured to not run on a host using cgroup v1'],
   },
-  { name: 'and taken when that is allowed', config: 'failCgroupV1: false', cgroupVersion: 1, want: [] },
+  { name: 'a host with cgroup v1 is accepted without failCgroupV1', config: 'failCgroupV1: false', cgroupVersion: 1, want: [] },
   {
-    name: 'cgroup v1 kills all processes of a container or none',
+    name: 'singleProcessOOMKill can’t be false on cgroup v1',
     config: 'failCgroupV1: false\nsingleProcessOOMKill: false',
     cgroupVersion: 1,
     want: ['singleProcessOOMKill must not be explicitly set to false'],
   },
   {
-    name: 'user IDs of a pod come in blocks',
+    name: 'idsPerPod is a multiple of 65536',
     config: 'userNamespaces: {idsPerPod: 65537}',
     want: ['userNamespaces.idsPerPod must be a multiple of 65536, got 65537'],
   },
-  { name: 'metrics hidden in the last minor release may be shown', config: 'showHiddenMetricsForVersion: "1.35"', want: [] },
-  { name: 'others not', config: 'showHiddenMetricsForVersion: "1.30"', want: ["must be omitted or have the value '1.35'"] },
+  { name: 'metrics hidden in the previous minor release may be enabled', config: 'showHiddenMetricsForVersion: "1.35"', want: [] },
+  {
+    name: 'metrics hidden in an older release can’t be enabled',
+    config: 'showHiddenMetricsForVersion: "1.30"',
+    want: ["must be omitted or have the value '1.35'"],
+  },
   {
     name: 'a log format is text or json',
     config: 'logging: {format: xml}',
     want: ['logging.format: Invalid value: "xml": Unsupported log format'],
   },
   {
-    name: 'patterns of verbosity are for text',
+    name: 'vmodule requires the text format',
     config: 'logging: {format: json, vmodule: [{filePattern: a, verbosity: 1}]}',
     want: ['logging.vmodule: Forbidden'],
   },
   {
-    name: 'a pattern is not empty and has no separators',
+    name: 'a vmodule pattern is not empty and has no separators',
     config: 'logging: {vmodule: [{filePattern: "", verbosity: 1}, {filePattern: "a=b", verbosity: 1}]}',
     want: ['logging.vmodule[0]: Required', 'logging.vmodule[1]: Invalid'],
   },
   {
-    name: 'split streams are alpha',
+    name: 'split streams require an alpha gate',
     config: 'logging: {options: {text: {splitStream: true}, json: {infoBufferSize: 1Ki}}}',
     want: ['logging.options.text.splitStream: Forbidden', 'logging.options.json.infoBufferSize: Forbidden'],
   },
   {
-    name: 'a trace rate is a share of a million',
+    name: 'a sampling rate is at most a million',
     config: 'tracing: {samplingRatePerMillion: 1000001}',
     want: ['less than or equal to one million'],
   },
-  { name: 'a trace endpoint has a scheme of gRPC', config: 'tracing: {endpoint: "http://x"}', want: ['unsupported scheme: http'] },
+  { name: 'a tracing endpoint has a scheme of gRPC', config: 'tracing: {endpoint: "http://x"}', want: ['unsupported scheme: http'] },
   {
-    name: 'the logs of pods lie in an absolute, clean path of ASCII',
+    name: 'podLogsDir is an absolute, normalized path of ASCII',
     config: 'podLogsDir: "log/pöds/"',
     want: ['must be absolute path', 'must be normalized', 'ASCII'],
   },
 ];
 
-table('a configuration is valid, or each fault is named', (row) => {
+table('a configuration is valid, or every problem is reported', (row) => {
   for (const { name, config: text, gates: set = {}, cgroupVersion = 2, want } of cases) {
     row(name, () => {
       const { gates } = computeFeatureGates(set);

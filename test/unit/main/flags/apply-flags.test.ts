@@ -12,7 +12,7 @@ import { table } from '../../../support/table.ts';
 const base = kubeletConfiguration.absent;
 const before = JSON.stringify(base);
 
-/** A value of each type that is nobody's default. */
+/** A value of each type that is not a default. */
 const samples: Readonly<Record<FlagTypeName, string>> = {
   bool: '',
   int32: '77',
@@ -40,9 +40,9 @@ function sampleOf({ type, field = '' }: FlagSpec): string {
   return flagTypes[type].helpName === '' ? String(!isOn) : samples[type];
 }
 
-table('a flag sets its field, and what it sets has the field’s type', (row) => {
+table('a flag sets its field to a value of the field’s type', (row) => {
   for (const spec of flagTable.filter(({ field }) => field !== undefined)) {
-    row(`--${spec.name} sets ${spec.field}, and what it sets has the field’s type`, () => {
+    row(`--${spec.name} sets ${spec.field} to a value of the field’s type`, () => {
       const { values } = parseFlags([`--${spec.name}=${sampleOf(spec)}`]);
       const changed = applyFlags(base, values);
       assert.notDeepEqual(changed, base);
@@ -52,15 +52,15 @@ table('a flag sets its field, and what it sets has the field’s type', (row) =>
       assert.deepEqual(again, changed);
     });
   }
-  row('the configuration that was given is not changed', () => assert.equal(JSON.stringify(base), before));
+  row('the input configuration is not changed', () => assert.equal(JSON.stringify(base), before));
 });
 
-test('gates of flags are laid over those of the configuration, by name', () => {
+test('feature gates of flags override those of the configuration by name', () => {
   const { values } = parseFlags(['--feature-gates=A=false']);
   assert.deepEqual(applyFlags({ ...base, featureGates: { A: true, B: true } }, values).featureGates, { A: false, B: true });
 });
 
-test('patterns of --vmodule come after those of the configuration', () => {
+test('patterns of --vmodule are appended to those of the configuration', () => {
   const { values } = parseFlags(['--vmodule=b=2']);
   const given = { ...base, logging: { ...base.logging, vmodule: [{ filePattern: 'a', verbosity: 1 }] } };
   assert.deepEqual(applyFlags(given, values).logging.vmodule, [
@@ -69,7 +69,7 @@ test('patterns of --vmodule come after those of the configuration', () => {
   ]);
 });
 
-test('the node’s own settings have defaults, and flags that set them', () => {
+test('settings that exist only as flags have defaults', () => {
   assert.equal(toKubeletFlags(new Map()).rootDirectory, '/var/lib/kubelet');
   const { values } = parseFlags(['--root-dir=/a', '--exit-on-lock-contention', '--minimum-container-ttl-duration=1m', '--node-labels=a=b']);
   const flags = toKubeletFlags(values);
@@ -79,14 +79,14 @@ test('the node’s own settings have defaults, and flags that set them', () => {
   );
 });
 
-test('the root folder is absolute and clean, however it was given; one that was given as nothing stays nothing, to be refused', () => {
+test('the root folder becomes absolute and normalized; an empty one stays empty and is rejected later', () => {
   const rootOf = (given: string) => toKubeletFlags(new Map([['root-dir', given]])).rootDirectory;
   assert.equal(rootOf('/var/lib//kubelet/'), '/var/lib/kubelet');
   assert.equal(rootOf('some/../kubelet'), join(process.cwd(), 'kubelet'));
   assert.equal(rootOf(''), '');
 });
 
-test('every flag sets a field, a setting of the node, or nothing at all by name', () => {
+test('every flag sets a field, a setting, or nothing', () => {
   const nothing = flagTable.filter(({ field, setting }) => field === undefined && setting === undefined).map(({ name }) => name);
   const meant = ['config', 'config-dir', 'help', 'version', 'windows-priorityclass', 'windows-service'];
   assert.deepEqual(nothing.filter((name) => !meant.includes(name)).length, 18, 'cAdvisor’s flags');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { flagTable } from '../../../../src/main/flags/flag-table.ts';
 import { helpText } from '../../../../src/main/flags/help.ts';
 
-test('help names every flag, with its default and the field that is set instead', () => {
+test('help lists every flag with its default and its configuration field', () => {
   const text = helpText(100);
   for (const { name } of flagTable) assert.match(text, new RegExp(`--${name}(?: |\n)`), name);
   assert.match(
@@ -13,6 +13,6 @@ test('help names every flag, with its default and the field that is set instead'
   assert.match(text, /-v, --v level\n/);
 });
 
-test('help has no line longer than the terminal', () => {
+test('help wraps lines at the width of the terminal', () => {
   for (const line of helpText(80).split('\n').slice(4)) assert.ok(line.length <= 80 || !line.trim().includes(' '), line);
 });

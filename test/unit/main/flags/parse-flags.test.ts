@@ -6,40 +6,40 @@ import { table } from '../../../support/table.ts';
 
 const accepted: { name: string; args: string[]; want: Record<string, unknown>; rest?: string[] }[] = [
   {
-    name: 'a value may stand behind = or be the next argument',
+    name: 'a value may follow = or be the next argument',
     args: ['--root-dir=/a', '--node-ip', '10.0.0.1'],
     want: { 'root-dir': '/a', 'node-ip': '10.0.0.1' },
   },
   { name: 'a value may contain =', args: ['--hostname-override=a=b'], want: { 'hostname-override': 'a=b' } },
   {
-    name: 'an underscore is a dash',
+    name: 'an underscore counts as a dash',
     args: ['--root_dir=/a', '--v=1', '--application_metrics_count_limit=3'],
     want: { 'root-dir': '/a', v: 1, 'application-metrics-count-limit': 3 },
   },
   {
-    name: 'a boolean stands alone',
+    name: 'a boolean needs no value',
     args: ['--seccomp-default', '--fail-cgroupv1=false'],
     want: { 'seccomp-default': true, 'fail-cgroupv1': false },
   },
   {
-    name: 'a boolean does not take the next argument',
+    name: 'a boolean does not consume the next argument',
     args: ['--seccomp-default', 'false'],
     want: { 'seccomp-default': true },
     rest: ['false'],
   },
-  { name: 'booleans are read as Go does', args: ['--runonce=T', '--register-node=0'], want: { runonce: true, 'register-node': false } },
-  { name: 'the verbosity has one dash or two', args: ['-v=2'], want: { v: 2 } },
-  { name: 'or a blank', args: ['-v', '3'], want: { v: 3 } },
-  { name: 'or nothing between', args: ['-v4'], want: { v: 4 } },
-  { name: 'flags of one letter may stand together', args: ['-hv5'], want: { help: true, v: 5 } },
-  { name: 'the last value of a plain flag counts', args: ['--max-pods=1', '--max-pods=2'], want: { 'max-pods': 2 } },
+  { name: 'booleans are parsed as in Go', args: ['--runonce=T', '--register-node=0'], want: { runonce: true, 'register-node': false } },
+  { name: 'a shorthand’s value may follow =', args: ['-v=2'], want: { v: 2 } },
+  { name: 'a shorthand’s value may be the next argument', args: ['-v', '3'], want: { v: 3 } },
+  { name: 'a shorthand’s value may follow directly', args: ['-v4'], want: { v: 4 } },
+  { name: 'shorthands may be combined', args: ['-hv5'], want: { help: true, v: 5 } },
+  { name: 'a repeated plain flag takes the last value', args: ['--max-pods=1', '--max-pods=2'], want: { 'max-pods': 2 } },
   {
-    name: 'numbers may have a base',
+    name: 'numbers may have a base prefix',
     args: ['--port=0x10', '--oom-score-adj=-0b11', '--max-pods=1_0'],
     want: { port: 16, 'oom-score-adj': -3, 'max-pods': 10 },
   },
   {
-    name: 'a list adds up over many flags',
+    name: 'a repeated list flag appends',
     args: ['--cluster-dns=10.0.0.1,10.0.0.2', '--cluster-dns=10.0.0.3'],
     want: { 'cluster-dns': ['10.0.0.1', '10.0.0.2', '10.0.0.3'] },
   },
@@ -50,7 +50,7 @@ const accepted: { name: string; args: string[]; want: Record<string, unknown>; r
   },
   { name: 'an empty list is empty', args: ['--cluster-dns='], want: { 'cluster-dns': [] } },
   {
-    name: 'a map adds up over many flags',
+    name: 'a repeated map flag merges',
     args: ['--system-reserved=cpu=1, memory = 2Gi', '--system-reserved=pid=3'],
     want: { 'system-reserved': { cpu: '1', memory: '2Gi', pid: '3' } },
   },
@@ -70,7 +70,7 @@ const accepted: { name: string; args: string[]; want: Record<string, unknown>; r
     want: { 'feature-gates': { A: false, B: false } },
   },
   {
-    name: 'headers with one name are all kept',
+    name: 'all headers of one name are kept',
     args: ['--manifest-url-header=a:1,b:x:y,a:2'],
     want: { 'manifest-url-header': { a: ['1', '2'], b: ['x:y'] } },
   },
@@ -97,7 +97,7 @@ const accepted: { name: string; args: string[]; want: Record<string, unknown>; r
     },
   },
   {
-    name: 'patterns of verbosity add up',
+    name: 'repeated --vmodule patterns are appended',
     args: ['--vmodule=a=1,b*=2,', '--vmodule=c=3'],
     want: {
       vmodule: [
@@ -109,17 +109,17 @@ const accepted: { name: string; args: string[]; want: Record<string, unknown>; r
   },
   { name: 'durations are milliseconds', args: ['--sync-frequency=1m30s'], want: { 'sync-frequency': 90_000 } },
   {
-    name: 'addresses may have zeros in front',
+    name: 'addresses may have leading zeros',
     args: ['--address=010.0.0.1', '--healthz-bind-address=::1'],
     want: { address: '010.0.0.1', 'healthz-bind-address': '::1' },
   },
-  { name: 'an empty address leaves the default', args: ['--address='], want: {} },
-  { name: 'the version has kinds', args: ['--version'], want: { version: 'true' } },
-  { name: 'raw is one of them', args: ['--version=raw'], want: { version: 'raw' } },
-  { name: 'what follows -- is no flag', args: ['--', '--port=x', '-v'], want: {}, rest: ['--port=x', '-v'] },
-  { name: 'a dash alone is no flag', args: ['-'], want: {}, rest: ['-'] },
+  { name: 'an empty address keeps the default', args: ['--address='], want: {} },
+  { name: 'the version flag needs no value', args: ['--version'], want: { version: 'true' } },
+  { name: 'the version flag may have a format', args: ['--version=raw'], want: { version: 'raw' } },
+  { name: 'arguments after -- are not flags', args: ['--', '--port=x', '-v'], want: {}, rest: ['--port=x', '-v'] },
+  { name: 'a single dash is not a flag', args: ['-'], want: {}, rest: ['-'] },
 ];
-table('a command line is read as pflag reads it', (row) => {
+table('a command line is parsed as by pflag', (row) => {
   for (const { name, args, want, rest = [] } of accepted) {
     row(name, () => {
       const parsed = parseFlags(args);
@@ -180,15 +180,15 @@ const refused: { args: string[]; want: string }[] = [
     want: String.raw`invalid argument "a\"b" for "--cluster-dns" flag: "a\"b": a quote stands where none may be`,
   },
 ];
-table('a command line that pflag would refuse is refused in its words', (row) => {
+table('a malformed command line is rejected with pflag’s message', (row) => {
   for (const { args, want } of refused) {
-    row(`kubelet ${args.join(' ')} is refused as pflag words it`, () =>
+    row(`kubelet ${args.join(' ')} is rejected with pflag’s message`, () =>
       assert.throws(() => parseFlags(args), { name: 'FlagError', message: want }),
     );
   }
 });
 
-test('a deprecated flag is taken, and warned of once', () => {
+test('a deprecated flag is accepted with one warning', () => {
   const { warnings, values } = parseFlags(['--max-pods=1', '--max-pods=2', '--storage-driver-user=a', '--root-dir=/a']);
   assert.equal(values.get('max-pods'), 2);
   assert.deepEqual(
@@ -197,7 +197,7 @@ test('a deprecated flag is taken, and warned of once', () => {
   );
 });
 
-test('the table names every flag once, and all 152 of v1.36', () => {
+test('the table has all 152 flags of v1.36, each once', () => {
   assert.equal(new Set(flagTable.map(({ name }) => name)).size, flagTable.length);
   assert.equal(flagTable.length, 152);
 });
