@@ -1,4 +1,4 @@
-/** Calls of the API client: what is sent, what comes of answers, failures, deadlines and limits. */
+/** Calls of the API client: requests, responses, failures, deadlines and limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { aClient, collect, getPod, isError, pod, server, useServer } from '../..
 
 useServer();
 
-test('a pod comes with its unknown fields, over HTTP/2, asked for by the kubelet by name', async () => {
+test('a pod is returned with its unknown fields, over HTTP/2, with the kubelet’s user agent', async () => {
   server.answer = (_request, response) => sendJSON(response, 200, pod);
   const { client } = await aClient({ token: 'secret' });
   assert.deepEqual(await client.call(getPod), pod);
@@ -30,7 +30,7 @@ test('a status patch has its type, its body and its query', async () => {
   assert.deepEqual([headers['content-type'], body], ['application/strategic-merge-patch+json', '{"status":{}}']);
 });
 
-test('a server behind a path, known by another name, is asked there as somebody else', async () => {
+test('a server with a path prefix and another TLS name is called with impersonation', async () => {
   server.answer = (_request, response) => sendJSON(response, 200, pod);
   const user = { as: 'jane', 'as-groups': ['a', 'b'], 'as-user-extra': { 'example.org/x': ['1'] } };
   const { client } = await aClient(user, { cluster: { server: `${server.url}/k8s/clusters/c-1/`, 'tls-server-name': 'kubernetes' } });
@@ -41,7 +41,7 @@ test('a server behind a path, known by another name, is asked there as somebody 
   assert.equal(headers['impersonate-extra-example.org%2fx'], '1');
 });
 
-test('what the server says of a failure is the error, and what a proxy says is quoted', async () => {
+test('the server’s Status becomes the error, and a proxy’s page is quoted', async () => {
   const { client } = await aClient();
   const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 404, reason: 'NotFound', message: 'pods "a" not found' };
   server.answer = (_request, response) => sendJSON(response, 404, status);
@@ -52,7 +52,7 @@ test('what the server says of a failure is the error, and what a proxy says is q
   await assert.rejects(client.call(getPod), isError(200, 'Unreadable'));
 });
 
-test('a server that asks to come again later is asked again, also to create', async () => {
+test('a call with Retry-After is retried, also a create', async () => {
   server.answer = (_request, response) =>
     server.requests.length < 3 ? sendJSON(response, 429, {}, { 'retry-after': '0' }) : sendJSON(response, 201, pod);
   const { client } = await aClient();
@@ -60,34 +60,34 @@ test('a server that asks to come again later is asked again, also to create', as
   assert.equal(server.requests.length, 3);
 });
 
-test('a 500 without a time to come again is the answer', async () => {
+test('a 500 without Retry-After is not retried', async () => {
   server.answer = (_request, response) => sendJSON(response, 500, {});
   const { client } = await aClient();
   await assert.rejects(client.call(getPod), isError(500, 'InternalError'));
   assert.equal(server.requests.length, 1);
 });
 
-test('who waits for the server hears of its first answer after a while of failures, to a call or a watch', async () => {
+test('the first response after an outage, to a call or a watch, notifies listeners of the recovery', async () => {
   const clock = new FakeClock();
   const { client } = await aClient({}, { clock });
-  let returns = 0;
-  client.onRecovery(() => (returns += 1));
+  let recoveries = 0;
+  client.onRecovery(() => (recoveries += 1));
   for (const fails of ['with 503', 'without an answer']) {
     server.answer = (_request, response) => (fails === 'with 503' ? sendJSON(response, 503, {}) : server.cut());
     await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }));
     await clock.advance(3000);
-    const before = returns;
+    const before = recoveries;
     server.answer = (_request, response) => sendJSON(response, 404, {});
     await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }));
-    assert.equal(returns, before);
+    assert.equal(recoveries, before);
     server.answer = (_request, response) => void response.writeHead(200).end('{"type":"ADDED","object":{}}\n');
     if (fails === 'with 503') await client.call(getPod);
     else await collect(client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal: AbortSignal.timeout(10_000) }));
-    assert.equal(returns, before + 1);
+    assert.equal(recoveries, before + 1);
   }
 });
 
-test('a connection cut before the answer: a GET is made again, a POST is not', async () => {
+test('after a connection lost before the response, a GET is retried and a POST is not', async () => {
   server.answer = (_request, response) => (server.requests.length === 1 ? server.cut() : sendJSON(response, 200, pod));
   const { client } = await aClient();
   assert.deepEqual(await client.call(getPod), pod);
@@ -96,7 +96,7 @@ test('a connection cut before the answer: a GET is made again, a POST is not', a
   assert.equal(server.requests.length, 1);
 });
 
-test('an answer cut in the middle is no answer', async () => {
+test('a truncated response is an error', async () => {
   server.answer = (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.write('{"apiVersion":"v1",');
@@ -106,14 +106,14 @@ test('an answer cut in the middle is no answer', async () => {
   await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }), isError(0, 'Unreachable'));
 });
 
-test('a hanging answer ends at its deadline, and the next call goes well', async () => {
+test('a hanging call fails at its deadline, and the next call succeeds', async () => {
   server.answer = (_request, response) => (server.requests.length === 1 ? undefined : sendJSON(response, 200, pod));
   const { client } = await aClient();
   await assert.rejects(client.call({ ...getPod, deadlineMs: 50 }), isError(0, 'Timeout'));
   assert.deepEqual(await client.call(getPod), pod);
 });
 
-test('an answer that drips slower than its deadline ends there', async () => {
+test('a slow response fails at the deadline', async () => {
   server.answer = (_request, response) => {
     response.writeHead(200);
     const timer = setInterval(() => response.write(' '), 10);
@@ -123,7 +123,7 @@ test('an answer that drips slower than its deadline ends there', async () => {
   await assert.rejects(client.call({ ...getPod, deadlineMs: 80 }), isError(0, 'Timeout'));
 });
 
-test('a lease goes out while slow pod calls hold every slot', async () => {
+test('a lease is sent while slow pod calls occupy every slot', async () => {
   server.answer = (request, response) => {
     if (request.url.includes('leases')) sendJSON(response, 200, {});
   };
@@ -139,7 +139,7 @@ test('a lease goes out while slow pod calls hold every slot', async () => {
   for (const err of await Promise.all(slow)) assert.ok(isError(0, 'Unreachable')(err));
 });
 
-test('a call that its caller gives up ends with the reason given', async () => {
+test('an aborted call rejects with the signal’s reason', async () => {
   server.answer = () => {};
   const { client } = await aClient();
   const controller = new AbortController();
@@ -148,7 +148,7 @@ test('a call that its caller gives up ends with the reason given', async () => {
   await assert.rejects(call, { message: 'enough' });
 });
 
-test('a server that goes away politely loses no call', async () => {
+test('a graceful shutdown of the server loses no call', async () => {
   server.answer = (_request, response) => void setTimeout(() => sendJSON(response, 200, pod), 5);
   const { client } = await aClient();
   const calls: Promise<unknown>[] = [];
@@ -161,7 +161,7 @@ test('a server that goes away politely loses no call', async () => {
   assert.equal((await Promise.all(calls)).length, 60);
 });
 
-test('each attempt is counted with its code, each call with its time', async (t) => {
+test('each attempt is counted with its code, each call with its duration', async (t) => {
   const segment = createMetricsSegment();
   bindMetrics(segment);
   t.after(() => bindMetrics(null));
@@ -188,7 +188,7 @@ test('each attempt is counted with its code, each call with its time', async (t)
     assert.ok(rendered.includes(line), line);
 });
 
-test('a server that is not there is said to be unreachable, soon', async () => {
+test('an unavailable server is soon reported as unreachable', async () => {
   const { client } = await aClient({}, { cluster: { server: 'https://127.0.0.1:1' } });
   await assert.rejects(
     client.call({ ...getPod, method: 'POST', body: pod }),

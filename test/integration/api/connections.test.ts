@@ -1,4 +1,4 @@
-/** Over which connections the API client's calls and watches go, and what becomes of dead ones. */
+/** The connections of the API client's calls and watches, and the detection of dead ones. */
 import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { aClient, collect, getPod, isError, pod, server, until, useServer, withS
 
 useServer();
 
-test('a hundred watches and the calls beside them need two connections', async () => {
+test('a hundred watches and concurrent calls use two connections', async () => {
   server.answer = (request, response) => {
     if (!request.url.includes('watch=true')) return sendJSON(response, 200, pod);
     response.writeHead(200);
@@ -32,7 +32,7 @@ test('a hundred watches and the calls beside them need two connections', async (
   await Promise.all(watches);
 });
 
-test('more watches than the server allows on a connection get another connection', async () => {
+test('watches beyond the server’s stream limit use another connection', async () => {
   await withServer(await AnsweringServer.start({ maxStreams: 20 }), async () => {
     server.answer = (_request, response) => {
       response.writeHead(200);
@@ -55,7 +55,7 @@ for (const { name, behindProxy } of [
   { name: 'a peer', behindProxy: false },
   { name: 'a peer behind a proxy', behindProxy: true },
 ]) {
-  test(`${name} that vanished without a word is noticed by pings: its watch ends, and the next one goes another way`, async () => {
+  test(`${name} that vanished is detected by pings: its watch ends, and the next one uses another connection`, async () => {
     server.answer = (_request, response) => {
       response.writeHead(200);
       response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
@@ -71,7 +71,7 @@ for (const { name, behindProxy } of [
       await assert.rejects(
         async () => {
           for await (const _ of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) {
-            // Silent, but there: that is answered pings.
+            // The connection is idle but alive, because the pings are answered.
             void sleep(10 * 30).then(() => (isQuiet = wire.swallows = true));
           }
         },
@@ -87,7 +87,7 @@ for (const { name, behindProxy } of [
   });
 }
 
-test('after a failed heartbeat calls go over a new connection', async () => {
+test('calls use a new connection after a failed heartbeat', async () => {
   server.answer = (_request, response) => sendJSON(response, 200, pod);
   const { client, renewConnections } = await aClient();
   await client.call(getPod);
@@ -97,7 +97,7 @@ test('after a failed heartbeat calls go over a new connection', async () => {
   assert.equal(server.connections, before + 1);
 });
 
-test('with DISABLE_HTTP2 all goes over HTTP/1.1, watches on connections of their own', async () => {
+test('with DISABLE_HTTP2 everything uses HTTP/1.1, and each watch a separate connection', async () => {
   server.answer = (request, response) => {
     if (!request.url.includes('watch=true')) return sendJSON(response, 200, pod);
     response.writeHead(200);
@@ -147,7 +147,7 @@ for (const { name, proxies, cluster, environment } of [
   });
 }
 
-test('behind a proxy that answers nothing calls and watches end at their deadline, and go well when it answers again', async () => {
+test('calls and watches through a hanging proxy fail at their deadline, and succeed when the proxy responds again', async () => {
   server.answer = (_request, response) => sendJSON(response, 200, pod);
   const proxy = await ConnectProxy.start();
   try {
@@ -170,13 +170,13 @@ test('behind a proxy that answers nothing calls and watches end at their deadlin
   }
 });
 
-test('this host itself is not asked for at the proxy of the environment', async () => {
+test('connections to this host do not use the proxy of the environment', async () => {
   server.answer = (_request, response) => sendJSON(response, 200, pod);
   const { client } = await aClient({}, { environment: { HTTPS_PROXY: 'http://127.0.0.1:1' } });
   assert.deepEqual(await client.call(getPod), pod);
 });
 
-/** A wire to a server that can be made to swallow everything. */
+/** A TCP relay to a server that can drop all traffic. */
 class BlackHole {
   swallows = false;
   readonly #sockets: Socket[] = [];

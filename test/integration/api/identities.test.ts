@@ -1,4 +1,4 @@
-/** Who the API client is, and whom it trusts: tokens, plugins, certificates, authorities. */
+/** The API client's credentials and trusted servers: tokens, exec plugins, client certificates, certificate authorities. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { aClient, getPod, isError, pod, server, useServer } from '../../support/
 
 useServer();
 
-test('a server that its authority did not sign, or whose name is another, is not spoken to', async () => {
+test('a server with an untrusted certificate or another name gets no request', async () => {
   server.answer = (_request, response) => sendJSON(response, 200, pod);
   const { client } = await aClient({ token: 'secret' }, { cluster: { 'tls-server-name': 'elsewhere' } });
   await assert.rejects(client.call(getPod), isError(0, 'Unreachable'));
@@ -20,7 +20,7 @@ test('a server that its authority did not sign, or whose name is another, is not
   assert.equal(server.requests.length, 1);
 });
 
-test('a kubeconfig that names a file which is not there, or is something else, makes no client', async () => {
+test('a kubeconfig with a missing or invalid file is rejected', async () => {
   const refused = (want: RegExp) => (err: Error) =>
     err.name === 'ConfigurationError' && err.message.startsWith('kubeconfig "') && want.test(err.message);
   const missing = { 'client-certificate': 'no-such.crt', 'client-key': 'no-such.key' };
@@ -32,7 +32,7 @@ test('a kubeconfig that names a file which is not there, or is something else, m
   await assert.rejects(aClient({}, { kubeconfigPath: '/no/such/kubeconfig' }), refused(/ENOENT/));
 });
 
-test('a token file that was renewed is read again after a 401, and the call is made once more', async () => {
+test('a 401 rereads the token file and repeats the call', async () => {
   const tokenFile = join(server.folder, 'token');
   writeFileSync(tokenFile, 'old\n');
   let good = 'old';
@@ -50,7 +50,7 @@ test('a token file that was renewed is read again after a 401, and the call is m
   );
 });
 
-test('an exec plugin is told of the cluster, and its token is used', async () => {
+test('an exec plugin gets the cluster info, and its token is used', async () => {
   const seen = join(server.folder, 'exec-info');
   const script = `echo "$KUBERNETES_EXEC_INFO" > ${seen}; printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s"}}' "$TOKEN"`;
   const exec = {
@@ -70,7 +70,7 @@ test('an exec plugin is told of the cluster, and its token is used', async () =>
   assert.deepEqual(Buffer.from(spec.cluster['certificate-authority-data']!, 'base64'), readFileSync(server.authority.certFile));
 });
 
-test('an exec plugin that is missing or fails names itself, and nothing is sent', async () => {
+test('a missing or failing exec plugin is named in the error, and nothing is sent', async () => {
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
     interactiveMode: 'Never',
@@ -88,7 +88,7 @@ test('an exec plugin that is missing or fails names itself, and nothing is sent'
   assert.equal(server.requests.length, 0);
 });
 
-test('a client certificate that was renewed is shown by new connections', async () => {
+test('new connections present a renewed client certificate', async () => {
   const usages = ['clientAuth'] as const;
   const [old, renewed] = ['old', 'renewed'].map((name) => server.authority.issue(name, { commonName: name, usages }));
   const current = join(server.folder, 'kubelet-client-current.pem');
@@ -105,7 +105,7 @@ test('a client certificate that was renewed is shown by new connections', async 
   );
 });
 
-test('a renewal that is half done leaves the old certificate in use, until it is whole', async () => {
+test('the old certificate stays in use during an incomplete renewal', async () => {
   const [old, renewed] = ['half-old', 'half-renewed'].map((name) =>
     server.authority.issue(name, { commonName: name, usages: ['clientAuth'] }),
   );
@@ -130,7 +130,7 @@ test('a renewal that is half done leaves the old certificate in use, until it is
   );
 });
 
-test('an authority that was renewed is heeded by new connections, and a broken file changes nothing', async () => {
+test('new connections use a renewed certificate authority, and a broken file changes nothing', async () => {
   server.answer = (_request, response) => sendJSON(response, 200, pod);
   const file = join(server.folder, 'renewed-ca.crt');
   const authority = readFileSync(server.authority.certFile);

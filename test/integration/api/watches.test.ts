@@ -1,4 +1,4 @@
-/** Watches of the API client, from their beginning to their end. */
+/** Watches of the API client: start, events, errors and end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { aClient, collect, isError, pod, server, until, useServer } from '../../
 
 useServer();
 
-test('events of a watch come as they are sent, and its end is the end', async () => {
+test('a watch yields events as they are sent, and returns when the server ends it', async () => {
   server.answer = (_request, response) => {
     response.writeHead(200);
     const lines = ['ADDED', 'MODIFIED', 'BOOKMARK'].map((type) => `${JSON.stringify({ type, object: pod })}\n`).join('');
@@ -26,10 +26,10 @@ test('events of a watch come as they are sent, and its end is the end', async ()
 });
 
 for (const { name, end, reason } of [
-  { name: 'ended by the server in mid-object', end: 'end', reason: 'Unreadable' },
-  { name: 'cut with its connection', end: 'cut', reason: 'Unreachable' },
+  { name: 'ended by the server within an object', end: 'end', reason: 'Unreadable' },
+  { name: 'ended by a lost connection', end: 'cut', reason: 'Unreachable' },
 ]) {
-  test(`a watch ${name} gives its events and then an error`, async () => {
+  test(`a watch ${name} yields its events and then an error`, async () => {
     server.answer = (_request, response) => {
       response.writeHead(200);
       response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n{"type":"MODIF`);
@@ -48,7 +48,7 @@ for (const { name, end, reason } of [
   });
 }
 
-test('a watch that the server refuses says why and when to come again', async () => {
+test('a refused watch rejects with the reason and Retry-After', async () => {
   const status = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
   server.answer = (_request, response) => sendJSON(response, 410, status, { 'retry-after': '3' });
   const { client } = await aClient();
@@ -60,7 +60,7 @@ test('a watch that the server refuses says why and when to come again', async ()
   });
 });
 
-test('a watch ends at once when its reader aborts or goes', async () => {
+test('a watch ends at once when its reader aborts or stops reading', async () => {
   let closed = 0;
   server.answer = (_request, response) => {
     response.writeHead(200);
@@ -76,7 +76,7 @@ test('a watch ends at once when its reader aborts or goes', async () => {
   await until(() => closed >= 2);
 });
 
-test('a watch that is silent for longer than the server said it would last ends', async () => {
+test('a watch without events beyond its timeoutSeconds ends', async () => {
   server.answer = (_request, response) => {
     response.writeHead(200);
     response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);

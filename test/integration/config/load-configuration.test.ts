@@ -10,7 +10,7 @@ import { parseFlags } from '../../../src/main/flags/parse-flags.ts';
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
 interface Given {
-  /** `config.yaml`, and drop-ins below `conf.d/`: by path the fields. */
+  /** The content of `config.yaml` and of drop-ins below `conf.d/`, by path. */
   readonly files?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
 }
@@ -34,7 +34,7 @@ function load({ files = {}, args = [] }: Given): LoadedConfiguration {
   }
 }
 
-test('flags go before drop-ins, drop-ins before the file, the file before the defaults', () => {
+test('flags override drop-ins, drop-ins the file, and the file the defaults', () => {
   const { config } = load({
     files: {
       'config.yaml': 'maxPods: 1\nport: 1001\nregistryBurst: 1\neventBurst: 1',
@@ -69,11 +69,11 @@ test('maps of drop-ins are merged key by key, lists are replaced', () => {
   assert.deepEqual(config.clusterDNS, ['10.0.0.3']);
 });
 
-test('null in a drop-in brings the default back', () => {
+test('null in a drop-in restores the default', () => {
   assert.equal(load({ files: { 'config.yaml': 'maxPods: 5', 'conf.d/a.conf': 'maxPods: null' } }).config.maxPods, 110);
 });
 
-test('a map flag takes the place of the file’s map', () => {
+test('a map flag replaces the file’s map', () => {
   const { config } = load({
     files: { 'config.yaml': 'systemReserved: {cpu: 100m}' },
     args: ['--system-reserved=memory=1Gi', '--system-reserved', 'pid=10'],
@@ -81,11 +81,11 @@ test('a map flag takes the place of the file’s map', () => {
   assert.deepEqual(config.systemReserved, { memory: '1Gi', pid: '10' });
 });
 
-test('a flag moves no default of another field', () => {
+test('a flag changes no default of another field', () => {
   assert.equal(load({ args: ['--node-status-update-frequency=20s'] }).config.nodeStatusReportFrequency, 300_000);
 });
 
-test('drop-ins are read below folders too, by name, and only *.conf', () => {
+test('drop-ins are read recursively in lexical order, and only *.conf', () => {
   const { config, skippedFiles } = load({
     files: { 'conf.d/10.d/x.conf': 'maxPods: 1\nport: 1', 'conf.d/20.conf': 'maxPods: 2', 'conf.d/30.yaml': 'maxPods: 3' },
   });
@@ -96,12 +96,12 @@ test('drop-ins are read below folders too, by name, and only *.conf', () => {
   );
 });
 
-test('with drop-ins alone the defaults stay those of the flags', () => {
+test('drop-ins without a file keep the legacy defaults', () => {
   const { config } = load({ files: { 'conf.d/a.conf': 'maxPods: 1' } });
   assert.deepEqual([config.readOnlyPort, config.authentication.anonymous.enabled], [10255, true]);
 });
 
-test('with a file they are those of the API', () => {
+test('a file has the API’s defaults', () => {
   const { config } = load({ files: { 'config.yaml': 'maxPods: 1' } });
   assert.deepEqual(
     [config.readOnlyPort, config.authentication.anonymous.enabled, config.evictionHard['memory.available']],
@@ -109,7 +109,7 @@ test('with a file they are those of the API', () => {
   );
 });
 
-test('without any file there are no thresholds, as upstream', () => {
+test('without a file there are no eviction thresholds, as upstream', () => {
   assert.deepEqual(load({}).config.evictionHard, {});
 });
 
@@ -119,24 +119,24 @@ test('paths of the file are relative to its folder', () => {
   assert.deepEqual([config.podLogsDir, config.resolvConf], ['/logs', '']);
 });
 
-test('what was set is told from the defaults', () => {
+test('explicit fields are distinguished from defaults', () => {
   const { explicit } = load({ files: { 'config.yaml': 'maxPods: 1', 'conf.d/a.conf': 'port: 1' } });
   assert.deepEqual(explicit, { maxPods: 1, port: 1 });
 });
 
 const refused: { name: string; given: Given; want: RegExp }[] = [
   {
-    name: 'an empty file is refused',
+    name: 'an empty file is rejected',
     given: { files: { 'config.yaml': '' } },
     want: /^failed to load kubelet config file, path: .*config\.yaml, error: is empty$/,
   },
   {
-    name: 'a bad drop-in is named',
+    name: 'an invalid drop-in is named',
     given: { files: { 'conf.d/a.conf': 'foo: 1' } },
     want: /^failed to load kubelet dropin file, path: .*conf\.d\/a\.conf, error: .*unknown field "foo"/,
   },
   {
-    name: 'a bad gate is named',
+    name: 'an invalid feature gate is named',
     given: { files: { 'config.yaml': 'featureGates: {Foo: true}' } },
     want: /^failed to set feature gates: unrecognized feature gate: Foo$/,
   },
@@ -145,7 +145,7 @@ for (const { name, given, want } of refused) {
   test(name, () => assert.throws(() => load(given), { name: 'ConfigurationError', message: want }));
 }
 
-test('a file that is huge, no text, a folder or not there is refused', () => {
+test('a file that is too large, not text, a folder or missing is rejected', () => {
   const folder = mkdtempSync(join(tmpdir(), 'kubelet-config-'));
   const refuse = (name: string, want: RegExp): void => {
     const file = join(folder, name);
