@@ -88,14 +88,14 @@ export class FakePodApi implements ApiClient {
   }
 
   /** The server answers again after an outage. */
-  comeBack(): void {
+  recover(): void {
     this.failure = null;
     for (const listener of this.#recoveryListeners) listener();
   }
 
   // oxlint-disable-next-line require-yield
   async *watch<T>(): AsyncIterable<WatchEvent<T>> {
-    throw new Error('nobody watches here');
+    throw new Error('FakePodApi has no watch');
   }
 
   #answer(call: ApiCall, name: string | undefined): unknown {

@@ -34,7 +34,7 @@ export class PodStartLatency {
   readonly #deps: PodStartLatencyDependencies;
   /** The image pulls of each pod that has not started yet. */
   readonly #starting = new Map<PodUID, Span[]>();
-  readonly #seen = new Set<PodUID>();
+  readonly #known = new Set<PodUID>();
   #hasSeenNetworkPod = false;
 
   constructor(dependencies: PodStartLatencyDependencies) {
@@ -56,8 +56,8 @@ export class PodStartLatency {
 
   #onSet(pod: Pod): void {
     const uid = podUID(pod);
-    if (!this.#seen.has(uid)) {
-      this.#seen.add(uid);
+    if (!this.#known.has(uid)) {
+      this.#known.add(uid);
       if (pod.status?.startTime === undefined && !isStaticPod(pod)) this.#starting.set(uid, []);
     }
     if (isTerminalPhase(pod.status?.phase) || isUnschedulable(pod)) this.#starting.delete(uid);
@@ -82,7 +82,7 @@ export class PodStartLatency {
   }
 
   #forget(uid: PodUID): void {
-    this.#seen.delete(uid);
+    this.#known.delete(uid);
     this.#starting.delete(uid);
   }
 }

@@ -24,12 +24,12 @@ describe('pod start latency', () => {
   function observed(): string {
     const text = renderMetrics([segment], [podStartSliDuration, podStartTotalDuration, firstNetworkPodStartSliDuration]);
     const value = (name: string) => new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
-    const seen = {
+    const values = {
       sli: value('kubelet_pod_start_sli_duration_seconds_sum'),
       total: value('kubelet_pod_start_total_duration_seconds_sum'),
       first: value('kubelet_first_network_pod_start_sli_duration_seconds'),
     };
-    return Object.entries(seen)
+    return Object.entries(values)
       .flatMap(([name, found]) => (found === undefined || found === '0' ? [] : [`${name}=${found}`]))
       .join(' ');
   }

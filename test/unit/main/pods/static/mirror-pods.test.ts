@@ -117,7 +117,7 @@ test('a static pod that came while the API server was away gets its mirror when 
   // 1, 2, 4, 8, 16 and 32 s; the next try would come after a minute.
   await clock.advance(64_000);
   assert.deepEqual([api.calls.length, api.pods.size], [7, 0]);
-  api.comeBack();
+  api.recover();
   await clock.advance(1);
   assert.deepEqual([api.calls.length, api.pods.size], [8, 1]);
 });

@@ -76,11 +76,11 @@ test('a pod whose start throws starts again after a back-off that housekeeping d
 
 test('an update that throws is handled again with the newest pod', async () => {
   let throws = false;
-  const seen: (string | undefined)[] = [];
+  const handled: (string | undefined)[] = [];
   const { node, handlers } = aNodeWithHandlers(new FakeNode(), {
     onAdmitted: (pod) => {
       if (throws && isHostile(pod)) throwBoom();
-      seen.push(`${pod.metadata.name} ${pod.metadata.labels?.['version'] ?? '1'}`);
+      handled.push(`${pod.metadata.name} ${pod.metadata.labels?.['version'] ?? '1'}`);
     },
   });
   await handlers.add([hostile(), healthy()]);
@@ -91,7 +91,7 @@ test('an update that throws is handled again with the newest pod', async () => {
   throws = false;
   await node.clock.advance(20_000);
   await settle();
-  assert.deepEqual(seen, ['hostile 1', 'healthy 1', 'healthy 2', 'hostile 3']);
+  assert.deepEqual(handled, ['hostile 1', 'healthy 1', 'healthy 2', 'hostile 3']);
 });
 
 test('a pod that is removed during its back-off is not started again', async () => {

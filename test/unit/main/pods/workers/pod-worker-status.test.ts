@@ -41,13 +41,13 @@ test('a failed task expedites the status that it caused', async () => {
   const published: string[] = [];
   node.sink = {
     set: ({ status }) => void published.push(status.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
-    expedite: () => void published.push('hurry'),
+    expedite: () => void published.push('expedite'),
     forget: () => {},
   };
   await node.add(aStaticPod('web'));
   const waiting = { app: { reason: 'ErrImagePull', message: 'x' } };
   await node.completeTask(node.task('sync'), { outcome: 'failed', waiting, failure: { reason: 'ErrImagePull', message: 'x' } });
-  assert.deepEqual(published, ['ContainerCreating', 'ErrImagePull', 'hurry']);
+  assert.deepEqual(published, ['ContainerCreating', 'ErrImagePull', 'expedite']);
 });
 
 test('a pod whose inspection fails has a first status', async () => {

@@ -184,7 +184,7 @@ test('wakeFailed retries failed tasks, but not container back-offs', async () =>
   assert.deepEqual(node.startedTasks, []);
 });
 
-test('syncUnderWay settles when the status of the sync is generated', async () => {
+test('the sync in progress settles when the status of the sync is generated', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
   let phase: string | undefined;
