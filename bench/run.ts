@@ -30,7 +30,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   idle: () => import('./idle.ts'),
 };
 
-function say(line: string): void {
+function progress(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
@@ -38,10 +38,10 @@ async function runOne(name: string): Promise<boolean> {
   const host = hostFacts(root);
   const at = new Date().toISOString();
   const cleanUps: (() => Promise<void>)[] = [];
-  const context: BenchContext = { progress: (line) => say(`    ${line}`), onEnd: (action) => void cleanUps.unshift(action) };
+  const context: BenchContext = { progress: (line) => progress(`    ${line}`), onEnd: (action) => void cleanUps.unshift(action) };
   let about = '';
   let outcome: BenchRecord['outcome'];
-  say(`==> ${name}`);
+  progress(`==> ${name}`);
   try {
     const { benchmark } = await benchmarks[name]!();
     about = benchmark.about;
@@ -53,13 +53,13 @@ async function runOne(name: string): Promise<boolean> {
         floor ? `floor ${formatAmount(floor.value, unit)}` : '',
         goal ? `goal ${goal.text}: ${goal.met ? 'met' : 'MISSED'}` : '',
       ].filter(Boolean);
-      say(`    ${what}: ${formatAmount(value, unit)}${beside.length > 0 ? ` (${beside.join('; ')})` : ''}`);
+      progress(`    ${what}: ${formatAmount(value, unit)}${beside.length > 0 ? ` (${beside.join('; ')})` : ''}`);
     }
   } catch (err) {
     outcome = { failed: messageOf(err) };
-    say(`    did not run: ${outcome.failed}`);
+    progress(`    did not run: ${outcome.failed}`);
   }
-  for (const cleanUp of cleanUps) await cleanUp().catch((err: unknown) => say(`    cleaning up: ${messageOf(err)}`));
+  for (const cleanUp of cleanUps) await cleanUp().catch((err: unknown) => progress(`    cleaning up: ${messageOf(err)}`));
   const record: BenchRecord = { name, about, at, host, outcome };
   writeFileSync(join(resultsFolder, `${name}.json`), `${JSON.stringify(record, null, 2)}\n`);
   return !('failed' in outcome);
@@ -80,7 +80,7 @@ function writeTables(): void {
 async function main(names: readonly string[]): Promise<number> {
   const wrong = names.find((name) => !(name in benchmarks));
   if (wrong !== undefined) {
-    say(`no such benchmark: ${wrong}; there are ${Object.keys(benchmarks).join(', ')}`);
+    progress(`no such benchmark: ${wrong}; there are ${Object.keys(benchmarks).join(', ')}`);
     return 2;
   }
   mkdirSync(resultsFolder, { recursive: true });
@@ -89,7 +89,7 @@ async function main(names: readonly string[]): Promise<number> {
     if (!(await runOne(name))) failed += 1;
   }
   writeTables();
-  say(failed === 0 ? '==> bench/RESULTS.md' : `==> bench/RESULTS.md; ${failed} did not run`);
+  progress(failed === 0 ? '==> bench/RESULTS.md' : `==> bench/RESULTS.md; ${failed} did not run`);
   return failed === 0 ? 0 : 1;
 }
 

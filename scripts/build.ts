@@ -1,16 +1,16 @@
-/** Bundles the daemon and the simulated runtime into dist/, from where they run (type stripping at run time costs 45 MB a process). */
+/** Bundles the daemon and the simulated runtime into dist/. They run from there, because type stripping at run time costs 45 MB per process. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-/** Written by each build. */
-const built = join(root, 'dist/src/main/cli.js');
+/** Every build writes this file. */
+const builtFile = join(root, 'dist/src/main/cli.js');
 
-/** No source is newer than the last build. */
+/** Returns false when a source is newer than the last build. */
 export function isBuilt(): boolean {
-  if (!existsSync(built)) return false;
-  const builtAtMs = statSync(built).mtimeMs;
+  if (!existsSync(builtFile)) return false;
+  const builtAtMs = statSync(builtFile).mtimeMs;
   return [
     'package-lock.json',
     'rolldown.config.ts',
@@ -19,10 +19,10 @@ export function isBuilt(): boolean {
   ].every((file) => statSync(join(root, file)).mtimeMs < builtAtMs);
 }
 
-/** In place: a daemon that runs from there still finds what it loads late. */
+/** Overwrites files and removes old ones last, because a running daemon imports some modules later. */
 export function build(): void {
   const startedMs = Date.now();
-  // By this Node, whichever the host has. Its list of files goes nowhere, what it complains of to stderr.
+  // Runs with this Node, not the host's. Drops the list of files on stdout.
   const bundler = join(root, 'node_modules/rolldown/bin/cli.mjs');
   execFileSync(process.execPath, [bundler, '--config'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   for (const file of globSync('dist/**/*.js', { cwd: root })) {
@@ -32,7 +32,7 @@ export function build(): void {
   linkNode();
 }
 
-/** `bin/kubelet` starts Node under this name. A relative link follows the project to another folder. */
+/** `bin/kubelet` starts Node through this link. The link is relative, so that the project's folder can be moved. */
 function linkNode(): void {
   const ownNode = 'node_modules/.bin/node';
   const link = join(root, 'dist/kubelet');

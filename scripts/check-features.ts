@@ -1,4 +1,4 @@
-/** Keeps test/e2e/README.md true: each feature names a test that exists and runs the bundle, and each file of end-to-end tests is named. */
+/** Checks test/e2e/README.md: each feature names an existing test that runs the bundle, and each end-to-end test file is named. */
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
@@ -6,13 +6,13 @@ const folder = 'test/e2e';
 
 export interface FeatureTests {
   readonly readme: string;
-  /** The end-to-end tests, by their path in test/e2e. */
+  /** Paths of the end-to-end tests relative to test/e2e. */
   readonly files: readonly string[];
-  /** Undefined: there is no such file. */
+  /** Returns undefined when the file does not exist. */
   readonly read: (file: string) => string | undefined;
 }
 
-export function featureComplaints({ readme, files, read }: FeatureTests): readonly string[] {
+export function findFeatureProblems({ readme, files, read }: FeatureTests): readonly string[] {
   const rows = readme
     .split('\n')
     .filter((line) => line.startsWith('|'))
@@ -52,7 +52,7 @@ if (import.meta.main) {
     }
   };
   const files = globSync(`${folder}/**/*.test.ts`, { cwd: root }).map((path) => posix.relative(folder, path));
-  const complaints = featureComplaints({ readme: read('README.md') ?? '', files, read });
-  for (const complaint of complaints) console.error(`${folder}/README.md: ${complaint}`);
-  process.exitCode = complaints.length > 0 ? 1 : 0;
+  const problems = findFeatureProblems({ readme: read('README.md') ?? '', files, read });
+  for (const problem of problems) console.error(`${folder}/README.md: ${problem}`);
+  process.exitCode = problems.length > 0 ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that can be said of the code without running it. Every part runs, so that one run shows every complaint.
+# Runs all static checks. A failing check does not stop the others.
 set -u
 cd "$(dirname "$0")/.."
 sh scripts/ensure-modules.sh || exit 1

@@ -1,8 +1,8 @@
 #!/bin/sh
-# npm run cluster: a whole one-node cluster on this host: control plane, containerd, this kubelet. Says each thing before it does it.
-#   npm run cluster           starts what does not run yet, the kubelet anew, and returns; the cluster goes on
-#   npm run cluster -- down   removes all of it
-# The first start builds the control plane (about ten minutes); it is kept in .cache/.
+# npm run cluster: a one-node cluster on this host: control plane, containerd, this kubelet. Prints each step before executing it.
+#   npm run cluster           starts what is not running, restarts the kubelet, and returns; the cluster keeps running
+#   npm run cluster -- down   removes the cluster
+# The first start builds the control plane (about ten minutes) and caches it in .cache/.
 set -eu
 cd "$(dirname "$0")/.."
 command=${1:-up}

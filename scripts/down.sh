@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm run down: removes all that npm run up made: pods, kubelet, containerd, folders, links, cgroups, built images.
+# npm run down: removes everything that npm run up created: pods, kubelet, containerd, folders, links, cgroups, built images.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/ensure-modules.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the node modules that the lock file names, when they are missing or older than it. Says so before it does.
-# Not `npm ci`: that refuses a lock file that lacks optional packages of other systems, which a mirror may not have had.
+# Installs the node modules of the lock file when they are missing or older than it.
+# Does not use `npm ci`, which refuses a lock file without the optional packages of other platforms.
 set -eu
 cd "$(dirname "$0")/.."
 if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then

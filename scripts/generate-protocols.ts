@@ -1,8 +1,8 @@
 /**
- * Makes the TypeScript of each wire protocol from its descriptor in `proto/` (names, numbers and types only).
+ * Generates the TypeScript code of each wire protocol from its descriptor in `proto/` (names, numbers and types only).
  *
  *   npm run generate              writes src/shared/cri/generated/
- *   npm run generate -- --check   fails when what is committed differs from what would be written
+ *   npm run generate -- --check   fails when the committed code differs from the generated code
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -97,10 +97,12 @@ for (const { descriptor, package: packageName, into } of outputs) {
     try {
       now = readFileSync(join(committed, file), 'utf8');
     } catch {
-      // a missing file differs, which the comparison below says
+      // A missing file is reported by the comparison below.
     }
     if (now !== readFileSync(join(target, file), 'utf8')) {
-      console.error(`${into}/${file} is not what proto/${descriptor} makes: run "npm run generate" and commit the result`);
+      console.error(
+        `${into}/${file} differs from the code generated from proto/${descriptor}: run "npm run generate" and commit the result`,
+      );
       process.exitCode = 1;
     }
   }

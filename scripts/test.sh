@@ -1,11 +1,11 @@
 #!/bin/sh
-# npm test: installs what is missing and runs everything. Exits non-zero on any failure; every part runs all the same, so that one
-# run shows every complaint. KUBELET_TEST_SKIP names parts that may be left out where they can't run: unit, integration, e2e, check.
+# npm test: installs missing packages and runs all checks and tests. Exits non-zero on any failure, after running every part.
+# KUBELET_TEST_SKIP names parts to skip where they can not run: unit, integration, e2e, check.
 set -u
 cd "$(dirname "$0")/.."
 skipped() {
   case ",${KUBELET_TEST_SKIP:-}," in
-    *",$1,"*) echo "==> $1: left out (KUBELET_TEST_SKIP)" && return 0 ;;
+    *",$1,"*) echo "==> $1: skipped (KUBELET_TEST_SKIP)" && return 0 ;;
   esac
   return 1
 }
@@ -26,7 +26,7 @@ part() {
   "$@" || { failed=1; echo "==> $name: FAILED"; }
 }
 e2e() {
-  # Minutes when the control plane is first built: said here, not hidden in the first test that asks for it.
+  # The first build of the control plane takes minutes. It runs here, not in the first test that needs it.
   node scripts/host/control-plane-binaries.ts
   built=$?
   node scripts/e2e/run.ts && return $built

@@ -1,8 +1,8 @@
 #!/bin/sh
-# npm run up: from a fresh host to a live table of real pods. Says each thing before it does it.
+# npm run up: runs pods on a fresh host and shows a live table of them. Prints each step before executing it.
 #   npm run up                                    a private containerd, the kubelet, the pods of examples/
 #   npm run up -- --simulate                      the same without root or containerd
-#   npm run up -- --runtime-endpoint unix:///...  on a runtime that is there already
+#   npm run up -- --runtime-endpoint unix:///...  on an existing runtime
 # More: npm run up -- --help
 set -eu
 cd "$(dirname "$0")/.."

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiClient } from '../../scripts/host/control-plane-api.ts';
 import { clusterMember } from '../../scripts/host/control-plane-member.ts';
-import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
+import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
 import { ControlPlane } from '../../scripts/host/control-plane.ts';
 import { removeFolder, type PrivateContainerd } from '../../scripts/host/private-containerd.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
@@ -54,7 +54,7 @@ export class BenchCluster {
     context.progress('an API server of its own …');
     const folder = mkdtempSync(join(tmpdir(), 'bench-control-plane-'));
     context.onEnd(async () => removeFolder(folder));
-    const controlPlane = await ControlPlane.start({ folder, controllerManager: false, scheduler: false, say: context.progress });
+    const controlPlane = await ControlPlane.start({ folder, controllerManager: false, scheduler: false, progress: context.progress });
     context.onEnd(() => controlPlane.stop());
     const api = controlPlane.client();
     context.onEnd(() => api.close());
@@ -69,7 +69,7 @@ export class BenchCluster {
     maxPods = 110,
     program,
   }: { readonly maxPods?: number; readonly program?: KubeletProgram | undefined } = {}): Promise<KubeletProcess> {
-    const [port = 0] = await stablePorts(1);
+    const [port = 0] = await findStablePorts(1);
     this.#securePort = port;
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
     // KubeletProcess sets its own read-only port.

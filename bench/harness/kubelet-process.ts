@@ -11,7 +11,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { build, isBuilt } from '../../scripts/build.ts';
-import { makeCgroup, removeCgroup } from '../../scripts/host/cgroups.ts';
+import { createCgroup, removeCgroup } from '../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../scripts/host/log-links.ts';
 import { removeFolder } from '../../scripts/host/private-containerd.ts';
 import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
@@ -82,7 +82,7 @@ export class KubeletProcess {
     for (const sub of ['manifests', 'root', 'logs', 'certificates']) mkdirSync(join(folder, sub));
     const [healthz, readOnly] = [await freePort(), await freePort()];
     writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration(folder, options, healthz, readOnly)));
-    if (usesCgroups && program?.needsCgroupRoot) makeCgroup(cgroupRootOf(folder));
+    if (usesCgroups && program?.needsCgroupRoot) createCgroup(cgroupRootOf(folder));
     const args = [
       `--config=${join(folder, 'config.json')}`,
       `--root-dir=${join(folder, 'root')}`,

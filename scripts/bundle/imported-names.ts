@@ -1,30 +1,30 @@
 /**
- * Finds in a module's syntax tree what only runs late and what a bundler therefore does not check: the names taken from dynamic imports, and
- * the files named relative to the module's URL.
+ * Finds in a module's syntax tree what a bundler does not check: the names that are used of dynamic imports, and the files that are named
+ * relative to the module's URL.
  */
 import type { ESTree } from 'rolldown/utils';
 
 export interface DynamicImport {
-  /** Null: not a literal, so nobody can say what is imported. */
+  /** Null when the source is not a literal. */
   readonly source: string | null;
-  /** Null: the module is used in a way that does not show the names. */
+  /** Null when the names can not be determined. */
   readonly names: readonly string[] | null;
 }
 
 type Node = ESTree.Node;
 
-/** Recognized: `(await import('x')).name`, `const { name } = await import('x')`, `const x = await import('x')` with `x.name` only. */
-export function dynamicImports(program: ESTree.Program): readonly DynamicImport[] {
+/** Supports `(await import('x')).name`, `const { name } = await import('x')`, and `const x = await import('x')` with only `x.name`. */
+export function findDynamicImports(program: ESTree.Program): readonly DynamicImport[] {
   const parents = parentsOf(program);
   return [...parents.keys()].flatMap((node) => {
     if (node.type !== 'ImportExpression') return [];
     const source = node.source.type === 'Literal' && typeof node.source.value === 'string' ? node.source.value : null;
-    return [{ source, names: namesTaken(node, parents) }];
+    return [{ source, names: namesUsed(node, parents) }];
   });
 }
 
-/** Paths in `new URL(path, import.meta.url)`; null stands for a part that is known at run time only. */
-export function relativeURLs(program: ESTree.Program): readonly (readonly (string | null)[])[] {
+/** Returns the paths in `new URL(path, import.meta.url)`. Null stands for a part that is only known at run time. */
+export function findRelativeURLs(program: ESTree.Program): readonly (readonly (string | null)[])[] {
   return [...parentsOf(program).keys()].flatMap((node) => {
     if (node.type !== 'NewExpression' || node.callee.type !== 'Identifier' || node.callee.name !== 'URL') return [];
     const [path, base] = node.arguments;
@@ -35,7 +35,7 @@ export function relativeURLs(program: ESTree.Program): readonly (readonly (strin
   });
 }
 
-/** Each node of the tree, with the one that it is in. */
+/** Maps each node of the tree to its parent. */
 function parentsOf(program: ESTree.Program): ReadonlyMap<Node, Node | undefined> {
   const parents = new Map<Node, Node | undefined>();
   const add = (value: unknown, parent: Node | undefined): void => {
@@ -49,7 +49,7 @@ function parentsOf(program: ESTree.Program): ReadonlyMap<Node, Node | undefined>
   return parents;
 }
 
-function namesTaken(node: Node, parents: ReadonlyMap<Node, Node | undefined>): readonly string[] | null {
+function namesUsed(node: Node, parents: ReadonlyMap<Node, Node | undefined>): readonly string[] | null {
   const awaited = parents.get(node);
   if (awaited?.type !== 'AwaitExpression') return null;
   const enclosing = parents.get(awaited);
@@ -71,7 +71,7 @@ function patternNames({ properties }: ESTree.ObjectPattern): readonly string[] |
   return names.every((name) => name !== null) ? names : null;
 }
 
-/** By its name in the whole file: a second variable of that name makes the answer stricter, never laxer. */
+/** Matches the variable by name in the whole file. A second variable of this name can only make the check stricter. */
 function namesOfNamespace(declared: ESTree.BindingIdentifier, parents: ReadonlyMap<Node, Node | undefined>): readonly string[] | null {
   const names: string[] = [];
   for (const [node, parent] of parents) {

@@ -1,11 +1,11 @@
 /**
- * What the bundle has of undici: clients of HTTP. The package's own entry brings fetch, WebSockets, caches and mocks too, which cost a start
- * 20 ms of main's time and are in the memory of every process that never calls them.
+ * The part of undici that the bundle includes: the HTTP clients. The package's entry also loads fetch, WebSockets, caches and mocks, which cost
+ * 20 ms at the start of main and memory in every process.
  */
 import api from 'undici/lib/api/index.js';
 import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
 
-// `dispatcher.request` and its like.
+// Adds `dispatcher.request` and similar methods.
 Object.assign(Dispatcher.prototype, api);
 
 export { default as buildConnector } from 'undici/lib/core/connect.js';

@@ -1,14 +1,14 @@
-/** Where `npm run cluster` keeps what it makes, and where its kubelet listens: one folder, so that `down` can remove it all. */
+/** The paths, ports and names of `npm run cluster`. All files are in one folder, so that `down` can remove it. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Daemon } from '../up/processes.ts';
 
 export const project = join(import.meta.dirname, '../..');
 
-/** Short: a socket's path has 108 bytes. */
+/** Must be short: a socket's path is limited to 108 bytes. */
 const folder = '/var/lib/kubelet-cluster';
 
-export const place = {
+export const clusterPaths = {
   folder,
   containerd: join(folder, 'containerd'),
   controlPlane: join(folder, 'control-plane'),
@@ -18,10 +18,10 @@ export const place = {
   staticPods: join(folder, 'manifests'),
   podLogs: join(folder, 'pod-logs'),
   cgroupRoot: '/kubelet-cluster',
-  /** Two steps beside the standard 10250 and 10248: another kubelet may live here, and that of `npm run up`. */
+  /** Differs from the standard 10250 and 10248, and from `npm run up`, because other kubelets may run on this host. */
   kubeletPort: 10650,
   healthzPort: 10648,
   nodeName: hostname().toLowerCase(),
 } as const;
 
-export const kubelet: Daemon = { pidFile: join(folder, 'kubelet.pid'), mark: place.kubeletConfig };
+export const kubelet: Daemon = { pidFile: join(folder, 'kubelet.pid'), commandLineMark: clusterPaths.kubeletConfig };

@@ -1,4 +1,4 @@
-/** `npm run cluster -- down`: removes all that `npm run cluster` made, and says what it leaves. */
+/** `npm run cluster -- down`: removes everything that `npm run cluster` created, and prints what is kept. */
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeCgroup } from '../host/cgroups.ts';
@@ -6,14 +6,14 @@ import { removeLogLinks } from '../host/log-links.ts';
 import { stopControlPlane } from '../host/control-plane.ts';
 import { destroyPrivateContainerd, removeFolder } from '../host/private-containerd.ts';
 import { stopDaemon } from '../up/processes.ts';
-import { kubelet, place } from './cluster-paths.ts';
+import { kubelet, clusterPaths } from './cluster-paths.ts';
 
-if (existsSync(place.folder)) {
-  console.log(`==> stopping the kubelet, its pods, containerd and the control plane, and removing ${place.folder}`);
+if (existsSync(clusterPaths.folder)) {
+  console.log(`==> stopping the kubelet, its pods, containerd and the control plane, and removing ${clusterPaths.folder}`);
   await stopDaemon(kubelet);
-  await Promise.all([stopControlPlane(place.controlPlane), destroyPrivateContainerd(place.containerd)]);
-  while (!removeCgroup(place.cgroupRoot)) await sleep(50);
-  removeLogLinks(place.podLogs);
-  removeFolder(place.folder);
+  await Promise.all([stopControlPlane(clusterPaths.controlPlane), destroyPrivateContainerd(clusterPaths.containerd)]);
+  while (!removeCgroup(clusterPaths.cgroupRoot)) await sleep(50);
+  removeLogLinks(clusterPaths.podLogs);
+  removeFolder(clusterPaths.folder);
 }
-console.log('==> done. Left in place: .cache (the built control plane with its Go, and images), dist, node_modules, the Debian packages');
+console.log('==> done. Kept: .cache (the built control plane with its Go, and images), dist, node_modules, the Debian packages');

@@ -1,7 +1,7 @@
-/** The kubelet's configuration for `npm run cluster`: an ordinary KubeletConfiguration file, left in the folder for people to read. */
+/** The KubeletConfiguration file for `npm run cluster`. */
 import { stringify } from 'yaml';
 import type { ClusterMember } from '../host/control-plane-member.ts';
-import { place } from './cluster-paths.ts';
+import { clusterPaths } from './cluster-paths.ts';
 
 export function kubeletConfigText(member: ClusterMember, runtimeEndpoint: string): string {
   return `# Written by npm run cluster.
@@ -10,11 +10,11 @@ ${stringify({
   kind: 'KubeletConfiguration',
   ...member.configuration,
   containerRuntimeEndpoint: runtimeEndpoint,
-  staticPodPath: place.staticPods,
-  podLogsDir: place.podLogs,
-  healthzPort: place.healthzPort,
+  staticPodPath: clusterPaths.staticPods,
+  podLogsDir: clusterPaths.podLogs,
+  healthzPort: clusterPaths.healthzPort,
   cgroupDriver: 'cgroupfs',
-  cgroupRoot: place.cgroupRoot,
+  cgroupRoot: clusterPaths.cgroupRoot,
   failCgroupV1: false,
   failSwapOn: false,
 })}`;

@@ -1,4 +1,4 @@
-/** `npm run cluster`, once packages and modules are there: control plane and containerd side by side, then the kubelet that joins. */
+/** `npm run cluster` after packages and modules are installed: starts control plane and containerd concurrently, then the kubelet. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,12 +7,12 @@ import type { ApiClient } from '../host/control-plane-api.ts';
 import { clusterMember } from '../host/control-plane-member.ts';
 import { ControlPlane } from '../host/control-plane.ts';
 import { busyboxImage, pauseImage } from '../host/local-images.ts';
-import { endpointOf, PrivateContainerd, runningContainerd } from '../host/private-containerd.ts';
-import { runningPid, startDaemon, stopDaemon } from '../up/processes.ts';
+import { containerdEndpoint, PrivateContainerd, findRunningContainerd } from '../host/private-containerd.ts';
+import { findRunningPid, startDaemon, stopDaemon } from '../up/processes.ts';
 import { kubeletConfigText } from './kubelet-config.ts';
-import { kubelet, place, project } from './cluster-paths.ts';
+import { kubelet, clusterPaths, project } from './cluster-paths.ts';
 
-/** A kubelet is Ready some seconds after its start; one that is not by then says why. */
+/** A kubelet is normally Ready a few seconds after its start. */
 const readyDeadlineMs = 60_000;
 
 interface Node {
@@ -21,40 +21,40 @@ interface Node {
 
 const startedMs = performance.now();
 
-/** With the seconds since the start: what took long can be seen. */
-function say(what: string): void {
+/** Prints a step with the seconds since the start. */
+function progress(what: string): void {
   console.log(`==> ${((performance.now() - startedMs) / 1000).toFixed(1).padStart(4)} s  ${what}`);
 }
 
-/** Says when it is done. */
-async function told<T>(what: string, step: Promise<T>): Promise<T> {
+/** Prints `what` when the step is done. */
+async function progressAfter<T>(what: string, step: Promise<T>): Promise<T> {
   const result = await step;
-  say(what);
+  progress(what);
   return result;
 }
 
 async function startContainerd(): Promise<string> {
-  if (runningContainerd(place.containerd) !== undefined) {
-    say('the private containerd runs already');
-    return endpointOf(place.containerd);
+  if (findRunningContainerd(clusterPaths.containerd) !== undefined) {
+    progress('the private containerd runs already');
+    return containerdEndpoint(clusterPaths.containerd);
   }
-  say(`starting a private containerd in ${place.containerd}, with the example images`);
+  progress(`starting a private containerd in ${clusterPaths.containerd}, with the example images`);
   const imageCache = join(project, '.cache/images');
-  const { endpoint } = await PrivateContainerd.start({ folder: place.containerd, network: '10.98', imageCache, detached: true });
-  say('containerd is ready');
+  const { endpoint } = await PrivateContainerd.start({ folder: clusterPaths.containerd, network: '10.98', imageCache, detached: true });
+  progress('containerd is ready');
   return endpoint;
 }
 
-/** Null when the node is Ready; else what it, or its absence, says. */
+/** Returns null when the node is Ready, else the reason why it is not. */
 async function whyNotReady(api: ApiClient): Promise<string | null> {
-  if (runningPid(kubelet) === undefined) {
-    const log = readFileSync(place.kubeletLog, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
-    throw new Error(`the kubelet has ended; the end of ${place.kubeletLog}:\n${log}`);
+  if (findRunningPid(kubelet) === undefined) {
+    const log = readFileSync(clusterPaths.kubeletLog, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
+    throw new Error(`the kubelet has ended; the end of ${clusterPaths.kubeletLog}:\n${log}`);
   }
-  // The API server may still say what the kubelet before this one told it.
-  if (!(await isHealthy())) return `the kubelet does not answer on port ${place.healthzPort}`;
-  const node = await api.find<Node>(`/api/v1/nodes/${place.nodeName}`);
-  if (node === undefined) return `the API server knows no node ${place.nodeName}`;
+  // The API server may still have the status of the previous kubelet.
+  if (!(await isHealthy())) return `the kubelet does not answer on port ${clusterPaths.healthzPort}`;
+  const node = await api.find<Node>(`/api/v1/nodes/${clusterPaths.nodeName}`);
+  if (node === undefined) return `the API server knows no node ${clusterPaths.nodeName}`;
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready === undefined) return 'it has reported no status';
   return ready.status === 'True' ? null : `Ready is ${ready.status}: ${ready.message ?? ''}`;
@@ -62,14 +62,14 @@ async function whyNotReady(api: ApiClient): Promise<string | null> {
 
 async function isHealthy(): Promise<boolean> {
   try {
-    const { ok } = await fetch(`http://127.0.0.1:${place.healthzPort}/healthz`, { signal: AbortSignal.timeout(2000) });
+    const { ok } = await fetch(`http://127.0.0.1:${clusterPaths.healthzPort}/healthz`, { signal: AbortSignal.timeout(2000) });
     return ok;
   } catch {
     return false;
   }
 }
 
-async function nodeReady(controlPlane: ControlPlane): Promise<void> {
+async function waitUntilNodeReady(controlPlane: ControlPlane): Promise<void> {
   const api = controlPlane.client();
   const endMs = performance.now() + readyDeadlineMs;
   try {
@@ -78,7 +78,7 @@ async function nodeReady(controlPlane: ControlPlane): Promise<void> {
       if (reason === null) return;
       if (performance.now() > endMs) {
         throw new Error(
-          `node ${place.nodeName} is not Ready after ${readyDeadlineMs / 1000} s (${reason}); the kubelet's log is ${place.kubeletLog}`,
+          `node ${clusterPaths.nodeName} is not Ready after ${readyDeadlineMs / 1000} s (${reason}); the kubelet's log is ${clusterPaths.kubeletLog}`,
         );
       }
       await sleep(100);
@@ -88,7 +88,7 @@ async function nodeReady(controlPlane: ControlPlane): Promise<void> {
   }
 }
 
-function whatToTry(controlPlane: ControlPlane): string {
+function usageText(controlPlane: ControlPlane): string {
   const bin = dirname(relative(process.cwd(), controlPlane.kubectl)) || '.';
   return `
 kubeconfig: ${controlPlane.adminKubeconfig}
@@ -103,41 +103,41 @@ To try:
   kubectl port-forward web 8080
   kubectl debug -it web --image ${busyboxImage} --target httpd -- sh
   kubectl create deployment busy --image ${busyboxImage} --replicas 3 -- sleep 1000
-  kubectl describe node ${place.nodeName}
+  kubectl describe node ${clusterPaths.nodeName}
   kubectl delete pod web sidecar
 Images without a registry: ${busyboxImage} and ${pauseImage}
-Static pods: ${place.staticPods}. Logs: ${place.kubeletLog} and ${place.controlPlane}/*.log
+Static pods: ${clusterPaths.staticPods}. Logs: ${clusterPaths.kubeletLog} and ${clusterPaths.controlPlane}/*.log
 npm run cluster -- down removes all of it.`;
 }
 
 try {
-  for (const folder of [place.folder, place.staticPods]) mkdirSync(folder, { recursive: true, mode: 0o755 });
-  say(`starting the control plane in ${place.controlPlane}`);
-  const options = { folder: place.controlPlane, detached: true, say } as const;
-  // A kubelet needs the API server; the controllers come beside it.
-  const starting = told('the API server is ready', ControlPlane.start({ ...options, controllerManager: false, scheduler: false }));
-  // Meanwhile; should it fail, that is said below, when it is waited for.
+  for (const folder of [clusterPaths.folder, clusterPaths.staticPods]) mkdirSync(folder, { recursive: true, mode: 0o755 });
+  progress(`starting the control plane in ${clusterPaths.controlPlane}`);
+  const options = { folder: clusterPaths.controlPlane, detached: true, progress } as const;
+  // The kubelet only needs the API server; the controllers start concurrently with it.
+  const starting = progressAfter('the API server is ready', ControlPlane.start({ ...options, controllerManager: false, scheduler: false }));
+  // A failure is handled below, where the promise is awaited.
   starting.catch(() => {});
   const endpoint = await startContainerd();
   if (!isBuilt()) {
-    say('compiling the kubelet');
+    progress('compiling the kubelet');
     build();
   }
   const controlPlane = await starting;
   await stopDaemon(kubelet);
-  say(`starting the kubelet, which joins as node ${place.nodeName}`);
-  const member = clusterMember(controlPlane, place.nodeName, place.kubeletPort);
-  writeFileSync(place.kubeletConfig, kubeletConfigText(member, endpoint));
-  const args = ['--config', place.kubeletConfig, '--kubeconfig', member.kubeconfig, '--root-dir', place.kubeletRoot];
-  startDaemon(kubelet, join(project, 'bin/kubelet'), [...args, '--hostname-override', place.nodeName], place.kubeletLog);
+  progress(`starting the kubelet, which joins as node ${clusterPaths.nodeName}`);
+  const member = clusterMember(controlPlane, clusterPaths.nodeName, clusterPaths.kubeletPort);
+  writeFileSync(clusterPaths.kubeletConfig, kubeletConfigText(member, endpoint));
+  const args = ['--config', clusterPaths.kubeletConfig, '--kubeconfig', member.kubeconfig, '--root-dir', clusterPaths.kubeletRoot];
+  startDaemon(kubelet, join(project, 'bin/kubelet'), [...args, '--hostname-override', clusterPaths.nodeName], clusterPaths.kubeletLog);
   await Promise.all([
-    told('the scheduler and the controllers are ready', ControlPlane.start(options)),
-    told(`node ${place.nodeName} is Ready`, nodeReady(controlPlane)),
+    progressAfter('the scheduler and the controllers are ready', ControlPlane.start(options)),
+    progressAfter(`node ${clusterPaths.nodeName} is Ready`, waitUntilNodeReady(controlPlane)),
   ]);
-  console.log(whatToTry(controlPlane));
+  console.log(usageText(controlPlane));
 } catch (err) {
   console.error(`npm run cluster: ${err instanceof Error ? err.message : String(err)}`);
-  console.error('What was started goes on, to be looked at; npm run cluster -- down removes it');
+  console.error('Started processes keep running for inspection; npm run cluster -- down removes them');
   process.exitCode = 1;
 }
 process.exit();

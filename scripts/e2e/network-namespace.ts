@@ -1,6 +1,6 @@
 /**
- * A network namespace for a lane of end-to-end tests: ports, bridges and firewall rules of one lane are invisible to the others. It has
- * loopback and an `eth0` with an address of each family and the default routes, as an ordinary host has. Nothing leaves it.
+ * A network namespace for a lane of end-to-end tests, which isolates the lane's ports, bridges and firewall rules. Like an ordinary host it has
+ * loopback, an `eth0` with an address of each family, and default routes. It has no connection to the outside.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -15,7 +15,7 @@ export class NetworkNamespace {
     this.name = name;
   }
 
-  /** Needs root. Throws with what `ip` complains of. */
+  /** Needs root. Throws when `ip` fails. */
   static create(lane: number): NetworkNamespace {
     const namespace = new NetworkNamespace(`${prefix}${process.pid}-${lane}`);
     ip('netns', 'add', namespace.name);
@@ -28,7 +28,7 @@ export class NetworkNamespace {
     return namespace;
   }
 
-  /** The command and arguments that run a command inside. The mount namespace stays the host's: /sys and its cgroups are kept. */
+  /** Returns a command that runs the given command inside. Keeps the host's mount namespace, and so /sys and its cgroups. */
   wrap(command: string, args: readonly string[]): [string, string[]] {
     return ['nsenter', [`--net=${folder}/${this.name}`, '--', command, ...args]];
   }
@@ -44,11 +44,11 @@ export class NetworkNamespace {
     inside('link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'uplink');
     for (const device of ['uplink', 'eth0']) inside('link', 'set', device, 'up');
     inside('address', 'add', '192.168.77.2/24', 'dev', 'eth0');
-    // Without duplicate address detection the address is usable at once.
+    // Without duplicate address detection the address is usable immediately.
     inside('address', 'add', 'fd00:77::2/64', 'dev', 'eth0', 'nodad');
     inside('route', 'add', 'default', 'dev', 'eth0');
     inside('-6', 'route', 'add', 'default', 'dev', 'eth0');
-    // The default routes make this the host's interface; these routes make a call to the outside fail at once instead of timing out.
+    // The default routes make eth0 the host's main interface. These routes make connections to the outside fail immediately.
     for (const half of ['0.0.0.0/1', '128.0.0.0/1']) inside('route', 'add', 'unreachable', half);
     for (const half of ['::/1', '8000::/1']) inside('-6', 'route', 'add', 'unreachable', half);
   }

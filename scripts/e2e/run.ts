@@ -1,17 +1,17 @@
 /**
- * Runs the end-to-end test files side by side, in lanes:
+ * Runs the end-to-end test files concurrently, in lanes:
  *
  *   node scripts/e2e/run.ts                             all files
  *   node scripts/e2e/run.ts test/e2e/streams.test.ts    these files
  *
- * A lane is a network namespace with a control plane of its own, and each file starts its own containerd. A lane takes the next file when
- * its last one has ended. KUBELET_TEST_LANES says how many lanes there are; default: one for each core, four at most. Prints a line for
- * each file, and the whole output of a file that failed. Exits with 1 when a file failed, ran no test, or skipped one.
+ * A lane is a network namespace with its own control plane, and each file starts its own containerd. A lane runs its files sequentially.
+ * KUBELET_TEST_LANES sets the number of lanes; default: one per core, at most four. Prints a line per file, and the complete output of failed
+ * files. Exits with 1 when a file failed, ran no test, or skipped one.
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
-import { longestFirst, readSeconds, writeSeconds } from './file-order.ts';
+import { sortLongestFirst, readSeconds, writeSeconds } from './file-order.ts';
 import { deleteStaleNamespaces, NetworkNamespace } from './network-namespace.ts';
 import { runTestFile, type FileResult } from './test-file.ts';
 
@@ -23,7 +23,7 @@ const files = (given.length > 0 ? given : globSync('test/e2e/**/*.test.ts', { cw
   relative(project, resolve(project, file)),
 );
 const measured = { ...readSeconds() };
-const queue = longestFirst(files, measured);
+const queue = sortLongestFirst(files, measured);
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 

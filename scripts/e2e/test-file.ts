@@ -1,4 +1,4 @@
-/** Runs one test file under node's test runner and reads what it counted. */
+/** Runs one test file with Node's test runner and parses its counts. */
 import { spawn } from 'node:child_process';
 
 export interface FileResult {
@@ -15,28 +15,28 @@ export interface FileResult {
 
 export interface FileRun {
   readonly file: string;
-  /** Turns a command into one that runs in the file's lane. */
+  /** Returns a command that runs the given command in the file's lane. */
   readonly wrap: (command: string, args: readonly string[]) => [string, string[]];
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
 }
 
 const testTimeoutMs = 600_000;
-/** A file that neither ends nor times out is killed, so that the run ends within CI's limit and says which file it was. */
+/** A file is killed after this time, so that the run ends within CI's limit and reports the file. */
 const fileTimeoutMs = 1_200_000;
 const maxOutputBytes = 4 * 1024 * 1024;
 
-/** Never rejects: a file that can't be run is a failed file. */
+/** Never rejects: a file that can not be started counts as failed. */
 export async function runTestFile({ file, wrap, env, signal }: FileRun): Promise<FileResult> {
   const startedMs = performance.now();
   const args = ['--test', '--test-concurrency=1', `--test-timeout=${testTimeoutMs}`, '--test-reporter=spec', file];
-  // A process group of its own: what a killed file has started is killed with it.
+  // A separate process group, so that the file's child processes can be killed with it.
   const child = spawn(...wrap(process.execPath, args), { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  const keep = (text: string) => (output = (output + text).slice(-maxOutputBytes));
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', keep);
+  const appendOutput = (text: string) => (output = (output + text).slice(-maxOutputBytes));
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', appendOutput);
   const killGroup = (why: string) => {
-    keep(`\n${why}\n`);
+    appendOutput(`\n${why}\n`);
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   };
   const timer = setTimeout(() => killGroup(`${file} did not end within ${fileTimeoutMs / 60_000} minutes`), fileTimeoutMs);
@@ -44,7 +44,7 @@ export async function runTestFile({ file, wrap, env, signal }: FileRun): Promise
   signal.addEventListener('abort', onAbort);
   const code = await new Promise<number | null>((resolve) => {
     child.once('error', (err) => {
-      keep(String(err));
+      appendOutput(String(err));
       resolve(null);
     });
     child.once('close', resolve);
@@ -55,7 +55,7 @@ export async function runTestFile({ file, wrap, env, signal }: FileRun): Promise
   return { ...counts, seconds: (performance.now() - startedMs) / 1000, ok: code === 0 && counts.passed > 0, output };
 }
 
-/** What the spec reporter counts in its closing lines, such as `ℹ pass 12`. Zeros when it printed none. */
+/** Parses the last lines of the spec reporter, such as `ℹ pass 12`. Returns zeros when there are none. */
 export function readCounts(output: string): Pick<FileResult, 'passed' | 'failed' | 'skipped'> {
   const count = (name: string) => Number(output.match(new RegExp(`^ℹ ${name} (\\d+)$`, 'm'))?.[1] ?? 0);
   return { passed: count('pass'), failed: count('fail') + count('cancelled'), skipped: count('skipped') + count('todo') };

@@ -1,21 +1,21 @@
-/** Makes and removes a cgroup in every hierarchy. One is made and removed as a folder, children removed first. */
+/** Creates and removes a cgroup in every hierarchy. */
 import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const hierarchies = '/sys/fs/cgroup';
 
-/** Idempotent. On v1 in the hierarchy of every controller, on v2 in the only one. */
-export function makeCgroup(path: string): void {
+/** Idempotent. Uses every controller's hierarchy on cgroup v1 and the unified hierarchy on v2. */
+export function createCgroup(path: string): void {
   const unified = existsSync(join(hierarchies, 'cgroup.controllers'));
   for (const root of unified ? [hierarchies] : controllers()) mkdirSync(join(root, path), { recursive: true });
 }
 
-/** False when a process still holds one of them: ask again. */
+/** Removes the cgroup and its children. Returns false while a process is in one of them; the caller retries. */
 export function removeCgroup(path: string): boolean {
   return [hierarchies, ...controllers()].every((root) => removeBelow(join(root, path)));
 }
 
-/** v1 has a folder for each; some are links to the folder that two share. */
+/** cgroup v1 has a folder per controller. Links to folders that controllers share are skipped. */
 function controllers(): string[] {
   return readdirSync(hierarchies, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

@@ -1,4 +1,4 @@
-/** A control plane as those see it who use it: where it is, and credentials for whoever asks. In any process, whichever started it. */
+/** Access to a running control plane, also from other processes than the one that started it: URL, certificates, kubeconfigs, audit log. */
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { CertificateAuthority, type CertificateFiles } from './control-plane-cer
 import type { ControlPlanePorts } from './control-plane-flags.ts';
 import { writeKubeconfig } from './control-plane-kubeconfig.ts';
 
-/** What another process needs to use a control plane that runs, beside the files of its folder. */
+/** State that other processes need in addition to the files of the control plane's folder. */
 export interface SavedState {
   readonly ports: ControlPlanePorts;
   readonly binaries: ControlPlaneBinaries;
@@ -16,11 +16,11 @@ export interface SavedState {
 
 export class ControlPlaneAccess {
   readonly folder: string;
-  /** `https://127.0.0.1:port`, the same for as long as the folder lives. */
+  /** `https://127.0.0.1:port`. Never changes for a folder. */
   readonly url: string;
-  /** Signs every certificate: of the API server, of its clients, of kubelets. */
+  /** Signs all certificates: of the API server, its clients and kubelets. */
   readonly authority: CertificateAuthority;
-  /** cluster-admin's. */
+  /** The kubeconfig of cluster-admin. */
   readonly adminKubeconfig: string;
   readonly adminCertificate: CertificateFiles;
   /** kubectl of the same version. */
@@ -35,56 +35,56 @@ export class ControlPlaneAccess {
     this.adminKubeconfig = this.#kubeconfig('admin', 'kubernetes-admin', this.adminCertificate);
   }
 
-  /** The control plane that was started in this folder, by whichever process. */
-  static of(folder: string): ControlPlaneAccess {
+  /** Returns the access to the control plane that was started in this folder. */
+  static open(folder: string): ControlPlaneAccess {
     return new ControlPlaneAccess(folder, JSON.parse(readFileSync(stateFile(folder), 'utf8')) as SavedState);
   }
 
-  /** For `tls.ca` of whoever calls the API server, and for a kubelet's `authentication.x509.clientCAFile`. */
+  /** The CA for clients of the API server, and for a kubelet's `authentication.x509.clientCAFile`. */
   get caFile(): string {
     return this.authority.certFile;
   }
 
-  /** A client of that user and groups; each user name once. */
+  /** Returns the client certificate of a user. The groups of a user can not change. */
   clientCertificate(user: string, groups: readonly string[] = []): CertificateFiles {
     return this.authority.issue(`client-${fileName(user)}`, { commonName: user, organizations: groups, usages: ['clientAuth'] });
   }
 
-  /** The path of a kubeconfig for that user, with a client certificate in it. */
+  /** Returns the path of a kubeconfig with the user's client certificate. */
   userKubeconfig(user: string, groups: readonly string[] = []): string {
     return this.#kubeconfig(fileName(user), user, this.clientCertificate(user, groups));
   }
 
-  /** The path of a kubelet's kubeconfig: `system:node:<name>` in `system:nodes`, as the Node authorizer wants it. */
+  /** Returns the path of a kubelet's kubeconfig: `system:node:<name>` in `system:nodes`, as the Node authorizer requires. */
   kubeletKubeconfig(nodeName: string): string {
     return this.userKubeconfig(`system:node:${nodeName}`, ['system:nodes']);
   }
 
-  /** For a kubelet's `tlsCertFile` and `tlsPrivateKeyFile`: the API server only trusts what its authority signed. */
+  /** Returns a certificate for a kubelet's `tlsCertFile` and `tlsPrivateKeyFile`, which the API server trusts. */
   kubeletServingCertificate(nodeName: string, ips: readonly string[] = hostAddresses()): CertificateFiles {
     const commonName = `system:node:${nodeName}`;
     const request = { commonName, organizations: ['system:nodes'], usages: ['serverAuth'], dnsNames: [nodeName], ips } as const;
     return this.authority.issue(`kubelet-${fileName(nodeName)}`, request);
   }
 
-  /** A kubeconfig path for a bearer token, as of a service account. */
+  /** Returns the path of a kubeconfig with a bearer token, for example of a service account. */
   tokenKubeconfig(name: string, token: string): string {
     return this.#kubeconfig(fileName(name), name, { token });
   }
 
-  /** As cluster-admin, or as who the credentials say. Close it, or it keeps the process. */
+  /** Default credentials: cluster-admin. The client must be closed, because its connections keep the process alive. */
   client(credentials: CertificateFiles | { readonly token: string } | 'anonymous' = this.adminCertificate): ApiClient {
     const { url, caFile } = this;
     if (credentials === 'anonymous') return new ApiClient({ url, caFile });
     return new ApiClient({ url, caFile, ...('token' in credentials ? credentials : { certificate: credentials }) });
   }
 
-  /** One node's requests so far, oldest first. Each is here soon after it was answered, not before. */
+  /** Returns a node's requests, oldest first. A request appears shortly after its response. */
   auditEvents(nodeName: string): AuditEvent[] {
     return (
       readFileSync(auditLog(this.folder), 'utf8')
         .split('\n')
-        // The last may not be whole yet.
+        // The last line may be incomplete.
         .slice(0, -1)
         .filter((line) => line.includes(`"system:node:${nodeName}"`))
         .map((line) => JSON.parse(line) as AuditEvent)
@@ -98,13 +98,13 @@ export class ControlPlaneAccess {
   }
 }
 
-/** As in audit.k8s.io/v1, what the log has of it. */
+/** The fields of an audit.k8s.io/v1 Event that the log contains. */
 export interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
   readonly objectRef?: { readonly resource: string; readonly subresource?: string; readonly namespace?: string; readonly name?: string };
   readonly responseStatus?: { readonly code: number; readonly reason?: string };
-  /** Of writes of pod status. */
+  /** Present for writes of pod status. */
   readonly requestObject?: unknown;
   readonly requestReceivedTimestamp: string;
   readonly userAgent: string;
@@ -118,12 +118,12 @@ export function auditLog(folder: string): string {
   return join(folder, 'audit.log');
 }
 
-/** Users have colons in their names, files should not. */
+/** Replaces colons and other characters of user names. */
 function fileName(user: string): string {
   return user.replaceAll(/[^A-Za-z0-9.-]/g, '_');
 }
 
-/** Every address at which this host may be called. */
+/** Returns all addresses of this host. */
 export function hostAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) =>
     (addresses ?? []).filter(({ scopeid }) => !scopeid).map(({ address }) => address),

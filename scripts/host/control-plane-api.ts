@@ -1,4 +1,4 @@
-/** The API server as a client sees it: a few typed calls over one pool of connections, JSON both ways. For scripts, tests and benchmarks. */
+/** A JSON client of the API server with one connection pool, for scripts, tests and benchmarks. */
 import { readFileSync } from 'node:fs';
 import { Agent, request, type Dispatcher } from 'undici';
 import type { CertificateFiles } from './control-plane-certificates.ts';
@@ -7,15 +7,15 @@ export interface ApiClientOptions {
   /** `https://host:port`. */
   readonly url: string;
   readonly caFile: string;
-  /** Who asks: a certificate, a bearer token, or neither (anonymous). */
+  /** Credentials: a certificate, a bearer token, or neither (anonymous). */
   readonly certificate?: CertificateFiles;
   readonly token?: string;
 }
 
-/** What a `kind: Status` says. */
+/** An error response (`kind: Status`). */
 export class ApiError extends Error {
   readonly status: number;
-  /** As in `NotFound`, `Forbidden`, `Conflict`, `Invalid`. */
+  /** For example `NotFound`, `Forbidden`, `Conflict`, `Invalid`. */
   readonly reason: string;
   constructor(call: string, status: number, reason: string, message: string) {
     super(`${call}: ${status} ${reason}: ${message}`);
@@ -49,11 +49,11 @@ export class ApiClient {
     this.#headers = { accept: 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) };
   }
 
-  /** `path` from the root, with its query: `/api/v1/namespaces/default/pods?limit=5`. Throws an ApiError for any answer but 2xx. */
+  /** @param path includes the query: `/api/v1/namespaces/default/pods?limit=5`. Rejects with ApiError for every status except 2xx. */
   get<T>(path: string): Promise<T> {
     return this.#json('GET', path);
   }
-  /** To a collection, or a subresource such as `…/pods/web/eviction`. */
+  /** @param path a collection, or a subresource such as `…/pods/web/eviction` */
   create<T>(path: string, body: object): Promise<T> {
     return this.#json('POST', path, body);
   }
@@ -68,12 +68,12 @@ export class ApiClient {
     return this.#json('DELETE', path, options);
   }
 
-  /** The bare text: of `/readyz`, of logs. */
+  /** Returns a plain text response, for example of `/readyz` or of logs. */
   async text(path: string): Promise<string> {
     return (await this.#call('GET', path)).body.text();
   }
 
-  /** Undefined where there is none of that name. */
+  /** Returns undefined when the object does not exist. */
   async find<T>(path: string): Promise<T | undefined> {
     try {
       return await this.get<T>(path);
@@ -83,7 +83,7 @@ export class ApiClient {
     }
   }
 
-  /** The events of a collection until the signal or the server ends it; `path` has no `watch=1` yet. */
+  /** Yields the events of a collection until the signal or the server ends the watch. @param path without `watch=1` */
   async *watch<T>(path: string, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
     const { body } = await this.#call('GET', `${path}${path.includes('?') ? '&' : '?'}watch=1`, undefined, undefined, signal);
     let rest = '';
@@ -99,7 +99,7 @@ export class ApiClient {
     }
   }
 
-  /** Connections end now: an idle one would keep the process. */
+  /** Closes all connections, because idle ones keep the process alive. */
   close(): Promise<void> {
     return this.#agent.destroy();
   }
@@ -121,7 +121,7 @@ export class ApiClient {
       dispatcher: this.#agent,
       headers: { ...this.#headers, ...(body && { 'content-type': contentType }) },
       body: body ? JSON.stringify(body) : null,
-      // A quiet watch is not a broken one.
+      // A watch may be without events for any time.
       bodyTimeout: 0,
     });
     if (response.statusCode < 300) return response;

@@ -1,11 +1,11 @@
 /**
- * The programs of a real control plane, built once from Go's modules (test/cluster/go.mod says which) into a cache folder:
+ * Builds the programs of a real control plane from Go modules (versions in test/cluster/go.mod) into a cache folder:
  *
  *   node scripts/host/control-plane-binaries.ts                 builds what is missing
- *   node scripts/host/control-plane-binaries.ts --with-kubelet  and the Go kubelet, the peer to measure against
+ *   node scripts/host/control-plane-binaries.ts --with-kubelet  and the Go kubelet, which benchmarks compare with
  *
- * A folder that has the control plane already, as envtest's tools leave one, is named by KUBEBUILDER_ASSETS. The first build takes about
- * ten minutes on 2 cores and 2 GB of Go's caches; a build that was cut short goes on where it was. Go itself comes from go-toolchain.ts.
+ * KUBEBUILDER_ASSETS can name a folder with existing binaries, as envtest installs them. The first build takes about ten minutes on 2 cores
+ * and 2 GB of Go's caches; an interrupted build continues where it stopped. go-toolchain.ts provides Go.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ensureGo, type Go } from './go-toolchain.ts';
 
-/** Of kube-apiserver and its kin; test/cluster/go.mod requires the same. */
+/** The version of all Kubernetes programs. test/cluster/go.mod requires the same. */
 export const kubernetesVersion = 'v1.36.3';
 
 const root = join(import.meta.dirname, '../..');
@@ -34,26 +34,27 @@ export type Program = keyof typeof packages;
 export type ControlPlaneProgram = Exclude<Program, 'kubelet'>;
 const controlPlane: readonly ControlPlaneProgram[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'];
 
-/** Where each program is. */
+/** The path of each program. */
 export type ControlPlaneBinaries = Readonly<Record<ControlPlaneProgram, string>>;
 
 /**
- * Each program from KUBEBUILDER_ASSETS where that has it, else from the cache, built now if it is in neither. `say` hears of what takes
- * long. Throws when there is no Go to build with and none to be had, or the build fails.
+ * Returns each program from KUBEBUILDER_ASSETS, else from the cache, and builds missing ones. Throws when Go is missing and can not be
+ * fetched, or when the build fails.
+ * @param progress called for each long step
  */
-export async function ensureControlPlane(say: (what: string) => void): Promise<ControlPlaneBinaries> {
+export async function ensureControlPlane(progress: (what: string) => void): Promise<ControlPlaneBinaries> {
   const paths: [ControlPlaneProgram, string][] = [];
-  for (const program of controlPlane) paths.push([program, given(program) ?? (await ensureBuilt(program, say))]);
+  for (const program of controlPlane) paths.push([program, findInAssets(program) ?? (await ensureBuilt(program, progress))]);
   return Object.fromEntries(paths) as ControlPlaneBinaries;
 }
 
-/** The Go kubelet of the same version. */
-export function ensurePeerKubelet(say: (what: string) => void): Promise<string> {
-  return ensureBuilt('kubelet', say);
+/** Returns the path of the Go kubelet of the same version, built if necessary. */
+export function ensureGoKubeletBinary(progress: (what: string) => void): Promise<string> {
+  return ensureBuilt('kubelet', progress);
 }
 
-/** envtest's folder has etcd, kube-apiserver and kubectl; the rest is then built. */
-function given(program: Program): string | undefined {
+/** envtest's folder has only etcd, kube-apiserver and kubectl. */
+function findInAssets(program: Program): string | undefined {
   const folder = process.env.KUBEBUILDER_ASSETS;
   if (!folder) return undefined;
   const path = join(folder, program);
@@ -65,18 +66,18 @@ function given(program: Program): string | undefined {
   }
 }
 
-async function ensureBuilt(program: Program, say: (what: string) => void): Promise<string> {
+async function ensureBuilt(program: Program, progress: (what: string) => void): Promise<string> {
   const path = join(cache, program);
-  if (!existsSync(path)) await build(program, path, say);
+  if (!existsSync(path)) await build(program, path, progress);
   return path;
 }
 
-async function build(program: Program, path: string, say: (what: string) => void): Promise<void> {
-  const go = await ensureGo(module, say);
+async function build(program: Program, path: string, progress: (what: string) => void): Promise<void> {
+  const go = await ensureGo(module, progress);
   mkdirSync(cache, { recursive: true });
   const startedMs = performance.now();
-  say(`building ${program} with Go, once: minutes, of which the first program takes most`);
-  // Two builds at once do each other no harm: each has its own unfinished file, and the rename is whole.
+  progress(`building ${program} with Go, once: minutes, of which the first program takes most`);
+  // Concurrent builds are safe: each has its own unfinished file, and the rename is atomic.
   const unfinished = `${path}.${process.pid}.part`;
   await run(
     go,
@@ -84,10 +85,10 @@ async function build(program: Program, path: string, say: (what: string) => void
     program,
   );
   renameSync(unfinished, path);
-  say(`built ${program} in ${Math.round((performance.now() - startedMs) / 1000)} s`);
+  progress(`built ${program} in ${Math.round((performance.now() - startedMs) / 1000)} s`);
 }
 
-/** Without them the server calls itself v0.0.0, and kubectl warns of a version skew. */
+/** Sets the version. Without it the server reports v0.0.0, and kubectl warns about version skew. */
 function linkerFlags(): string {
   const [major, minor] = kubernetesVersion.slice(1).split('.');
   const variables = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
@@ -95,7 +96,7 @@ function linkerFlags(): string {
   return ['-s', '-w', ...settings].join(' ');
 }
 
-/** A module mirror that falters once is asked again: Go keeps what it has built and fetched, so the second run is short. */
+/** Retries after temporary failures of a module mirror. Go caches what it has built and fetched, so a retry is short. */
 async function run({ command, environment }: Go, args: readonly string[], program: Program): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const child = spawn(command, args, { cwd: module, env: { ...environment, CGO_ENABLED: '0' }, stdio: ['ignore', 'inherit', 'inherit'] });
@@ -108,10 +109,10 @@ async function run({ command, environment }: Go, args: readonly string[], progra
 
 if (import.meta.main) {
   const { values } = parseArgs({ options: { 'with-kubelet': { type: 'boolean', default: false } } });
-  const say = (what: string) => console.log(`==> ${what}`);
+  const progress = (what: string) => console.log(`==> ${what}`);
   try {
-    await ensureControlPlane(say);
-    if (values['with-kubelet']) await ensurePeerKubelet(say);
+    await ensureControlPlane(progress);
+    if (values['with-kubelet']) await ensureGoKubeletBinary(progress);
   } catch (err) {
     console.error(err instanceof Error ? err.message : String(err));
     process.exitCode = 1;

@@ -1,6 +1,6 @@
 /**
- * Certificates of a control plane: one authority signs the servers' and the clients', each once, kept as files in a folder.
- * Made by openssl, which Debian installs with ca-certificates; Node can read an X.509 certificate but not sign one.
+ * The certificates of a control plane: one CA signs all server and client certificates, which are stored as files in a folder. Uses openssl,
+ * which Debian installs with ca-certificates, because Node can not sign X.509 certificates.
  */
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -14,9 +14,9 @@ export interface CertificateFiles {
 }
 
 export interface CertificateRequest {
-  /** Kubernetes' user name, for a client. */
+  /** For a client: the user name. */
   readonly commonName: string;
-  /** Kubernetes' groups, for a client. */
+  /** For a client: the groups. */
   readonly organizations?: readonly string[];
   readonly usages: readonly ('clientAuth' | 'serverAuth')[];
   readonly dnsNames?: readonly string[];
@@ -24,7 +24,7 @@ export interface CertificateRequest {
 }
 
 const keyArgs = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-/** Long past any test, and short of 2050, where X.509 changes its date format. */
+/** Ten years. Must end before 2050, when X.509's date format changes. */
 const validity = ['-days', '3650'];
 
 export class CertificateAuthority {
@@ -32,7 +32,7 @@ export class CertificateAuthority {
   readonly certFile: string;
   readonly keyFile: string;
 
-  /** Of this folder: what was issued there before is found again. */
+  /** Opens the CA of the folder, or creates it. */
   constructor(folder: string, commonName = 'control-plane-ca') {
     this.#folder = folder;
     this.certFile = join(folder, 'ca.crt');
@@ -42,7 +42,7 @@ export class CertificateAuthority {
     this.#openssl('ca', ['-subj', `/CN=${commonName}`, '-addext', 'keyUsage=critical,digitalSignature,keyCertSign,cRLSign']);
   }
 
-  /** The certificate of that name in the folder, issued now if it was not before. */
+  /** Returns the certificate of this name, and issues it if it does not exist. */
   issue(name: string, request: CertificateRequest): CertificateFiles {
     const files = { certFile: join(this.#folder, `${name}.crt`), keyFile: join(this.#folder, `${name}.key`) };
     if (existsSync(files.certFile)) return files;
@@ -60,7 +60,7 @@ export class CertificateAuthority {
     return files;
   }
 
-  /** The certificate is moved to its place last: where it is, the key is too. */
+  /** Renames the certificate last, so that an existing certificate always has its key. */
   #openssl(name: string, args: readonly string[]): void {
     const part = join(this.#folder, `${name}.${process.pid}`);
     try {
@@ -82,12 +82,12 @@ export class CertificateAuthority {
   }
 }
 
-/** In openssl's `-subj` a slash begins the next part, and a plus joins two. */
+/** Escapes slash and plus, which separate parts in openssl's `-subj`. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\/+]/g, String.raw`\$&`);
 }
 
-/** The pair that service account tokens are signed and verified with. */
+/** Returns the key pair for service account tokens, and creates it if it does not exist. */
 export function serviceAccountKeys(folder: string): { readonly publicKeyFile: string; readonly privateKeyFile: string } {
   const files = { publicKeyFile: join(folder, 'service-account.pub'), privateKeyFile: join(folder, 'service-account.key') };
   if (existsSync(files.publicKeyFile)) return files;

@@ -1,4 +1,4 @@
-/** The flags of each program: what kubeadm would give them, on loopback, with a certificate for every connection. */
+/** The flags of the control plane's programs: kubeadm's, with loopback addresses and certificates for every connection. */
 import { join } from 'node:path';
 import type { CertificateFiles } from './control-plane-certificates.ts';
 
@@ -26,7 +26,7 @@ export interface ControlPlaneFiles {
 }
 
 export const serviceClusterIpRange = '10.96.0.0/16';
-/** The first of the range: the API server's own, `kubernetes.default`. */
+/** The address of the Service `kubernetes.default`, the first of the range. */
 export const kubernetesServiceIp = '10.96.0.1';
 export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local';
 
@@ -50,7 +50,7 @@ export function etcdFlags(ports: ControlPlanePorts, files: ControlPlaneFiles): s
     `--peer-key-file=${keyFile}`,
     '--peer-client-cert-auth',
     `--peer-trusted-ca-file=${files.ca.certFile}`,
-    // A write costs 5 ms and more with it on an ordinary disk; what is lost with the host's power is a test's cluster.
+    // fsync costs 5 ms or more per write on an ordinary disk, and a test cluster need not survive a power loss.
     '--unsafe-no-fsync',
     '--log-level=warn',
   ];
@@ -72,7 +72,7 @@ export function apiServerFlags(ports: ControlPlanePorts, files: ControlPlaneFile
     `--tls-private-key-file=${files.apiServer.keyFile}`,
     `--client-ca-file=${files.ca.certFile}`,
     '--advertise-address=127.0.0.1',
-    // An endpoint on loopback is refused; nothing routes the service's address here anyway.
+    // The API server refuses loopback endpoints, and nothing routes the Service's address here.
     '--endpoint-reconciler-type=none',
     `--kubelet-client-certificate=${files.kubeletClient.certFile}`,
     `--kubelet-client-key=${files.kubeletClient.keyFile}`,
@@ -93,7 +93,7 @@ export function apiServerFlags(ports: ControlPlanePorts, files: ControlPlaneFile
   ];
 }
 
-/** What nodes ask for, once answered: tests count a kubelet's requests by it. Of what they say of pods each word, to tell why they said it. */
+/** Logs the requests of nodes after their response, which tests count. Status updates of pods are logged with their body. */
 export const auditPolicy = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -111,7 +111,7 @@ export function controllerManagerFlags(ports: ControlPlanePorts, files: ControlP
     '--bind-address=127.0.0.1',
     `--secure-port=${ports.controllerManager}`,
     '--leader-elect=false',
-    // At its start it makes a service account and a token for each controller: four seconds at the 20 calls a second of the default.
+    // At its start it creates a service account and a token per controller, which takes 4 s with the default of 20 requests per second.
     '--kube-api-qps=200',
     '--kube-api-burst=400',
     '--use-service-account-credentials',
@@ -119,7 +119,7 @@ export function controllerManagerFlags(ports: ControlPlanePorts, files: ControlP
     `--root-ca-file=${files.ca.certFile}`,
     `--cluster-signing-cert-file=${files.ca.certFile}`,
     `--cluster-signing-key-file=${files.ca.keyFile}`,
-    // It makes this folder where it is missing; the default one is in the host's /usr.
+    // The controller manager creates this folder; the default is in the host's /usr.
     `--flex-volume-plugin-dir=${join(files.folder, 'flexvolume')}`,
     `--service-cluster-ip-range=${serviceClusterIpRange}`,
   ];

@@ -1,4 +1,4 @@
-/** Kubeconfig files: one cluster, one user, its certificate inside, so that the file can be taken elsewhere. */
+/** Writes kubeconfig files with one cluster and one user. Certificates are embedded, so that the file can be copied. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import type { CertificateFiles } from './control-plane-certificates.ts';
@@ -30,7 +30,7 @@ export function writeKubeconfig(path: string, { url, caFile, user, credentials }
     contexts: [{ name: cluster, context: { cluster, user } }],
     'current-context': cluster,
   };
-  // Whole at any moment: another process may be reading the one before.
+  // Replaced atomically, because another process may read the file.
   const part = `${path}.${process.pid}`;
   writeFileSync(part, stringify(kubeconfig), { mode: 0o600 });
   renameSync(part, path);

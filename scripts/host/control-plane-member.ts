@@ -1,17 +1,17 @@
-/** What a kubelet needs to join a control plane: its kubeconfig, and the part of its configuration that concerns the API server. */
+/** The settings of a kubelet that joins a control plane: its kubeconfig and the API server's part of its configuration. */
 import type { ControlPlaneAccess } from './control-plane-access.ts';
 
-/** Where cluster DNS would be. Nothing answers there: no image of a DNS server can be built from the distribution's packages. */
+/** The cluster DNS address. No server runs there, because no DNS image can be built from the distribution's packages. */
 export const clusterDnsIp = '10.96.0.10';
 
 export interface ClusterMember {
-  /** For `--kubeconfig`. */
+  /** The value of `--kubeconfig`. */
   readonly kubeconfig: string;
-  /** Fields of KubeletConfiguration, to be merged with those of runtime and folders. */
+  /** Fields of KubeletConfiguration, without those for the runtime and folders. */
   readonly configuration: Readonly<Record<string, unknown>>;
 }
 
-/** `port`: where its server listens, on all addresses, since the API server calls the node's own. */
+/** @param port the kubelet's secure port; it listens on all addresses, because the API server connects to the node's address */
 export function clusterMember(controlPlane: ControlPlaneAccess, nodeName: string, port: number): ClusterMember {
   const { certFile, keyFile } = controlPlane.kubeletServingCertificate(nodeName);
   return {

@@ -1,14 +1,14 @@
-/** Ports that a server can come back to: it is stopped and started again, and other processes know where it was. */
+/** Finds ports that a server can use again after a restart. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below Linux' range for outgoing connections (32768 and up), one of which could take the port while the server is down. */
+/** Below Linux' range for outgoing connections (from 32768), which could take the port while the server is stopped. */
 const lowest = 20_000;
 const highest = 30_000;
 
-/** Different ports that nobody listens on now. */
-export async function stablePorts(count: number): Promise<number[]> {
+/** Returns distinct free ports. */
+export async function findStablePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   for (let attempts = 0; ports.size < count; attempts += 1) {
     if (attempts > 1000) throw new Error(`no ${count} free ports between ${lowest} and ${highest}`);
@@ -21,7 +21,7 @@ export async function stablePorts(count: number): Promise<number[]> {
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {
-    // All addresses: one that is taken on any of them is of no use.
+    // Listens on all addresses, because the port must be free on each.
     await once(server.listen(port), 'listening');
     return true;
   } catch {

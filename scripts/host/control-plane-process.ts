@@ -1,16 +1,16 @@
-/** One program of a control plane: started, waited for and ended by its pid, its output in a file of the control plane's folder. */
+/** One process of a control plane. Its pid and its output are in files of the control plane's folder. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runningPid, startDaemon, stopDaemon, type Daemon } from '../up/processes.ts';
+import { findRunningPid, startDaemon, stopDaemon, type Daemon } from '../up/processes.ts';
 
 export interface ProgramOptions {
   readonly name: string;
-  /** The control plane's; some flag of the program has it in its value, which is how its process is known. */
+  /** The control plane's folder. Every program has it in a flag, by which its process is recognized. */
   readonly folder: string;
   readonly binary: string;
   readonly flags: readonly string[];
-  /** Goes on when the process that started it ends; else the kernel ends it then, however that comes to its end. */
+  /** True: keeps running when the starting process ends. False: the kernel kills it then. */
   readonly detached: boolean;
 }
 
@@ -27,22 +27,22 @@ export class ControlPlaneProcess {
     this.#daemon = daemonOf(options.folder, options.name);
   }
 
-  /** While it runs. */
+  /** Undefined when it does not run. */
   get pid(): number | undefined {
-    return runningPid(this.#daemon);
+    return findRunningPid(this.#daemon);
   }
 
-  /** Not twice: one that runs is left alone. */
+  /** Does nothing if the program runs already. */
   start(): void {
     if (this.pid !== undefined) return;
     const { binary, flags, detached } = this.#options;
-    // setpriv becomes the program, under the same pid.
+    // setpriv executes the program with the same pid.
     const [command, args] = detached ? [binary, flags] : ['setpriv', ['--pdeathsig', 'KILL', '--', binary, ...flags]];
     startDaemon(this.#daemon, command, args, this.logFile);
   }
 
-  /** Waits until `isReady` says so: it may throw while it is not. Ends early, with the end of the log, when the program does. */
-  async ready(isReady: () => Promise<boolean>, deadlineMs: number): Promise<void> {
+  /** Waits until `isReady` returns true; it may throw before. Rejects with the end of the log when the program ends. */
+  async waitUntilReady(isReady: () => Promise<boolean>, deadlineMs: number): Promise<void> {
     const endMs = performance.now() + deadlineMs;
     let last: unknown = 'not yet';
     while (performance.now() < endMs) {
@@ -72,30 +72,30 @@ export class ControlPlaneProcess {
 }
 
 function daemonOf(folder: string, name: string): Daemon {
-  return { pidFile: join(folder, `${name}.pid`), mark: `${folder}/` };
+  return { pidFile: join(folder, `${name}.pid`), commandLineMark: `${folder}/` };
 }
 
 /**
- * Ends the program of that name in that folder, whichever process started it; nothing when there is none. SIGTERM, and SIGKILL to one
- * that has not gone after `graceMs`; at once when that is 0.
+ * Ends the program, whichever process started it. Sends SIGTERM, and SIGKILL after `graceMs`, immediately when it is 0. Does nothing when the
+ * program does not run.
  */
 export async function stopProgram(folder: string, name: string, graceMs: number): Promise<void> {
   const daemon = daemonOf(folder, name);
-  const pid = runningPid(daemon);
+  const pid = findRunningPid(daemon);
   await stopDaemon(daemon, graceMs);
-  if (pid !== undefined) await socketsClosed(pid, performance.now() + 5000);
+  if (pid !== undefined) await waitUntilSocketsClosed(pid, performance.now() + 5000);
 }
 
-/** The program of that name in that folder does nothing, whichever process started it, until the answer is called. Throws when there is none. */
+/** Pauses the program with SIGSTOP; call the result to continue it. Throws when the program does not run. */
 export function pauseProgram(folder: string, name: string): () => void {
-  const pid = runningPid(daemonOf(folder, name));
+  const pid = findRunningPid(daemonOf(folder, name));
   if (pid === undefined) throw new Error(`${name} does not run in ${folder}`);
   process.kill(pid, 'SIGSTOP');
   return () => process.kill(pid, 'SIGCONT');
 }
 
-/** The first thread of a killed program is gone before the last one, and it is the last one that closes the sockets. */
-async function socketsClosed(pid: number, endMs: number): Promise<void> {
+/** Waits for all threads of a killed program: the last one closes the sockets. */
+async function waitUntilSocketsClosed(pid: number, endMs: number): Promise<void> {
   while (threadsOf(pid) > 1 && performance.now() < endMs) await sleep(5);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A real control plane on loopback: etcd, kube-apiserver, and where asked for the controller manager and the scheduler, in one folder with
- * their own certificates. Used by `npm run cluster`, the end-to-end tests and the benchmarks.
+ * A real control plane on loopback: etcd, kube-apiserver and, optionally, the controller manager and the scheduler, with all files in one
+ * folder. Used by `npm run cluster`, the end-to-end tests and the benchmarks.
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,26 +21,26 @@ import {
   type ControlPlaneFiles,
   type ControlPlanePorts,
 } from './control-plane-flags.ts';
-import { stablePorts } from './control-plane-ports.ts';
+import { findStablePorts } from './control-plane-ports.ts';
 import { ControlPlaneProcess, stopProgram } from './control-plane-process.ts';
 
 export interface ControlPlaneOptions {
-  /** Everything of it lives here: data, certificates, kubeconfigs, logs. A folder used before gives the same cluster again. */
+  /** Contains data, certificates, kubeconfigs and logs. Starting in an existing folder continues that cluster. */
   readonly folder: string;
-  /** Service accounts, their root CA, deployments, jobs, node lifecycle, garbage collection. Default: true. */
+  /** Provides service accounts, their root CA, deployments, jobs, node lifecycle and garbage collection. Default: true. */
   readonly controllerManager?: boolean;
   /** Default: true. */
   readonly scheduler?: boolean;
-  /** Goes on living when this process ends. Default: false, and it ends with this process however that ends. */
+  /** Keeps running when this process ends. Default: false. */
   readonly detached?: boolean;
-  /** Added to kube-apiserver's, of which the last one of a name counts: `--max-requests-inflight=5`. */
+  /** Additional flags of kube-apiserver, which override its defaults: `--max-requests-inflight=5`. */
   readonly apiServerFlags?: readonly string[];
-  /** Hears of what takes long. */
-  readonly say?: (what: string) => void;
+  /** Called for each long step. */
+  readonly progress?: (what: string) => void;
 }
 
 const readyDeadlineMs = 90_000;
-/** It would wait a minute for its watches to end; nothing is lost with them. */
+/** Short, because kube-apiserver waits a minute for its watches to end. */
 const apiServerGraceMs = 1000;
 const graceMs = 5000;
 
@@ -69,10 +69,10 @@ export class ControlPlane extends ControlPlaneAccess {
     ];
   }
 
-  /** Builds what is missing, starts what does not run, and waits until all of it is ready: about 5 s. */
+  /** Builds missing programs, starts those that do not run, and waits until all are ready: about 5 s. */
   static async start(options: ControlPlaneOptions): Promise<ControlPlane> {
     const { folder } = options;
-    const binaries = await ensureControlPlane(options.say ?? (() => {}));
+    const binaries = await ensureControlPlane(options.progress ?? (() => {}));
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const state = { ports: savedPorts(folder) ?? (await newPorts()), binaries };
     writeFileSync(stateFile(folder), JSON.stringify(state));
@@ -86,30 +86,30 @@ export class ControlPlane extends ControlPlaneAccess {
     return controlPlane;
   }
 
-  /** Ends every program. Data and certificates stay in the folder. */
+  /** Ends every program. Data and certificates are kept. */
   stop(): Promise<void> {
     return stopControlPlane(this.folder);
   }
 
-  /** Connections are refused until it is started again. `graceMs` 0: cut in the middle. */
+  /** Stops the API server. With `graceMs` 0, requests are interrupted. */
   stopApiServer(graceMs = apiServerGraceMs): Promise<void> {
     return stopProgram(this.folder, 'kube-apiserver', graceMs);
   }
 
-  /** On the same port, with the same data. Resolves when it is ready. */
+  /** Starts the API server on the same port with the same data. Resolves when it is ready. */
   async startApiServer(): Promise<void> {
     this.#apiServer.start();
-    await this.#apiServerReady();
+    await this.#waitForApiServer();
   }
 
-  /** All objects are gone, and the names that come again have other UIDs: a new cluster under the same address and certificates. */
+  /** Restarts with an empty etcd: a new cluster with the same address and certificates. */
   async restartEtcdEmpty(): Promise<void> {
     await this.stop();
     rmSync(etcdDataFolder(this.folder), { recursive: true, force: true });
     await this.#startAll();
   }
 
-  /** A copy of all objects is made, to go back to. */
+  /** Saves a copy of etcd's data for `restoreEtcd`. */
   async saveEtcd(): Promise<void> {
     const data = etcdDataFolder(this.folder);
     await this.stop();
@@ -117,7 +117,7 @@ export class ControlPlane extends ControlPlaneAccess {
     await this.#startAll();
   }
 
-  /** All objects are as they were when they were saved, and so are the versions that the next changes get. */
+  /** Restores the data of `saveEtcd`, including resource versions. */
   async restoreEtcd(): Promise<void> {
     const data = etcdDataFolder(this.folder);
     await this.stop();
@@ -127,31 +127,31 @@ export class ControlPlane extends ControlPlaneAccess {
   }
 
   async #startAll(): Promise<void> {
-    // All at once: each retries until the one that it asks answers.
+    // Started concurrently: the API server retries until etcd is ready.
     this.#etcd.start();
     this.#apiServer.start();
-    await this.#apiServerReady();
+    await this.#waitForApiServer();
     for (const program of this.#controllers) program.start();
-    await Promise.all(this.#controllers.map((program) => this.#controllerReady(program)));
-    if (this.#withServiceAccounts) await this.#defaultServiceAccount();
+    await Promise.all(this.#controllers.map((program) => this.#waitForController(program)));
+    if (this.#withServiceAccounts) await this.#waitForDefaultServiceAccount();
   }
 
-  async #apiServerReady(): Promise<void> {
+  async #waitForApiServer(): Promise<void> {
     const client = this.client();
     try {
-      await this.#apiServer.ready(async () => (await client.text('/readyz')) === 'ok', readyDeadlineMs);
+      await this.#apiServer.waitUntilReady(async () => (await client.text('/readyz')) === 'ok', readyDeadlineMs);
       await allowKubeletApi(client);
     } finally {
       await client.close();
     }
   }
 
-  async #controllerReady(program: ControlPlaneProcess): Promise<void> {
+  async #waitForController(program: ControlPlaneProcess): Promise<void> {
     const port = program.name === 'kube-scheduler' ? this.#ports.scheduler : this.#ports.controllerManager;
-    // Its serving certificate is its own, made at its start.
+    // The program creates a self-signed serving certificate at its start.
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     try {
-      await program.ready(async () => {
+      await program.waitUntilReady(async () => {
         const { statusCode, body } = await request(`https://127.0.0.1:${port}/healthz`, { dispatcher, signal: AbortSignal.timeout(2000) });
         await body.dump();
         return statusCode === 200;
@@ -161,13 +161,13 @@ export class ControlPlane extends ControlPlaneAccess {
     }
   }
 
-  /** No pod is admitted without one. */
-  async #defaultServiceAccount(): Promise<void> {
+  /** Pods are only admitted when the service account exists. */
+  async #waitForDefaultServiceAccount(): Promise<void> {
     const client = this.client();
     const [controllerManager] = this.#controllers;
     try {
       const path = '/api/v1/namespaces/default/serviceaccounts/default';
-      await controllerManager?.ready(async () => (await client.find(path)) !== undefined, readyDeadlineMs);
+      await controllerManager?.waitUntilReady(async () => (await client.find(path)) !== undefined, readyDeadlineMs);
     } finally {
       await client.close();
     }
@@ -181,7 +181,7 @@ export class ControlPlane extends ControlPlaneAccess {
     return {
       folder,
       ca: authority,
-      // To its peers it is a client too.
+      // etcd is also a client of its peers.
       etcd: authority.issue('etcd', { commonName: 'etcd', usages: ['serverAuth', 'clientAuth'], ...local }),
       etcdClient: authority.issue('etcd-client', { commonName: 'kube-apiserver-etcd-client', usages: ['clientAuth'] }),
       apiServer: authority.issue('kube-apiserver', {
@@ -201,14 +201,14 @@ export class ControlPlane extends ControlPlaneAccess {
   }
 }
 
-/** Ends every program in that folder, those that ask before those that answer, whichever process started them. */
+/** Ends every program of the folder, clients before servers, whichever process started them. */
 export async function stopControlPlane(folder: string): Promise<void> {
   await Promise.all([stopProgram(folder, 'kube-controller-manager', graceMs), stopProgram(folder, 'kube-scheduler', graceMs)]);
   await stopProgram(folder, 'kube-apiserver', apiServerGraceMs);
   await stopProgram(folder, 'etcd', graceMs);
 }
 
-/** The API server's name when it calls a kubelet; it may do there what the role below allows. */
+/** The API server's user name at kubelets, with the role bound below. */
 const kubeletApiUser = 'kube-apiserver-kubelet-client';
 
 async function allowKubeletApi(client: ApiClient): Promise<void> {
@@ -232,6 +232,6 @@ function savedPorts(folder: string): ControlPlanePorts | undefined {
 }
 
 async function newPorts(): Promise<ControlPlanePorts> {
-  const [etcdClient = 0, etcdPeer = 0, apiServer = 0, controllerManager = 0, scheduler = 0] = await stablePorts(5);
+  const [etcdClient = 0, etcdPeer = 0, apiServer = 0, controllerManager = 0, scheduler = 0] = await findStablePorts(5);
   return { etcdClient, etcdPeer, apiServer, controllerManager, scheduler };
 }

@@ -1,4 +1,4 @@
-/** One large file from the first of several places that has it, checked against its checksum before anybody sees it. */
+/** Downloads a large file from the first of several sources that has it, and verifies its checksum. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, renameSync, rmSync, statSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
@@ -10,65 +10,65 @@ import { EnvHttpProxyAgent, fetch } from 'undici';
 export interface Source {
   /** `https:`, `http:` or `file:`; a user and password in it are sent as basic authorization. */
   readonly url: string;
-  /** Else the next source is asked only where this one has no such file (404, 410). */
+  /** True: the next source is used after any error. False: only when this source does not have the file (404, 410). */
   readonly fallsBackOnError: boolean;
 }
 
 export interface DownloadOptions {
   readonly sources: readonly Source[];
-  /** Of the whole file, in hexadecimal. */
+  /** Hexadecimal. */
   readonly sha256: string;
   readonly path: string;
-  /** Hears where it comes from, and each further quarter of it. */
-  readonly say: (what: string) => void;
+  /** Called with the source, and after each quarter of the file. */
+  readonly progress: (what: string) => void;
 }
 
 const attempts = 3;
-/** A server that says nothing for that long is gone; how long all of it takes is the line's matter. */
+/** Timeout without data. The total time is not limited. */
 const silenceMs = 30_000;
 
 class NoSuchFile extends Error {}
 
-/** Throws with what each source said, or that what came is not what was asked for. */
-export async function download({ sources, sha256, path, say }: DownloadOptions): Promise<void> {
+/** Throws with the error of each source. */
+export async function download({ sources, sha256, path, progress }: DownloadOptions): Promise<void> {
   const part = `${path}.${process.pid}.part`;
-  const complaints: string[] = [];
+  const errors: string[] = [];
   try {
     for (const { url, fallsBackOnError } of sources) {
       const shown = withoutPassword(url);
       try {
-        say(`from ${shown}`);
-        const found = await fetchTo(part, url, say);
-        if (found !== sha256) throw new Error(`its SHA-256 is ${found}, not ${sha256}: it is not used`);
+        progress(`from ${shown}`);
+        const actual = await fetchTo(part, url, progress);
+        if (actual !== sha256) throw new Error(`its SHA-256 is ${actual}, not ${sha256}: it is not used`);
         renameSync(part, path);
         return;
       } catch (err) {
-        complaints.push(`${shown}: ${reasonOf(err)}`);
+        errors.push(`${shown}: ${reasonOf(err)}`);
         if (!fallsBackOnError && !(err instanceof NoSuchFile)) break;
       }
     }
   } finally {
     rmSync(part, { force: true });
   }
-  throw new Error(complaints.join('\n') || 'there is no place to fetch it from');
+  throw new Error(errors.join('\n') || 'there is no place to fetch it from');
 }
 
-/** A line that breaks is tried again, each time after a longer while. Answers with the SHA-256 of what came. */
-async function fetchTo(part: string, url: string, say: (what: string) => void): Promise<string> {
+/** Retries with back-off. Returns the SHA-256 of the downloaded data. */
+async function fetchTo(part: string, url: string, progress: (what: string) => void): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await copyTo(part, url, say);
+      return await copyTo(part, url, progress);
     } catch (err) {
       if (err instanceof NoSuchFile || attempt === attempts) throw err;
-      say(`${reasonOf(err)}: trying again`);
+      progress(`${reasonOf(err)}: trying again`);
       await sleep(2 ** attempt * 500 * (0.5 + Math.random()));
     }
   }
 }
 
-async function copyTo(part: string, url: string, say: (what: string) => void): Promise<string> {
-  if (url.startsWith('file:')) return copyStream(localFile(url), part, say);
-  // Behind a company's proxy as anybody else's programs: HTTPS_PROXY and the host's own authorities count.
+async function copyTo(part: string, url: string, progress: (what: string) => void): Promise<string> {
+  if (url.startsWith('file:')) return copyStream(localFile(url), part, progress);
+  // Uses HTTPS_PROXY and the host's CAs, which a company's network may require.
   const tls = { ca: [...getCACertificates('default'), ...getCACertificates('system')] };
   const dispatcher = new EnvHttpProxyAgent({
     connect: tls,
@@ -82,37 +82,37 @@ async function copyTo(part: string, url: string, say: (what: string) => void): P
     const response = await fetch(target, { dispatcher, headers });
     if (response.status === 404 || response.status === 410) throw new NoSuchFile(`it has none (${response.status})`);
     if (!response.ok || response.body === null) throw new Error(`it answers ${response.status}`);
-    return await copyStream({ data: response.body, bytes: Number(response.headers.get('content-length') ?? 0) }, part, say);
+    return await copyStream({ data: response.body, bytes: Number(response.headers.get('content-length') ?? 0) }, part, progress);
   } finally {
     await dispatcher.destroy();
   }
 }
 
-interface Arriving {
+interface IncomingFile {
   readonly data: AsyncIterable<Uint8Array>;
-  /** 0 where nobody has said it. */
+  /** 0 when unknown. */
   readonly bytes: number;
 }
 
-function localFile(url: string): Arriving {
+function localFile(url: string): IncomingFile {
   const path = fileURLToPath(url);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new NoSuchFile('there is no such file');
   return { data: createReadStream(path), bytes: found.size };
 }
 
-async function copyStream({ data, bytes }: Arriving, part: string, say: (what: string) => void): Promise<string> {
+async function copyStream({ data, bytes }: IncomingFile, part: string, progress: (what: string) => void): Promise<string> {
   const hash = createHash('sha256');
-  let come = 0;
+  let received = 0;
   let quarters = 0;
   await pipeline(
     data,
     async function* counted(chunks: AsyncIterable<Uint8Array>) {
       for await (const chunk of chunks) {
         hash.update(chunk);
-        come += chunk.length;
-        const quarter = bytes > 0 ? Math.floor((come * 4) / bytes) : 0;
-        if (quarter > quarters) say(`${25 * quarter} % of ${megabytes(bytes)} MB`);
+        received += chunk.length;
+        const quarter = bytes > 0 ? Math.floor((received * 4) / bytes) : 0;
+        if (quarter > quarters) progress(`${25 * quarter} % of ${megabytes(bytes)} MB`);
         quarters = quarter;
         yield chunk;
       }
@@ -141,7 +141,7 @@ function withoutPassword(url: string): string {
   return protocol === 'file:' ? pathname : `${origin}${pathname}`;
 }
 
-/** What fetch throws says "fetch failed", and its cause why. */
+/** Includes the cause, because fetch's own message is only "fetch failed". */
 function reasonOf(err: unknown): string {
   if (!(err instanceof Error)) return String(err);
   return err.cause instanceof Error ? `${err.message} (${err.cause.message})` : err.message;

@@ -1,24 +1,24 @@
-/** From where Go fetches its modules on this host, as Go itself decides it: GOPROXY of the environment, of `go env -w`, or the default. */
+/** Determines Go's module proxies on this host as Go does: GOPROXY of the environment, of `go env -w`, or the default. */
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 export interface GoProxy {
-  /** Without a slash at its end; `file:` too. */
+  /** Without a trailing slash; may be a `file:` URL. */
   readonly url: string;
-  /** The next one is asked after any failure of this one; else only where this one has no such module (404, 410). */
+  /** True: the next proxy is used after any error. False: only when this proxy does not have the module (404, 410). */
   readonly fallsBackOnError: boolean;
 }
 
-/** What Go names when nobody else does. */
+/** Go's default. */
 export const defaultGoProxy = 'https://proxy.golang.org,direct';
 
-/** `direct` means a module's own origin, and this is the toolchains': what https://golang.org/toolchain?go-get=1 names. */
+/** The origin that `direct` means for toolchains: see https://golang.org/toolchain?go-get=1. */
 const toolchainOrigin = 'https://go.dev/dl/mod';
 
-/** In the order in which they are asked; none where the list begins with `off`, after which nothing counts, as after `direct`. */
-export function goProxies(list: string): GoProxy[] {
+/** Returns the proxies in order. Entries after `off` or `direct` are ignored. */
+export function parseGoProxies(list: string): GoProxy[] {
   const proxies: GoProxy[] = [];
   for (const [, word = '', separator] of list.matchAll(/([^,|]*)([,|]|$)/g)) {
     const url = word.trim();
@@ -35,8 +35,8 @@ function toUrl(word: string): string {
   return (word.includes(':/') ? word : `https://${word}`).replace(/\/+$/, '');
 }
 
-/** A setting of Go's: from the environment, else from the file that `go env -w` writes, else undefined. */
-export function goSetting(name: string, environment: NodeJS.ProcessEnv = process.env): string | undefined {
+/** Returns a Go setting from the environment, else from the file of `go env -w`, else undefined. */
+export function readGoSetting(name: string, environment: NodeJS.ProcessEnv = process.env): string | undefined {
   if (environment[name]) return environment[name];
   const file = environment.GOENV || join(environment.XDG_CONFIG_HOME || join(environment.HOME || homedir(), '.config'), 'go/env');
   if (file === 'off') return undefined;

@@ -1,6 +1,6 @@
 /**
- * The images that the examples and the end-to-end tests run: built here from the distribution's packages, since no registry is
- * needed for a first look. `pause` is catatonit in its pause mode; `busybox` is the static busybox with its applets.
+ * Builds the images of the examples and end-to-end tests from the distribution's packages, so that no registry is needed. `pause` is catatonit
+ * in pause mode; `busybox` is the static busybox with its applets.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface LocalImage {
-  /** Without a tag; every local image is tagged `latest`-free, as `:1`. */
+  /** Without a tag. All local images have the tag `1`, because `latest` would be pulled. */
   readonly name: string;
   readonly entrypoint: readonly string[];
   readonly fill: (rootfs: string) => void;
@@ -38,10 +38,10 @@ const images: readonly LocalImage[] = [
 ];
 
 /**
- * Makes what is missing in `cache` and answers with an OCI archive for each image and the name to import it under.
- * Needs root (the layers' owners) and umoci.
+ * Builds images that are missing in `cache`. Returns an OCI archive and the import name of each image. Needs umoci, and root for the layers'
+ * file owners.
  */
-export function localImageArchives(cache: string): readonly { readonly archive: string; readonly name: string }[] {
+export function buildLocalImageArchives(cache: string): readonly { readonly archive: string; readonly name: string }[] {
   mkdirSync(cache, { recursive: true });
   return images.map((image) => {
     const archive = join(cache, `${image.name.replaceAll('/', '_')}.tar`);

@@ -1,10 +1,10 @@
-/** Removes the links in /var/log/containers that lead into a log folder which is going away. */
+/** Removes the links in /var/log/containers that point into a log folder that will be removed. */
 import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const hostContainerLogs = '/var/log/containers';
 
-/** `containerLogs` is another folder in tests. */
+/** @param containerLogs tests use another folder */
 export function removeLogLinks(podLogs: string, containerLogs = hostContainerLogs): void {
   if (!existsSync(containerLogs)) return;
   for (const name of readdirSync(containerLogs)) {
@@ -13,7 +13,7 @@ export function removeLogLinks(podLogs: string, containerLogs = hostContainerLog
   }
 }
 
-/** Undefined: it is no link, or another kubelet of this host has removed it since it was listed. */
+/** Returns undefined when the path is not a link, or when another kubelet of this host has removed it meanwhile. */
 function targetOf(path: string): string | undefined {
   try {
     return readlinkSync(path);

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Puts containerd 1.7 of the next Debian release (it has GetContainerEvents) into FOLDER, without installing it:
+# Unpacks containerd 1.7 of the next Debian release, which has GetContainerEvents, into FOLDER without installing it:
 #   newer-containerd.sh FOLDER
-# Prints nothing when it is there already. Uses the package mirrors that this host uses.
+# Does nothing when it exists. Uses the package mirrors of this host.
 set -eu
 folder=$1
 [ ! -x "$folder/usr/bin/containerd" ] || exit 0

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs the Debian packages that a real runtime needs, those that are missing, and says so before it does.
-# With --modules-only: just what Node needs. With --for-go: what fetching and unpacking Go, and Go's own fetching, need.
+# Installs missing Debian packages that a real runtime needs.
+# With --modules-only: only those that Node needs. With --for-go: only those for fetching and running Go.
 set -eu
 missing=''
-need() { # need PACKAGE FILE: the package counts as there when the file is
+need() { # need PACKAGE FILE: the package is installed if the file exists
   [ -e "$2" ] || missing="$missing $1"
 }
 case "$(uname -m)" in
@@ -36,7 +36,7 @@ fi
 echo "==> installing Debian packages:$missing"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
-# The distribution's containerd and others start services when they are installed; ours is a private one.
+# Keeps the installed packages from starting services, such as the host's containerd.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' > "$policy"

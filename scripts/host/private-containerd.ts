@@ -1,34 +1,34 @@
 /**
- * A containerd of our own: its root, state, socket and networks in one folder, nothing shared with another one on the host.
- * Used by `npm run up`, the end-to-end tests and the benchmarks.
+ * A separate containerd with its root, state, socket and networks in one folder. It shares nothing with other instances on the host. Used by
+ * `npm run up`, `npm run cluster`, the end-to-end tests and the benchmarks.
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CriClient } from '../../src/shared/cri/client.ts';
-import { localImageArchives, pauseImage } from './local-images.ts';
+import { buildLocalImageArchives, pauseImage } from './local-images.ts';
 
 export interface PrivateContainerdOptions {
-  /** Everything of it lives here. Short: a socket's path has 108 bytes. */
+  /** Contains all files. Must be short: a socket's path is limited to 108 bytes. */
   readonly folder: string;
-  /** The first three bytes of its pods' /16 network are unique to it: `10.87` makes 10.87.0.0/16. */
+  /** The pods' /16 network, unique on the host: `10.87` means 10.87.0.0/16. */
   readonly network?: string;
-  /** Another containerd's files, as newer-containerd.sh unpacks them; default: the host's. */
+  /** Folder of the containerd binaries, as newer-containerd.sh unpacks them. Default: the host's. */
   readonly installation?: string;
-  /** Goes on living when this process ends. */
+  /** Keeps running when this process ends. */
   readonly detached?: boolean;
-  /** Where built images are kept between runs. */
+  /** Folder of built images, reused between runs. */
   readonly imageCache: string;
 }
 
-/** A handler beside the default one. */
+/** A second runtime handler, for RuntimeClass tests. */
 export const secondRuntimeHandler = 'second';
 
 export class PrivateContainerd {
   readonly endpoint: string;
   readonly pid: number;
-  /** What it logs, from its first start on. */
+  /** Contains the logs of all starts in this folder. */
   readonly logFile: string;
   readonly #options: PrivateContainerdOptions;
   readonly #child: ChildProcess;
@@ -36,12 +36,12 @@ export class PrivateContainerd {
   private constructor(options: PrivateContainerdOptions, child: ChildProcess) {
     this.#options = options;
     this.#child = child;
-    this.endpoint = endpointOf(options.folder);
+    this.endpoint = containerdEndpoint(options.folder);
     this.logFile = join(options.folder, 'containerd.log');
     this.pid = child.pid ?? 0;
   }
 
-  /** Starts it, waits until its CRI answers, and imports the local images. Throws with the end of its log when it does not come up. */
+  /** Starts containerd, waits until its CRI is ready, and imports the local images. Throws with the end of the log when it does not start. */
   static async start(options: PrivateContainerdOptions): Promise<PrivateContainerd> {
     const { folder, installation = '', detached = false } = options;
     for (const sub of ['root', 'state', 'cni']) mkdirSync(join(folder, sub), { recursive: true });
@@ -60,24 +60,24 @@ export class PrivateContainerd {
       child.once('error', reject);
     });
     const containerd = new PrivateContainerd(options, child);
-    await containerd.#ready();
+    await containerd.#waitUntilReady();
     containerd.#importImages();
     writeFileSync(join(folder, 'containerd.pid'), String(child.pid));
     if (detached) child.unref();
     return containerd;
   }
 
-  /** `ctr` against it, in the namespace that CRI uses. */
+  /** Runs `ctr` in the CRI namespace. */
   ctr(...args: string[]): string {
     return execFileSync('ctr', ['--address', join(this.#options.folder, 'c.sock'), '-n', 'k8s.io', ...args], { encoding: 'utf8' });
   }
 
-  /** Removes every pod, ends it, and removes what it left. */
+  /** Removes all pods, ends the daemon and removes its files. */
   destroy(): Promise<void> {
     return destroyPrivateContainerd(this.#options.folder);
   }
 
-  /** Ends the daemon only; its pods keep running under their shims, and `start` on the same folder finds them again. */
+  /** Ends only the daemon. Its pods keep running under their shims, and `start` in the same folder finds them. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = new Promise((resolve) => this.#child.once('exit', resolve));
@@ -85,7 +85,7 @@ export class PrivateContainerd {
     await ended;
   }
 
-  async #ready(): Promise<void> {
+  async #waitUntilReady(): Promise<void> {
     const client = new CriClient({ endpoint: this.endpoint });
     try {
       for (let attempt = 0; attempt < 300; attempt += 1) {
@@ -94,7 +94,7 @@ export class PrivateContainerd {
           const { status } = await client.runtime.call('status', {}, { deadlineMs: 2000 });
           if (status?.conditions.every((condition) => condition.status)) return;
         } catch {
-          // not yet
+          // Not ready yet.
         }
         await sleep(50);
       }
@@ -107,14 +107,14 @@ export class PrivateContainerd {
 
   #importImages(): void {
     const present = this.ctr('images', 'list', '-q').split('\n');
-    for (const { archive, name } of localImageArchives(this.#options.imageCache)) {
+    for (const { archive, name } of buildLocalImageArchives(this.#options.imageCache)) {
       if (!present.includes(`${name}:1`)) this.ctr('images', 'import', '--base-name', name, archive);
     }
   }
 }
 
-/** The pid of the containerd that runs in this folder, if one does. Proved by its command line: a pid is used again. */
-export function runningContainerd(folder: string): number | undefined {
+/** Returns the pid of the folder's running containerd. Checks the command line, because pids are reused. */
+export function findRunningContainerd(folder: string): number | undefined {
   try {
     const pid = Number(readFileSync(join(folder, 'containerd.pid'), 'utf8'));
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(join(folder, 'config.toml')) ? pid : undefined;
@@ -123,13 +123,13 @@ export function runningContainerd(folder: string): number | undefined {
   }
 }
 
-/** Removes the pods, ends the daemon, and removes the folder, its mounts and its bridge; each where there is one. */
+/** Removes the pods, ends the daemon, and removes the folder, its mounts and its bridge. Missing parts are skipped. */
 export async function destroyPrivateContainerd(folder: string): Promise<void> {
-  const pid = runningContainerd(folder);
+  const pid = findRunningContainerd(folder);
   if (pid !== undefined) {
-    await removeAllPods(endpointOf(folder));
+    await removeAllPods(containerdEndpoint(folder));
     process.kill(pid, 'SIGTERM');
-    while (runningContainerd(folder) !== undefined) await sleep(20);
+    while (findRunningContainerd(folder) !== undefined) await sleep(20);
   }
   endShims(join(folder, 'c.sock'));
   const bridge = bridgeOf(folder);
@@ -137,17 +137,17 @@ export async function destroyPrivateContainerd(folder: string): Promise<void> {
   removeFolder(folder);
 }
 
-/** Those of starts that were cut off are known to nobody any more: they are ended with all that they have started. */
+/** Kills shims of interrupted starts, which containerd does not know, and their children. */
 function endShims(socket: string): void {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    const [command = '', ...args] = textOf(`/proc/${pid}/cmdline`).split('\0');
+    const [command = '', ...args] = readProcText(`/proc/${pid}/cmdline`).split('\0');
     if (!command.includes('containerd-shim') || !args.includes(socket)) continue;
-    for (const each of [...textOf(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean), pid]) kill(Number(each));
+    for (const each of [...readProcText(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean), pid]) kill(Number(each));
   }
 }
 
-/** Empty: it has ended meanwhile. */
-function textOf(path: string): string {
+/** Returns an empty string when the process has ended. */
+function readProcText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
@@ -159,7 +159,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // it has ended
+    // The process has ended.
   }
 }
 
@@ -173,16 +173,16 @@ function bridgeOf(folder: string): string | undefined {
   }
 }
 
-/** Asks `ip`, not /sys/class/net: that shows the network namespace in which /sys was mounted, which may be another one. */
+/** Uses `ip`, because /sys/class/net shows the network namespace in which /sys was mounted, which may be another one. */
 function hasDevice(name: string): boolean {
   return spawnSync('ip', ['link', 'show', 'dev', name], { stdio: 'ignore' }).status === 0;
 }
 
-export function endpointOf(folder: string): string {
+export function containerdEndpoint(folder: string): string {
   return `unix://${join(folder, 'c.sock')}`;
 }
 
-/** Stops and removes every pod of a runtime, and waits for it. What the runtime itself cannot remove any more goes with its shim. */
+/** Stops and removes every pod of a runtime. Pods that the runtime can not remove are ended with their shims. */
 async function removeAllPods(endpoint: string): Promise<void> {
   const client = new CriClient({ endpoint });
   try {
@@ -236,7 +236,7 @@ state = "${folder}/state"
 `;
 }
 
-/** The bridge's name is made of the network, so that two of them never meet. */
+/** The bridge is named after the network, so that the names of two instances differ. */
 function networkText(network: string, folder: string): string {
   return JSON.stringify({
     cniVersion: '0.4.0',

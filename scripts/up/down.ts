@@ -1,27 +1,27 @@
-/** `npm run down`: removes all that `npm run up` made, in both its kinds, and says what it leaves. */
+/** `npm run down`: removes everything that `npm run up` created, with and without `--simulate`, and prints what is kept. */
 import { existsSync, globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeCgroup } from '../host/cgroups.ts';
 import { removeLogLinks } from '../host/log-links.ts';
 import { destroyPrivateContainerd, removeFolder } from '../host/private-containerd.ts';
-import { placeOf, project } from './up-paths.ts';
+import { upPaths, project } from './up-paths.ts';
 import { stopDaemon } from './processes.ts';
 
-for (const place of [placeOf(false), placeOf(true)]) {
-  if (!existsSync(place.folder)) continue;
-  console.log(`==> stopping the kubelet and removing ${place.folder}`);
-  await stopDaemon({ pidFile: place.kubeletPid, mark: place.kubeletConfig });
-  await stopDaemon({ pidFile: join(place.folder, 'runtime.pid'), mark: place.simulatedSocket });
-  if (!place.simulate) {
-    await destroyPrivateContainerd(place.containerd);
-    while (!removeCgroup(place.cgroupRoot)) await sleep(50);
-    removeLogLinks(place.podLogs);
+for (const paths of [upPaths(false), upPaths(true)]) {
+  if (!existsSync(paths.folder)) continue;
+  console.log(`==> stopping the kubelet and removing ${paths.folder}`);
+  await stopDaemon({ pidFile: paths.kubeletPid, commandLineMark: paths.kubeletConfig });
+  await stopDaemon({ pidFile: join(paths.folder, 'runtime.pid'), commandLineMark: paths.simulatedSocket });
+  if (!paths.simulate) {
+    await destroyPrivateContainerd(paths.containerd);
+    while (!removeCgroup(paths.cgroupRoot)) await sleep(50);
+    removeLogLinks(paths.podLogs);
   }
-  removeFolder(place.folder);
+  removeFolder(paths.folder);
 }
-// The control plane of `npm run cluster`, and the Go that built it, are not its to remove: they take ten minutes.
+// Keeps the control plane of `npm run cluster` and its Go toolchain, whose build takes ten minutes.
 const isKept = (path: string) => /^\.cache\/(?:control-plane-v|go-)[0-9.]+$/.test(path);
-const made = ['dist', ...globSync('.cache/*', { cwd: project }).filter((path) => !isKept(path))];
-for (const path of made) rmSync(join(project, path), { recursive: true, force: true });
-console.log('==> done. Left in place: the Debian packages, node_modules, and the control plane, where one was built, with its Go');
+const created = ['dist', ...globSync('.cache/*', { cwd: project }).filter((path) => !isKept(path))];
+for (const path of created) rmSync(join(project, path), { recursive: true, force: true });
+console.log('==> done. Kept: the Debian packages, node_modules, and the control plane, where one was built, with its Go');

@@ -1,25 +1,25 @@
-/** The kubelet's configuration for `npm run up`: an ordinary KubeletConfiguration file, left in the folder for people to read. */
-import type { Place } from './up-paths.ts';
+/** The KubeletConfiguration file for `npm run up`. */
+import type { UpPaths } from './up-paths.ts';
 
-export function kubeletConfigText(place: Place, runtimeEndpoint: string): string {
+export function kubeletConfigText(paths: UpPaths, runtimeEndpoint: string): string {
   return `# Written by npm run up.
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-staticPodPath: ${place.examples}
+staticPodPath: ${paths.examples}
 containerRuntimeEndpoint: ${runtimeEndpoint}
 registerNode: false
 address: 127.0.0.1
-readOnlyPort: ${place.readOnlyPort}
-healthzPort: ${place.healthzPort}
-podLogsDir: ${place.podLogs}
+readOnlyPort: ${paths.readOnlyPort}
+healthzPort: ${paths.healthzPort}
+podLogsDir: ${paths.podLogs}
 cgroupDriver: cgroupfs
 failCgroupV1: false
 ${
-  place.simulate
-    ? `# The simulated runtime makes no cgroups, and needs no root to do so.
+  paths.simulate
+    ? `# The simulated runtime creates no cgroups and needs no root.
 cgroupsPerQOS: false
 enforceNodeAllocatable: []`
-    : `cgroupRoot: ${place.cgroupRoot}`
+    : `cgroupRoot: ${paths.cgroupRoot}`
 }
 `;
 }

@@ -1,9 +1,9 @@
-/** The live table of pods: what `/pods` says, a line a pod. Pure: the caller fetches and prints. */
+/** Formats the live table of pods, one line per pod of `/pods`. Pure. */
 import type { ContainerStatus, Pod } from '../../src/shared/kubernetes/api.ts';
 
 const columns = ['NAME', 'PHASE', 'READY', 'RESTARTS', 'AGE', 'WAITING FOR'] as const;
 
-export function podTable(pods: readonly Pod[], nowMs: number): string {
+export function formatPodTable(pods: readonly Pod[], nowMs: number): string {
   const rows = pods.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name)).map((pod) => podRow(pod, nowMs));
   const widths = columns.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)));
   return [columns, ...rows]
@@ -21,13 +21,13 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** Null where the table can't be drawn in place: no terminal, or one that does not report its size (a serial console, some CI runners). */
+/** Returns null when the table can not be redrawn: without a terminal, or when it reports no size (a serial console, some CI runners). */
 export function terminalSize({ isTTY, columns, rows }: { isTTY?: boolean; columns?: number; rows?: number }): TerminalSize | null {
   return isTTY && columns && rows ? { columns, rows } : null;
 }
 
-/** The part of the table that a terminal shows in place: a line that wrapped, or scrolled away, would not be drawn over. */
-export function fitted(table: string, { columns, rows }: TerminalSize): readonly string[] {
+/** Truncates the table to the terminal's size, because wrapped and scrolled lines can not be redrawn. */
+export function fitToTerminal(table: string, { columns, rows }: TerminalSize): readonly string[] {
   return table
     .split('\n')
     .slice(0, Math.max(1, rows - 1))
@@ -57,7 +57,7 @@ function age(startTime: string | undefined, nowMs: number): string {
   return seconds < 7200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3600)}h`;
 }
 
-/** The first thing that keeps the pod from being well; nothing for one that is. */
+/** Returns the first reason why the pod is not running. Empty when it is. */
 function waitingFor(containers: readonly ContainerStatus[], status: NonNullable<Pod['status']>): string {
   if (status.message) return onOneLine(`${status.reason ?? ''} ${status.message}`.trim());
   for (const { name, state } of containers) {

@@ -1,10 +1,10 @@
-/** Where `npm run up` keeps what it makes, and on which ports it listens: one folder, so that `npm run down` can remove it all. */
+/** The paths and ports of `npm run up`. All files are in one folder, so that `npm run down` can remove it. */
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 
-export interface Place {
+export interface UpPaths {
   readonly simulate: boolean;
-  /** Everything below is in it. Short: a socket's path has 108 bytes. */
+  /** Contains all other paths. Must be short: a socket's path is limited to 108 bytes. */
   readonly folder: string;
   readonly containerd: string;
   readonly simulatedSocket: string;
@@ -16,14 +16,14 @@ export interface Place {
   readonly cgroupRoot: string;
   readonly readOnlyPort: number;
   readonly healthzPort: number;
-  /** Built images, kept between runs. */
+  /** Built images, reused between runs. */
   readonly imageCache: string;
   readonly examples: string;
 }
 
 export const project = join(import.meta.dirname, '../..');
 
-export function placeOf(simulate: boolean): Place {
+export function upPaths(simulate: boolean): UpPaths {
   const folder = simulate ? join(tmpdir(), `kubelet-up-${userInfo().uid}`) : '/var/lib/kubelet-up';
   return {
     simulate,
@@ -36,7 +36,7 @@ export function placeOf(simulate: boolean): Place {
     kubeletPid: join(folder, 'kubelet.pid'),
     podLogs: join(folder, 'pod-logs'),
     cgroupRoot: '/kubelet-up',
-    // A step beside the standard 10255 and 10248: another kubelet may live here.
+    // Differs from the standard 10255 and 10248, because another kubelet may run on this host.
     readOnlyPort: simulate ? 10457 : 10455,
     healthzPort: simulate ? 10450 : 10448,
     imageCache: join(project, '.cache/images'),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
 import type { Node } from '../../src/main/node/index.ts';
-import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
+import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
 import { ClusterNode } from '../support/cluster-node.ts';
 import { startHostileRuntime } from '../support/hostile-runtime.ts';
 import { PrivateRegistry } from '../support/private-registry.ts';
@@ -22,7 +22,7 @@ describe('node settings', () => {
   let port: number;
 
   before(async () => {
-    [port = 0] = await stablePorts(1);
+    [port = 0] = await findStablePorts(1);
     node = await TestNode.start(later, {
       config: {
         port,

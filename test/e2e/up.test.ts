@@ -30,8 +30,8 @@ async function outputOf(
   });
   t.after(async () => {
     const place = join(folder, `kubelet-up-${process.getuid?.()}`);
-    await stopDaemon({ pidFile: join(place, 'kubelet.pid'), mark: place });
-    await stopDaemon({ pidFile: join(place, 'runtime.pid'), mark: place });
+    await stopDaemon({ pidFile: join(place, 'kubelet.pid'), commandLineMark: place });
+    await stopDaemon({ pidFile: join(place, 'runtime.pid'), commandLineMark: place });
     removeFolder(folder);
   });
   let text = '';

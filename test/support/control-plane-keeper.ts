@@ -35,7 +35,7 @@ async function untilOwnerEnds(): Promise<void> {
 }
 
 try {
-  const controlPlane = await ControlPlane.start({ folder, say: (what) => console.log(what) });
+  const controlPlane = await ControlPlane.start({ folder, progress: (what) => console.log(what) });
   tell({});
   await untilOwnerEnds();
   await controlPlane.stop();

@@ -15,7 +15,7 @@ export async function controlPlaneOfThisRun(): Promise<ControlPlaneAccess> {
   const folder = join(tmpdir(), `kubelet-control-plane-${owner}-${startTimeOf(owner)}${lane}`);
   if (isFirst(folder)) startKeeper(folder, owner);
   await untilReady(folder);
-  return ControlPlaneAccess.of(folder);
+  return ControlPlaneAccess.open(folder);
 }
 
 /**

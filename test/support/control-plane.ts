@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import type { ApiClient } from '../../scripts/host/control-plane-api.ts';
 import type { ControlPlaneAccess } from '../../scripts/host/control-plane-access.ts';
 import { clusterMember } from '../../scripts/host/control-plane-member.ts';
-import { stablePorts } from '../../scripts/host/control-plane-ports.ts';
+import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
 import { ControlPlane, type ControlPlaneOptions } from '../../scripts/host/control-plane.ts';
 import { removeFolder } from '../../scripts/host/private-containerd.ts';
 import { controlPlaneOfThisRun } from './control-plane-run.ts';
@@ -98,7 +98,7 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
 
   /** What a kubelet of that name needs to join. Its Node is deleted when the test ends, so that nothing is scheduled to it later. */
   async member(t: Afterwards, nodeName: string): Promise<TestMember> {
-    const [port = 0] = await stablePorts(1);
+    const [port = 0] = await findStablePorts(1);
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
     t.after(() => this.#clean(`/api/v1/nodes/${nodeName}`));
     return { nodeName, port, config: configuration, flags: ['--kubeconfig', kubeconfig, '--hostname-override', nodeName] };

@@ -54,7 +54,7 @@ for (const [name, urls] of good) {
       sources: urls.map((url) => ({ url, fallsBackOnError: false })),
       sha256,
       path,
-      say: (what) => said.push(what),
+      progress: (what) => said.push(what),
     });
     assert.deepEqual(readFileSync(path), content);
     assert.doesNotMatch(said.join('\n'), /p@ss|p%40ss/);
@@ -68,15 +68,15 @@ test('a file that is not the one that was asked for is not kept, and said with i
     { url: at('/other'), fallsBackOnError: false },
     { url: at('/good'), fallsBackOnError: false },
   ];
-  await assert.rejects(download({ sources, sha256, path, say: () => {} }), /\/other: its SHA-256 is [0-9a-f]{64}, not/);
+  await assert.rejects(download({ sources, sha256, path, progress: () => {} }), /\/other: its SHA-256 is [0-9a-f]{64}, not/);
   assert.deepEqual(readdirSync(folder), ['local']);
 });
 
 test('a place that fails is followed by the next one only where it may be, and each says what it said', async () => {
   const path = join(folder, 'fetched');
   const other = { url: at('/other'), fallsBackOnError: true };
-  await download({ sources: [other, { url: at('/good'), fallsBackOnError: false }], sha256, path, say: () => {} });
+  await download({ sources: [other, { url: at('/good'), fallsBackOnError: false }], sha256, path, progress: () => {} });
   assert.deepEqual(readFileSync(path), content);
   const both = [{ url: at('/missing'), fallsBackOnError: false }, other];
-  await assert.rejects(download({ sources: both, sha256, path, say: () => {} }), /\/missing: it has none \(404\)\n.*\/other: its SHA/);
+  await assert.rejects(download({ sources: both, sha256, path, progress: () => {} }), /\/missing: it has none \(404\)\n.*\/other: its SHA/);
 });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { defaultGoProxy, goProxies, goSetting } from '../../../scripts/host/go-proxy.ts';
+import { defaultGoProxy, parseGoProxies, readGoSetting } from '../../../scripts/host/go-proxy.ts';
 import { table } from '../../support/table.ts';
 
 const origin = 'https://go.dev/dl/mod';
@@ -22,7 +22,7 @@ const lists: readonly [list: string, want: string[]][] = [
 table('GOPROXY names mirrors, in order', (row) => {
   for (const [list, want] of lists) {
     row(`GOPROXY=${list} names ${want.length === 0 ? 'nobody' : want.join(', then ')}`, () => {
-      const said = goProxies(list).map(({ url, fallsBackOnError }) => (fallsBackOnError ? `${url} after any error` : url));
+      const said = parseGoProxies(list).map(({ url, fallsBackOnError }) => (fallsBackOnError ? `${url} after any error` : url));
       assert.deepEqual(said, want);
     });
   }
@@ -34,7 +34,7 @@ test('a setting of Go is the environment’s before that of go env -w, whose fil
     mkdirSync(join(folder, '.config/go'), { recursive: true });
     writeFileSync(join(folder, '.config/go/env'), 'GOFLAGS=-x\nGOPROXY=https://file.example\n');
     writeFileSync(join(folder, 'other'), 'GOPROXY=https://other.example\n');
-    const proxy = (environment: NodeJS.ProcessEnv) => goSetting('GOPROXY', { HOME: folder, ...environment });
+    const proxy = (environment: NodeJS.ProcessEnv) => readGoSetting('GOPROXY', { HOME: folder, ...environment });
     assert.equal(proxy({}), 'https://file.example');
     assert.equal(proxy({ GOPROXY: 'https://mine.example' }), 'https://mine.example');
     assert.equal(proxy({ GOPROXY: '' }), 'https://file.example');

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { featureComplaints } from '../../../scripts/check-features.ts';
+import { findFeatureProblems } from '../../../scripts/check-features.ts';
 
 const sources: Readonly<Record<string, string>> = {
   'a.test.ts': "test('a pod runs', () => {});\n  test(`by ${name}`, () => {});",
   'part.test.ts': "test('a part works', () => {});",
 };
 const complaintsOf = (...rows: string[]) =>
-  featureComplaints({
+  findFeatureProblems({
     readme: ['# Title', '| feature | file | test |', '|---|---|---|', '| **Group** | | |', ...rows].join('\n'),
     files: Object.keys(sources),
     read: (file) => sources[file],
@@ -33,5 +33,5 @@ test('a test that is not there, a missing file, a file that is not named and a t
 });
 
 test('a table that was lost is complained of', () => {
-  assert.match(featureComplaints({ readme: '', files: [], read: () => undefined }).join(), /no table of features/);
+  assert.match(findFeatureProblems({ readme: '', files: [], read: () => undefined }).join(), /no table of features/);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fitted, podTable, terminalSize } from '../../../scripts/up/table.ts';
+import { fitToTerminal, formatPodTable, terminalSize } from '../../../scripts/up/table.ts';
 import type { ContainerStatus } from '../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../support/pods.ts';
 import { table } from '../../support/table.ts';
@@ -25,7 +25,7 @@ test('the table shows each pod with its ready containers, sidecars counted, rest
     },
   });
   assert.equal(
-    podTable([web, crash, aPod({ metadata: { name: 'new' } })], Date.parse(startTime) + 150_000),
+    formatPodTable([web, crash, aPod({ metadata: { name: 'new' } })], Date.parse(startTime) + 150_000),
     [
       'NAME    PHASE     READY   RESTARTS   AGE   WAITING FOR',
       'crash   Running   1/2     4          2m    app: CrashLoopBackOff, back-off 40s',
@@ -37,8 +37,8 @@ test('the table shows each pod with its ready containers, sidecars counted, rest
 
 test('a terminal is shown no line that it would wrap, and no more lines than it has', () => {
   const pods = 'NAME   PHASE\nweb   Running\njob   Succeeded\nlog   Pending';
-  assert.deepEqual(fitted(pods, { columns: 80, rows: 24 }), pods.split('\n'));
-  assert.deepEqual(fitted(pods, { columns: 13, rows: 4 }), ['NAME   PHASE', 'web   Running', 'job   Succee…']);
+  assert.deepEqual(fitToTerminal(pods, { columns: 80, rows: 24 }), pods.split('\n'));
+  assert.deepEqual(fitToTerminal(pods, { columns: 13, rows: 4 }), ['NAME   PHASE', 'web   Running', 'job   Succee…']);
 });
 
 table('the table is drawn in place only on a terminal that reports a size', (row) => {
@@ -53,7 +53,7 @@ table('the table is drawn in place only on a terminal that reports a size', (row
 test('a long message is on one line, and whole', () => {
   const message = 'cannot be pulled:\n'.repeat(20);
   const waiting = status('app', { ready: false, state: { waiting: { reason: 'ErrImagePull', message } } });
-  const text = podTable([aPod({ status: { phase: 'Pending', containerStatuses: [waiting] } })], 0);
+  const text = formatPodTable([aPod({ status: { phase: 'Pending', containerStatuses: [waiting] } })], 0);
   assert.equal(text.split('\n').length, 2);
   assert.ok(text.endsWith('cannot be pulled: cannot be pulled:'));
   assert.ok(text.length > 20 * 18);
