@@ -1,8 +1,8 @@
 /**
- * The entry of the command `kubelet`. Exit codes: 0 when it was told to stop, or had only to answer; 1 when it can't start, with one line
- * that says why, or when it is told to stop a second time; 2 after a fault that nobody caught, as a Go program that panics.
+ * The entry of the command `kubelet`. Exit codes: 0 after a signal, the help or the version; 1 when the kubelet cannot start, with a one-line
+ * reason, or after a second signal; 2 after an uncaught fault, as a Go program after a panic.
  *
- * Tools ask for the version often and wait for it, so that is answered before anything else is loaded.
+ * Tools often run `kubelet --version` and wait for it, so the version is printed before anything else is loaded.
  */
 import { writeSync } from 'node:fs';
 import { nameProcess } from './process/name-process.ts';
@@ -14,6 +14,6 @@ if (args.length === 1 && args[0] === '--version') {
 } else {
   nameProcess('kubelet');
   const { command } = await import('./cli/command.ts');
-  // Not process.exit: what was written to a pipe may still be on its way.
+  // process.exit could lose output that is still being written to a pipe.
   process.exitCode = await command(args);
 }

@@ -21,7 +21,7 @@ import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';
 import { SyncsInProgress } from './pods/workers/syncs-in-progress.ts';
-import { countConstants } from './process/constant-metrics.ts';
+import { setConstantMetrics } from './process/constant-metrics.ts';
 import { startHealth, startServer } from './server/index.ts';
 import { Shutdown } from './shutdown.ts';
 import { PodSources, type PodUpdate } from './sources/index.ts';
@@ -58,7 +58,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
   const context: KubeletContext = { options, nodeName, threads, log, shutdown, signal };
 
   const heartbeat = state.enterMain();
-  countConstants({ nodeName, featureGates });
+  setConstantMetrics({ nodeName, featureGates });
   shutdown.register('heartbeat', async () => heartbeat.stop());
   state.watchdog.start(log('threads'));
   shutdown.register('hang-watchdog', async () => state.watchdog.stop());

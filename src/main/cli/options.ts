@@ -1,34 +1,34 @@
-/** What the command line hands to the composition root: everything that was decided before the first thread starts. */
+/** The validated flags and configuration: everything that is decided before the first thread starts. */
 import type { LoggingOptions } from '../../shared/log/logger.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration, Milliseconds, StringMap } from '../config/kubelet-configuration.ts';
 
-/** Settings that are this node's alone, so they have a flag and no field in the configuration (upstream: KubeletFlags). */
+/** Settings of a single node: they have a flag and no configuration field (upstream: KubeletFlags). */
 export interface KubeletFlags {
-  /** Empty: standalone. */
+  /** Empty when standalone. */
   readonly kubeconfig: string;
   readonly bootstrapKubeconfig: string;
-  /** Empty: the host's own name. */
+  /** Empty when the host's name is used. */
   readonly hostnameOverride: string;
-  /** One address, or two separated by a comma; empty: found out. */
+  /** One address, or two separated by a comma; empty when the kubelet detects it. */
   readonly nodeIP: string;
   readonly certDirectory: string;
   readonly cloudProvider: string;
-  /** `/var/lib/kubelet` unless told. */
+  /** Default: `/var/lib/kubelet`. */
   readonly rootDirectory: string;
   readonly runtimeCgroups: string;
   readonly imageCredentialProviderConfig: string;
   readonly imageCredentialProviderBinDir: string;
   readonly nodeLabels: StringMap;
-  /** Empty: no lock. */
+  /** Empty when no lock is wanted. */
   readonly lockFile: string;
   readonly exitOnLockContention: boolean;
   /** Age below which a dead container is kept. */
   readonly minimumContainerTTL: Milliseconds;
   readonly maximumDeadContainersPerContainer: number;
-  /** −1: no limit. */
+  /** −1 when unlimited. */
   readonly maximumDeadContainers: number;
-  /** Or'ed with the configuration's seccompDefault, already done in KubeletOptions.seccompDefault. */
+  /** Only the flag; KubeletOptions.seccompDefault includes the configuration's field. */
   readonly seccompDefault: boolean;
   readonly experimentalMounterPath: string;
   readonly experimentalAllocatableIgnoreEviction: boolean;
@@ -42,8 +42,8 @@ export interface KubeletOptions {
   readonly featureGates: FeatureGates;
   /** `--seccomp-default` or the configuration's seccompDefault. */
   readonly seccompDefault: boolean;
-  /** Handed to every thread at birth. */
+  /** Every thread gets it in its worker data. */
   readonly logging: LoggingOptions;
-  /** The body of `/configz`: `{"kubeletconfig":{…}}`, in the form on the wire. */
+  /** The body of `/configz`: `{"kubeletconfig":{…}}`. */
   readonly configz: string;
 }

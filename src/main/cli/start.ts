@@ -1,4 +1,4 @@
-/** From a command line that was understood to a kubelet that runs: configuration, log, lock, folders, signals. */
+/** Starts the kubelet from parsed flags: configuration, logger, lock file, root directory, signals. */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { createLogger } from '../../shared/log/create-logger.ts';
 import { createVerbosityCell } from '../../shared/log/live-verbosity.ts';
@@ -18,12 +18,12 @@ import { acquireLockFile } from '../process/lock-file.ts';
 import type { KubeletFlags, KubeletOptions } from './options.ts';
 import { ensureRootDir } from '../process/root-dir.ts';
 import { handleSignals } from '../process/signals.ts';
-import { handleUncaughtFaults, type FaultPolicy } from '../process/uncaught-faults.ts';
+import { handleUncaughtFaults, type UncaughtFaultHandler } from '../process/uncaught-faults.ts';
 
-/** A field of the configuration, by the flag that sets it. */
+/** The configuration field of each flag. */
 const fieldOf: ReadonlyMap<string, string | undefined> = new Map(flagTable.map(({ name, field }) => [name, field]));
 
-/** Runs the kubelet to its end and answers with the exit code. `fail` says why there is not even a log. */
+/** Runs the kubelet and returns the exit code. `fail` reports an error before the logger exists. */
 export async function start(parsed: ParsedFlags, fail: (message: string) => number): Promise<number> {
   const { values } = parsed;
   const flags = toKubeletFlags(values);
@@ -73,7 +73,7 @@ function toOptions(flags: KubeletFlags, { config, featureGates }: LoadedConfigur
   };
 }
 
-/** What an operator should know of the configuration before anything happens. */
+/** Logs what an operator should know about the configuration. */
 function report(
   logger: Logger,
   { config, warnings, skippedFiles, explicit }: LoadedConfiguration,
@@ -91,8 +91,8 @@ function report(
   logger.debug({ configuration: toWire(config) }, 'KubeletConfiguration');
 }
 
-/** Resolves when the kubelet was told to stop and has; rejects when it can't start or run. */
-async function run(options: KubeletOptions, logger: Logger, faults: FaultPolicy): Promise<void> {
+/** Resolves when the kubelet has stopped after a signal. Rejects when it cannot start or run. */
+async function run(options: KubeletOptions, logger: Logger, faults: UncaughtFaultHandler): Promise<void> {
   const { signal, stop, release } = handleSignals(logger);
   const { lockFile, exitOnLockContention } = options.flags;
   try {
@@ -110,7 +110,7 @@ async function run(options: KubeletOptions, logger: Logger, faults: FaultPolicy)
       lock.release();
     }
   } catch (err) {
-    // Told to stop while it was still starting.
+    // The signal may abort while the kubelet starts.
     if (!signal.aborted) throw err;
   } finally {
     release();
@@ -124,7 +124,7 @@ function checkHost({ config }: KubeletOptions, logger: Logger): void {
   setOOMScore(config.oomScoreAdj, logger);
 }
 
-async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortSignal, faults: FaultPolicy): Promise<void> {
+async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortSignal, faults: UncaughtFaultHandler): Promise<void> {
   const rootDir = await ensureRootDir({
     rootDir: options.flags.rootDirectory,
     podLogsDir: options.config.podLogsDir,
@@ -132,7 +132,7 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
     logger: logger.child({ component: 'root-dir' }),
   });
   try {
-    // Not loaded before they are known to be wanted: they bring every part with them.
+    // Loaded here and not at the top: `--help` and configuration errors need none of these parts.
     const { startEarlyThreads } = await import('../wiring/early-threads.ts');
     const { isRealTimeWanted, realTimeVariable, ThreadPriorities } = await import('../threads/thread-priorities.ts');
     const priorities = new ThreadPriorities();

@@ -1,10 +1,10 @@
-/** Which Kubernetes this kubelet is, as `--version` says it (upstream: component-base/version). */
+/** The Kubernetes version of this kubelet, as `--version` prints it (upstream: component-base/version). */
 export const kubernetesVersion = 'v1.36.3';
 
-/** The answer to `--version`. */
+/** The output of `--version`. */
 export const versionText = `Kubernetes ${kubernetesVersion}\n`;
 
-/** The answer to `--version=raw`: in the form of upstream, with nothing where this build has nothing to say. */
+/** The output of `--version=raw` in upstream's form, without the fields that this build does not have. */
 export function rawVersion(): string {
   const [major = '', minor = ''] = kubernetesVersion.slice(1).split('.');
   const platform = `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`;

@@ -1,15 +1,15 @@
-/** What the kubelet's metrics say of itself and never change: its version, its node's name, its feature gates, the host's cgroups. */
+/** The metrics that never change: the kubelet's version, the node's name, the feature gates, the cgroup version. */
 import { buildInfo, cgroupVersion, featureEnabled, nodeName } from '../../shared/metrics/definitions/kubernetes.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import { kubernetesVersion } from '../cli/version.ts';
 
-export interface ConstantFacts {
+export interface ConstantMetrics {
   readonly nodeName: string;
   readonly featureGates: FeatureGates;
 }
 
-/** Once main counts in its segment. Labels of the build that mean nothing here are empty; `go_version` and `compiler` name Node. */
-export function countConstants(facts: ConstantFacts): void {
+/** Must be called after main's metrics segment is bound. Go's build labels are empty; `go_version` and `compiler` name Node.js. */
+export function setConstantMetrics(facts: ConstantMetrics): void {
   const [major = '', minor = ''] = kubernetesVersion.slice(1).split('.');
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   buildInfo.set(1, {
@@ -29,6 +29,6 @@ export function countConstants(facts: ConstantFacts): void {
   }
 }
 
-export function countCgroupVersion(version: 1 | 2): void {
+export function setCgroupVersionMetric(version: 1 | 2): void {
   cgroupVersion.set(version);
 }

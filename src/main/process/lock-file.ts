@@ -1,6 +1,7 @@
 /**
- * --lock-file: only one kubelet at a time runs with it; the next one waits (upstream: pkg/util/flock). With --exit-on-lock-contention
- * the one that runs stops as soon as another opens the file, so that a new kubelet can take over from one that only bootstraps.
+ * --lock-file: only one kubelet runs with the file at a time; the next one waits (upstream: pkg/util/flock). With
+ * --exit-on-lock-contention the running kubelet stops when another process opens the file, so that a new kubelet can replace one that
+ * only bootstraps.
  */
 import { closeSync, openSync } from 'node:fs';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -10,7 +11,7 @@ import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import { watchOpens } from './watch-opens.ts';
 
 export interface LockFileOptions {
-  /** Empty: no lock. */
+  /** Empty when no lock is wanted. */
   readonly path: string;
   readonly exitOnContention: boolean;
   readonly signal: AbortSignal;
@@ -24,10 +25,10 @@ export interface LockFile {
   release(): void;
 }
 
-/** How often the lock is tried while another holds it: waiting in the kernel would hold one of libuv's few threads, for ever. */
+/** The lock is polled: a blocking flock would occupy one of libuv's few threads until the other process ends. */
 const retryMs = 250;
 
-/** Resolves when the lock is held. Rejects when the file can't be opened, or when the signal aborts the wait. */
+/** Resolves when the lock is acquired. Rejects when the file cannot be opened, or when the signal aborts the wait. */
 export async function acquireLockFile(options: LockFileOptions): Promise<LockFile> {
   const { path, exitOnContention, signal, logger, onContention, clock = systemClock } = options;
   if (exitOnContention && path === '') throw new Error('cannot exit on lock file contention: no lock file specified');

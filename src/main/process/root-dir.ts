@@ -1,4 +1,4 @@
-/** The folders that a kubelet has below its root, with upstream's permissions (pkg/kubelet/kubelet.go, setupDataDirs). */
+/** The kubelet's folders below its root directory, with upstream's permissions (pkg/kubelet/kubelet.go, setupDataDirs). */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -11,31 +11,33 @@ export interface RootDirOptions {
   /** Absolute. */
   readonly rootDir: string;
   readonly podLogsDir: string;
-  /** Whether containers may be checkpointed: the archives have a folder of their own. */
+  /** Whether containers may be checkpointed: the archives have a separate folder. */
   readonly checkpoints: boolean;
   readonly logger: Logger;
 }
 
 export interface RootDir {
-  /** Takes back the mount that was made, unless volumes of running pods stand on it. */
+  /** Undoes the bind mount, unless volumes of running pods use it. */
   release(): Promise<void>;
 }
 
 const dirMode = 0o750;
-/** Archives hold the memory of containers. */
+/** The archives contain the memory of containers. */
 const checkpointsMode = 0o700;
 const containerLogsMode = 0o755;
 
-/** Makes every folder that is missing; those that are there stay as they are. Throws with the folder's name. */
+/** Creates every missing folder; existing folders keep their permissions. Rejects with the folder's name. */
 export async function ensureRootDir({ rootDir, podLogsDir, checkpoints, logger }: RootDirOptions): Promise<RootDir> {
   if (rootDir === '') throw new Error('invalid root directory ""');
-  await make(rootDir, dirMode);
-  await make(podLogsDir, dirMode);
-  const shared = await makeShared(rootDir, logger);
-  for (const name of ['pods', 'plugins', 'plugins_registry', 'pod-resources']) await make(join(rootDir, name), dirMode);
-  if (checkpoints) await make(join(rootDir, 'checkpoints'), checkpointsMode);
-  // Log collectors go without, pods do not: a kubelet that is not root runs on.
-  await make(containerLogsDir, containerLogsMode).catch((err: unknown) => logger.warn({ err }, 'Container logs will have no links'));
+  await ensureFolder(rootDir, dirMode);
+  await ensureFolder(podLogsDir, dirMode);
+  const shared = await ensureShared(rootDir, logger);
+  for (const name of ['pods', 'plugins', 'plugins_registry', 'pod-resources']) await ensureFolder(join(rootDir, name), dirMode);
+  if (checkpoints) await ensureFolder(join(rootDir, 'checkpoints'), checkpointsMode);
+  // Only log collectors need this folder, so a kubelet without root permissions continues.
+  await ensureFolder(containerLogsDir, containerLogsMode).catch((err: unknown) =>
+    logger.warn({ err }, 'Container logs will have no links'),
+  );
   return {
     release: async () => {
       if (shared) await unmount(rootDir).catch((err: unknown) => logger.debug({ err }, 'The root folder stays mounted: it is in use'));
@@ -43,36 +45,35 @@ export async function ensureRootDir({ rootDir, podLogsDir, checkpoints, logger }
   };
 }
 
-async function make(path: string, mode: number): Promise<void> {
+async function ensureFolder(path: string, mode: number): Promise<void> {
   try {
-    await makeWithParents(path, mode);
+    await createWithParents(path, mode);
     if (!(await stat(path)).isDirectory()) throw new Error('it is no folder');
   } catch (err) {
     throw new Error(`error creating directory "${path}": ${messageOf(err)}`, { cause: err });
   }
 }
 
-/** Not Node's own `recursive`: where a file system refuses with ENOENT below a folder that exists (as /proc does), that never ends. */
-async function makeWithParents(path: string, mode: number): Promise<void> {
-  const makeOne = () =>
+/** Node's `recursive` option never ends where a file system refuses with ENOENT below an existing folder, as /proc does. */
+async function createWithParents(path: string, mode: number): Promise<void> {
+  const createOne = () =>
     mkdir(path, { mode }).catch((err: NodeJS.ErrnoException) => {
       if (err.code !== 'EEXIST') throw err;
     });
   try {
-    await makeOne();
+    await createOne();
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw err;
-    await makeWithParents(dirname(path), mode);
-    await makeOne();
+    await createWithParents(dirname(path), mode);
+    await createOne();
   }
 }
 
 /**
- * A mount that a container makes below a shared folder is seen outside of it: mount propagation depends on it. Where systemd runs,
- * all is shared; elsewhere the folder is mounted over itself. Answers whether that was done here. Without the right to mount the kubelet
- * runs on, without propagation.
+ * Mount propagation from containers needs a shared mount. systemd makes every mount shared; elsewhere the folder is bind-mounted onto
+ * itself. Returns whether this function mounted it. Without permission to mount, the kubelet continues without propagation.
  */
-async function makeShared(rootDir: string, logger: Logger): Promise<boolean> {
+async function ensureShared(rootDir: string, logger: Logger): Promise<boolean> {
   if (isShared(await readFile('/proc/self/mountinfo', 'utf8'), rootDir)) return false;
   try {
     await mount(rootDir, rootDir, '', MountFlag.bind | MountFlag.recursive, '');
@@ -84,7 +85,7 @@ async function makeShared(rootDir: string, logger: Logger): Promise<boolean> {
   }
 }
 
-/** Whether the mount that a path lies on is shared: what was mounted last at the deepest point above it counts. */
+/** Whether the mount that contains the path is shared: the last mount at the deepest mount point above the path. */
 export function isShared(mountInfo: string, path: string): boolean {
   let deepest = { length: -1, shared: false };
   for (const line of mountInfo.split('\n')) {

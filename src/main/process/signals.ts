@@ -1,18 +1,18 @@
-/** What ends the kubelet from outside. */
+/** Turns SIGTERM and SIGINT into an abort signal with a deadline. */
 import type { Logger } from '../../shared/log/logger.ts';
 
-/** Stopping takes 5 s at most (stop-order.ts keeps within it); what hangs in the kernel then, a folder on a dead server, is not waited for. */
+/** The shutdown order has a shorter deadline (kubelet.ts). A call that hangs in the kernel, on a dead NFS server, is abandoned. */
 const stopDeadlineMs = 5000;
 
 export interface StopSignal {
   readonly signal: AbortSignal;
   /** Stops the kubelet as SIGTERM does. */
   readonly stop: (reason: string) => void;
-  /** Gives the signals back to the process. */
+  /** Removes the signal handlers. */
   readonly release: () => void;
 }
 
-/** SIGTERM and SIGINT stop the kubelet in order; a second one ends it at once, with exit code 1. */
+/** The first signal stops the kubelet in order; a second one exits at once with code 1. */
 export function handleSignals(logger: Logger): StopSignal {
   const controller = new AbortController();
   let deadline: NodeJS.Timeout | undefined;
@@ -20,10 +20,10 @@ export function handleSignals(logger: Logger): StopSignal {
     if (controller.signal.aborted) return;
     logger.info({ reason }, 'Stopping');
     deadline = setTimeout(() => {
-      logger.error({ reason, afterMs: stopDeadlineMs }, 'Could not stop in time: exiting all the same');
+      logger.error({ reason, afterMs: stopDeadlineMs }, 'Could not stop in time: exiting');
       process.exit(1);
     }, stopDeadlineMs).unref();
-    controller.abort(new Error(`the kubelet was told to stop: ${reason}`));
+    controller.abort(new Error(`the kubelet is stopping: ${reason}`));
   };
   const onSignal = (name: NodeJS.Signals): void => {
     if (controller.signal.aborted) {

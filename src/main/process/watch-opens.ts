@@ -1,6 +1,5 @@
 /**
- * Tells when a file is opened or removed. Node's own watch does not report opens, so inotify(7) is asked; its descriptor is read without
- * waiting, a few times a second.
+ * Reports when a file is opened or removed. Node's fs.watch does not report opens, so this uses inotify(7) and polls its descriptor.
  */
 import { Inotify, InotifyMask } from '../../shared/linux/inotify.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -15,7 +14,7 @@ export interface OpenWatchOptions {
   readonly onOpen: () => void;
 }
 
-/** Starts watching; what it returns stops it. Throws where inotify has no room left. */
+/** Starts watching; call the result to stop. Throws when the host has no inotify instance left. */
 export function watchOpens(path: string, { clock, logger, onOpen }: OpenWatchOptions): () => void {
   const inotify = new Inotify(path, InotifyMask.open | InotifyMask.deleteSelf);
   let cancel = (): void => {};

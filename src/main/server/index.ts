@@ -1,7 +1,7 @@
 /**
- * Main's side of what is served: which servers there are and how they are set up, and the answers to what only main knows (pods, which
- * container is meant). The bytes are the server thread's (workers/server) and, of the
- * healthz port, the health thread's (workers/health). Called by the composition root.
+ * Main's side of the HTTP servers: their settings, and the answers that need main's state (pods, the container of a request). The server
+ * thread (workers/server) and, for the healthz port, the health thread (workers/health) carry the bytes. The composition root calls this
+ * part.
  */
 export { startHealth } from './start-health.ts';
 export { startServer, type ServerStart } from './start-server.ts';

@@ -1,8 +1,7 @@
 /**
- * Which container a request to the server means: for logs, by the pod's API status, so that what `kubectl get` shows and what
- * `kubectl logs` reads are the same instance; for all else, the instance that runs. Pure but for the second look, which is taken when
- * what was last seen shows no such container, or not where its log is: a pod that became ready this moment can be entered at once. The messages
- * are upstream's
+ * Resolves a server request to a container: for logs, by the pod's API status, so that `kubectl get` and `kubectl logs` show the same
+ * instance; for all other requests, to the running instance. When the cached status does not have the container or its log path, the pod
+ * is inspected again: a pod that has just become ready accepts an exec at once. The messages are upstream's
  * (pkg/kubelet/kubelet_pods.go: validateContainerLogStatus, findContainer, GetExec, …; pkg/kubelet/server/server.go).
  */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -14,9 +13,9 @@ import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts
 /** What main knows of the pod. */
 export interface KnownPod {
   readonly pod: Pod;
-  /** Absent: none was made yet. */
+  /** Undefined before the first status. */
   readonly apiStatus: PodStatus | undefined;
-  /** Null: the runtime has nothing of it. */
+  /** Null when the runtime has nothing of the pod. */
   readonly runtimeStatus: RuntimePodStatus | null;
 }
 
@@ -25,32 +24,32 @@ export interface ContainerSources {
   readonly pod: (fullName: string) => Pod | undefined;
   readonly apiStatus: (uid: PodUID) => PodStatus | undefined;
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
-  /** Asks the runtime now. Rejects when it does not answer. */
+  /** Inspects the pod now. Rejects when the runtime does not answer. */
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
-  /** A mirror pod's UID to that of its static pod; any other stays. */
+  /** Translates a mirror pod's UID to the UID of its static pod; returns any other UID unchanged. */
   readonly translateUID: (uid: string) => string;
 }
 
 type Failure = Extract<ResolvedContainer, { found: false }>;
 
-/** Main's half of the server thread's upcall. */
+/** Returns the handler of the server thread's request. */
 export function containerResolver(sources: ContainerSources): ResolveContainer {
-  return async (asked) => {
-    const query = asked.podUID ? { ...asked, podUID: sources.translateUID(asked.podUID) } : asked;
+  return async (request) => {
+    const query = request.podUID ? { ...request, podUID: sources.translateUID(request.podUID) } : request;
     const pod = sources.pod(podFullName({ metadata: { name: query.pod, namespace: query.namespace } }));
     if (!pod) return failure(404, query.purpose === 'logs' ? `pod ${goQuote(query.pod)} does not exist` : 'pod does not exist');
     const uid = podUID(pod);
     const known = { pod, apiStatus: sources.apiStatus(uid), runtimeStatus: sources.runtimeStatus(uid) };
     const answer = resolveContainer(query, known);
-    // Where its log is no list says.
-    const isKnown = answer.found ? query.purpose !== 'logs' || answer.logPath !== '' : answer.status !== 500;
-    if (isKnown) return answer;
+    // The runtime's lists have no log path.
+    const isComplete = answer.found ? query.purpose !== 'logs' || answer.logPath !== '' : answer.status !== 500;
+    if (isComplete) return answer;
     const runtimeStatus = await sources.inspectPod(uid).catch(() => null);
     return runtimeStatus ? resolveContainer(query, { ...known, runtimeStatus }) : answer;
   };
 }
 
-/** The container, or the answer that the client gets. 500: the runtime shows no such container, as far as is known. */
+/** Returns the container, or the error for the client. 500: the cached status has no such container. */
 export function resolveContainer(query: ContainerQuery, known: KnownPod): ResolvedContainer {
   if (query.purpose === 'portForward') return resolveSandbox(query, known);
   const spec = containerSpec(known.pod, query.container ?? '');
@@ -63,18 +62,18 @@ export function resolveContainer(query: ContainerQuery, known: KnownPod): Resolv
   return found(known.pod, container, spec?.tty ?? false);
 }
 
-/** As GetAttach, GetExec and RunInContainer, CheckpointContainer. */
+/** Upstream: GetAttach, GetExec, RunInContainer and CheckpointContainer. */
 function notFoundMessage({ purpose, container = '' }: ContainerQuery, pod: Pod): string {
   if (purpose === 'attach') return `container ${container} not found in pod ${podFullName(pod)}`;
   return purpose === 'checkpoint' ? `container ${container} not found` : `container not found (${goQuote(container)})`;
 }
 
-/** The pod's newest sandbox, as long as anything of the pod runs. */
+/** Returns the pod's newest sandbox while the sandbox or a container runs. */
 function resolveSandbox(query: ContainerQuery, { pod, runtimeStatus }: KnownPod): ResolvedContainer {
   if (isOther(query, pod)) return failure(404, 'pod not found');
-  const runs =
+  const isRunning =
     runtimeStatus?.sandboxes.some(({ state }) => state === 'ready') || runtimeStatus?.containers.some(({ state }) => state === 'running');
-  if (!runs) return failure(500, `pod not found (${goQuote(podFullName(pod))})`);
+  if (!isRunning) return failure(500, `pod not found (${goQuote(podFullName(pod))})`);
   const sandbox = runtimeStatus?.sandboxes[0];
   if (!sandbox) return failure(500, `failed to find sandboxID for pod ${podFullName(pod)}(${pod.metadata.uid})`);
   return { found: true, podUID: podUID(pod), sandboxID: sandbox.id, containerID: '', logPath: '', tty: false };
@@ -89,14 +88,14 @@ function resolveLogs(
   if (!spec) return failure(404, `container ${goQuote(name)} not found in pod ${goQuote(query.pod)}`);
   const instance = logInstance(pod.metadata.name, apiStatus ?? pod.status ?? {}, name, query.previous ?? false);
   if ('message' in instance) return failure(400, instance.message);
-  // The API names it `<runtime>://<id>`.
+  // The API's form is `<runtime>://<id>`.
   const id = instance.containerID.replace(/^.*:\/\//, '');
   const container = runtimeStatus?.containers.find((one) => one.id === id);
   if (!container) return failure(400, `unable to retrieve container logs for ${instance.containerID}`);
   return found(pod, container, spec.tty ?? false);
 }
 
-/** The instance whose log is shown: the one that runs, else the last that ran; with `previous` the one before. */
+/** Returns the running instance, or else the last one; with `previous`, the instance before. */
 function logInstance(
   pod: string,
   { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] }: PodStatus,
@@ -128,7 +127,7 @@ function containerSpec({ spec }: Pod, name: string): { readonly tty?: boolean } 
   return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].find((one) => one.name === name);
 }
 
-/** The path names a UID that this pod has not. */
+/** Whether the request is for a pod with another UID. */
 function isOther(query: ContainerQuery, pod: Pod): boolean {
   return Boolean(query.podUID) && query.podUID !== pod.metadata.uid;
 }

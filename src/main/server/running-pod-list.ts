@@ -1,10 +1,10 @@
 /**
- * The body of `/runningpods/`: what the runtime runs, whether anybody wants it or not. It has no more of a pod than the runtime knows:
- * names and images. Upstream: GetRunningPods and Pod.ToAPIPod of pkg/kubelet/container.
+ * The body of `/runningpods/`: every pod that runs in the runtime, also without a source. Contains only what the runtime knows: names and
+ * images. Upstream: GetRunningPods and Pod.ToAPIPod of pkg/kubelet/container.
  */
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 
-/** A v1 PodList as JSON: every pod that has a container that runs or a sandbox that is ready. */
+/** Returns a v1 PodList as JSON: every pod with a running container or a ready sandbox. */
 export function runningPodListJson(pods: Iterable<RuntimePodStatus>): string {
   const items = [...pods].filter(isRunning).map(({ podUID, name, namespace, containers }) => ({
     metadata: { name, namespace, uid: podUID },

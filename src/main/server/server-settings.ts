@@ -1,4 +1,4 @@
-/** What the server thread is told of the configuration: listeners, TLS in OpenSSL's names, who may ask, which handlers are there. Pure. */
+/** Converts the configuration into the server thread's settings: listeners, TLS in OpenSSL's names, authentication, authorization, handlers. */
 import { join } from 'node:path';
 import type { ListenAddress, SecureServerSettings, TlsSettings } from '../../shared/contracts/server/settings.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
@@ -6,10 +6,10 @@ import type { KubeletOptions } from '../cli/options.ts';
 import type { ServerSettings } from '../threads/server-thread.ts';
 import { kubernetesVersion } from '../cli/version.ts';
 
-export interface ServerSurroundings {
+export interface ServerEnvironment {
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
-  /** Whether there is an API server to ask for token and access reviews. */
+  /** Whether an API server reviews tokens and access. */
   readonly hasApiServer: boolean;
 }
 
@@ -19,7 +19,7 @@ const minVersions: Readonly<Record<string, TlsSettings['minVersion']>> = {
   VersionTLS12: 'TLSv1.2',
   VersionTLS13: 'TLSv1.3',
 };
-/** Go's numbers of curves, as OpenSSL names them. */
+/** OpenSSL's names of curves, by Go's CurveID. */
 const curveNames: Readonly<Record<number, string>> = {
   23: 'P-256',
   24: 'P-384',
@@ -29,20 +29,20 @@ const curveNames: Readonly<Record<number, string>> = {
   4588: 'X25519MLKEM768',
   4589: 'SecP384r1MLKEM1024',
 };
-/** Those of TLS 1.3 can't be chosen, in Go as here: they are always offered. */
+/** The suites of TLS 1.3 cannot be configured, as in Go: all are always offered. */
 const tls13Suites = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
-/** Null: the port is switched off. */
+/** Null when the port is 0: the listener is disabled. */
 export function listenAddress(address: string, port: number): ListenAddress | null {
   return port > 0 ? { address, port } : null;
 }
 
-export function serverSettings(options: KubeletOptions, surroundings: ServerSurroundings): ServerSettings {
+export function serverSettings(options: KubeletOptions, environment: ServerEnvironment): ServerSettings {
   const { config, flags, featureGates } = options;
   return {
     readOnly: listenAddress(config.address, config.readOnlyPort),
     secure:
-      config.enableServer && secureServerFault(config, surroundings.hasApiServer) === null ? secureSettings(options, surroundings) : null,
+      config.enableServer && secureServerFault(config, environment.hasApiServer) === null ? secureSettings(options, environment) : null,
     streaming: {
       runtimeEndpoint: config.containerRuntimeEndpoint,
       runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
@@ -52,13 +52,13 @@ export function serverSettings(options: KubeletOptions, surroundings: ServerSurr
       splitLogStreams: featureGates.enabled('PodLogsQuerySplitStreams'),
       translateWebSockets: featureGates.enabled('ExtendWebSocketsToKubelet'),
     },
-    snapshot: surroundings.snapshot,
+    snapshot: environment.snapshot,
   };
 }
 
 /**
- * Why nobody could be let in at the authenticated server; null: it can be served. Upstream gives up with these words (BuildAuth of
- * cmd/kubelet/app/auth.go); a kubelet that stands alone runs on without that server.
+ * Why the authenticated server could accept no client; null when it can. Upstream exits with these messages (BuildAuth of
+ * cmd/kubelet/app/auth.go); a standalone kubelet runs without that server.
  */
 export function secureServerFault(
   { authentication, authorization }: Pick<KubeletConfiguration, 'authentication' | 'authorization'>,
@@ -71,7 +71,7 @@ export function secureServerFault(
   return null;
 }
 
-function secureSettings({ config, flags, featureGates }: KubeletOptions, { nodeName }: ServerSurroundings): SecureServerSettings {
+function secureSettings({ config, flags, featureGates }: KubeletOptions, { nodeName }: ServerEnvironment): SecureServerSettings {
   const { authentication, authorization } = config;
   return {
     listen: { address: config.address, port: config.port },
@@ -111,8 +111,8 @@ function secureSettings({ config, flags, featureGates }: KubeletOptions, { nodeN
 }
 
 /**
- * Upstream: InitializeTLS of cmd/kubelet/app/server.go. With serverTLSBootstrap upstream has no files; here it is not in effect yet, and a
- * server that no client could shake hands with would help nobody.
+ * Upstream: InitializeTLS of cmd/kubelet/app/server.go. With serverTLSBootstrap upstream uses no files; here that setting has no effect yet,
+ * and the server needs a certificate for every handshake.
  */
 function certificateFiles(
   { tlsCertFile, tlsPrivateKeyFile }: KubeletConfiguration,
@@ -128,7 +128,7 @@ function ciphersOf(goNames: readonly string[]): string {
   return [...tls13Suites, ...goNames.filter((name) => name.includes('_WITH_')).map(opensslCipher)].join(':');
 }
 
-/** Go's name of a cipher suite in OpenSSL's words: `TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA` is `ECDHE-RSA-AES128-SHA`. */
+/** Converts Go's name of a cipher suite to OpenSSL's: `TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA` is `ECDHE-RSA-AES128-SHA`. */
 function opensslCipher(goName: string): string {
   const [exchange = '', cipher = ''] = goName.slice('TLS_'.length).split('_WITH_');
   const algorithm = cipher

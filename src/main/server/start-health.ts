@@ -1,4 +1,4 @@
-/** Starts the health thread, where the healthz port is not switched off. */
+/** Starts the health thread, unless the healthz port is disabled. */
 import type { Logger } from '../../shared/log/logger.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import { HealthThread } from '../threads/health-thread.ts';

@@ -1,4 +1,4 @@
-/** Starts the server thread, and answers what it asks: what main knows of pods and containers, and what the API server says of callers. */
+/** Starts the server thread and answers its requests: pods and containers from main's state, reviews of callers from the API server. */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -26,7 +26,7 @@ export interface ServerStart {
   readonly statuses: ApiStatusCache;
   readonly cache: RuntimeStatusCache;
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
-  /** Null: standalone; then nobody can be asked about callers. */
+  /** Null when standalone: no API server reviews callers. */
   readonly cluster: { readonly reviews: Reviews } | null;
   readonly logger: Logger;
 }
@@ -48,7 +48,7 @@ export function startServer({
   const hasApiServer = cluster !== null;
   const fault = secureServerFault(config, hasApiServer);
   if (config.enableServer && fault !== null)
-    logger.warn({ reason: fault }, 'the authenticated server is not started: nobody could be let in');
+    logger.warn({ reason: fault }, 'the authenticated server is not started: no client could be authenticated');
   return ServerThread.start({
     state,
     logger,

@@ -18,7 +18,7 @@ export interface PodSourcesOptions {
   readonly staticPodURL: string;
   readonly staticPodURLHeader: Headers;
   readonly httpCheckFrequencyMs: number;
-  /** Null: standalone. */
+  /** Null when standalone. */
   readonly api: ApiPodSource | null;
   /** Runs in the sync pool. */
   readonly decode: DecodeManifest;

@@ -1,6 +1,6 @@
 /**
- * What only a member of a cluster has, wired by hand: the client, what is sent over it (events, statuses,
- * mirror pods, the Node), and what is read over it (pods' values). Standalone there is none of it.
+ * Starts the parts that only a member of a cluster has: the API client, the parts that write through it (events, pod statuses, mirror pods,
+ * the Node) and the parts that read through it (pods' objects, runtime classes). A standalone kubelet has none of them.
  */
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { createApiClient, createReviews, type ApiClient, type ObjectReader, type Reviews } from '../api/index.ts';
@@ -17,10 +17,10 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { PodObjectManager, RuntimeClassManager, type PodObjectManagerOptions, type RuntimeClassManagerOptions } from '../objects/index.ts';
 
 /**
- * A pod's start is some hundred milliseconds of work for the runtime and the API server: its three events, and the config map that every pod
- * of a namespace needs, must not come in its way.
+ * A pod's start takes the runtime and the API server some hundred milliseconds. The pod's three events, and the reads of the config map that
+ * every pod of a namespace needs, must not delay it.
  */
-const eventSettleMs = 500;
+const eventDelayMs = 500;
 const configMapRetentionMs = 60_000;
 
 export type ClusterOptions = Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown' | 'signal'>;
@@ -38,7 +38,7 @@ export class Cluster {
     this.#renewConnections = renewConnections;
   }
 
-  /** Null: standalone, without a kubeconfig. Rejects when there is one that can't be read; the API server itself may be away. */
+  /** Null without a kubeconfig: the kubelet is standalone. Rejects when the kubeconfig cannot be read; the API server may be unavailable. */
   static async connect(options: ClusterOptions): Promise<Cluster | null> {
     const { options: kubelet, log, shutdown } = options;
     const { config, flags } = kubelet;
@@ -58,7 +58,7 @@ export class Cluster {
     return new Cluster(options, connection.client, () => connection.renewConnections());
   }
 
-  /** Events go to the API server, and to the log as well. */
+  /** Starts what sends events to the API server; they go to the log as well. */
   startEventRecorder(
     eventLog: EventSink,
     scheduler: Pick<PodScheduler, 'untilIdle'>,
@@ -69,7 +69,7 @@ export class Cluster {
       client: this.client,
       nodeName,
       log: eventLog,
-      initialDelayMs: eventSettleMs,
+      initialDelayMs: eventDelayMs,
       untilIdle: (signal) => scheduler.untilIdle(signal),
       clock,
       logger: log('events'),

@@ -1,6 +1,7 @@
 /**
- * The threads that a start waits for: what the runtime has (pleg), what machine this is (stats), and the pool that starts the first pod. Each
- * loads for some hundred milliseconds, and so does main: they begin before main has loaded its own parts, on the other cores.
+ * Starts the threads that the kubelet's start waits for: pleg lists the runtime, stats reads the machine's facts, and the sync pool starts
+ * the first pod. Each loads its code for some hundred milliseconds, as main does: these threads start before main has loaded its parts, and
+ * load on the other cores.
  */
 import { availableParallelism } from 'node:os';
 import type { PlegNotification } from '../../shared/contracts/pleg.ts';
@@ -22,13 +23,12 @@ export interface EarlyThreads {
   readonly host: CgroupSettings;
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
-  /** To be told who answers its tasks, before the first is run. */
   readonly pool: PodSyncPool;
   /** Sets the only receiver of the pleg thread's notifications. It gets at once what has arrived before. */
   onPlegNotification(receiver: (notification: PlegNotification) => void): void;
 }
 
-/** Whoever calls this ends the threads, also when nothing comes of the start. */
+/** The caller must close the threads, also when the kubelet fails to start. */
 export function startEarlyThreads(options: KubeletOptions, logger: Logger, priorities?: ThreadPriorities): EarlyThreads {
   const log = (component: string): Logger => logger.child({ component });
   const { config } = options;

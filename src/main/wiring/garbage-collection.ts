@@ -21,7 +21,7 @@ export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeN
   readonly statuses: ApiStatusCache;
   readonly workers: PodWorkers;
   readonly podHandlers: PodHandlers;
-  /** Undefined: standalone. */
+  /** Undefined when standalone. */
   readonly mirrorPods: MirrorPods | undefined;
 }
 

@@ -7,7 +7,7 @@ import { systemClock as clock } from '../../shared/time/clock.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import type { Cluster } from './cluster.ts';
-import { countCgroupVersion } from '../process/constant-metrics.ts';
+import { setCgroupVersionMetric } from '../process/constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { LocalNodeStatus, threadErrors, type Node, type ClusterNode } from '../node/index.ts';
 import { NodeFactsSource } from '../node/node-facts.ts';
@@ -18,7 +18,7 @@ import type { EventSink } from '../events/index.ts';
 export interface NodeServicesOptions extends KubeletContext {
   readonly runtime: RuntimeServices;
   readonly events: EventSink;
-  /** Null: standalone. */
+  /** Null when standalone. */
   readonly cluster: Cluster | null;
   /** Waits until the runtime's pods are known. Rejects with the signal's reason. */
   readonly untilPodsKnown: () => Promise<void>;
@@ -27,7 +27,7 @@ export interface NodeServicesOptions extends KubeletContext {
 export interface NodeServices {
   /** What pods see of the node. */
   readonly facts: NodeFactsSource;
-  /** Null: standalone. */
+  /** Null when standalone. */
   readonly clusterNode: ClusterNode | null;
   /** The Node of the API server; before it is known, and standalone, as this kubelet would register it. */
   readonly node: () => Node;
@@ -39,7 +39,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const { config, flags, featureGates } = options;
   const { state, host, stats } = threads;
   const { runtimeState, images } = runtime;
-  countCgroupVersion(host.cgroupVersion);
+  setCgroupVersionMetric(host.cgroupVersion);
 
   const machine = await untilAborted(stats.machineInfo(), signal);
   const heartbeats = new HeartbeatsReader(state.heartbeats);

@@ -16,7 +16,7 @@ export interface TaskHandlersOptions {
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly events: EventSink;
-  /** Undefined: standalone. */
+  /** Undefined when standalone. */
   readonly podObjects: PodObjectManager | undefined;
   readonly volumes: MountedVolumes;
   readonly scheduler: Pick<PodScheduler, 'acquireStartPermit' | 'tryAcquireStartPermit'>;

@@ -1,4 +1,4 @@
-/** What each thread is told of the configuration: options in, settings out. Pure. */
+/** Converts the kubelet's options into the settings of each thread. */
 import { join } from 'node:path';
 import type { ImagesWorkerData } from '../../shared/contracts/images.ts';
 import type { PlegWorkerData } from '../../shared/contracts/pleg.ts';
@@ -13,7 +13,7 @@ import type { Settings } from '../threads/start-thread.ts';
 const relistPeriodMs = 1000;
 /** cAdvisor's default housekeeping in the kubelet. */
 const statsPeriodMs = 10_000;
-/** Upstream: MaxCrashLoopBackOff, initialCrashLoopBackOff, and what ReduceDefaultCrashLoopBackOffDecay makes of them. */
+/** Upstream: MaxCrashLoopBackOff and initialCrashLoopBackOff, and their values with ReduceDefaultCrashLoopBackOffDecay. */
 const crashLoop = { maxMs: 300_000, initialMs: 10_000, reducedMaxMs: 60_000, reducedInitialMs: 1000 };
 
 export function plegSettings({ config, flags }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegWorkerData, 'events'> {
@@ -21,7 +21,7 @@ export function plegSettings({ config, flags }: KubeletOptions, snapshot: Shared
     runtimeEndpoint: config.containerRuntimeEndpoint,
     relistPeriodMs,
     runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
-    // Whether the runtime has the stream is found out; the gate of upstream's evented PLEG is about something riskier than a look.
+    // The thread detects whether the runtime has the stream. Upstream's gate EventedPLEG replaces relists; here an event causes an inspection.
     useEventStream: true,
     rootDir: flags.rootDirectory,
     podLogsDir: config.podLogsDir,
@@ -52,7 +52,7 @@ export function imagesSettings(
   };
 }
 
-/** The runtime's own, unless images have another. */
+/** The image service's endpoint; by default the runtime's. */
 function imageEndpoint({ imageServiceEndpoint, containerRuntimeEndpoint }: KubeletOptions['config']): string {
   return imageServiceEndpoint === '' ? containerRuntimeEndpoint : imageServiceEndpoint;
 }
