@@ -1,9 +1,9 @@
-/** Trees deeper than a path can name, made from handle to handle as a container's `cd` and `mkdir` do. */
+/** Creates trees that are deeper than the longest path, using directory handles as a container's `cd` and `mkdir` do. */
 import { closeSync, constants, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openPath } from '../../src/shared/linux/directory-calls.ts';
 
-/** Makes `depth` folders below `root`, and a file in every hundredth. */
+/** Creates `depth` nested folders below `root`, with a file in every hundredth one. */
 export function makeDeepTree(root: string, depth: number, name = 'deeper'): void {
   mkdirSync(root, { recursive: true });
   let fd = openFolder(root);

@@ -1,13 +1,12 @@
 /**
- * A thread of the sync pool without the thread: tasks run on a fake runtime and a fake clock, their line answered by a main that grants
- * all. Folders are real, below a temporary one.
+ * Runs pod sync tasks in the test's thread, with a fake runtime, a fake clock and a fake task channel. Fakes of volumes and cgroups record
+ * their calls. The pod's folders are real, below a temporary folder.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EnsureImageResult } from '../../src/shared/contracts/images.ts';
 import type { NodeInfo } from '../../src/shared/contracts/node-info.ts';
-import type { MessageToTask, MessageToMain } from '../../src/shared/contracts/pod-sync/channel.ts';
 import type { ContainerBackoff, PodSyncResult } from '../../src/shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, RuntimeHandlerChoice } from '../../src/shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../src/shared/contracts/pod-sync/worker-data.ts';
@@ -15,91 +14,12 @@ import type { PodObjectResult } from '../../src/shared/contracts/pod-objects.ts'
 import type { Pod, PodStatus } from '../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../src/shared/kubernetes/ids.ts';
 import type { PodSyncDependencies } from '../../src/workers/pod-sync/dependencies.ts';
-import type { ChannelPort } from '../../src/workers/pod-sync/task-channel-client.ts';
 import { runTask } from '../../src/workers/pod-sync/run-task.ts';
 import { FakeClock } from './fake-clock.ts';
 import { FakeRuntime } from './fake-runtime.ts';
+import { FakeTaskChannel } from './fake-task-channel.ts';
 import { aLogger } from './logger.ts';
 import { someSettings } from './runtime-config-inputs.ts';
-
-/** Main's end of one task's line. */
-export class FakeTaskChannel implements ChannelPort {
-  readonly requests: MessageToMain[] = [];
-  /** The same by message, each as the types in it; the last came with the result. */
-  readonly messages: string[] = [];
-  /** Answers to `ensureImage`, by image; present unless said otherwise. */
-  readonly images: ReadonlyMap<string, EnsureImageResult>;
-  /** What the API server has, by kind and name; without any the kubelet runs standalone. */
-  readonly podObjects: ReadonlyMap<string, PodObjectResult>;
-  /** While true, permits are not granted. */
-  readonly withholdsPermits: boolean;
-  /** Whether a task may stop containers to start them again. */
-  allowsRestarts = true;
-  #hear: (reply: MessageToTask) => void = () => {};
-  #onClose: () => void = () => {};
-  readonly #waiting = new Map<MessageToMain['type'], PromiseWithResolvers<void>>();
-
-  constructor(
-    images: ReadonlyMap<string, EnsureImageResult>,
-    holdPermits: boolean,
-    values: ReadonlyMap<string, PodObjectResult> = new Map(),
-  ) {
-    this.images = images;
-    this.podObjects = values;
-    this.withholdsPermits = holdPermits;
-  }
-
-  on(event: 'message' | 'close', listener: ((reply: MessageToTask) => void) & (() => void)): void {
-    if (event === 'message') this.#hear = listener;
-    else this.#onClose = listener;
-  }
-
-  postMessage(requests: readonly MessageToMain[]): void {
-    this.messages.push(requests.map(({ type }) => type).join());
-    for (const request of requests) this.#answer(request);
-  }
-
-  #answer(request: MessageToMain): void {
-    this.requests.push(request);
-    this.#waiting.get(request.type)?.resolve();
-    if (request.type === 'startPermit' && !this.withholdsPermits) queueMicrotask(() => this.#hear({ type: 'startPermit', id: request.id }));
-    if (request.type === 'podObjects') {
-      const noClient: PodObjectResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
-      const results = request.refs.map((ref) => this.podObjects.get(`${ref.kind} ${'name' in ref ? ref.name : ''}`.trim()) ?? noClient);
-      queueMicrotask(() => this.#hear({ type: 'podObjects', id: request.id, results }));
-    }
-    if (request.type === 'beginRestart')
-      queueMicrotask(() => this.#hear({ type: 'beginRestart', id: request.id, allowed: this.allowsRestarts }));
-    if (request.type === 'ensureImage') {
-      const present: EnsureImageResult = { outcome: 'present', imageRef: `sha256:${request.image.image}` };
-      const result = this.images.get(request.image.image) ?? present;
-      queueMicrotask(() => this.#hear({ type: 'ensureImage', id: request.id, result }));
-    }
-  }
-
-  /** Resolves when a request of this type has been made. */
-  requested(type: MessageToMain['type']): Promise<void> {
-    const waiting = Promise.withResolvers<void>();
-    this.#waiting.set(type, waiting);
-    if (this.requests.some((request) => request.type === type)) waiting.resolve();
-    return waiting.promise;
-  }
-
-  post(reply: MessageToTask): void {
-    this.#hear(reply);
-  }
-
-  close(): void {
-    this.#onClose();
-  }
-
-  /** `Started spec.containers{app}: Container started` */
-  get events(): string[] {
-    return this.requests.flatMap((request) =>
-      request.type === 'event' ? [`${request.event.reason} ${request.event.object.fieldPath ?? 'pod'}: ${request.event.message}`] : [],
-    );
-  }
-}
 
 const resources = { milliCPU: 2000, memoryBytes: 4e9, ephemeralStorageBytes: 1e10, pods: 110 };
 
@@ -114,22 +34,23 @@ export class PodSyncHarness {
   readonly logs = aLogger();
   readonly folder = mkdtempSync(join(tmpdir(), 'pod-sync-'));
   readonly images = new Map<string, EnsureImageResult>();
-  /** `Secret db`, `Services`: what main answers. */
+  /** Main's results by kind and name, such as `Secret db` or `Services`. */
   readonly podObjects = new Map<string, PodObjectResult>();
-  /** What was done to volumes and cgroups, in order. */
+  /** The successful calls to volumes, cgroups and hooks, in order. */
   readonly effects: string[] = [];
+  /** Errors by the name of the call that fails. */
   readonly failures = new Map<string, Error>();
   readonly hookURLs: string[] = [];
-  /** Why a volume cannot be brought up to date, while that is so. */
+  /** The failure of an outdated volume, if any. */
   outdatedVolumeMessage: string | null = null;
-  /** What main knows of the pod's volumes. */
+  /** Whether main knows that all volumes are mounted. */
   volumesMounted = true;
-  /** A volume that nobody can unmount, nor wait for. */
+  /** Makes unmountVolumes hang until its signal aborts. */
   unmountHangs = false;
   hasCgroup = false;
   withholdsPermits = false;
   networkReady = true;
-  /** What main found the pod's RuntimeClass to stand for. */
+  /** The handler of the pod's RuntimeClass. */
   runtimeHandler: RuntimeHandlerChoice | null = null;
   backoffs: readonly ContainerBackoff[] = [];
 
@@ -166,10 +87,10 @@ export class PodSyncHarness {
     };
   }
 
-  /** Syncs with what the runtime has now, unless a status is given. */
-  sync(
+  /** Starts a sync with the runtime's current status, unless `options` has one. */
+  startSync(
     pod: Pod,
-    more: {
+    options: {
       readonly status?: null;
       readonly withoutContainers?: boolean;
       readonly apiStatus?: PodStatus;
@@ -177,18 +98,18 @@ export class PodSyncHarness {
       readonly hasSandboxPermit?: boolean;
     } = {},
   ): Run {
-    const seen = more.status === null ? null : this.runtime.status(podUID(pod));
-    const status = seen && more.withoutContainers ? { ...seen, containers: [] } : seen;
+    const current = options.status === null ? null : this.runtime.status(podUID(pod));
+    const status = current && options.withoutContainers ? { ...current, containers: [] } : current;
     const handler = this.runtimeHandler && { runtimeHandler: this.runtimeHandler };
     return this.#run(
       {
         kind: 'sync',
         pod,
         status,
-        apiStatus: more.apiStatus ?? {},
+        apiStatus: options.apiStatus ?? {},
         backoffs: this.backoffs,
-        dependenciesReady: more.dependenciesReady ?? false,
-        hasSandboxPermit: more.hasSandboxPermit ?? false,
+        dependenciesReady: options.dependenciesReady ?? false,
+        hasSandboxPermit: options.hasSandboxPermit ?? false,
         volumesMounted: this.volumesMounted,
         ...handler,
       },
@@ -196,10 +117,10 @@ export class PodSyncHarness {
     );
   }
 
-  /** The same, until it is over; back-offs are kept for the next. */
-  async synced(
+  /** Runs a sync to its end, and keeps the back-offs for the next one. */
+  async syncToEnd(
     pod: Pod,
-    more: {
+    options: {
       readonly status?: null;
       readonly withoutContainers?: boolean;
       readonly apiStatus?: PodStatus;
@@ -207,7 +128,7 @@ export class PodSyncHarness {
       readonly hasSandboxPermit?: boolean;
     } = {},
   ): Promise<{ channel: FakeTaskChannel; result: PodSyncResult }> {
-    const { channel, result } = this.sync(pod, more);
+    const { channel, result } = this.startSync(pod, options);
     const settled = await result;
     const changed = new Set(settled.backoffs.map(({ key }) => key));
     this.backoffs = [...this.backoffs.filter(({ key }) => !changed.has(key)), ...settled.backoffs];
@@ -219,15 +140,15 @@ export class PodSyncHarness {
     return this.#run({ kind: 'terminating', pod, status, gracePeriodSeconds }, podUID(pod));
   }
 
-  run(task: TaskWithoutLine, uid: string): Run {
+  run(task: TaskInput, uid: string): Run {
     return this.#run(task, uid);
   }
 
-  #run(task: TaskWithoutLine, uid: string): Run {
+  #run(task: TaskInput, uid: string): Run {
     const channel = new FakeTaskChannel(this.images, this.withholdsPermits, this.podObjects);
-    const whole = { ...task, podUID: uid, node: this.node, channel: null } as unknown as PodSyncTask;
-    const answer = runTask(this.#dependencies(), whole, channel);
-    return { channel, result: answer.then(({ result, notifications: told }) => (channel.postMessage(told), result)) };
+    const fullTask = { ...task, podUID: uid, node: this.node, channel: null } as unknown as PodSyncTask;
+    const reply = runTask(this.#dependencies(), fullTask, channel);
+    return { channel, result: reply.then(({ result, notifications }) => (channel.postMessage(notifications), result)) };
   }
 
   #dependencies(): PodSyncDependencies {
@@ -287,7 +208,7 @@ export class PodSyncHarness {
   }
 }
 
-type TaskWithoutLine = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'channel' | 'podUID' | 'node'> : never) : never;
+type TaskInput = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'channel' | 'podUID' | 'node'> : never) : never;
 
 function rejectWhenAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));

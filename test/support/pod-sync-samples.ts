@@ -1,6 +1,6 @@
 /**
- * Pods, and what a runtime has of them, for tests of a sync: the samples of pods.ts, with containers by name, in the sandbox `sandbox-1`
- * and with the hash that their spec gives them.
+ * Sample pods and their runtime statuses for tests of a sync. Based on pods.ts: containers are given by name, are in the sandbox `sandbox-1`,
+ * and have the hash of their spec.
  */
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../src/shared/contracts/runtime-status.ts';
 import type { Container, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
@@ -16,7 +16,7 @@ export function aSidecar(name: string, more: Partial<Container> = {}): Container
   return aContainer(name, { restartPolicy: 'Always', ...more });
 }
 
-/** A pod with the one container `app`, unless the spec says otherwise. */
+/** Returns a pod with the single container `app`, unless `spec` has others. */
 export function aPod(spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}): Pod {
   return samples.aPod({
     metadata: { uid: 'uid-1', annotations: {}, ...metadata },
@@ -24,7 +24,7 @@ export function aPod(spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadat
   });
 }
 
-/** Running. */
+/** Returns the status of a running container. */
 export function aContainerStatus(name: string, more: Partial<RuntimeContainerStatus> = {}): RuntimeContainerStatus {
   const spec = aContainer(name);
   const own = { id: `${name}-1` as ContainerID, name, sandboxID: 'sandbox-1' as SandboxID, image: spec.image!, hash: containerHash(spec) };

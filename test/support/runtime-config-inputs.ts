@@ -1,4 +1,4 @@
-/** What the makers of runtime configs take, with defaults: a small node, cgroup v1, no features of its own. */
+/** Default inputs for tests of runtime configs: a small node with cgroup v1 and default feature gates. */
 import type { NodeInfo } from '../../src/shared/contracts/node-info.ts';
 import type { PodSyncSettings } from '../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { ContainerConfigInput, HostInfo, SandboxConfigInput } from '../../src/workers/pod-sync/runtime-config/index.ts';

@@ -1,4 +1,4 @@
-/** Volumes for real, as root below a root dir of the test's own: what their tests have in common. */
+/** Shared set-up of the tests that mount real volumes. Needs root; all volumes are below a temporary root dir. */
 import { mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,21 +21,21 @@ export let outside: string;
 export let volumes: PodVolumes;
 export let count = 0;
 
-export interface Made {
+export interface PodWithVolumes {
   readonly pod: Pod;
   readonly container: Container;
   readonly uid: PodUID;
   readonly dir: string;
 }
 
-/** A pod with these volumes, each mounted at `/<name>` unless the container says otherwise. */
-export function aPodWith(list: readonly Volume[], container: Partial<Container> = {}, spec: Partial<PodSpec> = {}): Made {
+/** Returns a pod with these volumes, each mounted at `/<name>` unless `container` has other mounts. */
+export function aPodWith(list: readonly Volume[], container: Partial<Container> = {}, spec: Partial<PodSpec> = {}): PodWithVolumes {
   const uid = `uid-${(count += 1)}` as PodUID;
-  const made = aContainer({ volumeMounts: list.map(({ name }) => ({ name, mountPath: `/${name}` })), ...container });
+  const fullContainer = aContainer({ volumeMounts: list.map(({ name }) => ({ name, mountPath: `/${name}` })), ...container });
   const metadata = { uid, labels: { app: 'web' }, annotations: {} };
   return {
-    pod: aPod({ metadata, spec: { volumes: list, containers: [made], ...spec } }),
-    container: made,
+    pod: aPod({ metadata, spec: { volumes: list, containers: [fullContainer], ...spec } }),
+    container: fullContainer,
     uid,
     dir: join(rootDir, 'pods', uid),
   };
@@ -43,13 +43,17 @@ export function aPodWith(list: readonly Volume[], container: Partial<Container> 
 
 export const standalone: RequestPodObjects = async (refs) =>
   refs.map(() => ({ outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } }));
-/** In the pod's folder, which its sync makes. Rejects with what the volumes that failed say. */
-export const setUp = async ({ pod }: Pick<Made, 'pod'>, requestPodObjects: RequestPodObjects = standalone, by: PodVolumes = volumes) => {
+/** Creates the pod's folder, as a sync does, and sets up its volumes. Rejects with the messages of all failed volumes. */
+export const setUp = async (
+  { pod }: Pick<PodWithVolumes, 'pod'>,
+  requestPodObjects: RequestPodObjects = standalone,
+  by: PodVolumes = volumes,
+) => {
   await mkdir(join(rootDir, 'pods', pod.metadata.uid), { recursive: true, mode: 0o750 });
   const failures = await by.mountVolumes({ pod, node: aNode, requestPodObjects: requestPodObjects });
   if (failures.length > 0) throw new Error(failures.map(({ state, message }) => `${state}: ${message}`).join('\n'));
 };
-/** An API server that has these objects, by kind and name; what it has not is not found. */
+/** Returns an API server with these objects, by kind and name. All others are not found. */
 export const serverWith =
   (values: Readonly<Record<string, PodObject>>): RequestPodObjects =>
   async (refs) =>
@@ -72,13 +76,13 @@ export const configMap = (data: Record<string, string>, binaryData: Record<strin
   binaryData,
 });
 export const mountsOf = (
-  { pod, container }: Made,
+  { pod, container }: PodWithVolumes,
   env: readonly { name: string; value: string }[] = [],
   more: { readonly podIPs?: readonly string[] | null; readonly restartCount?: number } = {},
 ) => volumes.makeContainerMounts({ pod, container, env, podIPs: ['10.0.0.7'], restartCount: 0, supportsRecursiveReadOnly: false, ...more });
 export const mode = async (path: string) => (await stat(path)).mode & 0o7777;
 
-/** For each file of such tests: its root dir, and what is left of it taken down. */
+/** Creates the root dir before the tests of a file, and unmounts and removes everything after them. */
 export function useVolumes(): void {
   before(async () => {
     const base = await realpath(await mkdtemp(join(tmpdir(), 'volumes-')));

@@ -16,7 +16,7 @@ const table = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 not a line
 `;
 
-test('a line gives mount point, filesystem and options, with the escapes undone', () => {
+test('a line of the mount table is parsed, with its escapes decoded', () => {
   const mounts = parseMountInfo(table);
   assert.equal(mounts.length, 7);
   assert.equal(mounts[2]?.root, '/data/a b');
@@ -25,7 +25,7 @@ test('a line gives mount point, filesystem and options, with the escapes undone'
   assert.equal(mounts[1]?.fsType, 'tmpfs');
 });
 
-test('the mounts of one pod are its own: not those of a UID that begins alike, nor those that only come from it', () => {
+test('the mounts of a pod do not include those of a UID with the same prefix, nor bind mounts of its folder elsewhere', () => {
   const ids = (dir: string) => mountsBelow(table, dir).map(({ id }) => id);
   assert.deepEqual(ids('/var/lib/kubelet/pods/u1'), [36, 37, 40]);
   assert.deepEqual(ids('/var/lib/kubelet/pods/u10'), [38]);
@@ -33,7 +33,7 @@ test('the mounts of one pod are its own: not those of a UID that begins alike, n
   assert.deepEqual(ids('/nowhere'), []);
 });
 
-test('what is deeper, or was mounted later in the same place, is unmounted first', () => {
+test('deeper mounts, and later mounts at the same path, are unmounted first', () => {
   const order = deepestFirst(mountsBelow(table, '/var/lib/kubelet/pods/u1')).map(({ id }) => id);
   assert.ok(order.indexOf(40) < order.indexOf(36));
   const stacked = parseMountInfo('50 1 0:50 / /m rw - tmpfs a rw\n51 50 0:51 / /m rw - tmpfs b rw\n');
@@ -43,14 +43,14 @@ test('what is deeper, or was mounted later in the same place, is unmounted first
   );
 });
 
-test('a path is within a folder by whole names', () => {
+test('isWithin compares whole path components', () => {
   assert.ok(isWithin('/a/b', '/a/b'));
   assert.ok(isWithin('/a/b/c', '/a/b'));
   assert.ok(isWithin('/a', '/'));
   assert.ok(!isWithin('/a/bc', '/a/b'));
 });
 
-test('who asks together shares a read, which begins after they asked', async (t) => {
+test('concurrent calls share one read, which starts after all of them', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'mounts-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'mountinfo');
@@ -59,10 +59,10 @@ test('who asks together shares a read, which begins after they asked', async (t)
   syncBuiltinESMExports();
   t.after(() => (read.mock.restore(), syncBuiltinESMExports()));
   const dirs = ['u10', 'u10', 'u11'].map((uid) => `/var/lib/kubelet/pods/${uid}`);
-  const asked = dirs.map((dir) => readMountsBelow(dir, { path, kernel: '6.1.0' }));
+  const results = dirs.map((dir) => readMountsBelow(dir, { path, kernel: '6.1.0' }));
   writeFileSync(path, table);
   assert.deepEqual(
-    (await Promise.all(asked)).map((mounts) => mounts.map(({ id }) => id)),
+    (await Promise.all(results)).map((mounts) => mounts.map(({ id }) => id)),
     [[38], [38], []],
   );
   assert.equal(read.mock.callCount(), 1);
@@ -70,7 +70,7 @@ test('who asks together shares a read, which begins after they asked', async (t)
   assert.equal(read.mock.callCount(), 2);
 });
 
-test('one read of the table is enough, but for an old kernel two must agree', async (t) => {
+test('one read of the table is enough, except on an old kernel, where two reads must agree', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'mounts-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'mountinfo');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { removeContainerLogs } from '../../../src/shared/kubernetes/remove-container-logs.ts';
 
-test('a container that is removed takes its log, its rotated logs and its link with it, and nothing else', async (t) => {
+test("removing a container removes its log, its rotated logs and its link, and no other container's", async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'container-logs-'));
   t.after(() => rm(root, { recursive: true }));
   const folder = join(root, 'pods/default_web_uid/app');

@@ -15,7 +15,7 @@ import { waitUntil } from '../../support/simulated-runtime.ts';
 
 const kinds = { blockingCalls, pooledCalls };
 
-/** `tree` is to be removed, `canary` lies beside it and must stay. */
+/** The test removes `tree`; the sibling `canary` must survive. */
 async function aFolder(t: TestContext) {
   const base = realpathSync(await mkdtemp(join(tmpdir(), 'remove-tree-')));
   t.after(async () => {
@@ -27,16 +27,16 @@ async function aFolder(t: TestContext) {
   mkdirSync(tree);
   mkdirSync(join(canary, 'folder'), { recursive: true });
   writeFileSync(join(canary, 'folder/file'), 'precious');
-  const assertCanaryLives = () => assert.equal(readFileSync(join(canary, 'folder/file'), 'utf8'), 'precious');
-  return { tree, canary, assertCanaryLives };
+  const assertCanaryIntact = () => assert.equal(readFileSync(join(canary, 'folder/file'), 'utf8'), 'precious');
+  return { tree, canary, assertCanaryIntact };
 }
 
-/** The file system calls, with something that happens before each call of one kind. */
-function before(call: keyof DirectoryCalls, happens: (path: string) => void): DirectoryCalls {
+/** Returns the blocking calls, with a callback before each call of one kind. */
+function before(call: keyof DirectoryCalls, callback: (path: string) => void): DirectoryCalls {
   return {
     ...blockingCalls,
     [call]: (...args: [string | Buffer, ...unknown[]]) => {
-      happens(String(args[0]));
+      callback(String(args[0]));
       return (blockingCalls[call] as (...args: unknown[]) => Promise<unknown>)(...args);
     },
   };
@@ -63,8 +63,8 @@ for (const [kind, calls] of Object.entries(kinds)) {
     assert.equal(handles(), handlesBefore);
   });
 
-  test(`links are removed and lead nowhere, names may be any bytes, what is not there is a success (${kind})`, async (t) => {
-    const { tree, canary, assertCanaryLives } = await aFolder(t);
+  test(`symlinks are removed but not followed, names may have any bytes, and a missing tree is a success (${kind})`, async (t) => {
+    const { tree, canary, assertCanaryIntact } = await aFolder(t);
     symlinkSync(canary, join(tree, 'link'));
     mkdirSync(join(tree, 'below'));
     symlinkSync(join(canary, 'folder'), join(tree, 'below/link'));
@@ -73,52 +73,52 @@ for (const [kind, calls] of Object.entries(kinds)) {
     for (let n = 0; n < 1000; n += 1) writeFileSync(join(tree, `below/${n}`), '');
     await removeTree(tree, { calls });
     assert.ok(!existsSync(tree));
-    assertCanaryLives();
+    assertCanaryIntact();
     await removeTree(tree, { calls });
     await removeTree(join(tree, 'not/there'), { calls });
     symlinkSync(canary, tree);
     await removeTree(tree, { calls });
     assert.throws(() => lstatSync(tree), { code: 'ENOENT' });
-    assertCanaryLives();
+    assertCanaryIntact();
   });
 
-  test(`nothing is removed of what is mounted below, also of the same file system, nor of a file that is mounted (${kind})`, async (t) => {
-    const { tree, canary, assertCanaryLives } = await aFolder(t);
+  test(`nothing is removed from a mount below the tree, nor a file that is a mount point (${kind})`, async (t) => {
+    const { tree, canary, assertCanaryIntact } = await aFolder(t);
     mkdirSync(join(tree, 'a/mount'), { recursive: true });
     await mount(canary, join(tree, 'a/mount'), '', MountFlag.bind, '');
     await assert.rejects(removeTree(tree, { calls }), /tree\/a\/mount/);
-    assertCanaryLives();
+    assertCanaryIntact();
     await assert.rejects(removeTree(join(tree, 'a/mount'), { calls }), /tree\/a\/mount/);
-    assertCanaryLives();
+    assertCanaryIntact();
     await unmount(join(tree, 'a/mount'));
     writeFileSync(join(tree, 'file'), '');
     await mount(join(canary, 'folder/file'), join(tree, 'file'), '', MountFlag.bind, '');
     await assert.rejects(removeTree(tree, { calls }), { code: 'EBUSY', message: /tree\/file/ });
-    assertCanaryLives();
+    assertCanaryIntact();
     await unmount(join(tree, 'file'));
     await removeTree(tree, { calls });
     assert.ok(!existsSync(tree));
   });
 }
 
-test('a folder that is exchanged for a link, or a link for a folder, between two calls leads nobody out', async (t) => {
-  const { tree, canary, assertCanaryLives } = await aFolder(t);
+test('a folder that is swapped for a symlink between two calls does not lead out of the tree', async (t) => {
+  const { tree, canary, assertCanaryIntact } = await aFolder(t);
   mkdirSync(join(tree, 'victim/below'), { recursive: true });
-  let exchanged = false;
+  let swapped = false;
   const calls = before('openDirectory', (path) => {
-    if (exchanged || !path.endsWith('/victim')) return;
-    exchanged = true;
+    if (swapped || !path.endsWith('/victim')) return;
+    swapped = true;
     renameSync(join(tree, 'victim'), join(tree, 'was'));
     symlinkSync(canary, join(tree, 'victim'));
   });
   await removeTree(tree, { calls });
-  assert.ok(exchanged);
+  assert.ok(swapped);
   assert.ok(!existsSync(tree));
-  assertCanaryLives();
+  assertCanaryIntact();
 });
 
-test('a mount that comes while the tree is removed ends the removal before it', async (t) => {
-  const { tree, canary, assertCanaryLives } = await aFolder(t);
+test('a mount that is added during the removal ends it, and is not removed', async (t) => {
+  const { tree, canary, assertCanaryIntact } = await aFolder(t);
   mkdirSync(join(tree, 'late/below'), { recursive: true });
   let mounted: Promise<void> | undefined;
   const calls: DirectoryCalls = {
@@ -129,10 +129,10 @@ test('a mount that comes while the tree is removed ends the removal before it', 
     },
   };
   await assert.rejects(removeTree(tree, { calls }), /late is on another mount: not removed/);
-  assertCanaryLives();
+  assertCanaryIntact();
 });
 
-test('files that are added after each pass end the removal with an error that can be retried', async (t) => {
+test('a folder that gets new files after each pass ends the removal with a retriable error', async (t) => {
   const { tree } = await aFolder(t);
   const busy = join(tree, 'busy');
   mkdirSync(busy);
@@ -149,9 +149,9 @@ test('files that are added after each pass end the removal with an error that ca
   assert.ok(!existsSync(tree));
 });
 
-test('a tree in which a process adds files and folders all the time is gone once the process has ended', async (t) => {
+test('a tree that a process keeps writing is removed once the process has ended', async (t) => {
   const { tree } = await aFolder(t);
-  // `echo`, since a redirection that fails ends the shell where the command is `:`.
+  // Uses `echo` instead of `:`, because a failed redirection of a special builtin ends the shell.
   const writer = spawn('sh', ['-c', 'i=0; while :; do i=$((i+1)); mkdir -p "d$((i%7))/e/$i" && echo > "d$((i%7))/$i"; done'], {
     cwd: tree,
     stdio: 'ignore',
@@ -159,7 +159,7 @@ test('a tree in which a process adds files and folders all the time is gone once
   const ended = once(writer, 'exit');
   t.after(() => writer.kill('SIGKILL'));
   await waitUntil('the process writes', () => existsSync(join(tree, 'd1')));
-  // It may lose the race; it must end, and not harm the next attempt.
+  // The removal may lose the race. It must end, and must not prevent the next attempt.
   await removeTree(tree, { calls: pooledCalls, signal: AbortSignal.timeout(10_000) }).catch((err: unknown) => {
     assert.match(String(err), /files are still being added|TimeoutError/);
   });
@@ -170,7 +170,7 @@ test('a tree in which a process adds files and folders all the time is gone once
   assert.ok(!existsSync(tree));
 });
 
-test('an interrupted removal keeps what it has done, and the next goes on', async (t) => {
+test('an interrupted removal keeps its progress, and the next one continues', async (t) => {
   const { tree } = await aFolder(t);
   makeDeepTree(tree, 200);
   const stop = new AbortController();
@@ -184,7 +184,7 @@ test('an interrupted removal keeps what it has done, and the next goes on', asyn
   assert.ok(!existsSync(tree));
 });
 
-test('where only folders may go, a file stays with its path, however deep', async (t) => {
+test('with foldersOnly, a file keeps its path at any depth', async (t) => {
   const { tree } = await aFolder(t);
   const deep = join(tree, 'd/'.repeat(50));
   mkdirSync(deep, { recursive: true });

@@ -11,7 +11,7 @@ function aFolder(t: TestContext): string {
   return folder;
 }
 
-test('a file is replaced whole, over what a cut write has left', async (t) => {
+test('a file is replaced as a whole, over the temporary file of an interrupted write', async (t) => {
   const folder = aFolder(t);
   const path = join(folder, 'state');
   writeFileSync(`${path}.new`, 'far more than what will be written');
@@ -22,7 +22,7 @@ test('a file is replaced whole, over what a cut write has left', async (t) => {
   assert.deepEqual(readdirSync(folder), ['state']);
 });
 
-test('a file that cannot be replaced leaves nothing beside it', async (t) => {
+test('a failed replacement leaves no temporary file', async (t) => {
   const folder = aFolder(t);
   const path = join(folder, 'state');
   mkdirSync(join(path, 'full'), { recursive: true });
@@ -31,7 +31,7 @@ test('a file that cannot be replaced leaves nothing beside it', async (t) => {
   await assert.rejects(writeDurably(join(folder, 'no', 'state'), join(folder, 'no', 'new'), 'one'), { code: 'ENOENT' });
 });
 
-test('a folder is made with what is missing above it, and left as it is when it is there', async (t) => {
+test('a folder is created with its missing parents, and an existing one is unchanged', async (t) => {
   const folder = join(aFolder(t), 'a', 'b');
   await makeFolderDurably(folder);
   assert.equal(statSync(folder).mode & 0o777, 0o700);

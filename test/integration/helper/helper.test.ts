@@ -1,4 +1,4 @@
-/** The helper process for real, as root on folders of its own: what it does, and what a request that hangs costs. */
+/** Runs real helper processes as root: their operations, and the handling of a process that hangs. */
 import assert from 'node:assert/strict';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ after(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-test('each hostPath type is checked, and made where it may be', async () => {
+test('each hostPath type is checked, and created if the type allows it', async () => {
   const check = async (name: string, type: string) => (await helper.call('checkHostPath', { path: join(root, name), type })).failure;
   assert.equal(await check('made/deep', 'DirectoryOrCreate'), null);
   assert.equal(await check('made/deep', 'Directory'), null);
@@ -38,7 +38,7 @@ test('each hostPath type is checked, and made where it may be', async () => {
   await assert.rejects(check('no/parent', 'FileOrCreate'), { code: 'ENOENT' });
 });
 
-test('a filesystem is mounted once and unmounted once, however often it is asked', async () => {
+test('mounting and unmounting a filesystem is idempotent', async () => {
   const target = join(root, 'memory');
   await mkdir(target);
   const request = { target, fsType: 'tmpfs', source: 'tmpfs', options: 'size=1048576' } as const;
@@ -54,7 +54,7 @@ test('a filesystem is mounted once and unmounted once, however often it is asked
   await assert.rejects(helper.call('mountFilesystem', { ...request, options: 'size=nonsense' }), { code: 'EINVAL' });
 });
 
-test('a subPath is made with the mode of the volume and bound once', async () => {
+test('a subPath is created with the mode of the volume and mounted once', async () => {
   const volumePath = join(root, 'volume');
   const target = join(root, 'subpaths/volume/app/0');
   await mkdir(volumePath);
@@ -66,7 +66,7 @@ test('a subPath is made with the mode of the volume and bound once', async () =>
   assert.equal((await readMountsBelow(target)).length, 1);
 });
 
-test('a subPath that became another folder is bound anew, and one that is a file is bound as a file', async () => {
+test('a subPath that was replaced is mounted again, also when it is a file now', async () => {
   const volumePath = join(root, 'changing');
   const target = join(root, 'subpaths/changing/app/0');
   await mkdir(join(volumePath, 'x'), { recursive: true });
@@ -78,7 +78,7 @@ test('a subPath that became another folder is bound anew, and one that is a file
   assert.equal((await readMountsBelow(target)).length, 1);
 });
 
-test('a link within the volume is followed, one that leads out of it is not', async () => {
+test('a symlink within the volume is followed, and one that leads out of it is rejected', async () => {
   const volumePath = join(root, 'linked');
   await mkdir(join(volumePath, 'real'), { recursive: true });
   await symlink('real', join(volumePath, 'inside'));
@@ -96,7 +96,7 @@ test('a link within the volume is followed, one that leads out of it is not', as
   await assert.rejects(lstat('/etc/made'));
 });
 
-test('a folder that is exchanged for a link while it is bound never leads out of the volume', async () => {
+test('a folder that is swapped for a symlink during the mount never leads out of the volume', async () => {
   const volumePath = join(root, 'raced');
   await mkdir(join(volumePath, 'a/b'), { recursive: true });
   await symlink('/etc', join(volumePath, 'evil'));
@@ -109,7 +109,7 @@ test('a folder that is exchanged for a link while it is bound never leads out of
         await rename(join(volumePath, 'a'), join(volumePath, 'evil'));
         await rename(join(volumePath, 'aside'), join(volumePath, 'a'));
       } catch {
-        // The helper made the folder while it was away, or makes it just now.
+        // The helper has created the folder while it was renamed.
         for (const name of ['a', 'aside']) await rm(join(volumePath, name), { recursive: true, force: true }).catch(() => {});
         await mkdir(join(volumePath, 'a/b'), { recursive: true }).catch(() => {});
         await symlink('/etc', join(volumePath, 'evil')).catch(() => {});
@@ -118,7 +118,7 @@ test('a folder that is exchanged for a link while it is bound never leads out of
   })();
   for (let round = 0; round < 60; round += 1) {
     const target = join(root, `subpaths/raced/app/${round}`);
-    // /etc has no `b`: to follow the link would make one there.
+    // /etc has no `b`: following the symlink would create one.
     await helper.call('bindSubpath', { volumePath, subPath: 'a/b', target }).catch(() => {});
     const [mount] = await readMountsBelow(target);
     if (!mount) continue;
@@ -130,7 +130,7 @@ test('a folder that is exchanged for a link while it is bound never leads out of
   await assert.rejects(lstat('/etc/b'));
 });
 
-test("the group of a volume's tree is changed, links are not followed", async () => {
+test("the group of a volume's tree is changed without following symlinks", async () => {
   const path = join(root, 'owned');
   await mkdir(join(path, 'sub'), { recursive: true });
   await writeFile(join(path, 'sub/file'), '');
@@ -150,7 +150,7 @@ test("the group of a volume's tree is changed, links are not followed", async ()
   assert.equal((await lstat(join(path, 'link'))).gid, 4242);
 });
 
-test('a file is read only within its volume, and only when it is a file of a sane size', async () => {
+test('only a regular file of limited size within the volume is read', async () => {
   const volumePath = join(root, 'files');
   await mkdir(volumePath);
   await writeFile(join(volumePath, 'env'), "A='1'");
@@ -162,48 +162,48 @@ test('a file is read only within its volume, and only when it is a file of a san
   await assert.rejects(read('.'), /is not a file/);
 });
 
-test('a helper that hangs costs the request that hung: it is named, replaced and killed', async () => {
+test('after a missed deadline the request fails with its path, and the helper is replaced and killed', async () => {
   const { logger, lines } = aLogger();
   const client = new HelperClient({ logger });
   await client.call('statfs', { path: root });
-  const hung = client.pid as number;
-  process.kill(hung, 'SIGSTOP');
+  const hungPid = client.pid as number;
+  process.kill(hungPid, 'SIGSTOP');
   await assert.rejects(client.call('checkHostPath', { path: '/mnt/dead-nfs', type: 'Directory' }, { deadlineMs: 200 }), {
     code: 'ETIMEDOUT',
     message: 'checkHostPath of /mnt/dead-nfs: no answer within 200 ms, the filesystem may hang',
   });
   assert.equal((await client.call('checkHostPath', { path: root, type: 'Directory' })).failure, null);
-  assert.notEqual(client.pid, hung);
+  assert.notEqual(client.pid, hungPid);
   await client.close();
-  assert.throws(() => process.kill(hung, 0), { code: 'ESRCH' });
+  assert.throws(() => process.kill(hungPid, 0), { code: 'ESRCH' });
   assert.ok(lines.some(({ path }) => path === '/mnt/dead-nfs'));
 });
 
-test('a helper that is killed in the middle fails what was under way, and the next request has a new one', async () => {
+test('the death of a helper fails its pending requests, and the next request starts a new helper', async () => {
   const client = new HelperClient({ logger });
   await client.call('statfs', { path: root });
-  const first = client.pid as number;
-  process.kill(first, 'SIGSTOP');
-  const underWay = assert.rejects(client.call('statfs', { path: root }), { code: 'EPIPE' });
-  process.kill(first, 'SIGKILL');
-  await underWay;
+  const firstPid = client.pid as number;
+  process.kill(firstPid, 'SIGSTOP');
+  const pending = assert.rejects(client.call('statfs', { path: root }), { code: 'EPIPE' });
+  process.kill(firstPid, 'SIGKILL');
+  await pending;
   assert.ok((await client.call('statfs', { path: root })).capacityBytes > 0);
   await client.close();
 });
 
-test('who stops waiting hears so at once, and a client that was closed refuses', async () => {
+test('an aborted request rejects at once, and a closed client rejects requests', async () => {
   const client = new HelperClient({ logger });
   await client.call('statfs', { path: root });
   process.kill(client.pid as number, 'SIGSTOP');
   const stop = new AbortController();
-  const stopped = assert.rejects(client.call('statfs', { path: root }, { signal: stop.signal }), /told to stop/);
-  stop.abort(new Error('told to stop'));
+  const stopped = assert.rejects(client.call('statfs', { path: root }, { signal: stop.signal }), /aborted by the test/);
+  stop.abort(new Error('aborted by the test'));
   await stopped;
   await client.close();
   await assert.rejects(client.call('statfs', { path: root }), /closed/);
 });
 
-test('a helper that cannot be started fails its request at once, leaves nothing behind, and the next request tries again', async (t) => {
+test('a helper that cannot be started fails its request at once, and the next request tries again', async (t) => {
   const client = new HelperClient({ logger });
   t.after(() => client.close());
   const { execPath } = process;

@@ -1,4 +1,4 @@
-/** Pods' cgroups in the kernel of this host, below a root of their own. Needs root. */
+/** Creates and removes pods' cgroups in the kernel of this host, below a cgroup root of the test. Needs root. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,8 +13,8 @@ import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
 
 const mount = '/sys/fs/cgroup';
 const version = existsSync(join(mount, 'cgroup.controllers')) ? 2 : 1;
-/** The folders of a cgroup: one a hierarchy. */
-const placesOf = (path: string) =>
+/** Returns the folders of a cgroup, one for each hierarchy. */
+const foldersOf = (path: string) =>
   (version === 2 ? [mount] : readdirSync(mount).map((controller) => join(mount, controller))).map((folder) => join(folder, path));
 
 function aNode(t: TestContext) {
@@ -35,7 +35,7 @@ function aNode(t: TestContext) {
   t.after(() => {
     cgroups.close();
     for (const path of ['/kubepods/burstable', '/kubepods/besteffort', '/kubepods', ''].map((below) => cgroupRoot + below)) {
-      for (const place of placesOf(path)) if (existsSync(place)) rmdirSync(place);
+      for (const folder of foldersOf(path)) if (existsSync(folder)) rmdirSync(folder);
     }
   });
   return { cgroups, lines };
@@ -45,7 +45,7 @@ const resources = { requests: { cpu: '500m', memory: '64Mi' }, limits: { cpu: '1
 const pod = aPod({ containers: [aContainer('app', { resources })] }, { uid: 'cgroup-pod' });
 const uid = 'cgroup-pod' as PodUID;
 
-test('the kernel takes the values of a pod, and its cgroup is gone with the processes that were left in it', async (t) => {
+test('the kernel accepts the values of a pod, and the removal of its cgroup kills the remaining processes', async (t) => {
   const { cgroups, lines } = aNode(t);
   await cgroups.ensureExists(pod);
   assert.deepEqual(lines, []);
@@ -62,29 +62,29 @@ test('the kernel takes the values of a pod, and its cgroup is gone with the proc
   }
   assert.equal(value('pids', 'pids.max'), '64');
 
-  // A host with both has runtimes that put processes into both.
+  // On a hybrid host, runtimes put processes into both hierarchies.
   const hybrid = join(mount, 'unified');
   if (version === 1 && existsSync(join(hybrid, 'cgroup.controllers'))) assert.ok(existsSync(join(hybrid, path)));
 
-  const left = spawn('sleep', ['1000']);
-  for (const place of placesOf(path)) {
-    if (!existsSync(place)) continue;
-    mkdirSync(join(place, 'container'), { recursive: true });
-    if (place.includes('/cpuset/')) continue;
-    writeFileSync(join(place, 'container/cgroup.procs'), String(left.pid));
+  const remaining = spawn('sleep', ['1000']);
+  for (const folder of foldersOf(path)) {
+    if (!existsSync(folder)) continue;
+    mkdirSync(join(folder, 'container'), { recursive: true });
+    if (folder.includes('/cpuset/')) continue;
+    writeFileSync(join(folder, 'container/cgroup.procs'), String(remaining.pid));
   }
-  const exited = once(left, 'exit');
+  const exited = once(remaining, 'exit');
   await cgroups.remove(uid, new AbortController().signal);
   assert.deepEqual(await exited, [null, 'SIGKILL']);
-  assert.ok(placesOf(path).every((place) => !existsSync(place)));
+  assert.ok(foldersOf(path).every((folder) => !existsSync(folder)));
   assert.equal(await cgroups.exists(pod), false);
 });
 
-test('many pods at once do not get into each other’s way', async (t) => {
+test('the cgroups of many pods are created and removed concurrently', async (t) => {
   const { cgroups } = aNode(t);
   const pods = Array.from({ length: 20 }, (_, i) => aPod({}, { uid: `cgroup-pod-${i}` }));
   await Promise.all(pods.map((each) => cgroups.ensureExists(each)));
   assert.ok((await Promise.all(pods.map((each) => cgroups.exists(each)))).every(Boolean));
   await Promise.all(pods.map((each) => cgroups.remove(each.metadata.uid as PodUID, new AbortController().signal)));
-  assert.ok((await Promise.all(pods.map((each) => cgroups.exists(each)))).every((there) => !there));
+  assert.ok((await Promise.all(pods.map((each) => cgroups.exists(each)))).every((exists) => !exists));
 });

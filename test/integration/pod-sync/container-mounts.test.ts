@@ -1,4 +1,4 @@
-/** What a container gets of its pod's volumes: mounts, subPaths, environment files. */
+/** Makes a container's mounts from its pod's volumes: volumeMounts, subPaths, the hosts file, environment files. */
 import assert from 'node:assert/strict';
 import { lstat, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { aPodWith, lines, mode, mountsOf, outside, setUp, standalone, useVolumes
 
 useVolumes();
 
-test('a folder that a subPath makes in a memory volume has the mode of its root, sticky bit included', async () => {
+test('the folders of a subPath in a memory volume have the mode of its root, including the sticky bit', async () => {
   const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }], {
     volumeMounts: [{ name: 'mem', mountPath: '/mem', subPath: 'a/b' }],
   });
@@ -21,7 +21,7 @@ test('a folder that a subPath makes in a memory volume has the mode of its root,
   await volumes.unmountVolumes(made.uid);
 });
 
-test("a container's mounts: volumes as asked, the hosts file, a new termination message file", async () => {
+test('a container gets its volumeMounts, the hosts file and a new termination message file', async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }], {
     terminationMessagePath: '/dev/termination-log',
     volumeMounts: [
@@ -56,7 +56,7 @@ test("a container's mounts: volumes as asked, the hosts file, a new termination 
   await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
 });
 
-test('a hosts file that is mounted before the addresses are known is filled when they are, in place', async () => {
+test('a hosts file that is mounted before the IPs are known is filled in place later', async () => {
   const made = aPodWith([]);
   await setUp(made);
   const path = join(made.dir, 'etc-hosts');
@@ -67,11 +67,11 @@ test('a hosts file that is mounted before the addresses are known is filled when
   await volumes.writeHostsFile(made.pod, ['10.0.0.8']);
   assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m);
   await mountsOf(made, [], { podIPs: null });
-  assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m, 'what is there is left');
+  assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m, 'existing content is kept');
   assert.deepEqual([(await lstat(path)).ino, await mode(path)], [ino, 0o644]);
 });
 
-test('a subPath that leads out is refused, and what is there is told to the log only', async () => {
+test('a subPath that leads out of the volume is rejected, and only the log has the cause', async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts: [{ name: 'data', mountPath: '/x', subPath: 'way/out' }] });
   await setUp(made);
   await symlink(outside, join(made.dir, 'volumes/kubernetes.io~empty-dir/data/way'));
@@ -84,29 +84,29 @@ test('a subPath that leads out is refused, and what is there is told to the log 
 });
 
 for (const [what, volumeMount, message] of [
-  ['an unknown volume', { name: 'nobody', mountPath: '/x' }, 'cannot find volume "nobody" to mount into container "app"'],
+  ['an unknown volume', { name: 'unknown', mountPath: '/x' }, 'cannot find volume "unknown" to mount into container "app"'],
   ['a subPath from the root', { name: 'data', mountPath: '/x', subPath: '/etc' }, 'error SubPath `/etc` must not be an absolute path'],
   [
     'a subPath that goes up',
     { name: 'data', mountPath: '/x', subPath: 'a/../..' },
     "unable to provision SubPath `a/../..`: must not contain '..'",
   ],
-  ['a subPathExpr of nothing', { name: 'data', mountPath: '/x', subPathExpr: '$(B)$(A)' }, 'missing value for A, B'],
+  ['a subPathExpr of empty variables', { name: 'data', mountPath: '/x', subPathExpr: '$(B)$(A)' }, 'missing value for A, B'],
   ['an unknown propagation', { name: 'data', mountPath: '/x', mountPropagation: 'Sideways' }, 'invalid MountPropagation mode: "Sideways"'],
   [
-    'recursive read-only where the runtime has it not',
+    'recursive read-only that the runtime does not support',
     { name: 'data', mountPath: '/x', readOnly: true, recursiveReadOnly: 'Enabled' },
     'failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not supported by the runtime',
   ],
 ] as const) {
-  test(`${what} is a clear CreateContainerConfigError`, async () => {
+  test(`${what} is rejected with CreateContainerConfigError`, async () => {
     const made = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts: [{ name: 'data', mountPath: '/data' }, volumeMount] });
     await setUp(made);
     await assert.rejects(mountsOf(made), { reason: 'CreateContainerConfigError', message });
   });
 }
 
-test('an environment file in a volume is read, and only there', async () => {
+test('an environment file is read only within its volume', async () => {
   const env = [{ name: 'V', valueFrom: { fileKeyRef: { volumeName: 'data', path: 'env', key: 'A' } } }];
   const made = aPodWith([{ name: 'data', emptyDir: {} }], { env });
   await setUp(made);
@@ -114,7 +114,7 @@ test('an environment file in a volume is read, and only there', async () => {
   await writeFile(join(path, 'env'), "A='from a file'\n");
   const envFiles = await volumes.readEnvFiles(made.pod, made.container);
   const [services] = await standalone([{ kind: 'Services', namespace: '', links: true }]);
-  const nothing = { services: services!, configMaps: new Map(), secrets: new Map() };
+  const noObjects = { services: services!, configMaps: new Map(), secrets: new Map() };
   const values = makeEnvironment({
     pod: made.pod,
     container: made.container,
@@ -122,7 +122,7 @@ test('an environment file in a volume is read, and only there', async () => {
     settings: someSettings,
     podIPs: [],
     envFiles,
-    objects: nothing,
+    objects: noObjects,
   });
   assert.deepEqual(values, [{ name: 'V', value: 'from a file' }]);
   await rm(join(path, 'env'));

@@ -1,4 +1,4 @@
-/** HTTP requests of lifecycle hooks, to servers on this host. */
+/** Sends HTTP requests of lifecycle hooks to servers on this host. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
@@ -22,7 +22,7 @@ async function aServer(t: TestContext, answer: RequestListener) {
 }
 const never = new AbortController().signal;
 
-test('any answer is a success, whatever its status', async (t) => {
+test('any response is a success, whatever its status', async (t) => {
   const { requests, port } = await aServer(t, (_, response) => response.writeHead(503).end('busy'.repeat(10_000)));
   await httpGet(toHookRequest({ port, path: '/bye?x=1' }, [], '127.0.0.1'), never);
   assert.deepEqual(
@@ -45,17 +45,17 @@ test('a redirect is followed on the same host, and no further than ten times', a
   await assert.rejects(httpGet(toHookRequest({ port, path: '/4' }, [], '127.0.0.1'), never), /stopped after 10 redirects/);
 });
 
-test('a server that answers HTTPS in plain HTTP is recognized', async (t) => {
+test('a plain HTTP response to an HTTPS request is recognized', async (t) => {
   const { port } = await aServer(t, (_, response) => response.end());
   const err = await httpGet(toHookRequest({ port, scheme: 'HTTPS' }, [], '127.0.0.1'), never).catch((caught: unknown) => caught);
   assert.ok(isPlainHttpResponse(err), String(err));
 });
 
-test('a server that does not answer is given up with the signal', async (t) => {
+test('a request without a response rejects when its signal aborts', async (t) => {
   const { port } = await aServer(t, () => {});
   await assert.rejects(httpGet(toHookRequest({ port }, [], '127.0.0.1'), AbortSignal.timeout(50)), { name: 'TimeoutError' });
 });
 
-test('nobody at the port is a failure that says so', async () => {
+test('a refused connection is reported', async () => {
   await assert.rejects(httpGet(toHookRequest({ port: 1 }, [], '127.0.0.1'), never), /ECONNREFUSED/);
 });

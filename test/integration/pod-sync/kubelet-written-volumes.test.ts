@@ -1,4 +1,4 @@
-/** Volumes whose files the kubelet writes: downward API, secrets, config maps, projections. */
+/** Sets up volumes whose files the kubelet writes: downwardAPI, secret, configMap, projected. Needs root. */
 import assert from 'node:assert/strict';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import {
 
 useVolumes();
 
-test('downward API files are in the layout that programs watch, and follow the pod', async () => {
+test("downward API files have upstream's layout and are updated when the pod changes", async () => {
   const items = [
     { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
     { path: 'deep/cpu', mode: 0o400, resourceFieldRef: { containerName: 'app', resource: 'limits.cpu', divisor: '1m' } },
@@ -56,7 +56,7 @@ test('downward API files are in the layout that programs watch, and follow the p
   assert.equal((await mountsOf(made)).find(({ containerPath }) => containerPath === '/info')?.readonly, true);
 });
 
-test('a projected volume of downward API files is set up; one that needs the API server says so', async () => {
+test('a standalone kubelet sets up downward API files, and reports volumes that need the API server', async () => {
   const own = { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } };
   const made = aPodWith([{ name: 'all', projected: { sources: [own] } }]);
   await setUp(made);
@@ -81,7 +81,7 @@ test('a projected volume of downward API files is set up; one that needs the API
   });
 });
 
-test('a secret is in memory and a config map on disk, with the modes that their volumes ask for', async () => {
+test('a secret is in memory and a config map on disk, with the modes of their volumes', async () => {
   const made = aPodWith([
     { name: 'sec', secret: { secretName: 's', defaultMode: 0o400 } },
     {
@@ -124,7 +124,7 @@ test('a secret is in memory and a config map on disk, with the modes that their 
   await volumes.removePodDirectory(made.uid);
 });
 
-test('files follow their object; what is equal is not written again, also by another kubelet', async () => {
+test('files are updated when their object changes, and unchanged files are not written again', async () => {
   const made = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }]);
   const path = join(made.dir, 'volumes/kubernetes.io~configmap/conf');
   await setUp(made, serverWith({ 'ConfigMap cm': configMap({ a: '1', b: 'x' }) }));
@@ -143,7 +143,7 @@ test('files follow their object; what is equal is not written again, also by ano
   );
 });
 
-test('a volume whose object is gone is missing at first, and only outdated once it was there', async () => {
+test('a volume without its object is missing at first, and outdated after it was set up once', async () => {
   const made = aPodWith([{ name: 'sec', secret: { secretName: 's' } }]);
   await assert.rejects(setUp(made, serverWith({})), /^Error: missing: MountVolume.SetUp failed for volume "sec" : Secret s not found$/);
   assert.deepEqual(await readMountsBelow(made.dir), []);
@@ -154,7 +154,7 @@ test('a volume whose object is gone is missing at first, and only outdated once 
   await assert.rejects(setUp(withKey, serverWith({ 'Secret s': secret({}) })), /: references non-existent secret key: k$/);
 });
 
-test('a projected volume has the files of all its sources, of several for one path the last', async () => {
+test('a projected volume has the files of all its sources, and the last source of a path wins', async () => {
   const projected: Volume['projected'] = {
     defaultMode: 0o644,
     sources: [
@@ -183,7 +183,7 @@ test('a projected volume has the files of all its sources, of several for one pa
   await assert.rejects(setUp(failing, server), /failed for volume "all" : \[Secret x not found, ConfigMap y not found\]$/);
 });
 
-test('a certificate lies in the volume as one file, as two, or both', async () => {
+test('a pod certificate is written as one file, as two files, or both', async () => {
   const source = { signerName: 'example.com/s', keyType: 'ED25519' };
   const sources = [
     { podCertificate: { ...source, credentialBundlePath: 'bundle.pem' } },
@@ -208,25 +208,25 @@ test('a certificate lies in the volume as one file, as two, or both', async () =
   await assert.rejects(setUp(waiting, refusing), /failed for volume "id" : credential bundle is not issued yet$/);
 });
 
-test('a token that the volume holds already is told to main, which may keep it', async () => {
+test('a token that is in the volume already is sent to main, which may keep it', async () => {
   const made = aPodWith([{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 'deep/token' } }] } }]);
-  const held: (string | undefined)[] = [];
+  const sentTokens: (string | undefined)[] = [];
   const server: RequestPodObjects = async (refs) =>
     refs.map((ref): PodObjectResult => {
       assert.ok(ref.kind === 'Token');
-      held.push(ref.onDisk);
+      sentTokens.push(ref.onDisk);
       return { outcome: 'value', value: { kind: 'Token', token: ref.onDisk ?? 'new' } };
     });
   await setUp(made, server);
   const data = join(made.dir, 'volumes/kubernetes.io~projected/t/..data');
   const first = await readlink(data);
   await setUp(made, server);
-  assert.deepEqual(held, [undefined, 'new']);
+  assert.deepEqual(sentTokens, [undefined, 'new']);
   assert.equal(await readlink(data), first);
 });
 
 for (const [who, spec, want] of [
-  ['root alone when nobody else is named', { securityContext: {} }, [0, 0, 0o644]],
+  ['root when no other user is specified', { securityContext: {} }, [0, 0, 0o644]],
   ['the user that all containers run as', { securityContext: { runAsUser: 1000 } }, [1000, 0, 0o600]],
   ['the fsGroup', { securityContext: { fsGroup: 2000 } }, [0, 2000, 0o640]],
   ['both', { securityContext: { runAsUser: 1000, fsGroup: 2000 } }, [1000, 2000, 0o640]],
@@ -240,7 +240,7 @@ for (const [who, spec, want] of [
   });
 }
 
-test('a subPath of a config map is bound as it is at the start of the container', async () => {
+test('a subPath of a config map keeps the content that it had when the container was started', async () => {
   const made = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }], {
     volumeMounts: [{ name: 'conf', mountPath: '/etc/app.conf', subPath: 'app.conf' }],
   });
@@ -254,29 +254,29 @@ test('a subPath of a config map is bound as it is at the start of the container'
   await volumes.removePodDirectory(made.uid);
 });
 
-test('items that lead out of the volume are refused', async () => {
+test('items that lead out of the volume are rejected', async () => {
   const at = (path: string) => aPodWith([{ name: 'sec', secret: { secretName: 's', items: [{ key: 'a', path }] } }]);
   const server = serverWith({ 'Secret s': secret({ a: 'x' }) });
   await assert.rejects(setUp(at('../../escaped'), server), /invalid path: must not contain '\.\.': \.\.\/\.\.\/escaped/);
   await assert.rejects(setUp(at('/etc/passwd'), server), /invalid path: must be relative path: \/etc\/passwd/);
 });
 
-test('a config map of thousands of keys lets other pods have their turn while its files are written, looked at and written anew', async () => {
+test('writing and comparing the files of a config map with thousands of keys does not block the thread', async () => {
   const keys = (value: string) => Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`key-${index}`, value]));
   const made = aPodWith([{ name: 'many', configMap: { name: 'many' } }]);
-  const turnsDuring = async (value: string) => {
-    let turns = 0;
+  const iterationsDuring = async (value: string) => {
+    let iterations = 0;
     let next = setImmediate(function count() {
-      turns += 1;
+      iterations += 1;
       next = setImmediate(count);
     });
     await setUp(made, serverWith({ 'ConfigMap many': configMap(keys(value)) }));
     clearImmediate(next);
-    return turns;
+    return iterations;
   };
   for (const value of ['one', 'one', 'two']) {
-    const turns = await turnsDuring(value);
-    assert.ok(turns >= 10, `${turns} turns`);
+    const iterations = await iterationsDuring(value);
+    assert.ok(iterations >= 10, `${iterations} iterations`);
   }
   const path = join(made.dir, 'volumes/kubernetes.io~configmap/many');
   assert.equal(await readFile(join(path, 'key-2999'), 'utf8'), 'two');

@@ -1,4 +1,4 @@
-/** Pods' cgroups on trees of plain folders, which stand for the kernel's. */
+/** Creates pods' cgroups in plain folders that replace the kernel's hierarchies. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ function aHost(version: 1 | 2, driver: 'cgroupfs' | 'systemd' = 'cgroupfs', cgro
 
 const burstable = (uid: string, cpu: string) => aPod({ containers: [aContainer('app', { resources: { requests: { cpu } } })] }, { uid });
 
-test('a pod gets its cgroup in every hierarchy of v1, below its class, with its values', async () => {
+test('with v1 a pod gets a cgroup with its values in every hierarchy, below its QoS class', async () => {
   using host = aHost(1);
   await host.cgroups.ensureExists(burstable('uid-1', '500m'));
   assert.equal(host.cgroups.cgroupParent(burstable('uid-1', '500m')), '/kubepods/burstable/poduid-1');
@@ -55,7 +55,7 @@ test('a pod gets its cgroup in every hierarchy of v1, below its class, with its 
   assert.ok(await host.cgroups.exists(burstable('uid-1', '500m')));
 });
 
-test('a cpuset of v1 gets the CPUs and memory nodes of its parent at each level', async () => {
+test('with v1 a cpuset has the CPUs and memory nodes of its parent at each level', async () => {
   using host = aHost(1);
   await host.cgroups.ensureExists(aPod());
   for (const path of ['kubepods', 'kubepods/besteffort', 'kubepods/besteffort/poduid-1']) {
@@ -64,26 +64,26 @@ test('a cpuset of v1 gets the CPUs and memory nodes of its parent at each level'
   }
 });
 
-test('the classes are there with their own values: BestEffort with the least shares', async () => {
+test('the cgroups of the QoS classes are created, BestEffort with the minimum of shares', async () => {
   using host = aHost(1);
   await host.cgroups.ensureExists(aPod());
   assert.equal(host.read('cpu/kubepods/besteffort/cpu.shares'), '2');
   assert.ok(host.has('cpu/kubepods/burstable'));
 });
 
-test('the Burstable class has the shares of its pods together, set once for a burst of them', async () => {
+test('the Burstable class has the sum of the shares of its pods, updated once for a burst', async () => {
   using host = aHost(1);
   await host.cgroups.ensureExists(burstable('uid-1', '500m'));
   await host.cgroups.ensureExists(burstable('uid-2', '250m'));
   assert.ok(!host.has('cpu/kubepods/burstable/cpu.shares'));
   await host.clock.advance(1000);
   const written = () => (host.has('cpu/kubepods/burstable/cpu.shares') ? host.read('cpu/kubepods/burstable/cpu.shares') : '');
-  // Made first, then filled.
+  // The file is created before its content is written.
   while (written() === '') await host.clock.advance(0);
   assert.equal(written(), '768');
 });
 
-test('in v2 controllers are handed down level by level, and values are those of v2', async () => {
+test('with v2 controllers are enabled level by level, and the values are converted', async () => {
   using host = aHost(2, 'systemd');
   await host.cgroups.ensureExists(burstable('uid-1', '500m'));
   const path = 'kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poduid_1.slice';
@@ -92,7 +92,7 @@ test('in v2 controllers are handed down level by level, and values are those of 
   assert.equal(host.read('kubepods.slice/cgroup.subtree_control'), '+pids');
 });
 
-test('in v2 a cgroup without the controllers that a pod needs does not count as there', async () => {
+test('with v2 a cgroup that lacks a controller of pods does not count as existing', async () => {
   using host = aHost(2);
   await host.cgroups.ensureExists(aPod());
   assert.equal(await host.cgroups.exists(aPod()), false);
@@ -100,7 +100,7 @@ test('in v2 a cgroup without the controllers that a pod needs does not count as 
   assert.equal(await host.cgroups.exists(aPod()), true);
 });
 
-test('a node without cgroups per class makes none, and names none', async () => {
+test('without cgroupsPerQOS no cgroup is created and no parent is named', async () => {
   using host = aHost(1, 'cgroupfs', false);
   assert.equal(host.cgroups.cgroupParent(aPod()), '');
   assert.equal(await host.cgroups.exists(aPod()), true);
@@ -109,12 +109,12 @@ test('a node without cgroups per class makes none, and names none', async () => 
   assert.ok(!host.has('cpu/kubepods'));
 });
 
-test('a UID that would lead elsewhere makes no cgroup', async () => {
+test('a UID that contains a path is rejected', async () => {
   using host = aHost(1);
   await assert.rejects(host.cgroups.ensureExists(aPod({}, { uid: '../../../etc' })), /cannot be part of a cgroup's name/);
 });
 
-test('removing what is not there is a success', async () => {
+test('removing a cgroup that does not exist is a success', async () => {
   using host = aHost(1);
   await host.cgroups.remove('uid-9' as PodUID, new AbortController().signal);
 });

@@ -1,4 +1,4 @@
-/** The sync pool's own threads on the simulated runtime, looked at by the pleg thread. */
+/** Runs the sync pool's threads against the simulated runtime; the PLEG thread inspects the pods. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -78,10 +78,10 @@ async function aNode(t: TestContext, threads = 2) {
     pool,
     events,
     lines,
-    look: (pod: Pod): Promise<RuntimePodStatus | null> => pleg.inspectPod(podUID(pod)),
+    inspect: (pod: Pod): Promise<RuntimePodStatus | null> => pleg.inspectPod(podUID(pod)),
     sync: async (pod: Pod, status?: null): Promise<PodSyncResult> => {
-      const seen = status === null ? null : await pleg.inspectPod(podUID(pod));
-      return run({ kind: 'sync', pod, status: seen, apiStatus: {}, backoffs: [] } as never, pod).result;
+      const current = status === null ? null : await pleg.inspectPod(podUID(pod));
+      return run({ kind: 'sync', pod, status: current, apiStatus: {}, backoffs: [] } as never, pod).result;
     },
     terminate: async (pod: Pod, gracePeriodSeconds: number | null = null) =>
       run({ kind: 'terminating', pod, status: await pleg.inspectPod(podUID(pod)), gracePeriodSeconds } as never, pod),
@@ -92,12 +92,12 @@ async function aNode(t: TestContext, threads = 2) {
 const pods = (count: number): Pod[] => Array.from({ length: count }, (_, i) => aPod({}, { name: `web-${i}`, uid: `uid-${i}` }));
 const states = (status: RuntimePodStatus | null) => status?.containers.map(({ name, state }) => `${name} ${state}`);
 
-test('a pod runs, is left alone, and ends', async (t) => {
+test('a pod is started, stays unchanged on the next sync, and terminates', async (t) => {
   const node = await aNode(t);
   const pod = aPod({ containers: [aContainer('app')], initContainers: [aSidecar('s')] });
   assert.equal((await node.sync(pod)).outcome, 'synced');
   assert.equal((await node.sync(pod)).outcome, 'synced');
-  assert.deepEqual(states(await node.look(pod)), ['app running', 's running']);
+  assert.deepEqual(states(await node.inspect(pod)), ['app running', 's running']);
   const { changedRuntime } = await node.sync(pod);
   assert.equal(changedRuntime, false);
   assert.deepEqual(
@@ -105,19 +105,19 @@ test('a pod runs, is left alone, and ends', async (t) => {
     ['Created', 'Started', 'Created', 'Started'],
   );
   assert.equal((await (await node.terminate(pod, 5)).result).outcome, 'synced');
-  assert.deepEqual(states(await node.look(pod)), ['app exited', 's exited']);
+  assert.deepEqual(states(await node.inspect(pod)), ['app exited', 's exited']);
   assert.equal((await node.run({ kind: 'terminated', pod, status: null } as never, pod).result).outcome, 'synced');
   assert.equal((await node.run({ kind: 'cleanUp' } as never, pod).result).outcome, 'synced');
 });
 
-test('a burst of pods whose threads die in the middle of it starts each pod once', async (t) => {
+test('when threads die during a burst, each pod is started once', async (t) => {
   const node = await aNode(t);
   const all = pods(40);
   const results = Promise.all(all.map((pod) => node.sync(pod, null)));
-  await waitUntil('some pods are under way', async () => (await node.runtime.control.state()).sandboxes.length >= 5);
+  await waitUntil('some pods have sandboxes', async () => (await node.runtime.control.state()).sandboxes.length >= 5);
   await Promise.all([node.pool.kill(0), node.pool.kill(1)]);
   await results;
-  // What failed because its predecessor's call was still under way is tried again, as main does.
+  // Syncs again after a failure, as main does: the call of a lost task may still have been in progress.
   for (const pod of all) if ((await node.sync(pod)).changedRuntime) await node.sync(pod);
   const { sandboxes, containers } = await node.runtime.control.state();
   assert.equal(sandboxes.filter(({ state }) => state === 'ready').length, 40);
@@ -135,5 +135,5 @@ test('a container that ignores its stop signal is killed as soon as the grace pe
   run.shrinkGracePeriod(1);
   assert.equal((await run.result).outcome, 'synced');
   assert.ok(performance.now() - started < 10_000);
-  assert.deepEqual(states(await node.look(pod)), ['app exited']);
+  assert.deepEqual(states(await node.inspect(pod)), ['app exited']);
 });

@@ -9,15 +9,15 @@ const pod = aPod({
 
 test('a postStart hook runs before the next container is started', async () => {
   using harness = new PodSyncHarness();
-  const { result } = await harness.synced(pod);
+  const { result } = await harness.syncToEnd(pod);
   assert.equal(result.outcome, 'synced');
   assert.deepEqual(harness.runtime.calls.slice(3, 6), ['startContainer app', 'execSync app hello world', 'createContainer b 0']);
 });
 
-test('a postStart hook that fails kills its container, and the others are started', async () => {
+test('a failed postStart hook kills its container, and the other containers are started', async () => {
   using harness = new PodSyncHarness();
   harness.runtime.exec = () => Promise.resolve({ exitCode: 1, output: 'secret' });
-  const { channel, result } = await harness.synced(pod);
+  const { channel, result } = await harness.syncToEnd(pod);
   assert.deepEqual(channel.events.slice(2, 4), [
     'FailedPostStartHook spec.containers{app}: PostStartHook failed',
     'Killing spec.containers{app}: FailedPostStartHook',
@@ -34,16 +34,16 @@ test('a postStart hook that fails kills its container, and the others are starte
   );
 });
 
-test('a stop does not wait for a postStart hook', async () => {
+test('a stop of the task does not wait for a postStart hook', async () => {
   using harness = new PodSyncHarness();
-  const begun = Promise.withResolvers<void>();
+  const hookStarted = Promise.withResolvers<void>();
   harness.runtime.exec = (_id, _command, signal) =>
     new Promise((_, reject) => {
-      begun.resolve();
+      hookStarted.resolve();
       signal?.addEventListener('abort', () => reject(new Error('cancelled')));
     });
-  const { channel, result } = harness.sync(pod);
-  await begun.promise;
+  const { channel, result } = harness.startSync(pod);
+  await hookStarted.promise;
   channel.post({ type: 'stop' });
   assert.equal((await result).outcome, 'stopped');
   assert.ok(!harness.runtime.calls.some((call) => call.startsWith('stopContainer')));

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
 import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
 
-test("a container's failure does not keep the others from being started", async () => {
+test('the failure of one container does not prevent the start of the others', async () => {
   using harness = new PodSyncHarness();
   harness.images.set('registry.example/a:1', {
     outcome: 'failed',
@@ -13,7 +13,7 @@ test("a container's failure does not keep the others from being started", async 
   });
   harness.runtime.failNext('createContainer', 'no such device');
   const pod = aPod({ containers: [aContainer('a'), aContainer('b'), aContainer('c')] });
-  const { channel, result } = await harness.synced(pod);
+  const { channel, result } = await harness.syncToEnd(pod);
   assert.deepEqual(result.waiting, {
     a: { reason: 'ImagePullBackOff', message: 'Back-off pulling image' },
     b: { reason: 'CreateContainerError', message: 'no such device' },
@@ -28,20 +28,20 @@ test("a container's failure does not keep the others from being started", async 
   ]);
 });
 
-test('images are asked for with the pull secrets that there are; what is missing is told once', async () => {
+test('images are pulled with the existing pull secrets, and one event names the missing ones', async () => {
   using harness = new PodSyncHarness();
   const secret = { kind: 'Secret', uid: 'u', type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' } } as const;
-  harness.podObjects.set('Secret there', { outcome: 'value', value: secret });
+  harness.podObjects.set('Secret existing', { outcome: 'value', value: secret });
   harness.podObjects.set('Secret gone', { outcome: 'failed', failure: { reason: 'NotFound', message: 'secret "gone" not found' } });
-  const imagePullSecrets = [{ name: 'there' }, {}, { name: 'gone' }];
-  const { channel } = await harness.synced(aPod({ imagePullSecrets, containers: [aContainer('a'), aContainer('b')] }));
-  const asked = channel.requests.flatMap((request) => (request.type === 'ensureImage' ? [request.image] : []));
+  const imagePullSecrets = [{ name: 'existing' }, {}, { name: 'gone' }];
+  const { channel } = await harness.syncToEnd(aPod({ imagePullSecrets, containers: [aContainer('a'), aContainer('b')] }));
+  const imageRequests = channel.requests.flatMap((request) => (request.type === 'ensureImage' ? [request.image] : []));
   assert.deepEqual(
-    asked.map(({ pullSecrets }) => pullSecrets),
-    Array.from({ length: 2 }, () => [{ namespace: 'default', name: 'there', uid: 'u', type: secret.type, data: secret.data }]),
+    imageRequests.map(({ pullSecrets }) => pullSecrets),
+    Array.from({ length: 2 }, () => [{ namespace: 'default', name: 'existing', uid: 'u', type: secret.type, data: secret.data }]),
   );
   assert.deepEqual(
-    asked.map(({ about }) => about?.fieldPath),
+    imageRequests.map(({ about }) => about?.fieldPath),
     ['spec.containers{a}', 'spec.containers{b}'],
   );
   assert.deepEqual(
@@ -53,36 +53,36 @@ test('images are asked for with the pull secrets that there are; what is missing
   );
 });
 
-test('a container that the runtime cannot start says why, without naming its id', async () => {
+test("the event of a failed start contains the runtime's reason without the container ID", async () => {
   using harness = new PodSyncHarness();
   harness.runtime.failNext('startContainer', 'container app-2: exec: "nope": not found');
-  const { channel, result } = await harness.synced(aPod());
+  const { channel, result } = await harness.syncToEnd(aPod());
   assert.equal(channel.events.at(-1), 'Failed spec.containers{app}: Error: container app: exec: "nope": not found');
   assert.deepEqual(Object.keys(result.waiting), ['app']);
   assert.equal(result.waiting['app']?.reason, 'RunContainerError');
 });
 
-test('a config that cannot be had is a reason of its own, and no container is created', async () => {
+test('a container whose config cannot be made waits with CreateContainerConfigError and is not created', async () => {
   using harness = new PodSyncHarness();
   const env = [{ name: 'KEY', valueFrom: { secretKeyRef: { name: 'keys', key: 'a' } } }];
-  const { result } = await harness.synced(aPod({ containers: [aContainer('app', { env })] }));
+  const { result } = await harness.syncToEnd(aPod({ containers: [aContainer('app', { env })] }));
   assert.equal(result.waiting['app']?.reason, 'CreateContainerConfigError');
   assert.ok(!harness.runtime.calls.some((call) => call.startsWith('createContainer')));
 });
 
-test('a failed init container keeps the pod from going on, a failed sidecar does not', async () => {
+test('a failed init container blocks the following containers, and a failed sidecar does not', async () => {
   using harness = new PodSyncHarness();
   const pod = aPod({ initContainers: [aSidecar('s'), aContainer('i')] });
   harness.runtime.failNext('startContainer');
-  await harness.synced(pod);
+  await harness.syncToEnd(pod);
   assert.deepEqual(
     harness.runtime.status('uid-1')?.containers.map(({ name, state }) => `${name} ${state}`),
     ['s created'],
   );
-  await harness.synced(pod);
-  await harness.synced(pod);
+  await harness.syncToEnd(pod);
+  await harness.syncToEnd(pod);
   harness.runtime.exit('i', 0);
-  await harness.synced(pod);
+  await harness.syncToEnd(pod);
   assert.deepEqual(
     harness.runtime
       .status('uid-1')
@@ -92,17 +92,17 @@ test('a failed init container keeps the pod from going on, a failed sidecar does
   );
 });
 
-test('a container that crashes again and again waits longer each time, and main hears until when', async () => {
+test('a container that keeps crashing waits longer each time, and the result has the time of the next start', async () => {
   using harness = new PodSyncHarness();
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   harness.runtime.exit('app', 1);
-  const first = await harness.synced(aPod());
+  const first = await harness.syncToEnd(aPod());
   assert.equal(first.result.outcome, 'synced');
   await harness.clock.advance(1000);
   harness.runtime.exit('app', 1);
   const exitedAt = harness.clock.now();
   await harness.clock.advance(1000);
-  const second = await harness.synced(aPod());
+  const second = await harness.syncToEnd(aPod());
   assert.ok(second.result.outcome === 'failed' && second.result.failure.reason === 'CrashLoopBackOff');
   assert.deepEqual(second.result.waiting, {
     app: { reason: 'CrashLoopBackOff', message: 'back-off 10s restarting failed container=app pod=web_default(uid-1)' },
@@ -112,73 +112,73 @@ test('a container that crashes again and again waits longer each time, and main 
     'BackOff spec.containers{app}: Back-off restarting failed container app in pod web_default(uid-1)',
   ]);
   await harness.clock.advance(9000);
-  assert.equal((await harness.synced(aPod())).result.outcome, 'synced');
+  assert.equal((await harness.syncToEnd(aPod())).result.outcome, 'synced');
   assert.deepEqual(
     harness.backoffs.map(({ backoffMs }) => backoffMs),
     [20_000],
   );
 });
 
-test('only the last instance of a failing init container is kept, and the logs go with the others', async () => {
+test('only the newest dead instance of an init container is kept, and the logs of the others are removed', async () => {
   using harness = new PodSyncHarness();
   const pod = aPod({ initContainers: [aContainer('i')] });
   const logs = join(harness.settings.podLogsDir, 'default_web_uid-1/i');
   mkdirSync(logs, { recursive: true });
-  await harness.synced(pod);
+  await harness.syncToEnd(pod);
   for (const count of [0, 1, 2]) {
     writeFileSync(join(logs, `${count}.log`), '');
     harness.runtime.exit('i', 1);
     harness.runtime.change('i', { logPath: join(logs, `${count}.log`) });
     await harness.clock.advance(400_000);
-    await harness.synced(pod);
+    await harness.syncToEnd(pod);
   }
   const instances = harness.runtime.status('uid-1')?.containers.map(({ restartCount }) => restartCount);
   assert.deepEqual(instances, [3, 2]);
   assert.ok(!existsSync(join(logs, '0.log')) && existsSync(join(logs, '2.log')));
 });
 
-test('the restart count goes on from the logs when the runtime has forgotten its containers', async () => {
+test('the restart count continues from the log files when the runtime has forgotten its containers', async () => {
   using harness = new PodSyncHarness();
   const logs = join(harness.settings.podLogsDir, 'default_web_uid-1/app');
   mkdirSync(logs, { recursive: true });
   writeFileSync(join(logs, '4.log'), '');
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   assert.ok(harness.runtime.calls.includes('createContainer app 5'));
 });
 
-test('the log of a container is linked from the flat log folder', async () => {
+test("a container's log is linked from the flat log folder", async () => {
   using harness = new PodSyncHarness();
   mkdirSync(join(harness.settings.podLogsDir, 'default_web_uid-1/app'), { recursive: true });
   mkdirSync(harness.settings.containerLogsDir);
   writeFileSync(join(harness.settings.podLogsDir, 'default_web_uid-1/app/0.log.gz'), '');
   writeFileSync(join(harness.settings.podLogsDir, 'default_web_uid-1/app/1.log'), '');
-  await harness.synced(aPod());
-  // 1.log exists, so that this instance is number 2, whose log the fake runtime does not write
+  await harness.syncToEnd(aPod());
+  // Since 1.log exists, this is instance 2. The fake runtime does not write its log.
   assert.ok(!existsSync(join(harness.settings.containerLogsDir, 'web_default_app-app-2.log')));
   harness.runtime.exit('app', 1);
   writeFileSync(join(harness.settings.podLogsDir, 'default_web_uid-1/app/3.log'), '');
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   assert.ok(lstatSync(join(harness.settings.containerLogsDir, 'web_default_app-app-3.log')).isSymbolicLink());
 });
 
-test('the image of an image volume is pulled for the container that mounts it', async () => {
+test('a failed pull of an image volume affects only the container that mounts it', async () => {
   using harness = new PodSyncHarness();
   const volumes = [{ name: 'models', image: { reference: 'registry.example/models:1', pullPolicy: 'IfNotPresent' } }];
   const withModels = aContainer('a', { volumeMounts: [{ name: 'models', mountPath: '/models' }] });
   const pod = aPod({ volumes, containers: [withModels, aContainer('b')] });
   const failure = { reason: 'ErrImagePull', message: 'not found' };
   harness.images.set('registry.example/models:1', { outcome: 'failed', failure });
-  const { result } = await harness.synced(pod);
+  const { result } = await harness.syncToEnd(pod);
   assert.deepEqual(result.waiting, { a: failure });
   assert.ok(harness.runtime.calls.includes('startContainer b'));
 });
 
-test('before a running container is stopped to be started again, main is asked', async () => {
+test('the task asks main before it stops a running container in order to restart it', async () => {
   using harness = new PodSyncHarness();
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   const running = harness.runtime.status('uid-1')!.containers[0]!;
   const changed = aPod({ containers: [aContainer('app', { image: 'registry.example/app:2' })] });
-  const { channel } = await harness.synced(changed);
+  const { channel } = await harness.syncToEnd(changed);
   assert.deepEqual(
     channel.requests.flatMap((request) => (request.type === 'beginRestart' ? request.containers : [])),
     [running.id],
@@ -189,14 +189,14 @@ test('before a running container is stopped to be started again, main is asked',
   );
 });
 
-test('a container that has ended by itself meanwhile is neither stopped nor started by that task', async () => {
+test('a container that has exited by itself meanwhile is neither stopped nor started', async () => {
   using harness = new PodSyncHarness();
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   const changed = aPod({ containers: [aContainer('app', { image: 'registry.example/app:2' })] });
-  const { channel, result } = harness.sync(changed);
+  const { channel, result } = harness.startSync(changed);
   channel.allowsRestarts = false;
   const { outcome, changedRuntime } = await result;
-  // Main inspects the pod, and decides anew.
+  // Main inspects the pod and decides again.
   assert.deepEqual([outcome, changedRuntime], ['synced', true]);
   assert.deepEqual(
     harness.runtime.status('uid-1')!.containers.map(({ state }) => state),
@@ -204,11 +204,11 @@ test('a container that has ended by itself meanwhile is neither stopped nor star
   );
 });
 
-test('main hears why a container cannot be started before the next one is', async () => {
+test('main gets the waiting reason of a container before the next container is started', async () => {
   using harness = new PodSyncHarness();
   const failure = { reason: 'ErrImagePull', message: 'no such image' };
   harness.images.set('registry.example/a:1', { outcome: 'failed', failure });
-  const { channel } = await harness.synced(aPod({ containers: [aContainer('a'), aContainer('b')] }));
+  const { channel } = await harness.syncToEnd(aPod({ containers: [aContainer('a'), aContainer('b')] }));
   const kinds = channel.requests.map((request) =>
     request.type === 'containerWaiting'
       ? `${request.container} ${request.waiting.reason}`

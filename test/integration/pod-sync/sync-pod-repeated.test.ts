@@ -5,38 +5,38 @@ import { test } from 'node:test';
 import { aPod } from '../../support/pod-sync-samples.ts';
 import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
 
-/** What the runtime writes as soon as a container runs. */
+/** Writes a container's log file, as the runtime does at its start. */
 const writeLog = (harness: PodSyncHarness, name: string, count: number) =>
   writeFileSync(join(harness.settings.podLogsDir, `default_web_uid-1/${name}/${count}.log`), '');
 const instances = (harness: PodSyncHarness) =>
   harness.runtime.status('uid-1')?.containers.map(({ name, state, restartCount }) => `${name} ${state} ${restartCount}`);
 
-test('a task that is sent again before its sandbox was seen leaves it be, and asks for another look', async () => {
+test('a repeated task whose status lacks its sandbox keeps the sandbox and requests an inspection', async () => {
   using harness = new PodSyncHarness();
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   writeLog(harness, 'app', 0);
-  const { result } = await harness.synced(aPod(), { status: null });
+  const { result } = await harness.syncToEnd(aPod(), { status: null });
   assert.deepEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, retryAtMs: harness.clock.now() + 1000 });
   assert.deepEqual(instances(harness), ['app running 0']);
 });
 
-test('a task that is sent again before its container was seen does not start a second one', async () => {
+test('a repeated task whose status lacks its container does not start a second one', async () => {
   using harness = new PodSyncHarness();
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   writeLog(harness, 'app', 0);
-  const { channel, result } = await harness.synced(aPod(), { withoutContainers: true });
+  const { channel, result } = await harness.syncToEnd(aPod(), { withoutContainers: true });
   assert.equal(result.outcome, 'synced');
   assert.equal(result.changedRuntime, true);
   assert.deepEqual(channel.events, []);
   assert.deepEqual(instances(harness), ['app running 0']);
 });
 
-test('a task that is sent again while the restart before it was not seen leaves the new instance be', async () => {
+test('a repeated task whose status lacks a restart keeps the new instance', async () => {
   using harness = new PodSyncHarness();
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   harness.runtime.exit('app', 1);
   const before = harness.runtime.status('uid-1');
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   const run = harness.run({ kind: 'sync', pod: aPod(), status: before, apiStatus: {}, backoffs: [] }, 'uid-1');
   assert.equal((await run.result).outcome, 'synced');
   assert.deepEqual(instances(harness), ['app running 1', 'app exited 0']);
@@ -44,9 +44,9 @@ test('a task that is sent again while the restart before it was not seen leaves 
 
 test('a container that a lost task created and did not start is replaced', async () => {
   using harness = new PodSyncHarness();
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   harness.runtime.change('app', { state: 'created' });
-  await harness.synced(aPod(), { withoutContainers: true });
+  await harness.syncToEnd(aPod(), { withoutContainers: true });
   assert.ok(harness.runtime.calls.includes('removeContainer app-2'));
   assert.deepEqual(
     harness.runtime.status('uid-1')?.containers.map(({ id, state }) => `${id} ${state}`),
@@ -54,11 +54,11 @@ test('a container that a lost task created and did not start is replaced', async
   );
 });
 
-test('a sandbox that a lost task left unready is removed, and made again', async () => {
+test('a sandbox that a lost task left not ready is removed and created again', async () => {
   using harness = new PodSyncHarness();
-  await harness.synced(aPod());
+  await harness.syncToEnd(aPod());
   harness.runtime.loseSandbox();
-  await harness.synced(aPod(), { status: null });
+  await harness.syncToEnd(aPod(), { status: null });
   assert.deepEqual(harness.runtime.calls.slice(5, 9), [
     'findSandboxes',
     'stopPodSandbox sandbox-1',

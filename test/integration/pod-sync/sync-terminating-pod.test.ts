@@ -5,17 +5,17 @@ import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
 import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
 import type { Container, Pod } from '../../../src/shared/kubernetes/api.ts';
 
-/** A harness on which the pod runs, calls forgotten. */
+/** Returns a harness in which the pod runs, without recorded calls. */
 async function running(pod: Pod): Promise<PodSyncHarness> {
   const harness = new PodSyncHarness();
-  for (let i = 0; i < 4; i += 1) await harness.synced(pod);
+  for (let i = 0; i < 4; i += 1) await harness.syncToEnd(pod);
   harness.runtime.calls.length = 0;
   return harness;
 }
 
 const stops = (harness: PodSyncHarness) => harness.runtime.calls.filter((call) => call.startsWith('stopContainer'));
 
-test('a pod ends within its grace period: containers first, then the sandbox', async () => {
+test('a pod is stopped within its grace period: first the containers, then the sandbox', async () => {
   using harness = await running(aPod({ containers: [aContainer('a'), aContainer('b')] }));
   const pod = aPod({ containers: [aContainer('a'), aContainer('b')] });
   const { channel, result } = harness.terminate(pod);
@@ -28,7 +28,7 @@ test('a pod ends within its grace period: containers first, then the sandbox', a
   ]);
 });
 
-test('the grace period that main states goes before that of the pod, but is never under two seconds', async () => {
+test("the task's grace period overrides the pod's, and is at least two seconds", async () => {
   using harness = await running(aPod());
   await harness.terminate(aPod(), 7).result;
   assert.deepEqual(stops(harness), ['stopContainer app 7']);
@@ -37,13 +37,13 @@ test('the grace period that main states goes before that of the pod, but is neve
   assert.deepEqual(stops(other), ['stopContainer app 2']);
 });
 
-test('a grace period beyond all measure is 68 years, so that it fits what runtimes count in', async () => {
+test('a huge grace period is limited to 68 years, so that it does not overflow in the runtime', async () => {
   using harness = await running(aPod());
   await harness.terminate(aPod({ terminationGracePeriodSeconds: Number.MAX_SAFE_INTEGER })).result;
   assert.deepEqual(stops(harness), ['stopContainer app 2147483647']);
 });
 
-test('sidecars end after the containers, the last one first, and all within one grace period', async () => {
+test('sidecars stop after the containers, in reverse order and within one grace period', async () => {
   const pod = aPod({ initContainers: [aSidecar('s1'), aSidecar('s2')] });
   using harness = await running(pod);
   harness.runtime.stopDelaysMs.set('app', 4500);
@@ -58,7 +58,7 @@ test('sidecars end after the containers, the last one first, and all within one 
   assert.deepEqual(stops(harness), ['stopContainer app 30', 'stopContainer s2 26', 'stopContainer s1 23']);
 });
 
-test('sidecars do not wait longer than the grace period', async () => {
+test('a sidecar does not wait for the containers longer than the grace period', async () => {
   const pod = aPod({ initContainers: [aSidecar('s')], terminationGracePeriodSeconds: 10 });
   using harness = await running(pod);
   harness.runtime.failNext('stopContainer', 'shim is gone');
@@ -68,7 +68,7 @@ test('sidecars do not wait longer than the grace period', async () => {
   assert.deepEqual(stops(harness), ['stopContainer app 10', 'stopContainer s 2']);
   assert.ok(settled.outcome === 'failed' && settled.failure.reason === 'FailedKillPod');
   assert.match(settled.failure.message, /^error killing terminating pod: failed to "KillContainer" for "app" with KillContainerError/);
-  // what did not want to end ends with its sandbox
+  // Stopping the sandbox ends a container that could not be stopped.
   assert.equal(harness.runtime.calls.at(-1), 'stopPodSandbox sandbox-1');
 });
 
@@ -86,14 +86,14 @@ test('the time of a preStop hook is taken from the grace period', async () => {
   assert.deepEqual(stops(harness), ['stopContainer app 20']);
 });
 
-test('a preStop hook that does not end is left behind when the grace period is over', async () => {
+test('a preStop hook that does not end is aborted at the end of the grace period', async () => {
   const pod = withPreStop({ exec: { command: ['sleep', 'inf'] } });
   using harness = await running(pod);
-  let told = false;
+  let aborted = false;
   harness.runtime.exec = (_id, _command, signal) =>
     new Promise((_, reject) => {
       signal?.addEventListener('abort', () => {
-        told = true;
+        aborted = true;
         reject(new Error('cancelled'));
       });
     });
@@ -101,11 +101,11 @@ test('a preStop hook that does not end is left behind when the grace period is o
   await harness.clock.advance(30_000);
   await result;
   assert.deepEqual(stops(harness), ['stopContainer app 2']);
-  assert.ok(told);
+  assert.ok(aborted);
   assert.deepEqual(channel.events, ['Killing spec.containers{app}: Stopping container app']);
 });
 
-test('a preStop hook that fails is an event without its output, and the container is stopped', async () => {
+test('a failed preStop hook is an event without its output, and the container is stopped', async () => {
   const pod = withPreStop({ exec: { command: ['bye'] } });
   using harness = await running(pod);
   harness.runtime.exec = () => Promise.resolve({ exitCode: 3, output: 'secret' });
@@ -115,7 +115,7 @@ test('a preStop hook that fails is an event without its output, and the containe
   assert.deepEqual(stops(harness), ['stopContainer app 30']);
 });
 
-test('a preStop hook over HTTP goes to the pod, at the port of that name', async () => {
+test('an HTTP preStop hook goes to the pod IP and the named port', async () => {
   const lifecycle = { preStop: { httpGet: { port: 'admin', path: '/bye?now=1' } } };
   const pod = aPod({ containers: [aContainer('app', { lifecycle, ports: [{ name: 'admin', containerPort: 8080 }] })] });
   using harness = await running(pod);
@@ -123,14 +123,14 @@ test('a preStop hook over HTTP goes to the pod, at the port of that name', async
   assert.deepEqual(harness.hookURLs, ['http://10.0.0.1:8080/bye?now=1']);
 });
 
-test('a pod that is ended by force runs no hook', async () => {
+test('a force-deleted pod runs no preStop hook', async () => {
   const pod = withPreStop({ exec: { command: ['bye'] } });
   using harness = await running(pod);
   await harness.terminate(pod, 0).result;
   assert.deepEqual(harness.runtime.calls[0], 'stopContainer app 2');
 });
 
-test('a shorter grace period that comes later is told to the runtime by a second stop', async () => {
+test('a shortened grace period is passed to the runtime in a second stop', async () => {
   using harness = await running(aPod());
   harness.runtime.stopDelaysMs.set('app', Infinity);
   const { channel, result } = harness.terminate(aPod());
@@ -141,7 +141,7 @@ test('a shorter grace period that comes later is told to the runtime by a second
   assert.deepEqual(stops(harness), ['stopContainer app 30', 'stopContainer app 3']);
 });
 
-test('a grace period never grows', async () => {
+test('a grace period never increases', async () => {
   using harness = await running(aPod());
   harness.runtime.stopDelaysMs.set('app', Infinity);
   const { channel, result } = harness.terminate(aPod(), 5);
@@ -152,7 +152,7 @@ test('a grace period never grows', async () => {
   assert.deepEqual(stops(harness), ['stopContainer app 5']);
 });
 
-test('a shorter grace period cuts a preStop hook short', async () => {
+test('a shortened grace period aborts a preStop hook', async () => {
   const pod = withPreStop({ sleep: { seconds: 25 } });
   using harness = await running(pod);
   const { channel, result } = harness.terminate(pod);
@@ -163,7 +163,7 @@ test('a shorter grace period cuts a preStop hook short', async () => {
   assert.deepEqual(stops(harness), ['stopContainer app 2']);
 });
 
-test('a stop gives up waiting, and nothing of the pod is half done: the next task goes on', async () => {
+test('a stopped task does not wait for its containers, and the next task continues', async () => {
   using harness = await running(aPod());
   harness.runtime.stopDelaysMs.set('app', 20_000);
   const { channel, result } = harness.terminate(aPod());
@@ -173,7 +173,7 @@ test('a stop gives up waiting, and nothing of the pod is half done: the next tas
   assert.ok(!harness.runtime.calls.includes('stopPodSandbox sandbox-1'));
 });
 
-test('a pod that only the runtime knows ends by its annotations, hook and grace period included', async () => {
+test('a pod without a spec is stopped with the hook and the grace period of its annotations', async () => {
   const pod = aPod();
   using harness = await running(pod);
   harness.runtime.change('app', {
@@ -191,7 +191,7 @@ test('a pod that only the runtime knows ends by its annotations, hook and grace 
   assert.deepEqual(channel.events, ['Killing spec.containers{app}: Stopping container app']);
 });
 
-test('annotations that cannot be read do not keep a pod from being ended', async () => {
+test('a pod with invalid annotations is stopped with the minimum grace period', async () => {
   using harness = await running(aPod());
   harness.runtime.change('app', { orphan: { preStopHandler: '{', ports: '7' } });
   const status = harness.runtime.status('uid-1')!;
@@ -200,23 +200,23 @@ test('annotations that cannot be read do not keep a pod from being ended', async
   assert.deepEqual(stops(harness), ['stopContainer app 2']);
 });
 
-test('volumes go while the sandbox is stopped, and not before every container has ended, which is told then', async () => {
+test('volumes are unmounted while the sandbox stops, after main was notified that all containers have ended', async () => {
   using harness = await running(aPod());
   harness.effects.length = 0;
   harness.runtime.stopDelaysMs.set('app', 5000);
   const stopping = Promise.withResolvers<void>();
   harness.runtime.stopPodSandbox = () => stopping.promise;
   const { channel, result } = harness.terminate(aPod());
-  const isTold = () => channel.requests.some(({ type }) => type === 'containersEnded');
+  const isNotified = () => channel.requests.some(({ type }) => type === 'containersEnded');
   await harness.clock.advance(4999);
-  assert.deepEqual([harness.effects, isTold()], [[], false]);
+  assert.deepEqual([harness.effects, isNotified()], [[], false]);
   await harness.clock.advance(1);
-  assert.deepEqual([harness.effects, isTold()], [['unmount volumes'], true]);
+  assert.deepEqual([harness.effects, isNotified()], [['unmount volumes'], true]);
   stopping.resolve();
   assert.equal((await result).outcome, 'synced');
 });
 
-test('volumes stay where a container could not be ended, and the pod has not ended', async () => {
+test('volumes stay mounted when a container could not be stopped', async () => {
   using harness = await running(aPod());
   harness.effects.length = 0;
   harness.runtime.failNext('stopContainer', 'shim is gone');
@@ -226,7 +226,7 @@ test('volumes stay where a container could not be ended, and the pod has not end
   assert.ok(!channel.requests.some(({ type }) => type === 'containersEnded'));
 });
 
-test('a volume that cannot be unmounted, or hangs, does not keep a pod from its end', async () => {
+test('a failed or hanging unmount does not block the termination of a pod', async () => {
   using harness = await running(aPod());
   harness.failures.set('unmount volumes', new Error('/mnt is busy'));
   assert.equal((await harness.terminate(aPod()).result).outcome, 'synced');
@@ -235,7 +235,7 @@ test('a volume that cannot be unmounted, or hangs, does not keep a pod from its 
   assert.equal((await other.terminate(aPod()).result).outcome, 'synced');
 });
 
-test('a terminated pod loses its volumes, then its cgroup', async () => {
+test("a terminated pod's volumes are unmounted, then its cgroup is removed", async () => {
   using harness = await running(aPod());
   harness.effects.length = 0;
   const { result } = harness.run({ kind: 'terminated', pod: aPod(), status: null }, 'uid-1');
@@ -243,7 +243,7 @@ test('a terminated pod loses its volumes, then its cgroup', async () => {
   assert.deepEqual(harness.effects, ['unmount volumes', 'remove cgroup']);
 });
 
-test('a forgotten pod loses its folder as well, but not while a volume is mounted', async () => {
+test("a clean-up also removes the pod's folder, unless a volume is still mounted", async () => {
   using harness = new PodSyncHarness();
   await harness.run({ kind: 'cleanUp' }, 'uid-1').result;
   assert.deepEqual(harness.effects, ['unmount volumes', 'remove cgroup', 'remove folder']);

@@ -1,4 +1,4 @@
-/** What is measured of volumes, read as the server thread renders it. */
+/** Checks the metrics of volume operations, in the rendering of the server thread. */
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { aPodWith, secret, serverWith, setUp, useVolumes, volumes } from '../../
 
 useVolumes();
 
-test('how long volumes took is measured by plugin, operation and outcome, at their set-up and at their end', async (t) => {
+test('the durations of mounts and unmounts are counted by plugin, operation and outcome', async (t) => {
   const segment = createMetricsSegment();
   bindMetrics(segment);
   t.after(() => bindMetrics(null));
@@ -29,19 +29,19 @@ test('how long volumes took is measured by plugin, operation and outcome, at the
   const made = aPodWith(list, {}, { securityContext: { fsGroup: 77 } });
   await assert.rejects(setUp(made, serverWith({})));
   await setUp(made, serverWith({ 'Secret s': secret({ a: 'one' }) }));
-  // What is ready is not set up again.
+  // A ready emptyDir is not set up again.
   await setUp(made, serverWith({ 'Secret s': secret({ a: 'one' }) }));
   await mkdir(join(made.dir, 'volumes/example.com~other/theirs'), { recursive: true });
-  const set = [
+  const mounted = [
     'volume_apply_access_control success kubernetes.io/empty-dir 1',
     'volume_apply_access_control success kubernetes.io/secret 1',
     'volume_mount fail-unknown kubernetes.io/secret 1',
     'volume_mount success kubernetes.io/empty-dir 1',
     'volume_mount success kubernetes.io/secret 2',
   ];
-  assert.deepEqual(counted(), set);
+  assert.deepEqual(counted(), mounted);
   await volumes.unmountVolumes(made.uid);
   await volumes.unmountVolumes(made.uid);
-  const ended = ['volume_unmount success kubernetes.io/empty-dir 1', 'volume_unmount success kubernetes.io/secret 1'];
-  assert.deepEqual(counted(), [...set, ...ended].toSorted());
+  const unmounted = ['volume_unmount success kubernetes.io/empty-dir 1', 'volume_unmount success kubernetes.io/secret 1'];
+  assert.deepEqual(counted(), [...mounted, ...unmounted].toSorted());
 });

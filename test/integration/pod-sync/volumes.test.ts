@@ -1,4 +1,4 @@
-/** emptyDirs and hostPaths, and how whatever is mounted is taken down and removed. */
+/** Sets up emptyDir and hostPath volumes, unmounts all mounts of a pod and removes its folder. Needs root. */
 import assert from 'node:assert/strict';
 import { chmod, lstat, mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ import {
 
 useVolumes();
 
-test('an emptyDir on disk is open to all, keeps its content when set up again, and is gone after the end', async () => {
+test('an emptyDir on disk is world-writable, keeps its content on a repeated set-up, and is removed at the end', async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }]);
   const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
   await setUp(made);
@@ -43,7 +43,7 @@ test('an emptyDir on disk is open to all, keeps its content when set up again, a
   await volumes.removePodDirectory(made.uid);
 });
 
-test('an emptyDir in memory is a tmpfs of the right size, mounted once, also when its kubelet is another', async () => {
+test('an emptyDir in memory is a tmpfs with the size limit, mounted once, also by a second kubelet', async () => {
   const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }]);
   const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/mem');
   await setUp(made);
@@ -61,7 +61,7 @@ test('an emptyDir in memory is a tmpfs of the right size, mounted once, also whe
   assert.deepEqual(await readMountsBelow(made.dir), []);
 });
 
-test('a memory volume that lost its mount, as after a reboot, is mounted again', async () => {
+test('a memory volume that is no longer mounted, as after a reboot, is mounted again', async () => {
   const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
   const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/mem');
   await setUp(made);
@@ -70,14 +70,14 @@ test('a memory volume that lost its mount, as after a reboot, is mounted again',
   assert.equal((await readMountsBelow(path)).length, 1);
 });
 
-test('a volume with an fsGroup belongs to it', async () => {
+test('a volume of a pod with an fsGroup belongs to the group', async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }], {}, { securityContext: { fsGroup: 4242 } });
   await setUp(made);
   const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
   assert.deepEqual([(await stat(path)).gid, await mode(path)], [4242, 0o2777]);
 });
 
-test('huge pages that nobody asked for are refused, and a volume that nobody mounts is not set up', async () => {
+test('huge pages without a request are rejected, and a volume that no container mounts is not set up', async () => {
   await assert.rejects(
     setUp(aPodWith([{ name: 'huge', emptyDir: { medium: 'HugePages' } }])),
     /there is no resource request for huge pages/,
@@ -85,7 +85,7 @@ test('huge pages that nobody asked for are refused, and a volume that nobody mou
   await setUp(aPodWith([{ name: 'huge', emptyDir: { medium: 'HugePages' } }], { volumeMounts: [] }));
 });
 
-test('a hostPath is checked by its type and mounted from where it is', async () => {
+test('a hostPath is checked by its type and mounted from its path', async () => {
   const made = aPodWith([{ name: 'host', hostPath: { path: join(outside, 'new/dir'), type: 'DirectoryOrCreate' } }]);
   await setUp(made);
   const [first] = await mountsOf(made);
@@ -100,7 +100,7 @@ test('a hostPath is checked by its type and mounted from where it is', async () 
   );
 });
 
-test('a UID that would lead elsewhere is refused, as is a folder that is a link', async () => {
+test('a UID that contains a path is rejected, and so is a pod folder that is a symlink', async () => {
   for (const uid of ['..', '../../outside', '']) {
     await assert.rejects(volumes.removePodDirectory(uid as PodUID), /cannot be the name of a folder/);
     await assert.rejects(volumes.unmountVolumes(uid as PodUID), /cannot be the name of a folder/);
@@ -110,7 +110,7 @@ test('a UID that would lead elsewhere is refused, as is a folder that is a link'
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
 });
 
-test('a root dir that is reached by a link is found in the mount table all the same', async () => {
+test('the mounts below a root dir that is a symlink are found in the mount table', async () => {
   await symlink(rootDir, join(rootDir, '../by-link'));
   const linked = new PodVolumes({ rootDir: join(rootDir, '../by-link'), clusterDomain: '', helper, logger, selinuxEnabled: false });
   const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
@@ -121,7 +121,7 @@ test('a root dir that is reached by a link is found in the mount table all the s
   await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
 });
 
-test('what is mounted is told of the very place: not of a folder in a mount, nor of a link to one', async () => {
+test('mountedFilesystemAt reports only a mount point itself, not a folder in it or a symlink to it', async () => {
   const dir = join(rootDir, 'places');
   await mkdir(join(dir, 'memory'), { recursive: true });
   assert.equal(await mountedFilesystemAt(join(dir, 'memory')), undefined);
@@ -135,27 +135,27 @@ test('what is mounted is told of the very place: not of a folder in a mount, nor
   assert.equal(await mountedFilesystemAt('/proc'), 'other');
 });
 
-test("a pod's folder is not removed while anything is mounted in it, nor what links and mounts lead to", async () => {
+test("a pod's folder is not removed while it contains a mount, and the targets of symlinks and mounts are kept", async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }]);
   await setUp(made);
   const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
   await symlink(outside, join(data, 'link'));
-  const strange = join(made.dir, 'volumes/kubernetes.io~nfs/share');
-  await mkdir(strange, { recursive: true });
-  await mount(outside, strange, '', MountFlag.bind, '');
+  const foreign = join(made.dir, 'volumes/kubernetes.io~nfs/share');
+  await mkdir(foreign, { recursive: true });
+  await mount(outside, foreign, '', MountFlag.bind, '');
   await assert.rejects(volumes.removePodDirectory(made.uid), /kubernetes\.io~nfs\/share still mounted/);
-  assert.equal(await readFile(join(strange, 'precious'), 'utf8'), 'data');
+  assert.equal(await readFile(join(foreign, 'precious'), 'utf8'), 'data');
   assert.deepEqual(await readdir(data), ['link']);
   await volumes.unmountVolumes(made.uid);
-  await writeFile(join(strange, 'unknown'), 'perhaps data');
+  await writeFile(join(foreign, 'unknown'), 'perhaps data');
   await assert.rejects(volumes.removePodDirectory(made.uid), /unknown is a file where only mount points should be left: not removed/);
-  await rm(join(strange, 'unknown'));
+  await rm(join(foreign, 'unknown'));
   await volumes.removePodDirectory(made.uid);
   await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
 });
 
-test('mounts in mounts are taken down, the deepest first; one that is busy is named and the others go', async () => {
+test('nested mounts are unmounted deepest first, and a busy one is named while the others are unmounted', async () => {
   const made = aPodWith([
     { name: 'mem', emptyDir: { medium: 'Memory' } },
     { name: 'busy', emptyDir: { medium: 'Memory' } },
@@ -176,7 +176,7 @@ test('mounts in mounts are taken down, the deepest first; one that is busy is na
   await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
 });
 
-test('a tree deeper than any path that a container left in its emptyDir is removed with the pod', async () => {
+test('a tree in an emptyDir that is deeper than any path is removed with the pod', async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }]);
   await setUp(made);
   makeDeepTree(join(made.dir, 'volumes/kubernetes.io~empty-dir/data'), 5000);
@@ -186,7 +186,7 @@ test('a tree deeper than any path that a container left in its emptyDir is remov
   await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
 });
 
-test('a mount that another one hides is unmounted after it, and what it leads to is kept', async () => {
+test('a mount that is hidden by another one is unmounted after it, and its source is kept', async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }]);
   await setUp(made);
   const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
@@ -203,11 +203,11 @@ test('a mount that another one hides is unmounted after it, and what it leads to
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
 });
 
-test('a link that stands where a hidden mount was does not lead to a mount elsewhere', async () => {
+test('a symlink in the path of a hidden mount does not lead to a mount elsewhere', async () => {
   const made = aPodWith([{ name: 'data', emptyDir: {} }]);
   await setUp(made);
   const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
-  // Twice the same names: below the volume, and of the host.
+  // The same names exist below the volume and on the host.
   const elsewhere = join(rootDir, '../elsewhere');
   for (const folder of [join(data, 'b/mounted'), join(elsewhere, 'mounted'), join(elsewhere, 'hides')])
     await mkdir(folder, { recursive: true });
