@@ -20,7 +20,7 @@ import { ApiStatusCache } from './pods/api-status/index.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';
-import { SyncsInProgress } from './pods/workers/syncs-in-progress.ts';
+import { SyncsInProgress } from './pods/workers/index.ts';
 import { setConstantMetrics } from './process/constant-metrics.ts';
 import { startHealth, startServer } from './server/index.ts';
 import { Shutdown } from './shutdown.ts';

@@ -3,7 +3,7 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import { isTerminalPhase, type ApiStatusCache } from './api-status/index.ts';
 import type { PodManager } from './pod-manager.ts';
-import type { PodWorkers } from './workers/pod-workers.ts';
+import type { PodWorkers } from './workers/index.ts';
 
 export interface ActivePodsDependencies {
   readonly podManager: PodManager;

@@ -19,7 +19,7 @@ import {
   type AdmitResult,
 } from './admission/index.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
-import { faultMessage, type PodFaults } from './workers/pod-faults.ts';
+import { faultMessage, type PodFaults } from './workers/index.ts';
 
 export interface PodAdmitterDependencies extends ActivePodsDependencies {
   readonly events: EventSink;

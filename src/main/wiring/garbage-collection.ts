@@ -11,7 +11,7 @@ import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
-import type { PodWorkers } from '../pods/workers/pod-workers.ts';
+import type { PodWorkers } from '../pods/workers/index.ts';
 
 export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log'> {
   readonly images: Pick<ImagesThread, 'collectContainers' | 'removeContainers'>;

@@ -20,7 +20,7 @@ import type { PodManager } from '../pod-manager.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import { type ApiStatusCache, isTerminalPhase } from '../api-status/index.ts';
 import { updatePodMetrics } from './pod-metrics.ts';
-import type { PodWorkers } from '../workers/pod-workers.ts';
+import type { PodWorkers } from '../workers/index.ts';
 import { isPodRunning } from '../pod-running.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
 

@@ -1,7 +1,7 @@
 /** Updates the pod gauges in each round of housekeeping. Upstream: HandlePodCleanups. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { activePods, desiredPods, managedEphemeralContainers, mirrorPods, workingPods } from '../../../shared/metrics/definitions/pods.ts';
-import type { PodWorkerSync } from '../workers/pod-workers.ts';
+import type { PodWorkerSync } from '../workers/index.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 
 /** Upstream's names of the pod worker states (PodWorkerState). */
