@@ -163,7 +163,7 @@ export class FaultyApiServer {
         from.destroy();
       });
       response.writeHead(from.statusCode ?? 502, from.headers);
-      // A watch is heard of before its first event.
+      // Sends the headers of a watch before its first event.
       response.flushHeaders();
       if (cutAfterBytes !== undefined) cutAfter(from, response, cutAfterBytes);
       else from.on('error', () => response.destroy()).pipe(response);

@@ -74,7 +74,7 @@ export async function aLocalNodeStatus(
     flags: { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false },
     featureGates: computeFeatureGates({}).gates,
     machine: aMachine(),
-    runtimeState: { facts: runtimeFacts(), problems: () => world.problems, networkErrors: () => world.network },
+    runtimeState: { info: runtimeFacts(), problems: () => world.problems, networkErrors: () => world.network },
     listImages: async () => [],
     readNetwork: async () => hostNetwork,
     clock: new FakeClock(),

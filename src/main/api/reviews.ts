@@ -27,7 +27,7 @@ interface ReviewKind {
   readonly plural: string;
   readonly kind: string;
   readonly trafficClass: 'tokenReview' | 'accessReview';
-  readonly tries: typeof tokenReviewTries;
+  readonly attempts: typeof tokenReviewTries;
   readonly duration: typeof tokenReviewDuration;
 }
 const tokenReview: ReviewKind = {
@@ -35,7 +35,7 @@ const tokenReview: ReviewKind = {
   plural: 'tokenreviews',
   kind: 'TokenReview',
   trafficClass: 'tokenReview',
-  tries: tokenReviewTries,
+  attempts: tokenReviewTries,
   duration: tokenReviewDuration,
 };
 const accessReview: ReviewKind = {
@@ -43,7 +43,7 @@ const accessReview: ReviewKind = {
   plural: 'subjectaccessreviews',
   kind: 'SubjectAccessReview',
   trafficClass: 'accessReview',
-  tries: accessReviewTries,
+  attempts: accessReviewTries,
   duration: accessReviewDuration,
 };
 
@@ -54,19 +54,19 @@ export interface Reviews {
 }
 
 export function createReviews(client: ApiClient, clock: Clock, random: () => number = Math.random): Reviews {
-  async function review<S>({ group, plural, kind, trafficClass, tries: tried, duration }: ReviewKind, spec: object): Promise<S> {
+  async function review<S>({ group, plural, kind, trafficClass, attempts, duration }: ReviewKind, spec: object): Promise<S> {
     const controller = new AbortController();
-    const late = new ApiError(0, 'Timeout', `no ${kind} within ${deadlineMs / 1000} s`);
-    const cancel = clock.after(deadlineMs, () => controller.abort(late));
+    const timeout = new ApiError(0, 'Timeout', `no ${kind} within ${deadlineMs / 1000} s`);
+    const cancel = clock.after(deadlineMs, () => controller.abort(timeout));
     try {
       for (let attempt = 1; ; attempt += 1) {
         const beganAtMs = clock.monotonic();
         const count = (code: string) => {
-          tried.inc({ code });
+          attempts.inc({ code });
           duration.observe((clock.monotonic() - beganAtMs) / 1000, { code });
         };
         try {
-          const answer = await client.call<{ readonly status?: S } | undefined>({
+          const response = await client.call<{ readonly status?: S } | undefined>({
             method: 'POST',
             path: apiPath('apis', group, 'v1', plural),
             body: { apiVersion: `${group}/v1`, kind, spec },
@@ -76,9 +76,9 @@ export function createReviews(client: ApiClient, clock: Clock, random: () => num
             maxAttempts: 1,
             signal: controller.signal,
           });
-          if (!answer?.status) throw new ApiError(0, 'Unreadable', `the answer to a ${kind} has no status`);
+          if (!response?.status) throw new ApiError(0, 'Unreadable', `the answer to a ${kind} has no status`);
           count(created);
-          return answer.status;
+          return response.status;
         } catch (err) {
           count(err instanceof ApiError && err.code > 0 ? String(err.code) : '<error>');
           if (attempt >= maxAttempts || !isTransient(err)) throw err;

@@ -43,8 +43,8 @@ export function computeFeatureGates(set: Readonly<Record<string, boolean>>): Fea
     } else {
       explicit.set(name, value);
       const stage = spec.stage === 'GA' ? 'GA' : 'deprecated';
-      const goesAway = spec.stage === 'GA' || spec.stage === 'Deprecated';
-      if (goesAway) {
+      const willBeRemoved = spec.stage === 'GA' || spec.stage === 'Deprecated';
+      if (willBeRemoved) {
         warnings.push({ message: `setting ${stage} feature gate. It will be removed in a future release.`, featureGate: name, value });
       }
     }

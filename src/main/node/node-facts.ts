@@ -46,9 +46,9 @@ export class NodeFactsSource {
       hostIPs: registered.length > 0 ? registered : this.#hostIPs,
       capacity,
       allocatable,
-      runtimeName: runtimeState.facts?.runtimeName ?? '',
-      runtimeVersion: runtimeState.facts?.runtimeVersion ?? '',
-      runtimeHandlers: runtimeState.facts?.handlers ?? [],
+      runtimeName: runtimeState.info?.runtimeName ?? '',
+      runtimeVersion: runtimeState.info?.runtimeVersion ?? '',
+      runtimeHandlers: runtimeState.info?.handlers ?? [],
       networkReady: networkProblem === null,
       networkNotReadyMessage: networkProblem ?? '',
     };

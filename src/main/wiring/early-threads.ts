@@ -8,7 +8,7 @@ import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
 import { usageTable, usageTableCapacity } from '../../shared/state/usage-table.ts';
-import { readCgroupFacts, type CgroupSettings } from '../node/host/cgroup-facts.ts';
+import { readCgroupSettings, type CgroupSettings } from '../node/host/cgroup-facts.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
 import { PlegThread } from '../threads/pleg-thread.ts';
@@ -40,7 +40,7 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
   });
   const snapshot = createRuntimeSnapshot(config.maxPods);
   const usage = usageTable.create(usageTableCapacity(config.maxPods));
-  const host = readCgroupFacts(config.cgroupDriver);
+  const host = readCgroupSettings(config.cgroupDriver);
   // A relist posts one each second, and the receiver is set once main has loaded its parts: there are a few at most.
   const early: PlegNotification[] = [];
   let receive = (notification: PlegNotification): void => void early.push(notification);

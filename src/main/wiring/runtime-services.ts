@@ -40,7 +40,7 @@ export function startRuntimeServices({ options, threads, log, shutdown, events, 
     onResults: onProbeResults,
   });
   shutdown.register('probes', () => probes.close());
-  const runtimeState = new RuntimeState({ fetchFacts: () => pleg.runtimeStatus(), clock, logger: log('runtime-state') });
+  const runtimeState = new RuntimeState({ fetchInfo: () => pleg.runtimeStatus(), clock, logger: log('runtime-state') });
   return { runtimeState, images };
 }
 

@@ -116,9 +116,9 @@ export class HttpApiClient implements ApiClient {
     const { lane, rank } = lanes.of(call.trafficClass);
     for (let attempts = 1; ; attempts += 1) {
       const waitingSince = clock.monotonic();
-      const leave = await lane.acquire(rank, signal);
+      const release = await lane.acquire(rank, signal);
       this.#recordWait(call, clock.monotonic() - waitingSince);
-      const outcome = await this.#attempt(call, attempts > 1, signal).finally(leave);
+      const outcome = await this.#attempt(call, attempts > 1, signal).finally(release);
       if ('value' in outcome) return outcome.value;
       const delayMs = retryDelayMs(call.method, outcome.failure, attempts, call.maxAttempts);
       if (delayMs === null) throw outcome.error;
@@ -133,15 +133,15 @@ export class HttpApiClient implements ApiClient {
     signal: AbortSignal,
   ): Promise<{ readonly value: unknown } | { readonly failure: AttemptFailure; readonly error: ApiError }> {
     try {
-      const answer = await this.#send(call, isRetry, signal);
-      if (answer.code >= 200 && answer.code < 300) {
+      const response = await this.#send(call, isRetry, signal);
+      if (response.code >= 200 && response.code < 300) {
         this.#availability.markAvailable();
-        return { value: this.#decode(call, answer) };
+        return { value: this.#decode(call, response) };
       }
-      if (answer.code >= 500) this.#availability.markUnavailable();
-      const retryAfter = textOf(answer.headers['retry-after']);
-      const error = responseError(call, answer.code, answer.body, retryAfter);
-      return { failure: { kind: 'answered', code: answer.code, retryAfterMs: retryAfterHeaderMs(retryAfter) }, error };
+      if (response.code >= 500) this.#availability.markUnavailable();
+      const retryAfter = textOf(response.headers['retry-after']);
+      const error = responseError(call, response.code, response.body, retryAfter);
+      return { failure: { kind: 'answered', code: response.code, retryAfterMs: retryAfterHeaderMs(retryAfter) }, error };
     } catch (err) {
       if (!(err instanceof NoResponseError)) throw err;
       this.#availability.markUnavailable();
@@ -153,19 +153,19 @@ export class HttpApiClient implements ApiClient {
   async #send(call: ApiCall, isRetry: boolean, signal: AbortSignal): Promise<HttpResponse> {
     const { clock, heartbeatDeadlineMs, requestDefaults } = this.#options;
     const limitMs = call.deadlineMs ?? (isHeartbeat(call.trafficClass) ? heartbeatDeadlineMs : deadlineMs);
-    const once = async (again: boolean) => {
+    const sendOnce = async (isRepeated: boolean) => {
       const { identity, dispatcher } = await this.#connection('calls', signal);
       const wire = toWireRequest(call, identity, requestDefaults);
       if (wire.body !== null) this.#metrics.observeRequestSize(call.method, Buffer.byteLength(wire.body));
-      const answer = await this.#countAttempt(call.method, again, sendRequest(dispatcher, wire, limitMs, signal, clock));
-      this.#metrics.observeResponseSize(call.method, answer.body.length);
-      this.#warnings.log(answer.headers['warning']);
-      return { answer, identity };
+      const response = await this.#countAttempt(call.method, isRepeated, sendRequest(dispatcher, wire, limitMs, signal, clock));
+      this.#metrics.observeResponseSize(call.method, response.body.length);
+      this.#warnings.log(response.headers['warning']);
+      return { response, identity };
     };
     const sentAt = clock.monotonic();
-    const { answer, identity } = await once(isRetry);
-    if (answer.code !== 401 || !(await this.#hasNewIdentity(identity, sentAt, signal))) return answer;
-    return (await once(true)).answer;
+    const { response, identity } = await sendOnce(isRetry);
+    if (response.code !== 401 || !(await this.#hasNewIdentity(identity, sentAt, signal))) return response;
+    return (await sendOnce(true)).response;
   }
 
   async #connection(use: 'calls' | 'watches', signal: AbortSignal) {
@@ -191,9 +191,9 @@ export class HttpApiClient implements ApiClient {
 
   async #countAttempt<A extends { readonly code: number }>(verb: string, isRetry: boolean, sent: Promise<A>): Promise<A> {
     try {
-      const answer = await sent;
-      this.#metrics.countAttempt(verb, answer.code, isRetry);
-      return answer;
+      const response = await sent;
+      this.#metrics.countAttempt(verb, response.code, isRetry);
+      return response;
     } catch (err) {
       this.#metrics.countAttempt(verb, null, isRetry);
       throw err;

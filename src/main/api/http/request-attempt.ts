@@ -26,7 +26,7 @@ export interface HttpResponse {
 
 /** The attempt got no response. Carries the error for the caller, and the kind of failure for the retry decision. */
 export class NoResponseError extends Error {
-  override readonly name = 'Unanswered';
+  override readonly name = 'NoResponseError';
   readonly failure: AttemptFailure;
   readonly error: ApiError;
 
@@ -101,9 +101,9 @@ export class RequestAttempt {
    */
   send(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
     const url = new URL(origin + path);
-    const answer = dispatcher.request({ origin, path: url.pathname + url.search, method, headers, body, signal: this.signal });
+    const response = dispatcher.request({ origin, path: url.pathname + url.search, method, headers, body, signal: this.signal });
     return untilAborted(
-      answer.catch((err: unknown) => Promise.reject(isRefusal(err) ? this.#noResponse({ kind: 'not sent' }, err) : err)),
+      response.catch((err: unknown) => Promise.reject(isRefusal(err) ? this.#noResponse({ kind: 'not sent' }, err) : err)),
       this.signal,
     );
   }

@@ -41,8 +41,8 @@ export class ExecPlugin {
   async current(signal: AbortSignal): Promise<ExecCredential> {
     const { clock } = this.#options;
     if (!this.#credential || this.#isRefused || this.#hasExpired(this.#credential)) {
-      const isQuiet = clock.monotonic() < this.#ranAt + minRunIntervalMs;
-      if (this.#running || !isQuiet) await untilAborted((this.#running ??= this.#run()), signal);
+      const ranRecently = clock.monotonic() < this.#ranAt + minRunIntervalMs;
+      if (this.#running || !ranRecently) await untilAborted((this.#running ??= this.#run()), signal);
     }
     if (!this.#credential) throw this.#failure ?? new Error('exec plugin has no credentials');
     // A server may reject valid credentials for a moment while the plugin fails, so they stay in use until they expire.
@@ -99,8 +99,8 @@ export class ExecPlugin {
     }
     if (exit.code !== 0) {
       execPluginCalls.inc({ code: String(exit.code), call_status: 'plugin_execution_error' });
-      const said = toSingleLine(exit.stderr).trim();
-      throw new Error(`exec: executable ${plugin.command} failed with exit code ${exit.code}${said === '' ? '' : `: ${said}`}`);
+      const stderr = toSingleLine(exit.stderr).trim();
+      throw new Error(`exec: executable ${plugin.command} failed with exit code ${exit.code}${stderr === '' ? '' : `: ${stderr}`}`);
     }
     execPluginCalls.inc({ code: '0', call_status: 'no_error' });
     return exit.stdout;
@@ -112,8 +112,8 @@ export class ExecPlugin {
 }
 
 /** Returns the old object if the certificate is unchanged, so that its connections are reused. */
-function sameOrNew(old: ClientCertificate | undefined, made: ClientCertificate | undefined): ClientCertificate | undefined {
-  return old && made && old.cert === made.cert && old.key === made.key ? old : made;
+function sameOrNew(old: ClientCertificate | undefined, next: ClientCertificate | undefined): ClientCertificate | undefined {
+  return old && next && old.cert === next.cert && old.key === next.key ? old : next;
 }
 
 /** Replaces line breaks and control characters, which a terminal would interpret. */

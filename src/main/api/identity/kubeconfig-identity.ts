@@ -55,10 +55,10 @@ export class KubeconfigIdentity implements IdentitySource {
   }
 
   async current(signal: AbortSignal): Promise<Identity> {
-    const made = this.#plugin ? await this.#readPluginIdentity(this.#plugin, signal) : await this.#readFileIdentity();
+    const identity = this.#plugin ? await this.#readPluginIdentity(this.#plugin, signal) : await this.#readFileIdentity();
     const last = this.#last;
-    const isSame = made.authorization === last.authorization && made.clientCertificate === last.clientCertificate;
-    return isSame ? last : (this.#last = made);
+    const isSame = identity.authorization === last.authorization && identity.clientCertificate === last.clientCertificate;
+    return isSame ? last : (this.#last = identity);
   }
 
   refreshAfterUnauthorized(sentAt: number, signal: AbortSignal): Promise<Identity> {

@@ -40,7 +40,7 @@ function readServer(fields: FieldReader, hasTLS: boolean): URL {
   const at = fields.at.child('server');
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `${hasTLS ? 'https' : 'http'}://${given}`;
   // A placeholder. Any problem makes the whole kubeconfig fail.
-  const nowhere = new URL('https://localhost');
+  const placeholder = new URL('https://localhost');
   if (given === '') at.addProblem('is missing');
   else if (!URL.canParse(text)) at.addProblem('is not a URL');
   else {
@@ -52,7 +52,7 @@ function readServer(fields: FieldReader, hasTLS: boolean): URL {
     server.pathname = server.pathname.replace(/\/+$/, '');
     return server;
   }
-  return nowhere;
+  return placeholder;
 }
 
 function readProxyURL(fields: FieldReader): string {

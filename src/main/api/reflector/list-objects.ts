@@ -29,18 +29,18 @@ export async function listObjects(
   const items: unknown[] = [];
   let next: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
-    let answer: ListResponse;
+    let response: ListResponse;
     try {
-      answer = await get({ limit: pageSize, ...(next === undefined ? {} : { continue: next }) });
+      response = await get({ limit: pageSize, ...(next === undefined ? {} : { continue: next }) });
     } catch (err) {
       if (next === undefined || !isExpired(err)) throw err;
-      const whole = await get({});
-      return { items: itemsOf(whole), resourceVersion: versionOf(whole) };
+      const unpaged = await get({});
+      return { items: itemsOf(unpaged), resourceVersion: versionOf(unpaged) };
     }
     // No spread into one call: a server may return all objects of a cluster as one page, and the number of arguments is limited.
-    for (const item of itemsOf(answer)) items.push(item);
-    next = answer.metadata?.continue;
-    if (next === undefined || next === '') return { items, resourceVersion: versionOf(answer) };
+    for (const item of itemsOf(response)) items.push(item);
+    next = response.metadata?.continue;
+    if (next === undefined || next === '') return { items, resourceVersion: versionOf(response) };
   }
   throw new Error(`${call.path}: a list of more than ${maxPages} pages`);
 }

@@ -29,11 +29,12 @@ export function hostIPs(nodeIP: string, interfaces: NetworkInterfaces, routes: s
  */
 export function hostAddress(preferred: 'IPv4' | 'IPv6', interfaces: NetworkInterfaces, routes: RouteFiles): [string] | null {
   const families = preferred === 'IPv6' ? (['IPv6', 'IPv4'] as const) : (['IPv4', 'IPv6'] as const);
-  const byDefault = { IPv4: defaultIPv4Interface(routes.ipv4), IPv6: defaultIPv6Interface(routes.ipv6) };
-  const first = byDefault.IPv4 ?? byDefault.IPv6;
+  const defaultInterfaces = { IPv4: defaultIPv4Interface(routes.ipv4), IPv6: defaultIPv6Interface(routes.ipv6) };
+  const first = defaultInterfaces.IPv4 ?? defaultInterfaces.IPv6;
   for (const family of families) {
-    const leavesBy = byDefault[family] ?? first;
-    const address = leavesBy === null ? undefined : (globalAddress(interfaces[leavesBy], family) ?? loopbackAddress(interfaces, family));
+    const interfaceName = defaultInterfaces[family] ?? first;
+    const address =
+      interfaceName === null ? undefined : (globalAddress(interfaces[interfaceName], family) ?? loopbackAddress(interfaces, family));
     if (address !== undefined) return [address];
   }
   for (const family of families) {

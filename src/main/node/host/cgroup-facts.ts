@@ -10,6 +10,6 @@ export interface CgroupSettings {
 /** The mount point of the cgroup hierarchy on every host set up by systemd or a container runtime. */
 export const cgroupFsRoot = '/sys/fs/cgroup';
 
-export function readCgroupFacts(configuredDriver: string): CgroupSettings {
+export function readCgroupSettings(configuredDriver: string): CgroupSettings {
   return { cgroupVersion: cgroupVersion(cgroupFsRoot), cgroupDriver: configuredDriver === 'systemd' ? 'systemd' : 'cgroupfs' };
 }

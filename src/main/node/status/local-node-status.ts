@@ -41,7 +41,7 @@ export interface LocalNodeStatusOptions {
   readonly flags: Pick<KubeletFlags, 'nodeIP' | 'cloudProvider' | 'nodeLabels' | 'experimentalAllocatableIgnoreEviction'>;
   readonly featureGates: FeatureGates;
   readonly machine: MachineInfo;
-  readonly runtimeState: Pick<RuntimeState, 'facts' | 'problems' | 'networkErrors'>;
+  readonly runtimeState: Pick<RuntimeState, 'info' | 'problems' | 'networkErrors'>;
   /** Lists the runtime's images. */
   readonly listImages: () => Promise<readonly RuntimeImage[]>;
   /** The next functions return the state of other components. Each is absent if the component is. */
@@ -77,7 +77,7 @@ export class LocalNodeStatus {
   #isListing = false;
   #loggedFailures = '';
   /** The last result of `node()` and the inputs that it was computed from. */
-  #cachedNode: { node: Node; network: HostNetwork | null; images: readonly RuntimeImage[] | null; runtime: RuntimeState['facts'] } | null =
+  #cachedNode: { node: Node; network: HostNetwork | null; images: readonly RuntimeImage[] | null; runtime: RuntimeState['info'] } | null =
     null;
 
   private constructor(options: LocalNodeStatusOptions, nodeIPs: NodeIPs['ips']) {
@@ -131,11 +131,11 @@ export class LocalNodeStatus {
    * runtime changed. Its conditions may be outdated.
    */
   node(): Node {
-    const { facts } = this.#options.runtimeState;
+    const { info } = this.#options.runtimeState;
     const cached = this.#cachedNode;
-    if (cached?.network === this.#network && cached.images === this.#images && cached.runtime === facts) return cached.node;
+    if (cached?.network === this.#network && cached.images === this.#images && cached.runtime === info) return cached.node;
     const { node } = this.initialNode();
-    this.#cachedNode = { node, network: this.#network, images: this.#images, runtime: facts };
+    this.#cachedNode = { node, network: this.#network, images: this.#images, runtime: info };
     return node;
   }
 
@@ -179,7 +179,7 @@ export class LocalNodeStatus {
       network: this.#network ?? noNetwork,
       machine,
       resources: resourceSettings(config, flags),
-      runtime: runtimeState.facts,
+      runtime: runtimeState.info,
       images: this.#images,
       maxImages: config.nodeStatusMaxImages,
       kubeletPort: config.port,

@@ -40,16 +40,16 @@ export interface ComputedNode {
   readonly failures: readonly string[];
 }
 
-export function computeNode(node: Node, facts: NodeStatusInputs): ComputedNode {
-  const { machine, runtime, resources } = facts;
+export function computeNode(node: Node, inputs: NodeStatusInputs): ComputedNode {
+  const { machine, runtime, resources } = inputs;
   const before: NodeStatus = node.status ?? {};
-  const { addresses = before.addresses, providedNodeIP, problem } = computeAddresses(before, facts);
+  const { addresses = before.addresses, providedNodeIP, problem } = computeAddresses(before, inputs);
   const capacity = capacityList(before.capacity ?? {}, machine, resources);
   const { conditions, events } = computeConditions(before.conditions ?? [], {
-    now: toApiTime(facts.nowMs),
-    nodeName: facts.nodeName,
-    pressures: facts.pressures,
-    problems: facts.problems,
+    now: toApiTime(inputs.nowMs),
+    nodeName: inputs.nodeName,
+    pressures: inputs.pressures,
+    problems: inputs.problems,
     capacity,
     localStorageCapacityIsolation: resources.localStorageCapacityIsolation,
   });
@@ -61,17 +61,17 @@ export function computeNode(node: Node, facts: NodeStatusInputs): ComputedNode {
     capacity,
     allocatable: allocatableList(before.allocatable ?? {}, capacity, resources),
     nodeInfo: nodeInfo(before.nodeInfo, machine, runtime),
-    daemonEndpoints: { kubeletEndpoint: { Port: facts.kubeletPort } },
-    ...(facts.images ? { images: nodeImages(facts.images, facts.maxImages) } : {}),
+    daemonEndpoints: { kubeletEndpoint: { Port: inputs.kubeletPort } },
+    ...(inputs.images ? { images: nodeImages(inputs.images, inputs.maxImages) } : {}),
     ...(runtime ? { runtimeHandlers: runtimeHandlers(runtime) } : {}),
     ...(runtime?.features ? { features: { supplementalGroupsPolicy: runtime.features.supplementalGroupsPolicy } } : {}),
     conditions,
-    ...(facts.volumesInUse ? { volumesInUse: [...facts.volumesInUse].sort() } : {}),
-    ...(facts.declaredFeatures ? { declaredFeatures: facts.declaredFeatures } : {}),
+    ...(inputs.volumesInUse ? { volumesInUse: [...inputs.volumesInUse].sort() } : {}),
+    ...(inputs.declaredFeatures ? { declaredFeatures: inputs.declaredFeatures } : {}),
   };
   return {
     node: { ...node, metadata: withProvidedNodeIP(node.metadata, providedNodeIP), status },
-    events: [...(hasRebooted ? [rebootedEvent(facts)] : []), ...events],
+    events: [...(hasRebooted ? [rebootedEvent(inputs)] : []), ...events],
     hasRebooted,
     failures: problem === undefined ? [] : [problem],
   };

@@ -12,7 +12,7 @@ import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 
 export interface RuntimeStateDependencies {
   /** Requests the runtime's status. The promise must settle. */
-  readonly fetchFacts: () => Promise<RuntimeInfo>;
+  readonly fetchInfo: () => Promise<RuntimeInfo>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -33,7 +33,7 @@ const statusUnknownMessage = 'container runtime status check may not have comple
 
 export class RuntimeState {
   readonly #deps: RuntimeStateDependencies;
-  #facts: RuntimeInfo | null = null;
+  #info: RuntimeInfo | null = null;
   /** Monotonic ms of the last status with RuntimeReady. */
   #readyAtMs = -Infinity;
   #notReady: string | null = null;
@@ -60,13 +60,13 @@ export class RuntimeState {
   }
 
   /** The last status. Null: none yet. */
-  get facts(): RuntimeInfo | null {
-    return this.#facts;
+  get info(): RuntimeInfo | null {
+    return this.#info;
   }
 
   /** Returns the reason for which no pod can be synced, or null. Upstream: runtimeErrors. */
   errors(): string | null {
-    if (this.#facts === null) return statusUnknownMessage;
+    if (this.#info === null) return statusUnknownMessage;
     if (this.#notReady !== null) return this.#notReady;
     return this.#deps.clock.monotonic() - this.#readyAtMs > downAfterMs ? 'container runtime is down' : null;
   }
@@ -81,8 +81,8 @@ export class RuntimeState {
 
   /** Returns the reason for which only pods on the host's network may start, or null. */
   networkErrors(): string | null {
-    if (this.#facts === null) return 'network state unknown';
-    const network = this.#facts.conditions.find(({ type }) => type === 'NetworkReady');
+    if (this.#info === null) return 'network state unknown';
+    const network = this.#info.conditions.find(({ type }) => type === 'NetworkReady');
     if (network?.status) return null;
     return `container runtime network not ready: ${describe('NetworkReady', network)}`;
   }
@@ -92,7 +92,7 @@ export class RuntimeState {
     let delayMs = firstRetryMs;
     for (;;) {
       await this.#poll(signal);
-      if (this.#facts) return this.#facts;
+      if (this.#info) return this.#info;
       await this.#deps.clock.sleep(delayMs, signal);
       delayMs = Math.min(periodMs, delayMs * 2);
     }
@@ -116,9 +116,9 @@ export class RuntimeState {
 
   async #poll(signal: AbortSignal): Promise<void> {
     try {
-      const facts = await this.#deps.fetchFacts();
-      this.#facts = facts;
-      const ready = facts.conditions.find(({ type }) => type === 'RuntimeReady');
+      const info = await this.#deps.fetchInfo();
+      this.#info = info;
+      const ready = info.conditions.find(({ type }) => type === 'RuntimeReady');
       this.#notReady = ready?.status ? null : `container runtime not ready: ${describe('RuntimeReady', ready)}`;
       if (ready?.status) this.#readyAtMs = this.#deps.clock.monotonic();
       this.#reportProblem(this.#notReady ?? this.networkErrors());
@@ -138,7 +138,7 @@ export class RuntimeState {
       logger.error({ err: problem }, 'Container runtime sanity check failed, will retry');
       return;
     }
-    logger.info({ runtime: this.#facts?.runtimeName, version: this.#facts?.runtimeVersion }, 'Container runtime is ready');
+    logger.info({ runtime: this.#info?.runtimeName, version: this.#info?.runtimeVersion }, 'Container runtime is ready');
     if (before === undefined) return;
     const notify = () => {
       for (const listener of this.#recoveryListeners) listener();

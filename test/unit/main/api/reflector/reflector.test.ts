@@ -183,7 +183,7 @@ test('an error thrown by a handler does not end the watch', async () => {
 test('the last accepted version of an object stays until the object is deleted', async () => {
   const api = new FakeApi();
   const notifications: string[] = [];
-  const tell = (type: string, { metadata: { name, resourceVersion } }: Pod) => notifications.push(`${type} ${name} ${resourceVersion}`);
+  const record = (type: string, { metadata: { name, resourceVersion } }: Pod) => notifications.push(`${type} ${name} ${resourceVersion}`);
   const reflector = Reflector.start<Pod>({
     client: api,
     path: podsPath,
@@ -195,8 +195,8 @@ test('the last accepted version of an object stays until the object is deleted',
       return object.metadata.labels?.['bad'] ? null : object;
     },
     handler: {
-      onReplace: (pods) => pods.forEach((one) => tell('REPLACE', one)),
-      onChange: (changes) => changes.forEach(({ type, object }) => tell(type, object)),
+      onReplace: (pods) => pods.forEach((one) => record('REPLACE', one)),
+      onChange: (changes) => changes.forEach(({ type, object }) => record(type, object)),
     },
     clock: new FakeClock(),
     logger: aLogger().logger,

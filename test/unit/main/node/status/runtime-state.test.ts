@@ -19,10 +19,10 @@ function aRuntime(answer: () => RuntimeInfo) {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const stop = new AbortController();
-  const told = { recovered: 0 };
-  const state = new RuntimeState({ fetchFacts: async () => answer(), clock, logger });
-  state.onRecovered(() => (told.recovered += 1));
-  return { clock, lines, stop, told, state };
+  const notified = { recovered: 0 };
+  const state = new RuntimeState({ fetchInfo: async () => answer(), clock, logger });
+  state.onRecovered(() => (notified.recovered += 1));
+  return { clock, lines, stop, notified, state };
 }
 const away = (): RuntimeInfo => {
   throw new Error('connect ENOENT');
@@ -54,7 +54,7 @@ test('the wait for the first status ends when the kubelet stops', async () => {
 
 test('a runtime that stops responding is down after half a minute, and its recovery wakes the pods', async () => {
   let answer = () => facts();
-  const { clock, stop, told, state } = aRuntime(() => answer());
+  const { clock, stop, notified, state } = aRuntime(() => answer());
   await state.untilFirstStatus(stop.signal);
   const watching = state.watch(stop.signal);
   answer = away;
@@ -65,10 +65,10 @@ test('a runtime that stops responding is down after half a minute, and its recov
   answer = () => facts();
   await clock.advance(1000);
   assert.equal(state.errors(), null);
-  assert.equal(told.recovered, 1);
+  assert.equal(notified.recovered, 1);
   // The second notification, for pods whose connections were still broken.
   await clock.advance(4000);
-  assert.equal(told.recovered, 2);
+  assert.equal(notified.recovered, 2);
   stop.abort();
   await watching;
 });
@@ -88,7 +88,7 @@ test('a runtime that is not ready blocks the sync loop', async () => {
 
 test('an outage that only a failing pod noticed is detected at once, and its end wakes the pods', async () => {
   let answer = () => facts();
-  const { clock, stop, told, state } = aRuntime(() => answer());
+  const { clock, stop, notified, state } = aRuntime(() => answer());
   await state.untilFirstStatus(stop.signal);
   const watching = state.watch(stop.signal);
   await clock.advance(1500);
@@ -97,14 +97,14 @@ test('an outage that only a failing pod noticed is detected at once, and its end
   await clock.advance(500);
   answer = () => facts();
   await clock.advance(1000);
-  assert.equal(told.recovered, 1);
+  assert.equal(notified.recovered, 1);
   stop.abort();
   await watching;
 });
 
 test('a healthy runtime is polled at most once a second, however many requests fail', async () => {
   let asked = 0;
-  const { clock, stop, told, state } = aRuntime(() => {
+  const { clock, stop, notified, state } = aRuntime(() => {
     asked += 1;
     return facts();
   });
@@ -115,7 +115,7 @@ test('a healthy runtime is polled at most once a second, however many requests f
     await clock.advance(250);
   }
   assert.ok(asked <= 11, `${asked} times`);
-  assert.equal(told.recovered, 0);
+  assert.equal(notified.recovered, 0);
   stop.abort();
   await watching;
 });
@@ -145,7 +145,7 @@ test('a poll that the kubelet’s shutdown interrupts is not logged as a problem
   const { logger, lines } = aLogger();
   const stop = new AbortController();
   const asked = Promise.withResolvers<RuntimeInfo>();
-  const state = new RuntimeState({ fetchFacts: () => asked.promise, clock, logger });
+  const state = new RuntimeState({ fetchInfo: () => asked.promise, clock, logger });
   const watching = state.watch(stop.signal);
   await clock.advance(10_000);
   stop.abort(new Error('SIGTERM'));
