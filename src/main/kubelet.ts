@@ -14,7 +14,7 @@ import { systemClock as clock } from '../shared/time/clock.ts';
 import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './cli/options.ts';
 import { EventLog } from './events/index.ts';
-import { recordHostWarnings } from './node/host/report-host.ts';
+import { recordHostWarnings } from './node/host/record-host-warnings.ts';
 import { toNodeName } from './node/node-name.ts';
 import { ApiStatusCache } from './pods/api-status/index.ts';
 import { PodManager } from './pods/pod-manager.ts';

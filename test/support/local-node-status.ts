@@ -1,7 +1,7 @@
 /** A LocalNodeStatus for unit tests, with a machine, a runtime and a network that the test controls. */
 import type { NetworkInterfaceInfo } from 'node:os';
 import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
-import type { HostNetwork } from '../../src/main/node/addresses/addresses.ts';
+import type { HostNetwork } from '../../src/main/node/addresses/node-addresses.ts';
 import { LocalNodeStatus, type LocalNodeStatusOptions } from '../../src/main/node/status/local-node-status.ts';
 import type { RuntimeInfo } from '../../src/shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../src/shared/contracts/stats.ts';

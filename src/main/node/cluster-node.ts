@@ -14,7 +14,7 @@ import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { EventSink } from '../events/index.ts';
 import { Wakeup } from '../../shared/concurrency/wakeup.ts';
-import { nodeHostIPs } from './addresses/addresses.ts';
+import { nodeHostIPs } from './addresses/node-addresses.ts';
 import { ClusterIdentity } from './registration/cluster-identity.ts';
 import type { LocalNodeStatus } from './status/local-node-status.ts';
 import { NodeLease } from './node-lease.ts';

@@ -2,7 +2,7 @@
 import type { NodeInfo, NodeResources } from '../../shared/contracts/node-info.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { hostIPs } from './addresses/host-ips.ts';
-import { HostNetworkReader } from './addresses/host-network.ts';
+import { HostNetworkReader } from './addresses/host-network-reader.ts';
 import type { RuntimeState } from './status/runtime-state.ts';
 
 export interface NodeFactsOptions {

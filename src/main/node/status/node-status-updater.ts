@@ -9,7 +9,7 @@ import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, isNotFound, type ApiClient } from '../../api/index.ts';
 import { nodeStatusPatch, statusHasChanged } from './node-status-patch.ts';
-import { statusEvent } from './conditions.ts';
+import { statusEvent } from './node-conditions.ts';
 import type { Node, NodeEvent } from '../node-object.ts';
 import type { ComputedNode } from './node-status.ts';
 import type { NodeStore, StoredNode } from '../node-store.ts';

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { Clock } from '../../../shared/time/clock.ts';
-import type { HostNetwork } from './addresses.ts';
+import type { HostNetwork } from './node-addresses.ts';
 
 export interface HostNetworkReaderOptions {
   /** The name to look up in DNS. Null: no lookup. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computeConditions, type ConditionInputs } from '../../../../../src/main/node/status/conditions.ts';
+import { computeConditions, type ConditionInputs } from '../../../../../src/main/node/status/node-conditions.ts';
 import type { NodeCondition } from '../../../../../src/main/node/node-object.ts';
 import { table } from '../../../../support/table.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { test } from 'node:test';
-import { computeAddresses, nodeHostIPs, type Addresses, type HostNetwork } from '../../../../../src/main/node/addresses/addresses.ts';
+import { computeAddresses, nodeHostIPs, type Addresses, type HostNetwork } from '../../../../../src/main/node/addresses/node-addresses.ts';
 import { parseNodeIPs } from '../../../../../src/main/node/addresses/node-ips.ts';
 import { table } from '../../../../support/table.ts';
 
