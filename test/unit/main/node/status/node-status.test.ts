@@ -51,11 +51,11 @@ test('the status of a new node is complete', async () => {
 
 test('the status has the runtime’s handlers and features, and the swap capacity', async () => {
   const handler = (name: string, can: boolean) => ({ name, recursiveReadOnlyMounts: can, userNamespaces: can });
-  const facts = runtimeFacts({
+  const info = runtimeFacts({
     handlers: [handler('runc', true), handler('', false)],
     features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
   });
-  const runtimeState = { facts, problems: () => [], networkErrors: () => null };
+  const runtimeState = { info, problems: () => [], networkErrors: () => null };
   const { local } = await aLocalNodeStatus({ runtimeState, machine: aMachine({ swapBytes: 1024 }) });
   const { status } = local.initialNode().node;
   assert.deepEqual(status?.runtimeHandlers, [
@@ -87,13 +87,13 @@ test('a reboot causes an event with the boot ID', async () => {
   assert.equal((await aLocalNodeStatus()).local.compute(before).hasRebooted, false);
 });
 
-test('node() returns the same object until the runtime’s facts change', async () => {
-  const runtimeState = { facts: runtimeFacts(), problems: () => [], networkErrors: () => null };
+test('node() returns the same object until the runtime’s info change', async () => {
+  const runtimeState = { info: runtimeFacts(), problems: () => [], networkErrors: () => null };
   const { local } = await aLocalNodeStatus({ runtimeState });
   const node = local.node();
   assert.deepEqual(node, local.initialNode().node);
   assert.equal(local.node(), node);
-  runtimeState.facts = runtimeFacts({ features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false } });
+  runtimeState.info = runtimeFacts({ features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false } });
   assert.deepEqual(local.node().status?.features, { supplementalGroupsPolicy: true });
 });
 
