@@ -42,7 +42,7 @@ export function computeEviction<T extends ServerConnection>(
 }
 
 /** Returns the idle authorized connection to end for a new authorized one. Null when all of them are in use. */
-export function computeAdmittedEviction<T extends ServerConnection>(connections: readonly T[], nowMs: number): T | null {
+export function computeAuthorizedEviction<T extends ServerConnection>(connections: readonly T[], nowMs: number): T | null {
   const idle = connections.filter(({ isAuthorized, state }) => isAuthorized && state === 'idle');
   return findCheapest(idle, null, nowMs);
 }

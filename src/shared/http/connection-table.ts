@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { serverConnectionsEnded } from '../metrics/definitions/http.ts';
 import { monotonicMs } from '../time/clock.ts';
 import { ClientConnection, type ConnectionOwner } from './client-connection.ts';
-import { computeAdmittedEviction, computeEviction, type ConnectionLimits } from './connection-limits.ts';
+import { computeAuthorizedEviction, computeEviction, type ConnectionLimits } from './connection-limits.ts';
 
 export interface ConnectionTableOptions {
   /** Value of the metrics' `server` label. */
@@ -45,7 +45,7 @@ export class ConnectionTable {
   #makeRoomForAuthorized(connection: ClientConnection): boolean {
     const connections = [...this.#connections.values()];
     if (connections.filter(({ isAuthorized }) => isAuthorized).length <= this.#limits.authorized) return true;
-    const evicted = computeAdmittedEviction(
+    const evicted = computeAuthorizedEviction(
       connections.filter((other) => other !== connection),
       monotonicMs(),
     );

@@ -53,7 +53,7 @@ function reads(socket: Socket) {
   const ended = new Set<number>();
   let pings = 0;
   socket.on('data', (chunk: Buffer) => {
-    for (const event of reader.feed(chunk)) {
+    for (const event of reader.push(chunk)) {
       if (event.type === 'ping') {
         pings += 1;
         continue;

@@ -4,7 +4,7 @@
  * k8s.io/apiserver.
  */
 import type { IncomingMessage } from 'node:http';
-import { bearerToken, webSocketToken, withoutToken } from './bearer-token.ts';
+import { parseBearerToken, parseWebSocketToken, withoutToken } from './bearer-token.ts';
 import { anonymous, noCredentials, withAuthenticatedGroup, type AuthenticationResult } from './user.ts';
 
 export type TokenAuthenticator = (token: string, request: IncomingMessage) => Promise<AuthenticationResult>;
@@ -34,7 +34,7 @@ export async function authenticate(request: IncomingMessage, sources: Authentica
 
 function byHeader(authenticateToken: TokenAuthenticator) {
   return async (request: IncomingMessage): Promise<AuthenticationResult> => {
-    const token = bearerToken(request.headers.authorization);
+    const token = parseBearerToken(request.headers.authorization);
     if (token === null) return noCredentials;
     const result = await authenticateToken(token, request);
     if (result.type === 'user') dropHeader(request, 'authorization');
@@ -45,7 +45,7 @@ function byHeader(authenticateToken: TokenAuthenticator) {
 function byWebSocket(authenticateToken: TokenAuthenticator) {
   return async (request: IncomingMessage): Promise<AuthenticationResult> => {
     const { upgrade, connection, 'sec-websocket-protocol': protocols } = request.headers;
-    const carried = webSocketToken({ upgrade, connection, protocols });
+    const carried = parseWebSocketToken({ upgrade, connection, protocols });
     if (carried === null) return noCredentials;
     if ('fault' in carried) return { type: 'error', message: carried.fault };
     const result = await authenticateToken(carried.token, request);

@@ -6,7 +6,7 @@
 /** `fault` tells why the token is invalid. Null when there is none. */
 export type WebSocketToken = { readonly token: string } | { readonly fault: string } | null;
 
-export function bearerToken(authorization: string | undefined): string | null {
+export function parseBearerToken(authorization: string | undefined): string | null {
   const [scheme = '', token = ''] = (authorization ?? '').trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : null;
 }
@@ -27,7 +27,7 @@ export interface WebSocketHeaders {
   readonly protocols?: string | undefined;
 }
 
-export function webSocketToken(headers: WebSocketHeaders): WebSocketToken {
+export function parseWebSocketToken(headers: WebSocketHeaders): WebSocketToken {
   if (headers.upgrade?.toLowerCase() !== 'websocket' || !/\bupgrade\b/i.test(headers.connection ?? '')) return null;
   const names = namesOf(headers.protocols ?? '');
   const [encoded, ...more] = names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));

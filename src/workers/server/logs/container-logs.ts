@@ -8,7 +8,7 @@ import { sendText } from '../text-response.ts';
 import { Followers, type Follower } from './followers.ts';
 import type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './types.ts';
 import { LogFilter } from './log-filter.ts';
-import { decodeLogOptions, type LogOptions } from './log-options.ts';
+import { parseLogOptions, type LogOptions } from './log-options.ts';
 import { readLog } from './read-log.ts';
 
 /** Each reader has an open file descriptor and one buffered block. */
@@ -52,7 +52,7 @@ export class ContainerLogsHandler implements ContainerLogs {
 
   async #serve(response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams, gone: AbortSignal): Promise<void> {
     const { resolveContainer, settings } = this.#deps;
-    const { options, refusal } = decodeLogOptions(query, Date.now(), settings.splitLogStreams);
+    const { options, refusal } = parseLogOptions(query, Date.now(), settings.splitLogStreams);
     if (!options) return sendText(response, refusal.status, refusal.message);
     const answer = await resolveContainer({ purpose: 'logs', ...target, previous: options.previous });
     if (!answer.found) {

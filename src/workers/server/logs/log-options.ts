@@ -39,7 +39,7 @@ const invalid: DecodedLogOptions = { options: null, refusal: { status: 422, mess
 const streams: Readonly<Record<string, LogStream | null>> = { All: null, Stdout: 'stdout', Stderr: 'stderr' };
 
 /** Accepts `tail` too, an older name of `tailLines`. @param splitStreams whether the gate PodLogsQuerySplitStreams is on */
-export function decodeLogOptions(query: URLSearchParams, nowMs: number, splitStreams: boolean): DecodedLogOptions {
+export function parseLogOptions(query: URLSearchParams, nowMs: number, splitStreams: boolean): DecodedLogOptions {
   const tail = query.get('tail') || null;
   const tailLines = toInt64(tail === 'all' ? null : (tail ?? query.get('tailLines')));
   const limitBytes = toInt64(query.get('limitBytes'));

@@ -17,7 +17,7 @@ export class WebSocketClientReader {
       this.#ended = true;
     };
     try {
-      for (const piece of this.#ended ? [] : this.#reader.feed(chunk)) {
+      for (const piece of this.#ended ? [] : this.#reader.push(chunk)) {
         const { opcode, data } = piece;
         if (opcode === opcodes.ping) reply.push(webSocketFrame(opcodes.pong, data));
         if (opcode === opcodes.close) finish(closeCodes.normal);

@@ -98,7 +98,7 @@ export class SpdyReader {
   #frame: Frame | null = null;
 
   /** Returns data in the pieces in which it arrives. Throws SpdyError for bytes that are not SPDY/3.1. */
-  feed(chunk: Buffer): SpdyEvent[] {
+  push(chunk: Buffer): SpdyEvent[] {
     const events: SpdyEvent[] = [];
     let rest = this.#incomplete.length === 0 ? chunk : Buffer.concat([this.#incomplete, chunk]);
     for (;;) {

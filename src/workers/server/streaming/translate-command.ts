@@ -107,7 +107,7 @@ function fromRuntime({ error, stdout, stderr }: RuntimeStreams): Converter {
   const feed = (chunk: Buffer): Converted => {
     const forward: Buffer[] = [];
     const reply: Buffer[] = [];
-    for (const event of reader.feed(chunk)) {
+    for (const event of reader.push(chunk)) {
       if (event.type === 'ping') {
         reply.push(pingFrame(event.id));
         continue;

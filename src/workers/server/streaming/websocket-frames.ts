@@ -75,7 +75,7 @@ export class WebSocketReader {
   #messageOpcode: number | null = null;
 
   /** Throws WebSocketError for a protocol violation. The reader can not be used afterwards. */
-  feed(chunk: Buffer): WebSocketPiece[] {
+  push(chunk: Buffer): WebSocketPiece[] {
     const pieces: WebSocketPiece[] = [];
     let rest = chunk;
     while (rest.length > 0) {

@@ -4,7 +4,7 @@
  */
 import { error, methodNotAllowed, type Reply } from '../../../shared/http/reply.ts';
 import type { RoutedRequest, Handler } from '../secure-routes.ts';
-import { aggregate, logQueryFaults, parseLogQuery, type LogQuery } from './log-query.ts';
+import { aggregate, validateLogQuery, parseLogQuery, type LogQuery } from './log-query.ts';
 import { openInside } from './open-inside.ts';
 import { serveFile } from './serve-file.ts';
 import { writeServiceLogs } from './service-logs.ts';
@@ -46,7 +46,7 @@ export function createSystemLogsHandler(options: SystemLogsOptions): Handler {
     if (logQuery === null) return serveFile(options.roots, file, routed);
     if (Array.isArray(logQuery)) return error(400, aggregate(logQuery));
     if (file !== '') return error(406, 'path not allowed in query mode');
-    const faults = [...logQueryFaults(logQuery), ...(await findMissingFile(logQuery, options.roots))];
+    const faults = [...validateLogQuery(logQuery), ...(await findMissingFile(logQuery, options.roots))];
     if (faults.length > 0) return error(406, aggregate(faults));
     if (logQuery.services.length > 0) return serveQuery(logQuery, routed);
     const [named = ''] = logQuery.files;

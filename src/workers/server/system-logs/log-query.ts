@@ -51,7 +51,7 @@ export function parseLogQuery(query: URLSearchParams): LogQuery | string[] | nul
 }
 
 /** Returns error messages for an invalid query. Does not check whether the file exists. */
-export function logQueryFaults(query: LogQuery): string[] {
+export function validateLogQuery(query: LogQuery): string[] {
   const { services, files, sinceMs, untilMs, boot, tailLines, pattern } = query;
   const faults = services.flatMap((name) => {
     const fault = serviceFault(name);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   addressKey,
-  computeAdmittedEviction,
+  computeAuthorizedEviction,
   computeEviction,
   type ServerConnection,
 } from '../../../../src/shared/http/connection-limits.ts';
@@ -13,89 +13,98 @@ const limits = { unauthorized: 4, unauthorizedPerAddress: 3, authorized: 2 };
 interface Named extends ServerConnection {
   readonly name: string;
 }
-const held = (name: string, address: string, over: Partial<ServerConnection> & { readonly agoMs?: number } = {}): Named => {
+const aConnection = (name: string, address: string, over: Partial<ServerConnection> & { readonly agoMs?: number } = {}): Named => {
   const { agoMs = 10_000, ...rest } = over;
   return { name, address, isAuthorized: false, state: 'idle', stateSinceMs: nowMs - agoMs, ...rest };
 };
-const newcomer = (address: string) => held('new', address, { agoMs: 0 });
+const aNewConnection = (address: string) => aConnection('new', address, { agoMs: 0 });
 
 const evictions: { name: string; before: Named[]; from: string; want: string | null }[] = [
-  { name: 'there is room', before: [held('a', '1')], from: '1', want: null },
+  { name: 'no connection ends below the limits', before: [aConnection('a', '1')], from: '1', want: null },
   {
-    name: 'admitted connections take no room',
-    before: ['a', 'b', 'c', 'd', 'e'].map((name) => held(name, '1', { isAuthorized: true })),
+    name: 'authorized connections do not count',
+    before: ['a', 'b', 'c', 'd', 'e'].map((name) => aConnection(name, '1', { isAuthorized: true })),
     from: '1',
     want: null,
   },
   {
-    name: 'an address that is full loses its own oldest idle one',
+    name: 'an address at its limit loses its own oldest idle connection',
     before: [
-      held('other', '2', { agoMs: 50_000 }),
-      held('a', '1', { agoMs: 5_000 }),
-      held('b', '1', { agoMs: 6_000 }),
-      held('c', '1', { agoMs: 4_000 }),
+      aConnection('other', '2', { agoMs: 50_000 }),
+      aConnection('a', '1', { agoMs: 5_000 }),
+      aConnection('b', '1', { agoMs: 6_000 }),
+      aConnection('c', '1', { agoMs: 4_000 }),
     ],
     from: '1',
     want: 'b',
   },
   {
-    name: 'a full server takes from the address that holds most, not from the oldest',
-    before: [held('old', '2', { agoMs: 50_000 }), held('a', '1'), held('b', '1', { agoMs: 20_000 }), held('c', '1')],
+    name: 'a server at its limit ends a connection of the address with the most connections',
+    before: [
+      aConnection('old', '2', { agoMs: 50_000 }),
+      aConnection('a', '1'),
+      aConnection('b', '1', { agoMs: 20_000 }),
+      aConnection('c', '1'),
+    ],
     from: '3',
     want: 'b',
   },
   {
-    name: 'idle before handshakes before requests under way',
+    name: 'an idle connection ends before a handshaking one and a busy one',
     before: [
-      held('busy', '1', { state: 'busy', agoMs: 30_000 }),
-      held('shake', '1', { state: 'handshaking', agoMs: 20_000 }),
-      held('idle', '1', { agoMs: 2_000 }),
+      aConnection('busy', '1', { state: 'busy', agoMs: 30_000 }),
+      aConnection('shake', '1', { state: 'handshaking', agoMs: 20_000 }),
+      aConnection('idle', '1', { agoMs: 2_000 }),
     ],
     from: '1',
     want: 'idle',
   },
   {
-    name: 'a handshake that takes long before a request under way',
+    name: 'a slow handshake ends before a busy connection',
     before: [
-      held('busy', '1', { state: 'busy', agoMs: 30_000 }),
-      held('shake', '1', { state: 'handshaking', agoMs: 5_000 }),
-      held('busy too', '1', { state: 'busy' }),
+      aConnection('busy', '1', { state: 'busy', agoMs: 30_000 }),
+      aConnection('shake', '1', { state: 'handshaking', agoMs: 5_000 }),
+      aConnection('busy too', '1', { state: 'busy' }),
     ],
     from: '1',
     want: 'shake',
   },
   {
-    name: 'one that has just shaken hands may be about to ask: an old request goes first',
+    name: 'an old busy connection ends before one that has just become idle',
     before: [
-      held('busy', '1', { state: 'busy', agoMs: 2_000 }),
-      held('ready', '1', { agoMs: 20 }),
-      held('busy too', '1', { state: 'busy', agoMs: 100 }),
+      aConnection('busy', '1', { state: 'busy', agoMs: 2_000 }),
+      aConnection('ready', '1', { agoMs: 20 }),
+      aConnection('busy too', '1', { state: 'busy', agoMs: 100 }),
     ],
     from: '1',
     want: 'busy',
   },
   {
-    name: 'all are young: the oldest of them, never the new one',
-    before: [held('a', '1', { agoMs: 20 }), held('b', '1', { agoMs: 30, state: 'busy' }), held('c', '1', { agoMs: 10 })],
+    name: 'of recent connections the oldest one ends, never the new one',
+    before: [
+      aConnection('a', '1', { agoMs: 20 }),
+      aConnection('b', '1', { agoMs: 30, state: 'busy' }),
+      aConnection('c', '1', { agoMs: 10 }),
+    ],
     from: '1',
     want: 'b',
   },
 ];
-table('which connection ends for a new one', (row) => {
+table('the connection that ends for a new one', (row) => {
   for (const { name, before, from, want } of evictions) {
-    const one = newcomer(from);
+    const one = aNewConnection(from);
     row(name, () => assert.equal(computeEviction([...before, one], one, limits, nowMs)?.name ?? null, want));
   }
 });
 
-table('which admitted connection ends for another', (row) => {
-  const admitted = (name: string, over: Partial<ServerConnection> & { readonly agoMs?: number } = {}) =>
-    held(name, '1', { ...over, isAuthorized: true });
-  const pick = (connections: Named[]) => computeAdmittedEviction(connections, nowMs)?.name ?? null;
-  row('the one that was idle for longest', () =>
-    assert.equal(pick([admitted('a'), admitted('b', { agoMs: 20_000 }), held('stranger', '1', { agoMs: 90_000 })]), 'b'),
+table('the authorized connection that ends for another one', (row) => {
+  const anAuthorized = (name: string, over: Partial<ServerConnection> & { readonly agoMs?: number } = {}) =>
+    aConnection(name, '1', { ...over, isAuthorized: true });
+  const pick = (connections: Named[]) => computeAuthorizedEviction(connections, nowMs)?.name ?? null;
+  row('the one that was idle for the longest time', () =>
+    assert.equal(pick([anAuthorized('a'), anAuthorized('b', { agoMs: 20_000 }), aConnection('unauthorized', '1', { agoMs: 90_000 })]), 'b'),
   );
-  row('none that is in use', () => assert.equal(pick([admitted('a', { state: 'busy' }), held('stranger', '1')]), null));
+  row('none that is in use', () => assert.equal(pick([anAuthorized('a', { state: 'busy' }), aConnection('unauthorized', '1')]), null));
 });
 
 table('the address that a limit counts', (row) => {

@@ -4,7 +4,7 @@ import { RefusalLog } from '../../../../src/workers/server/refusal-log.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 
-test('ten refusals a second become lines, and the next one has the number of the others', async () => {
+test('ten refusals per second are logged, and the next entry has the number of omitted ones', async () => {
   const clock = new FakeClock();
   const log = aLogger();
   const refusals = new RefusalLog(log.logger, clock);

@@ -27,9 +27,9 @@ const targets: [target: string, want: string][] = [
   ['', '400'],
   ['https://node:10250', '400'],
 ];
-table('a target leads to a place of the server', (row) => {
+table('request targets are parsed', (row) => {
   for (const [target, want] of targets) {
-    row(`the target ${target} leads to ${want}`, () => {
+    row(`the target ${target} becomes ${want}`, () => {
       const read = parseRequestTarget(target);
       const got = 'path' in read ? read.path : `${read.status} ${read.headers['Location'] ?? ''}`.trim();
       assert.equal(got, want);
@@ -37,7 +37,7 @@ table('a target leads to a place of the server', (row) => {
   }
 });
 
-test('a pattern with a slash is a folder, the longest counts, and one without its slash is redirected', () => {
+test('a pattern with a trailing slash matches its subtree, the longest match wins, and a missing slash is redirected', () => {
   const mux = new ServeMux({ '/a': 1, '/a/': 2, '/a/b/': 3, '/c/': 4 });
   const find = (path: string) => {
     const found = mux.find(path);

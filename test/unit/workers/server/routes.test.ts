@@ -47,7 +47,7 @@ table('the read-only port answers', (row) => {
   }
 });
 
-test('a main thread that does not answer is an internal error with its reason', async () => {
+test('a failed call to main is an internal error with its reason', async () => {
   const main = { pods: () => Promise.reject(new Error('the main thread did not answer')) };
   const { status, body } = await replyOnReadOnly(request('GET', '/pods'), { ...sources, main });
   assert.deepEqual([status, body], [500, 'the main thread did not answer\n']);

@@ -2,28 +2,28 @@ import assert from 'node:assert/strict';
 import { computeRequiredAccess } from '../../../../../src/workers/server/auth/attributes.ts';
 import { table } from '../../../../support/table.ts';
 
-const cases: { ask: [method: string, path: string]; want: [verb: string, ...subresources: string[]] }[] = [
-  { ask: ['GET', '/pods'], want: ['get', 'pods', 'proxy'] },
-  { ask: ['GET', '/pods/'], want: ['get', 'pods', 'proxy'] },
-  { ask: ['GET', '/podsy'], want: ['get', 'proxy'] },
-  { ask: ['GET', '/runningpods/'], want: ['get', 'pods', 'proxy'] },
-  { ask: ['GET', '/healthz/ping'], want: ['get', 'healthz', 'proxy'] },
-  { ask: ['GET', '/configz'], want: ['get', 'configz', 'proxy'] },
-  { ask: ['GET', '/stats/summary'], want: ['get', 'stats'] },
-  { ask: ['POST', '/stats/summary'], want: ['create', 'stats'] },
-  { ask: ['DELETE', '/metrics/slis'], want: ['delete', 'metrics'] },
-  { ask: ['GET', '/logs/syslog'], want: ['get', 'log'] },
-  { ask: ['POST', '/checkpoint/a/b/c'], want: ['create', 'checkpoint'] },
-  { ask: ['GET', '/statusz'], want: ['get', 'statusz'] },
-  { ask: ['GET', '/flagz'], want: ['get', 'configz'] },
-  { ask: ['PUT', '/debug/flags/v'], want: ['update', 'proxy'] },
-  { ask: ['PATCH', '/'], want: ['patch', 'proxy'] },
-  { ask: ['OPTIONS', '/exec/a/b/c'], want: ['', 'proxy'] },
+const cases: { request: [method: string, path: string]; want: [verb: string, ...subresources: string[]] }[] = [
+  { request: ['GET', '/pods'], want: ['get', 'pods', 'proxy'] },
+  { request: ['GET', '/pods/'], want: ['get', 'pods', 'proxy'] },
+  { request: ['GET', '/podsy'], want: ['get', 'proxy'] },
+  { request: ['GET', '/runningpods/'], want: ['get', 'pods', 'proxy'] },
+  { request: ['GET', '/healthz/ping'], want: ['get', 'healthz', 'proxy'] },
+  { request: ['GET', '/configz'], want: ['get', 'configz', 'proxy'] },
+  { request: ['GET', '/stats/summary'], want: ['get', 'stats'] },
+  { request: ['POST', '/stats/summary'], want: ['create', 'stats'] },
+  { request: ['DELETE', '/metrics/slis'], want: ['delete', 'metrics'] },
+  { request: ['GET', '/logs/syslog'], want: ['get', 'log'] },
+  { request: ['POST', '/checkpoint/a/b/c'], want: ['create', 'checkpoint'] },
+  { request: ['GET', '/statusz'], want: ['get', 'statusz'] },
+  { request: ['GET', '/flagz'], want: ['get', 'configz'] },
+  { request: ['PUT', '/debug/flags/v'], want: ['update', 'proxy'] },
+  { request: ['PATCH', '/'], want: ['patch', 'proxy'] },
+  { request: ['OPTIONS', '/exec/a/b/c'], want: ['', 'proxy'] },
 ];
-table('what a request needs to be allowed', (row) => {
-  for (const { ask, want } of cases) {
-    row(`${ask.join(' ')} needs ${want.join(' ')}`, () => {
-      const { verb, subresources } = computeRequiredAccess(...ask);
+table('the access that a request requires', (row) => {
+  for (const { request, want } of cases) {
+    row(`${request.join(' ')} needs ${want.join(' ')}`, () => {
+      const { verb, subresources } = computeRequiredAccess(...request);
       assert.deepEqual([verb, ...subresources], want);
     });
   }

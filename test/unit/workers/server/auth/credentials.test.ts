@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bearerToken, webSocketToken, withoutToken } from '../../../../../src/workers/server/auth/bearer-token.ts';
+import { parseBearerToken, parseWebSocketToken, withoutToken } from '../../../../../src/workers/server/auth/bearer-token.ts';
 import { authenticateCertificate, type PeerCertificate } from '../../../../../src/workers/server/auth/client-certificate.ts';
 import { ExpiringCache } from '../../../../../src/workers/server/auth/expiring-cache.ts';
 import { anonymous, withAuthenticatedGroup } from '../../../../../src/workers/server/auth/user.ts';
@@ -19,7 +19,7 @@ const headers: [header: string | undefined, token: string | null][] = [
 table('the token that an Authorization header carries', (row) => {
   for (const [header, token] of headers) {
     row(`the Authorization header ${JSON.stringify(header)} carries ${token ?? 'no token'}`, () =>
-      assert.equal(bearerToken(header), token),
+      assert.equal(parseBearerToken(header), token),
     );
   }
 });
@@ -28,27 +28,27 @@ const encoded = (token: string) => `base64url.bearer.authorization.k8s.io.${Buff
 const webSocket = { upgrade: 'WebSocket', connection: 'keep-alive, Upgrade' };
 const protocols: { name: string; protocols: string; want: object | null }[] = [
   { name: 'a token among protocols is taken', protocols: `v5.channel.k8s.io, ${encoded('abc')}`, want: { token: 'abc' } },
-  { name: 'protocols alone are none', protocols: 'v5.channel.k8s.io', want: null },
+  { name: 'protocols without a token have none', protocols: 'v5.channel.k8s.io', want: null },
   { name: 'an empty token is none', protocols: `v5.channel.k8s.io,${encoded('')}`, want: null },
-  { name: 'a token needs a protocol beside it', protocols: encoded('abc'), want: { fault: 'missing additional subprotocol' } },
+  { name: 'a token needs another protocol', protocols: encoded('abc'), want: { fault: 'missing additional subprotocol' } },
   {
     name: 'two tokens are refused',
     protocols: `a,${encoded('b')},${encoded('c')}`,
     want: { fault: 'multiple base64.bearer.authorization tokens specified' },
   },
   {
-    name: 'what is no base64 is refused',
+    name: 'invalid base64 is refused',
     protocols: `a,${encoded('b')}=`,
     want: { fault: 'invalid base64.bearer.authorization token encoding' },
   },
 ];
 table('the token in a WebSocket', (row) => {
   for (const { name, protocols: given, want } of protocols) {
-    row(`in a WebSocket ${name}`, () => assert.deepEqual(webSocketToken({ ...webSocket, protocols: given }), want));
+    row(`in a WebSocket ${name}`, () => assert.deepEqual(parseWebSocketToken({ ...webSocket, protocols: given }), want));
   }
 });
-test('only a WebSocket carries its token among the protocols, and it is not handed on', () => {
-  assert.equal(webSocketToken({ protocols: `a,${encoded('abc')}` }), null);
+test('only a WebSocket may have a token among its protocols, and the token is removed', () => {
+  assert.equal(parseWebSocketToken({ protocols: `a,${encoded('abc')}` }), null);
   assert.equal(withoutToken(`a, ${encoded('abc')} ,b`), 'a,b');
 });
 
@@ -86,7 +86,7 @@ const certificates: { name: string; peer: PeerCertificate; generation?: number; 
     want: 'user jane dev ',
   },
   {
-    name: 'with many names goes by the last',
+    name: 'with several common names uses the last one',
     peer: peer({
       subject: [
         ['CN', 'a'],
@@ -116,24 +116,24 @@ const certificates: { name: string; peer: PeerCertificate; generation?: number; 
     }),
     want: 'error',
   },
-  { name: 'without a name says nothing', peer: peer({ subject: [['O', 'dev']] }), want: 'none' },
+  { name: 'without a common name is ignored', peer: peer({ subject: [['O', 'dev']] }), want: 'none' },
   { name: 'that was not verified is refused', peer: peer({ fault: 'CERT_SIGNATURE_FAILURE' }), want: 'error' },
-  { name: 'verified against authorities that are gone is refused', peer: peer({ generation: 2 }), want: 'error' },
-  { name: 'says nothing where no authorities are known', peer: peer({ generation: 0 }), generation: 0, want: 'none' },
-  { name: 'that expired while the connection lived is refused', peer: peer(), nowMs: now + 2 * 86_400_000, want: 'error' },
-  { name: 'that is not there says nothing', peer: { certificate: null, fault: 'x', generation: 3 }, want: 'none' },
+  { name: 'verified against replaced client CAs is refused', peer: peer({ generation: 2 }), want: 'error' },
+  { name: 'is ignored without client CAs', peer: peer({ generation: 0 }), generation: 0, want: 'none' },
+  { name: 'that expired during the connection is refused', peer: peer(), nowMs: now + 2 * 86_400_000, want: 'error' },
+  { name: 'that was not sent is ignored', peer: { certificate: null, fault: 'x', generation: 3 }, want: 'none' },
 ];
 table('a client’s certificate', (row) => {
-  for (const { name, peer: facts, generation = 3, nowMs = now, want } of certificates) {
+  for (const { name, peer: peerCertificate, generation = 3, nowMs = now, want } of certificates) {
     row(`a certificate ${name}`, () => {
-      const verdict = authenticateCertificate(facts, generation, nowMs);
-      const got = verdict.type === 'user' ? `user ${verdict.user.name} ${verdict.user.groups.join()} ${verdict.user.uid}` : verdict.type;
+      const result = authenticateCertificate(peerCertificate, generation, nowMs);
+      const got = result.type === 'user' ? `user ${result.user.name} ${result.user.groups.join()} ${result.user.uid}` : result.type;
       assert.equal(got, want);
     });
   }
 });
 
-test('whoever is known is in the group of those who are; a guest is not', () => {
+test('an authenticated user gets the group system:authenticated, an anonymous one does not', () => {
   const user = { name: 'jane', uid: '', groups: ['dev'], extra: {} };
   assert.deepEqual(withAuthenticatedGroup(user).groups, ['dev', 'system:authenticated']);
   const already = { ...user, groups: ['system:authenticated'] };
@@ -141,7 +141,7 @@ test('whoever is known is in the group of those who are; a guest is not', () => 
   assert.equal(withAuthenticatedGroup(anonymous), anonymous);
 });
 
-test('an answer is kept for its time, and the least asked for goes when there are too many', async () => {
+test('a cache entry expires after its TTL, and the least recently used one is evicted at the capacity', async () => {
   const clock = new FakeClock();
   const cache = new ExpiringCache<number>(clock, 2);
   cache.set('a', 1, 1000);

@@ -7,14 +7,14 @@ import { table } from '../../../../support/table.ts';
 
 const id = 'c' as ContainerID;
 const cases: { name: string; state: SnapshotState | null; relistedAtMs: number; want: boolean }[] = [
-  { name: 'one that runs has not', state: 'running', relistedAtMs: 20, want: false },
-  { name: 'one that was only created has not', state: 'created', relistedAtMs: 20, want: false },
-  { name: 'one that exited has', state: 'exited', relistedAtMs: 20, want: true },
-  { name: 'one that exited has, also before the first complete list', state: 'exited', relistedAtMs: 0, want: true },
-  { name: 'one whose state the runtime lost has', state: 'unknown', relistedAtMs: 20, want: true },
-  { name: 'one that is not listed any more has', state: null, relistedAtMs: 20, want: true },
+  { name: 'a running one has not', state: 'running', relistedAtMs: 20, want: false },
+  { name: 'a created one has not', state: 'created', relistedAtMs: 20, want: false },
+  { name: 'an exited one has', state: 'exited', relistedAtMs: 20, want: true },
+  { name: 'an exited one has, also before the first complete relist', state: 'exited', relistedAtMs: 0, want: true },
+  { name: 'one in unknown state has', state: 'unknown', relistedAtMs: 20, want: true },
+  { name: 'one that is no longer listed has', state: null, relistedAtMs: 20, want: true },
   { name: 'one that is not listed yet has not', state: null, relistedAtMs: 5, want: false },
-  { name: 'one that is not listed has not while no list is complete', state: null, relistedAtMs: 0, want: false },
+  { name: 'one that is not listed has not before the first complete relist', state: null, relistedAtMs: 0, want: false },
 ];
 table('whether a followed container has ended', (row) => {
   for (const { name, state, relistedAtMs, want } of cases) {
@@ -25,7 +25,7 @@ table('whether a followed container has ended', (row) => {
   }
 });
 
-test('a sandbox of the same name is no container', () => {
+test('a sandbox with the same ID is ignored', () => {
   const hasEnded = createEndedCheck({ relistedAtMs: 5, all: () => [{ kind: 'sandbox', id, state: 'exited' }] });
   assert.equal(hasEnded(id, 10), false);
 });

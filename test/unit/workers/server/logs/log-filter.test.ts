@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LogFilter } from '../../../../../src/workers/server/logs/log-filter.ts';
-import { decodeLogOptions } from '../../../../../src/workers/server/logs/log-options.ts';
+import { parseLogOptions } from '../../../../../src/workers/server/logs/log-options.ts';
 import { table } from '../../../../support/table.ts';
 
 const time = '2016-10-06T00:17:09.1Z';
 const stamp = '2016-10-06T00:17:09.100000000Z';
 
 function aFilter(query = ''): LogFilter {
-  const { options } = decodeLogOptions(new URLSearchParams(query), 0, true);
+  const { options } = parseLogOptions(new URLSearchParams(query), 0, true);
   return new LogFilter(options!);
 }
-/** What comes out of the file, read in blocks of `blockBytes`. */
+/** Returns the output for a file that is read in blocks of `blockBytes`. */
 function filtered(file: string | Buffer, query = '', blockBytes = 7): string {
   const filter = aFilter(query);
   const bytes = Buffer.from(file as string);
@@ -52,18 +52,18 @@ const cases: { name: string; file: string; query?: string; want: string }[] = [
   },
   { name: 'a line of just that time is shown', file: lines, query: `sinceTime=${time}`, want: 'one\ntwo\nthree\n' },
   { name: 'a limit of bytes, to the byte', file: lines, query: 'limitBytes=6', want: 'one\ntw' },
-  { name: 'a limit in the midst of a timestamp', file: lines, query: 'limitBytes=4&timestamps=true', want: '2016' },
-  { name: 'a limit counts what is shown', file: lines, query: 'limitBytes=4&stream=Stderr', want: 'two\n' },
+  { name: 'a limit within a timestamp', file: lines, query: 'limitBytes=4&timestamps=true', want: '2016' },
+  { name: 'a limit counts only output', file: lines, query: 'limitBytes=4&stream=Stderr', want: 'two\n' },
   { name: 'a tail of no lines', file: lines, query: 'tailLines=0', want: '' },
-  { name: 'a tail ends with its last line, whatever was written since', file: lines, query: 'tailLines=2', want: 'one\ntwo\n' },
+  { name: 'a tail ends after its lines, also when more were written', file: lines, query: 'tailLines=2', want: 'one\ntwo\n' },
   {
-    name: 'garbage between lines is left out',
+    name: 'garbage between lines is skipped',
     file: `${time} stdout F one\ngarbage\n\n\0\0\0\n${time} stdout F two\n`,
     want: 'one\ntwo\n',
   },
-  { name: 'garbage before the first line is left out', file: `\0\0\0\n${time} stdout F one\n`, want: 'one\n' },
+  { name: 'garbage before the first line is skipped', file: `\0\0\0\n${time} stdout F one\n`, want: 'one\n' },
   { name: 'NULs in a line', file: `${time} stdout F a\0b\n`, want: 'a\0b\n' },
-  { name: 'a stream that is none', file: `${time} stdout F one\n${time} stdxxx F two\n`, want: 'one\n' },
+  { name: 'an unknown stream', file: `${time} stdout F one\n${time} stdxxx F two\n`, want: 'one\n' },
   { name: 'characters of several bytes, cut anywhere', file: `${time} stdout F äöü€𝄞\n`, want: 'äöü€𝄞\n' },
   {
     name: 'entries of Docker',
@@ -77,16 +77,16 @@ const cases: { name: string; file: string; query?: string; want: string }[] = [
     want: 'one\n',
   },
 ];
-table('a log is shown', (row) => {
+table('the output of a log', (row) => {
   for (const { name, file, query, want } of cases) {
-    row(`a log is shown: ${name}`, () => {
+    row(`the output of a log: ${name}`, () => {
       for (const blockBytes of [1, 7, 64, 1 << 16]) assert.equal(filtered(file, query, blockBytes), want);
     });
   }
 });
 
-test('a line longer than is held goes through in pieces, and is the same', () => {
-  const long = 'x'.repeat(300_000); // More than is held.
+test('a line that exceeds the buffer is output in pieces, unchanged', () => {
+  const long = 'x'.repeat(300_000); // Exceeds the buffer.
   const file = `${time} stdout F one\n${time} stdout P ${long}\n${time} stdout F ${long}\n${time} stdout F end\n`;
   assert.equal(filtered(file, '', 65_536), `one\n${long}${long}\nend\n`);
   assert.equal(filtered(file, 'timestamps=1', 65_536), `${stamp} one\n${stamp} ${long}${long}\n${stamp} end\n`);
@@ -95,28 +95,28 @@ test('a line longer than is held goes through in pieces, and is the same', () =>
   assert.equal(filtered(file, 'tailLines=2', 65_536), `one\n${long}`);
 });
 
-test('a file of one endless line that is no log costs no memory, and is named', () => {
+test('an endless line that is not a log is not buffered, and the error names its start', () => {
   const filter = aFilter();
   const block = Buffer.alloc(65_536, 'y');
   for (let n = 0; n < 100; n += 1) assert.equal(filter.push(block).length, 0);
   assert.throws(() => filter.end(), /failed to get parse function: unsupported log format: "y{200}"/);
 });
 
-test('an entry of Docker may be long, but not without end', () => {
+test('a Docker entry may be long, up to a limit', () => {
   const entry = (log: string) => `{"log":"${log}\\n","stream":"stdout"}\n`;
   const long = 'x'.repeat(1_000_000);
   assert.equal(filtered(entry('a') + entry(long) + entry('b'), '', 65_536), `a\n${long}\nb\n`);
   assert.equal(filtered(entry('a') + entry('x'.repeat(4_300_000)) + entry('b'), '', 65_536), 'a\nb\n');
 });
 
-test('a file in which nothing can be read is named, with how it begins', () => {
+test('the error for a file without a valid line contains its start', () => {
   assert.throws(
     () => filtered('hello\0 world\n'),
     /^LogFormatError: failed to get parse function: unsupported log format: "hello\\x00 world\\n"$/,
   );
 });
 
-test('the rest of a line is shown before a new file begins', () => {
+test('an incomplete line is output before a new file', () => {
   const filter = aFilter();
   const first = filter.push(Buffer.from(`${time} stdout F one\n${time} stdout F tw`));
   filter.startNewFile();
@@ -124,7 +124,7 @@ test('the rest of a line is shown before a new file begins', () => {
   assert.equal(`${first.toString()}|${second.toString()}`, 'one\n|twthree\n');
 });
 
-test('lines that could not be read are counted', () => {
+test('lines that can not be parsed are counted', () => {
   const filter = aFilter();
   filter.push(Buffer.from(`garbage\n${time} stdout F one\ngarbage\n`));
   assert.equal(filter.unparsableLines, 2);

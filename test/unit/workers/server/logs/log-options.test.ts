@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeLogOptions } from '../../../../../src/workers/server/logs/log-options.ts';
+import { parseLogOptions } from '../../../../../src/workers/server/logs/log-options.ts';
 import { isBefore, parseLogTime, type LogTime } from '../../../../../src/workers/server/logs/log-time.ts';
 import { table } from '../../../../support/table.ts';
 
 const nowMs = Date.parse('2026-01-02T03:04:05.250Z');
 
 function decode(query: string, splitStreams = false): unknown {
-  const { options, refusal } = decodeLogOptions(new URLSearchParams(query), nowMs, splitStreams);
+  const { options, refusal } = parseLogOptions(new URLSearchParams(query), nowMs, splitStreams);
   return options && !refusal ? options : `${refusal?.status} ${refusal?.message}`;
 }
 const none = {
@@ -51,19 +51,19 @@ const cases: { query: string; want: unknown; split?: boolean }[] = [
   },
   { query: 'insecureSkipTLSVerifyBackend=true&container=app&unknown=x', want: none },
 ];
-table('a log is asked for with options', (row) => {
+table('the log options of a query', (row) => {
   for (const { query, want, split } of cases) {
-    row(`a log asked for with "${query}"${split ? ' and split streams' : ''}`, () => assert.deepEqual(decode(query, split), want));
+    row(`the log options of "${query}"${split ? ' with split streams' : ''}`, () => assert.deepEqual(decode(query, split), want));
   }
 });
 
-test('sinceSeconds counts from now, with its fraction', () => {
-  const { options } = decodeLogOptions(new URLSearchParams('sinceSeconds=5'), nowMs, false);
+test('sinceSeconds is relative to now, including the fraction', () => {
+  const { options } = parseLogOptions(new URLSearchParams('sinceSeconds=5'), nowMs, false);
   assert.deepEqual(options?.since, { seconds: Date.parse('2026-01-02T03:04:00Z') / 1000, nanos: 250_000_000, text: '' });
 });
 
-test('an empty sinceTime is the beginning of all', () => {
-  const { options } = decodeLogOptions(new URLSearchParams('sinceTime='), nowMs, false);
+test("an empty sinceTime is Go's zero time", () => {
+  const { options } = parseLogOptions(new URLSearchParams('sinceTime='), nowMs, false);
   assert.equal(isBefore(options!.since!, parseLogTime('1970-01-01T00:00:00Z')!), true);
 });
 
@@ -76,7 +76,7 @@ const times: { text: string; want: Partial<LogTime> | null }[] = [
   { text: '2016-99-06T00:17:09Z', want: null },
   { text: '', want: null },
 ];
-table('a log’s time is read', (row) => {
+table('log times are parsed', (row) => {
   for (const { text, want } of times) {
     row(`a log time "${text}"`, () => {
       const time = parseLogTime(text);
@@ -85,7 +85,7 @@ table('a log’s time is read', (row) => {
   }
 });
 
-test('log times are ordered to the nanosecond, across zones', () => {
+test('log times are compared to the nanosecond, across time zones', () => {
   const [a, b, c] = ['2016-10-06T02:17:09.000000001+02:00', '2016-10-06T00:17:09.000000002Z', '2016-10-06T00:17:10Z'].map((text) =>
     parseLogTime(text)!,
   );

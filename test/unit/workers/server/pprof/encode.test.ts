@@ -9,7 +9,7 @@ const node = (functionName: string, values: number[], children: StackNode[] = []
   children,
 });
 
-/** Fields of a message by number: bytes, or a number. */
+/** Decodes the fields of a message by number, as bytes or numbers. */
 function fields(bytes: Uint8Array): Map<number, (Uint8Array | number)[]> {
   const reader = new BinaryReader(bytes);
   const found = new Map<number, (Uint8Array | number)[]>();
@@ -21,7 +21,7 @@ function fields(bytes: Uint8Array): Map<number, (Uint8Array | number)[]> {
   return found;
 }
 
-test('a tree of frames becomes samples of stacks, the innermost first, each function once', () => {
+test('a tree of frames is encoded as stack samples, innermost frame first, with each function once', () => {
   const tree = node('(root)', [0], [node('main', [0], [node('leaf', [3]), node('', [5], [node('leaf', [7])])])]);
   const bytes = encodeProfile(tree, {
     sampleTypes: [['cpu', 'nanoseconds']],

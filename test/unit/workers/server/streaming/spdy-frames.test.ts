@@ -4,7 +4,7 @@ import { constants, inflateSync } from 'node:zlib';
 import { dataFrame, openStreams, pingFrame, SpdyReader, type SpdyEvent } from '../../../../../src/workers/server/streaming/spdy-frames.ts';
 import { table } from '../../../../support/table.ts';
 
-test('streams are opened with their headers, all in one zlib stream', () => {
+test('streams are opened with headers in one zlib stream', () => {
   const frames = openStreams([{ streamtype: 'error' }, { streamtype: 'stdin', port: '80' }]);
   const first = 8 + frames.readUIntBE(5, 3);
   const [one, two] = [frames.subarray(0, first), frames.subarray(first)];
@@ -18,35 +18,35 @@ test('streams are opened with their headers, all in one zlib stream', () => {
   );
 });
 
-test('data and pings are frames', () => {
+test('data and pings are encoded as frames', () => {
   assert.equal(dataFrame(3, Buffer.from('ab')).toString('hex'), '00000003000000026162');
   assert.equal(dataFrame(3, Buffer.alloc(0), true).toString('hex'), '0000000301000000');
   assert.equal(pingFrame(2).toString('hex'), '800300060000000400000002');
 });
 
 const bytes = Buffer.concat([
-  // An answer to an opened stream, with headers that nobody reads.
+  // SYN_REPLY with headers, which are ignored.
   Buffer.from('800300020000000800000001deadbeef', 'hex'),
   dataFrame(3, Buffer.from('hello')),
   pingFrame(2),
-  // Settings.
+  // SETTINGS.
   Buffer.from('800300040000000400000000', 'hex'),
   dataFrame(5, Buffer.from('bye'), true),
   dataFrame(3, Buffer.alloc(0), true),
-  // A reset.
+  // RST_STREAM.
   Buffer.from('80030003000000080000000700000005', 'hex'),
-  // Goodbye.
+  // GOAWAY.
   Buffer.from('80030007000000080000000000000000', 'hex'),
 ]);
-table('what a server says is read, however it comes', (row) => {
+table('server frames are decoded for any chunk size', (row) => {
   for (const chunkBytes of [1, 7, bytes.length]) {
-    row(`in pieces of ${chunkBytes}`, () => {
+    row(`in chunks of ${chunkBytes}`, () => {
       const reader = new SpdyReader();
       const events: SpdyEvent[] = [];
-      for (let at = 0; at < bytes.length; at += chunkBytes) events.push(...reader.feed(bytes.subarray(at, at + chunkBytes)));
-      const said = (stream: number) =>
+      for (let at = 0; at < bytes.length; at += chunkBytes) events.push(...reader.push(bytes.subarray(at, at + chunkBytes)));
+      const received = (stream: number) =>
         events.map((event) => (event.type === 'data' && event.stream === stream ? event.data.toString() : '')).join('');
-      assert.deepEqual([said(3), said(5)], ['hello', 'bye']);
+      assert.deepEqual([received(3), received(5)], ['hello', 'bye']);
       assert.deepEqual(
         events
           .filter((event) => event.type === 'ping' || event.end)
@@ -57,11 +57,11 @@ table('what a server says is read, however it comes', (row) => {
   }
 });
 
-table('what is no SPDY/3.1 is an end', (row) => {
+table('bytes that are not SPDY/3.1 are an error', (row) => {
   for (const [name, hex] of [
     ['another version', '8002000100000000'],
     ['a control frame without an end', '8003000100ffffff'],
-    ['a reset of nothing', '8003000300000000'],
+    ['a reset without a stream', '8003000300000000'],
   ] as const)
-    row(name, () => assert.throws(() => new SpdyReader().feed(Buffer.from(hex, 'hex')), { name: 'SpdyError' }));
+    row(name, () => assert.throws(() => new SpdyReader().push(Buffer.from(hex, 'hex')), { name: 'SpdyError' }));
 });

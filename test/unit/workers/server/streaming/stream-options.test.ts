@@ -20,7 +20,7 @@ const commandCases: { query: string; want: unknown }[] = [
   { query: '', want: 'you must specify at least 1 of stdin, stdout, stderr' },
   { query: 'output=true&stdout=1', want: 'you must specify at least 1 of stdin, stdout, stderr' },
 ];
-table('the streams that a command is given', (row) => {
+table('the streams of a command', (row) => {
   for (const { query, want } of commandCases) {
     row(`the streams of "${query}"`, () => assert.deepEqual(parseRemoteCommandOptions(new URLSearchParams(query)), want));
   }
@@ -39,20 +39,20 @@ const portCases: { query: string; headers?: IncomingHttpHeaders; want: unknown }
   { query: 'port=65536', want: 'unable to parse "65536" as a port: strconv.ParseUint: parsing "65536": value out of range' },
   { query: 'port=-1', want: 'unable to parse "-1" as a port: strconv.ParseUint: parsing "-1": invalid syntax' },
 ];
-table('the ports that are forwarded', (row) => {
+table('the ports of a port forward', (row) => {
   for (const { query, headers = webSocket, want } of portCases) {
     row(`the ports of "${query}"`, () => assert.deepEqual(parsePortForwardPorts(headers, new URLSearchParams(query)), want));
   }
 });
 
-test('a request is for another protocol when its Connection says so', () => {
+test('a request is an upgrade request by its Connection header', () => {
   assert.deepEqual(
     [isUpgradeRequest({}), isUpgradeRequest({ connection: 'keep-alive' }), isUpgradeRequest({ connection: 'upgrade' })],
     [false, false, true],
   );
 });
 
-test('only what the protocols need goes on to the runtime', () => {
+test('only headers of the stream protocols are forwarded to the runtime', () => {
   const headers = forwardedHeaders(
     {
       host: ['node:10250'],
@@ -78,22 +78,22 @@ test('only what the protocols need goes on to the runtime', () => {
   });
 });
 
-test('a body is one by either of its headers', () => {
+test('a request body is recognized by either of two headers', () => {
   const bodies = [{}, { 'content-length': '0' }, { 'content-length': '1' }, { 'content-length': 'x' }, { 'transfer-encoding': 'chunked' }];
   assert.deepEqual(bodies.map(hasRequestBody), [false, false, true, true, true]);
 });
 
 const errorCases: { name: string; err: unknown; want: string }[] = [
-  { name: 'unknown to it', err: new CriError('Exec', grpcCode.NOT_FOUND, 'no c'), want: '404 rpc error: code = NotFound desc = no c' },
+  { name: 'unknown container', err: new CriError('Exec', grpcCode.NOT_FOUND, 'no c'), want: '404 rpc error: code = NotFound desc = no c' },
   {
-    name: 'too much for it',
+    name: 'too many requests',
     err: new CriError('Exec', grpcCode.RESOURCE_EXHAUSTED, 'x'),
     want: '429 rpc error: code = ResourceExhausted desc = x',
   },
   { name: 'down', err: new CriError('Exec', grpcCode.UNAVAILABLE, 'x'), want: '500 rpc error: code = Unavailable desc = x' },
   { name: 'something else', err: new Error('x'), want: '500 x' },
 ];
-table('a runtime’s error is told', (row) => {
+table('the status and text of a runtime error', (row) => {
   for (const { name, err, want } of errorCases) {
     row(`a runtime's error: ${name}`, () => assert.equal(`${toStreamErrorStatus(err)} ${toGoErrorText(err)}`, want));
   }
@@ -105,7 +105,7 @@ test('a checkpoint is named after pod, container and time', () => {
   assert.equal(location, '/var/lib/kubelet/checkpoints/checkpoint-web_ns-app-2026-01-02T03:04:05Z.tar');
 });
 
-test('the last timeout of a checkpoint counts', () => {
+test('the last timeout parameter of a checkpoint is used', () => {
   const timeout = (query: string) => parseCheckpointTimeout(new URLSearchParams(query));
   assert.deepEqual(['', 'timeout=5', 'timeout=x&timeout=-7', 'timeout=x', 'timeout='].map(timeout), [0, 5, -7, null, null]);
 });

@@ -15,7 +15,7 @@ import { table } from '../../../../support/table.ts';
 import { masked } from '../../../../support/websocket-client.ts';
 
 const all = { stdin: true, stdout: true, stderr: true, tty: false };
-/** The streams of `all`, in the order in which they are opened. */
+/** The stream IDs for the options `all`. */
 const [error, stdin, stdout, stderr] = [1, 3, 5, 7] as const;
 const nothing = Buffer.alloc(0);
 const hex = (parts: readonly Buffer[]) => Buffer.concat(parts).toString('hex');
@@ -29,30 +29,30 @@ const fromClient: { name: string; sent: Buffer[]; options?: typeof all; forward?
     sent: [masked(2, '\0i', { fin: false }), masked(0, 'n')],
     forward: [dataFrame(stdin, Buffer.from('i')), dataFrame(stdin, Buffer.from('n'))],
   },
-  { name: 'the end of the input', sent: [masked(2, '\xff\0')], forward: [dataFrame(stdin, nothing, true)] },
+  { name: 'the end of stdin', sent: [masked(2, '\xff\0')], forward: [dataFrame(stdin, nothing, true)] },
   {
-    name: 'input after its end',
+    name: 'input after the end of stdin',
     sent: [masked(2, '\xff\0'), masked(2, '\xff\0'), masked(2, '\0more')],
     forward: [dataFrame(stdin, nothing, true)],
   },
-  { name: 'the end of nothing', sent: [masked(2, '\xff\x07')], reply: [closeFrame(1002)], ended: true },
+  { name: 'the end of an unknown channel', sent: [masked(2, '\xff\x07')], reply: [closeFrame(1002)], ended: true },
   { name: 'an end without a channel', sent: [masked(2, '\xff')], reply: [closeFrame(1002)], ended: true },
   { name: 'an end of two channels', sent: [masked(2, '\xff\0\0')], reply: [closeFrame(1002)], ended: true },
   { name: 'empty messages', sent: [masked(2, ''), masked(2, '\0')] },
-  { name: 'output of a client', sent: [masked(2, '\x01out'), masked(2, '\x03error'), masked(2, '\x09?')] },
-  { name: 'a size without a terminal', sent: [masked(2, '\x04{"Width":1}')] },
+  { name: 'data on output channels', sent: [masked(2, '\x01out'), masked(2, '\x03error'), masked(2, '\x09?')] },
+  { name: 'a resize without a terminal', sent: [masked(2, '\x04{"Width":1}')] },
   {
-    name: 'a size',
+    name: 'a resize',
     options: { ...all, stderr: false, tty: true },
     sent: [masked(2, '\x04{"Width":1}')],
     forward: [dataFrame(7, Buffer.from('{"Width":1}'))],
   },
-  { name: 'input that nobody asked for', options: { ...all, stdin: false }, sent: [masked(2, '\0in'), masked(2, '\xff\0')] },
+  { name: 'input without stdin', options: { ...all, stdin: false }, sent: [masked(2, '\0in'), masked(2, '\xff\0')] },
   { name: 'a ping', sent: [masked(9, 'you?')], reply: [webSocketFrame(opcodes.pong, Buffer.from('you?'))] },
-  { name: 'a goodbye, and nothing after it', sent: [masked(8, ''), masked(2, '\0in')], reply: [closeFrame(1000)], ended: true },
-  { name: 'no WebSocket', sent: [Buffer.from('GET / HTTP/1.1')], reply: [closeFrame(1002)], ended: true },
+  { name: 'a close frame, and nothing after it', sent: [masked(8, ''), masked(2, '\0in')], reply: [closeFrame(1000)], ended: true },
+  { name: 'bytes that are not WebSocket frames', sent: [Buffer.from('GET / HTTP/1.1')], reply: [closeFrame(1002)], ended: true },
 ];
-table('what a client of a command says goes on to its streams', (row) => {
+table('messages of a command client are translated to streams', (row) => {
   for (const { name, sent, options = all, forward = [], reply = [], ended = false } of fromClient) {
     row(name, () => {
       const { fromClient: converter } = createCommandTranslation('exec', options);
@@ -90,15 +90,15 @@ const fromRuntime: { name: string; sent: Buffer[]; forward?: Buffer[]; reply?: B
   },
   { name: 'a ping', sent: [pingFrame(2)], reply: [pingFrame(2)], status: lost },
   { name: 'a status without an end', sent: [dataFrame(error, Buffer.from(status))], status },
-  { name: 'no SPDY', sent: [Buffer.from('HTTP/1.1 200 OK\r\n')], status: lost },
+  { name: 'bytes that are not SPDY', sent: [Buffer.from('HTTP/1.1 200 OK\r\n')], status: lost },
   {
-    name: 'a frame that is none',
+    name: 'an invalid frame',
     sent: [Buffer.from('8002000100000000', 'hex')],
     ended: true,
     status: /the runtime can not be understood/,
   },
 ];
-table('what a runtime says of a command comes to the channels', (row) => {
+table('streams of a command are translated to channels', (row) => {
   for (const { name, sent, forward = [], reply = [], ended = false, status: wanted } of fromRuntime) {
     row(name, () => {
       const { fromRuntime: converter } = createCommandTranslation('exec', all);
@@ -108,23 +108,23 @@ table('what a runtime says of a command comes to the channels', (row) => {
       assert.equal(converted.at(-1)!.ended, ended);
       const last = converter.end().toString('latin1');
       assert.ok(last.endsWith(closeFrame(1000).toString('latin1')));
-      const said = last.slice(last.indexOf('\x03') + 1, -4);
-      if (typeof wanted === 'string') assert.equal(said, wanted);
-      else assert.match(said, wanted);
+      const lastStatus = last.slice(last.indexOf('\x03') + 1, -4);
+      if (typeof wanted === 'string') assert.equal(lastStatus, wanted);
+      else assert.match(lastStatus, wanted);
     });
   }
 });
 
-table('a client knows at once that it is connected', (row) => {
+table('a client gets an initial message when it is connected', (row) => {
   for (const [name, options, channel] of [
-    ['by its output', all, '\x01'],
-    ['by its errors', { ...all, stdout: false }, '\x02'],
-    ['by the status', { ...all, stdout: false, stderr: false }, '\x03'],
+    ['on the stdout channel', all, '\x01'],
+    ['on the stderr channel', { ...all, stdout: false }, '\x02'],
+    ['on the error channel', { ...all, stdout: false, stderr: false }, '\x03'],
   ] as const)
     row(name, () => assert.equal(hex([createCommandTranslation('attach', options).initialBytes.toClient]), hex([binary(channel)])));
 });
 
-test('ports go through a tunnel as they are', () => {
+test('tunnelled port forward data is not changed', () => {
   const { fromClient: client, fromRuntime: runtime, subprotocol } = createPortForwardTranslation(['portforward.k8s.io']);
   assert.equal(
     hex(client.push(Buffer.concat([masked(2, 'a\0'), masked(2, 'b', { fin: false }), masked(0, 'c')])).forward),
@@ -141,7 +141,7 @@ const webSocket = (protocols: string): IncomingHttpHeaders => ({
   upgrade: 'WebSocket',
   'sec-websocket-protocol': protocols,
 });
-table('by its protocols a client asks for a translation', (row) => {
+table('the subprotocols of a client select the translation', (row) => {
   const cases: { headers: IncomingHttpHeaders; command?: boolean; tunnelled?: string[] }[] = [
     { headers: webSocket('v5.channel.k8s.io'), command: true },
     { headers: webSocket('v4.channel.k8s.io, v5.channel.k8s.io'), command: true },
@@ -160,7 +160,7 @@ table('by its protocols a client asks for a translation', (row) => {
     );
 });
 
-test('a handshake that is none is told so, and a good one is answered', () => {
+test('an invalid handshake is refused, and a valid one is answered', () => {
   const key = 'dGhlIHNhbXBsZSBub25jZQ==';
   const good = { 'sec-websocket-version': '13', 'sec-websocket-key': key };
   assert.equal(findHandshakeFault('GET', good), null);

@@ -11,7 +11,7 @@ import {
 import { masked } from '../../../../support/websocket-client.ts';
 import { table } from '../../../../support/table.ts';
 
-/** The messages of bytes that come in chunks of a length. */
+/** Decodes the messages of bytes that arrive in chunks. */
 function read(bytes: Buffer, chunkBytes: number): { opcode: number; text: string }[] {
   const reader = new WebSocketReader();
   const messages: { opcode: number; text: string }[] = [];
@@ -19,11 +19,11 @@ function read(bytes: Buffer, chunkBytes: number): { opcode: number; text: string
     if (first) messages.push({ opcode, text: '' });
     messages.at(-1)!.text += data.toString('latin1');
   };
-  for (let at = 0; at < bytes.length; at += chunkBytes) reader.feed(bytes.subarray(at, at + chunkBytes)).forEach(take);
+  for (let at = 0; at < bytes.length; at += chunkBytes) reader.push(bytes.subarray(at, at + chunkBytes)).forEach(take);
   return messages;
 }
 
-test('a key is answered as the RFC has it', () => {
+test('the accept key is that of the RFC', () => {
   assert.equal(acceptKey('dGhlIHNhbXBsZSBub25jZQ=='), 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=');
 });
 
@@ -59,9 +59,9 @@ const stream = Buffer.concat([
   masked(opcodes.binary, long),
   masked(opcodes.close, ''),
 ]);
-table('messages are read whole, however they come', (row) => {
+table('messages are decoded for any chunk size', (row) => {
   for (const chunkBytes of [1, 3, 1000, stream.length]) {
-    row(`in pieces of ${chunkBytes}`, () => {
+    row(`in chunks of ${chunkBytes}`, () => {
       const messages = read(stream, chunkBytes);
       // A ping may come in the middle of a message.
       const pings = messages.filter(({ opcode }) => opcode === opcodes.ping);
@@ -77,7 +77,7 @@ table('messages are read whole, however they come', (row) => {
   }
 });
 
-table('what no client may send is an end', (row) => {
+table('protocol violations of a client are errors', (row) => {
   const wrong: { name: string; bytes: Buffer }[] = [
     { name: 'a frame without a mask', bytes: webSocketFrame(opcodes.binary, Buffer.from('a')) },
     { name: 'a reserved bit', bytes: Buffer.from([0xc2, 0x80, 0, 0, 0, 0]) },
@@ -85,9 +85,9 @@ table('what no client may send is an end', (row) => {
     { name: 'an unknown control frame', bytes: masked(11, 'a') },
     { name: 'a control frame in two', bytes: masked(opcodes.ping, 'a', { fin: false }) },
     { name: 'a long control frame', bytes: masked(opcodes.ping, 'a'.repeat(126)) },
-    { name: 'the rest of nothing', bytes: masked(opcodes.continuation, 'a') },
+    { name: 'a continuation without a message', bytes: masked(opcodes.continuation, 'a') },
     { name: 'a message in a message', bytes: Buffer.concat([masked(opcodes.text, 'a', { fin: false }), masked(opcodes.text, 'b')]) },
-    { name: 'a length beyond all', bytes: Buffer.from([0x82, 0xff, ...Array<number>(8).fill(0xff), 0, 0, 0, 0]) },
+    { name: 'a length above the maximum', bytes: Buffer.from([0x82, 0xff, ...Array<number>(8).fill(0xff), 0, 0, 0, 0]) },
   ];
   for (const { name, bytes } of wrong) row(name, () => assert.throws(() => read(bytes, bytes.length), { name: 'WebSocketError' }));
 });

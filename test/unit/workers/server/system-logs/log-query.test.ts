@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aggregate, logQueryFaults, parseLogQuery } from '../../../../../src/workers/server/system-logs/log-query.ts';
+import { aggregate, validateLogQuery, parseLogQuery } from '../../../../../src/workers/server/system-logs/log-query.ts';
 import { table } from '../../../../support/table.ts';
 
 const cases: { query: string; want: string }[] = [
@@ -33,18 +33,18 @@ const cases: { query: string; want: string }[] = [
     want: '[boot: Invalid value: "x": strconv.Atoi: parsing "x": invalid syntax, tailLines: Invalid value: "y": strconv.Atoi: parsing "y": invalid syntax]',
   },
 ];
-table('a log query is answered', (row) => {
+table('the validation of a log query', (row) => {
   for (const { query, want } of cases) {
-    row(`the log query ${query.slice(0, 60)} is answered with ${want.slice(0, 80) || 'logs'}`, () => {
+    row(`the log query ${query.slice(0, 60)}: ${want.slice(0, 80) || 'valid'}`, () => {
       const parsed = parseLogQuery(new URLSearchParams(query));
       if (parsed === null) return assert.equal('no query', want);
-      const faults = Array.isArray(parsed) ? parsed : logQueryFaults(parsed);
+      const faults = Array.isArray(parsed) ? parsed : validateLogQuery(parsed);
       assert.equal(faults.length === 0 ? '' : aggregate(faults), want);
     });
   }
 });
 
-test('a pattern that is plainly broken is refused', () => {
-  const parsed = parseLogQuery(new URLSearchParams('query=a&pattern=(')) as Parameters<typeof logQueryFaults>[0];
-  assert.match(aggregate(logQueryFaults(parsed)), /^pattern: Invalid value: "\(": error parsing regexp: /);
+test('a clearly invalid pattern is refused', () => {
+  const parsed = parseLogQuery(new URLSearchParams('query=a&pattern=(')) as Parameters<typeof validateLogQuery>[0];
+  assert.match(aggregate(validateLogQuery(parsed)), /^pattern: Invalid value: "\(": error parsing regexp: /);
 });

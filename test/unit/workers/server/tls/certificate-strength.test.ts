@@ -12,7 +12,7 @@ const plain = (oid: string) => der.sequence(der.oid(oid), der.nullValue());
 const ec = (namedCurve: string) => generateKeyPairSync('ec', { namedCurve }).publicKey;
 const rsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength }).publicKey;
 
-/** A certificate that nobody has signed: nobody asks here. */
+/** A certificate with an invalid signature, which is not checked here. */
 function aCertificate({ algorithm = plain('1.2.840.113549.1.1.11'), key = ec('P-256') }: { algorithm?: Buffer; key?: KeyObject }) {
   const name = (text: string) => der.sequence(der.set(der.sequence(der.oid('2.5.4.3'), der.utf8(text))));
   const validity = der.sequence(der.time(0), der.time(1e12));
@@ -51,12 +51,12 @@ const rows: { name: string; certificate: () => X509Certificate; want: RegExp | n
     want: /unsupported public key \(ed448\)/,
   },
   {
-    name: 'a certificate that signs itself with SHA-1, which counts by trust only',
+    name: 'a self-signed certificate with SHA-1, whose signature does not matter',
     certificate: () => new X509Certificate(new TestAuthority('old', undefined, { hash: 'sha1' }).cert),
     want: null,
   },
   {
-    name: 'a certificate of another’s making that bears its own name twice',
+    name: 'a certificate with equal subject and issuer that another CA has signed with SHA-1',
     certificate: () => new X509Certificate(new TestAuthority('old', new TestAuthority('old'), { hash: 'sha1' }).cert),
     want: /insecure/,
   },

@@ -9,9 +9,9 @@ const hosts: [host: string, names: string][] = [
   ['2001:db8::7', 'IP Address:2001:DB8:0:0:0:0:0:7'],
   ['::ffff:192.0.2.1', 'IP Address:0:0:0:0:0:FFFF:C000:201'],
 ];
-table('a certificate is one that its own authority has signed', (row) => {
+table('a self-signed serving certificate', (row) => {
   for (const [host, names] of hosts) {
-    row(`a certificate for ${host} is one that its own authority has signed`, () => {
+    row(`a serving certificate for ${host} is signed by its own CA`, () => {
       const nowMs = Date.parse('2026-03-01T12:00:00Z');
       const { cert, key } = selfSignedCertificate(host, nowMs);
       const [leaf, ca] = (cert.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? []).map((pem) => new X509Certificate(pem)) as [

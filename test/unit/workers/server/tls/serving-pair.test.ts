@@ -39,7 +39,7 @@ const rows: { name: string; files: PairFiles; atMs?: number; want: object }[] = 
     want: broken('the key is empty or cut off', false),
   },
   {
-    name: 'the certificate of one and the key of another',
+    name: 'its own certificate with the key of another one',
     files: { cert: own.cert, key: other.key },
     want: broken('the key is not that of the certificate', true),
   },
@@ -49,24 +49,28 @@ const rows: { name: string; files: PairFiles; atMs?: number; want: object }[] = 
     want: broken('the key is not that of the certificate', false),
   },
   {
-    name: 'its own certificate alone',
+    name: 'its own certificate without a key',
     files: { cert: own.cert, key: null },
     want: broken('certificate and key must be supplied as a pair', true),
   },
   {
-    name: 'an operator’s certificate alone',
+    name: 'an operator’s certificate without a key',
     files: { cert: foreign.cert, key: null },
     want: broken('certificate and key must be supplied as a pair', false),
   },
-  { name: 'a key alone', files: { cert: null, key: own.key }, want: broken('certificate and key must be supplied as a pair', false) },
+  {
+    name: 'a key without a certificate',
+    files: { cert: null, key: own.key },
+    want: broken('certificate and key must be supplied as a pair', false),
+  },
 ];
-table('the pair of certificate and key', (row) => {
+table('the state of a certificate and key pair', (row) => {
   for (const { name, files, atMs = nowMs, want } of rows) row(name, () => assert.deepEqual(computePairState(files, atMs), want));
-  row('an operator’s key that is encrypted', () => {
+  row('an operator’s encrypted key', () => {
     const state = computePairState({ cert: foreign.cert, key: encrypted }, nowMs);
     assert.ok(state.state === 'broken' && !state.replaceable && state.why.startsWith('the key can not be read: '));
   });
-  row('a certificate whose content is none', () => {
+  row('a certificate with invalid content', () => {
     const cert = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
     assert.deepEqual(computePairState({ cert, key: own.key }, nowMs), broken('the certificate can not be read', false));
   });

@@ -17,8 +17,8 @@ const cases: [accept: string | undefined, want: object][] = [
   ['*/*;as=Statusz', { type: 'none' }],
   ['application/json;v=v2;g=config.k8s.io;as=Statusz,text/*', { type: 'text' }],
 ];
-table('who accepts what gets what', (row) => {
+table('the format for an Accept header', (row) => {
   for (const [accept, want] of cases) {
-    row(`who accepts ${accept} gets ${JSON.stringify(want)}`, () => assert.deepEqual(negotiateForm(accept, 'Statusz'), want));
+    row(`Accept: ${accept} gives ${JSON.stringify(want)}`, () => assert.deepEqual(negotiateForm(accept, 'Statusz'), want));
   }
 });
