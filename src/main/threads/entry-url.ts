@@ -1,4 +1,4 @@
-/** The one link from main to the threads' code: the URL of a thread's entry, beside this file's own tree, `.ts` or compiled. */
+/** The only link from main to the code of the threads: the URL of a thread's entry, as a source (`.ts`) or compiled (`.js`). */
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 
 export function entryUrl(thread: 'pleg' | 'images' | 'stats' | 'probes' | 'server' | 'health' | 'pod-sync'): URL {

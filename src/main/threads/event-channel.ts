@@ -1,4 +1,4 @@
-/** Events from a thread to main: a port that is made anew at each birth, and one handler for all of them. */
+/** Notifications from a thread to main: a new port at each start of the thread, with one handler for all of them. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { contain } from '../../shared/errors/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -13,12 +13,12 @@ export class EventChannel<Message> {
     this.#logger = logger;
   }
 
-  /** The thread's end, to be transferred to it. What a dead predecessor posted before is still delivered, before the new thread's. */
+  /** Returns the port for a new worker. Messages of a dead predecessor are still delivered, before those of the new worker. */
   open(): MessagePort {
     const { port1, port2 } = new MessageChannel();
     const fault = { handler: 'thread events', logger: this.#logger };
     port1.on('message', (message: Message) => contain(fault, () => this.#handle(message)));
-    port1.on('messageerror', (err) => this.#logger.error({ err }, 'an event of a thread could not be read and is lost'));
+    port1.on('messageerror', (err) => this.#logger.error({ err }, 'A notification of a thread could not be deserialized and is lost'));
     this.#port = port1;
     return port2;
   }

@@ -1,12 +1,11 @@
 /**
- * How late main's event loop is, often enough for a percentile: the heartbeat of every thread looks once a second, which says that a
- * thread lives and little of how it serves. Main alone is watched closer: everything waits for it. Sampled by Node itself, without entering
- * JavaScript, and counted with each heartbeat.
+ * Measures the delay of main's event loop often enough for a percentile. A heartbeat measures the delay of any thread once a second; main has this
+ * measurement in addition, because all threads wait for main. Node takes the samples without running JavaScript; they are counted with each heartbeat.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { mainEventLoopDelay } from '../../shared/metrics/definitions/threads.ts';
 
-/** A wait is seen shorter by as much as this, and one that is shorter may not be seen at all. */
+/** A sample may understate a delay by this much. A shorter delay may be missed. */
 const periodMs = 10;
 const msPerNs = 1e-6;
 
@@ -19,7 +18,7 @@ export class EventLoopDelays {
     this.#histogram.enable();
   }
 
-  /** Counts what was sampled since the last time. */
+  /** Counts the samples since the last call. */
   count(): void {
     for (const delayMs of sampledDelaysMs(this.#histogram)) this.#observe(delayMs / 1000);
     this.#histogram.reset();
@@ -30,13 +29,16 @@ export class EventLoopDelays {
   }
 }
 
-/** Of it: the samples are the ns from one look to the next. */
+/** The part of Node's IntervalHistogram that is used. A sample is the time between two timers, in ns. */
 export interface SampledLoop {
   readonly count: number;
   percentile(percent: number): number;
 }
 
-/** Each sample as a delay, from the longest on. Asking for one costs microseconds, so those below a millisecond are all taken for the first. */
+/**
+ * Yields each sample as a delay, the longest first. Reading a percentile takes microseconds, so all delays below a millisecond have the value of the first
+ * of them.
+ */
 export function* sampledDelaysMs(loop: SampledLoop): Generator<number> {
   let delayMs = Infinity;
   for (let rank = loop.count; rank > 0; rank -= 1) {

@@ -1,6 +1,6 @@
 /**
- * What all threads share, made once by main before the first of them is born: the heartbeats, and a metrics segment for each. The
- * set of threads is fixed here, so that the server thread knows every segment whenever it is born.
+ * The memory that all threads share: the heartbeats, and a metrics segment for each thread. Main creates it once, before the first thread starts. The set
+ * of threads is fixed here, so that the server thread has every segment whenever it starts.
  */
 import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { ThreadWorkerData } from '../../shared/contracts/thread.ts';
@@ -20,19 +20,19 @@ import { ThreadPriorities } from './thread-priorities.ts';
 const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server', 'health'] as const;
 export type ThreadName = (typeof threadNames)[number];
 
-/** The least time that a sync loop may take to come round before it is unhealthy (upstream SyncLoopHealthCheck). */
+/** The sync loop is unhealthy when its last iteration is older than this, or than two sync periods (upstream SyncLoopHealthCheck). */
 const minimumSyncLoopAgeMs = 5 * 60_000;
 /** The pleg is unhealthy when its last relist is older (upstream relistThreshold). */
 const relistThresholdMs = 3 * 60_000;
 
 export interface SharedThreadStateOptions {
   readonly logging: LoggingOptions;
-  /** The pool's threads; as many slots more are kept for those that replace one that is still ending. */
+  /** The number of pool threads. There are twice as many slots, because a replacement starts while its predecessor still exits. */
   readonly podSyncThreads: number;
   readonly syncFrequencyMs: number;
   readonly priorities?: ThreadPriorities;
-  /** For tests: after how long a silent thread is ended. */
-  readonly hangs?: Pick<HangWatchdogOptions, 'limitMs' | 'periodMs'>;
+  /** For tests: the limits of the watchdog. */
+  readonly watchdogLimits?: Pick<HangWatchdogOptions, 'limitMs' | 'periodMs'>;
 }
 
 export class SharedThreadState {
@@ -42,56 +42,58 @@ export class SharedThreadState {
   readonly logging: LoggingOptions;
   readonly podSyncThreads: number;
   readonly priorities: ThreadPriorities;
-  /** Main writes the runtime's word into it (shared/state/runtime-cgroup-driver.ts). */
+  /** Main stores the runtime's cgroup driver here (shared/state/runtime-cgroup-driver.ts). */
   readonly runtimeCgroupDriver = createRuntimeCgroupDriver();
   readonly #segments = new Map<string, SharedArrayBuffer>();
   readonly #claims: SharedArrayBuffer;
 
-  constructor({ logging, podSyncThreads, syncFrequencyMs, priorities = new ThreadPriorities(), hangs }: SharedThreadStateOptions) {
+  constructor({ logging, podSyncThreads, syncFrequencyMs, priorities = new ThreadPriorities(), watchdogLimits }: SharedThreadStateOptions) {
     const slots = Array.from({ length: podSyncThreads * 2 }, (_, slot) => `pod-sync-${slot}`);
-    const loops: Partial<Record<string, number>> = {
+    const loopLimitsMs: Partial<Record<string, number>> = {
       main: Math.max(2 * syncFrequencyMs, minimumSyncLoopAgeMs),
       pleg: relistThresholdMs,
     };
     this.logging = logging;
     this.podSyncThreads = podSyncThreads;
     this.priorities = priorities;
-    this.heartbeats = createHeartbeats([...threadNames, ...slots].map((thread) => ({ thread, loopStaleAfterMs: loops[thread] ?? 0 })));
+    this.heartbeats = createHeartbeats(
+      [...threadNames, ...slots].map((thread) => ({ thread, loopStaleAfterMs: loopLimitsMs[thread] ?? 0 })),
+    );
     this.threadStatuses = new ThreadStatusWriter(this.heartbeats);
-    this.watchdog = new HangWatchdog({ heartbeats: this.heartbeats, ...hangs });
+    this.watchdog = new HangWatchdog({ heartbeats: this.heartbeats, ...watchdogLimits });
     this.#claims = createClaims(slots.length);
     for (const thread of [...threadNames, ...slots]) this.#segments.set(thread, createMetricsSegment());
   }
 
-  /** Main enters its own row: it beats and counts from here on. */
+  /** Starts main's heartbeat and metrics. */
   enterMain(): Heartbeat {
     const row = this.threadStatuses.rowOf('main');
     this.threadStatuses.started(row, monotonicMs());
     bindMetrics(this.#segments.get('main')!);
     const delays = new EventLoopDelays();
     const freeMemory = new MemoryTrimmer();
-    const heart = startThreadHeartbeat({ heartbeats: this.heartbeats, heartbeatRow: row }, 'main', {
+    const heartbeat = startThreadHeartbeat({ heartbeats: this.heartbeats, heartbeatRow: row }, 'main', {
       onBeat: () => delays.count(),
       onCollected: () => freeMemory.onCollected(),
     });
     return {
-      loop: () => heart.loop(),
+      loop: () => heartbeat.loop(),
       stop: () => {
-        heart.stop();
+        heartbeat.stop();
         delays.stop();
         freeMemory.close();
       },
     };
   }
 
-  /** What a thread of its own is born with, each time anew. */
+  /** The worker data of a thread, without what its contract adds. */
   workerData(thread: Exclude<ThreadName, 'main'>): ThreadWorkerData {
     const heartbeatRow = this.threadStatuses.rowOf(thread);
     const { logging, heartbeats } = this;
     return { thread, logging, nice: this.priorities.normal, heartbeats, heartbeatRow, metrics: this.#segments.get(thread)! };
   }
 
-  /** What every thread of the sync pool is born with. */
+  /** The worker data of all threads of the sync pool. */
   podSyncWorkerData(settings: PodSyncWorkerData['settings']): PodSyncWorkerData {
     const names = [...this.#segments.keys()].filter((name) => name.startsWith('pod-sync-'));
     return {
@@ -107,7 +109,7 @@ export class SharedThreadState {
     };
   }
 
-  /** Every thread's segment: what the server renders. */
+  /** The segments of all threads, for the server thread's metrics page. */
   metricsSegments(): SharedArrayBuffer[] {
     return [...this.#segments.values()];
   }

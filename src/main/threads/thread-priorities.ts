@@ -1,44 +1,44 @@
 /**
- * Which of the kubelet's threads goes first where cores are few. Everything waits for main, and main never works for long: where the process
- * may, main has a nice value ahead of the threads and processes that it starts. A thread that spins gets no more than its share that way.
- * Real time is for an operator to choose (`realTimeVariable`): a main thread that spins then takes a core from all else on the host, the
- * runtime and sshd included. Upstream has neither.
+ * The priorities of the kubelet's threads, for hosts with few cores. All threads wait for main, and main never works for long. So main gets a lower nice
+ * value than the threads and processes that it starts, if the process has the privilege. A thread in an endless loop gets only its share of the CPU that way.
+ * Real-time scheduling is an operator's choice (`realTimeVariable`): a main thread in an endless loop then takes a core from everything else on the host,
+ * including the runtime and sshd. Upstream has neither.
  */
 import { niceOfThisThread, setNiceOfThisThread } from '../../shared/thread/nice.ts';
 import { enterRealTime, resetOnFork } from '../../shared/thread/scheduling.ts';
 
-/** Some three times the share of the core that each of the others has. */
-const mainAheadBy = 5;
+/** Gives main about three times the CPU share of each other thread. */
+const mainNiceOffset = 5;
 
 /**
- * Not a flag and not a field of KubeletConfiguration: those are upstream's, and a file or command line that has one of ours no longer works
- * for the Go kubelet, which ignores an environment variable. A unit sets it with `Environment=`.
+ * An environment variable, not a flag or a field of KubeletConfiguration: the Go kubelet rejects unknown flags and fields, but ignores an environment
+ * variable, so that one configuration works for both. Set the variable with `Environment=` in the systemd unit.
  */
 export const realTimeVariable = 'KUBELET_MAIN_THREAD_REALTIME';
 
-/** Of main: in real time, before the threads that it starts, or like them. */
+/** Main's priority: real-time, ahead of the threads that it starts, or the same as theirs. */
 export type MainPriority = 'realTime' | 'ahead' | 'normal';
 
 export class ThreadPriorities {
-  /** Of every other thread, once it has loaded (`enterThread`): what the process was started with. */
+  /** The nice value of every other thread once it has loaded (`enterThread`): the one that the process started with. */
   readonly normal = niceOfThisThread();
 
-  /** Called on main, once, before it starts threads. The answer is what the host allowed. */
+  /** Call this once on main, before it starts threads. Returns the priority that the host allowed. */
   raiseMain({ realTime = false }: { readonly realTime?: boolean } = {}): MainPriority {
-    const isAhead = this.#goAhead();
+    const isAhead = this.#lowerNice();
     return realTime && enterRealTime() ? 'realTime' : isAhead ? 'ahead' : 'normal';
   }
 
-  /** A credential plugin must not inherit main's nice value: where the kernel does not see to that, main stays as it is. */
-  #goAhead(): boolean {
-    if (!setNiceOfThisThread(this.normal - mainAheadBy)) return false;
+  /** Child processes, such as credential plugins, must not inherit main's nice value. Without reset-on-fork main keeps its normal value. */
+  #lowerNice(): boolean {
+    if (!setNiceOfThisThread(this.normal - mainNiceOffset)) return false;
     if (resetOnFork()) return true;
     setNiceOfThisThread(this.normal);
     return false;
   }
 }
 
-/** Undefined: the value is neither yes nor no. */
+/** Undefined for an unknown value. */
 export function isRealTimeWanted(environment: Readonly<Record<string, string | undefined>>): boolean | undefined {
   const value = environment[realTimeVariable] ?? '';
   if (['true', '1'].includes(value)) return true;

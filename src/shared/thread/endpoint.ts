@@ -1,11 +1,11 @@
-/** Comlink over Node's ports. Its adapter is a CommonJS module whose types promise a `default` that is not there. */
+/** Comlink over Node's ports. Comlink's adapter is a CommonJS module whose types declare the wrong default export. */
 import type { Endpoint } from 'comlink';
 import * as adapter from 'comlink/dist/umd/node-adapter.js';
 import type { MessagePort, Worker } from 'node:worker_threads';
 
 const nodeEndpoint = adapter.default as unknown as (port: MessagePort | Worker) => Endpoint;
 
-/** What `wrap` and `expose` of Comlink take, for a port, or for a worker's own channel. */
+/** The endpoint for Comlink's `wrap` and `expose`. */
 export function endpoint(port: MessagePort | Worker): Endpoint {
   return nodeEndpoint(port);
 }

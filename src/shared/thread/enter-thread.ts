@@ -1,4 +1,4 @@
-/** How a worker thread begins: its birth, its logger, its metrics, its heartbeat; and how it offers its contract to main. */
+/** The start of a worker thread: its worker data, logger, metrics and heartbeat; and the service of its contract to main. */
 import { expose } from 'comlink';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { getHeapStatistics } from 'node:v8';
@@ -15,45 +15,48 @@ import { monotonicMs } from '../time/clock.ts';
 import { endpoint } from './endpoint.ts';
 import { setNiceOfThisThread } from './nice.ts';
 
-export interface ThreadContext<Birth> {
-  readonly workerData: Birth;
+export interface ThreadContext<WorkerData> {
+  readonly workerData: WorkerData;
   readonly logger: Logger;
   readonly heartbeat: Heartbeat;
 }
 
-/** Once, at the top of a thread's entry. */
-export function enterThread<Birth extends ThreadWorkerData>(): ThreadContext<Birth> {
-  const birth = workerData as Birth;
-  setNiceOfThisThread(birth.nice);
-  const logger = createLogger(birth.logging, { component: birth.thread });
-  bindMetrics(birth.metrics);
-  return { workerData: birth, logger, heartbeat: startThreadHeartbeat(birth, birth.thread) };
+/** Call this once, at the top of a thread's entry. */
+export function enterThread<WorkerData extends ThreadWorkerData>(): ThreadContext<WorkerData> {
+  const data = workerData as WorkerData;
+  setNiceOfThisThread(data.nice);
+  const logger = createLogger(data.logging, { component: data.thread });
+  bindMetrics(data.metrics);
+  return { workerData: data, logger, heartbeat: startThreadHeartbeat(data, data.thread) };
 }
 
-/** The same for a thread of the sync pool: all of them share one birth, and each claims a place of its own. */
+/** The same for a thread of the sync pool. All threads of the pool have the same worker data, and each claims a slot in it. */
 export function enterPoolThread(): ThreadContext<PodSyncWorkerData> & { readonly slot: number } {
-  const birth = workerData as PodSyncWorkerData;
-  setNiceOfThisThread(birth.nice);
-  const slot = claimSlot(birth.claims, threadId);
+  const data = workerData as PodSyncWorkerData;
+  setNiceOfThisThread(data.nice);
+  const slot = claimSlot(data.claims, threadId);
   parentPort?.postMessage({ claimedSlot: slot, atMs: monotonicMs() } satisfies SlotClaimed);
-  const thread = `${birth.thread}-${slot}`;
-  const logger = createLogger(birth.logging, { component: birth.thread }).child({ thread });
-  bindMetrics(birth.metricsSegments[slot]!);
+  const thread = `${data.thread}-${slot}`;
+  const logger = createLogger(data.logging, { component: data.thread }).child({ thread });
+  bindMetrics(data.metricsSegments[slot]!);
   return {
-    workerData: birth,
+    workerData: data,
     logger,
     slot,
-    heartbeat: startThreadHeartbeat({ heartbeats: birth.heartbeats, heartbeatRow: birth.heartbeatRows[slot]! }, thread),
+    heartbeat: startThreadHeartbeat({ heartbeats: data.heartbeats, heartbeatRow: data.heartbeatRows[slot]! }, thread),
   };
 }
 
-/** Answers main's calls. An error crosses with its name and message only: failures that main must read are sent as data. */
+/** Serves main's calls. Of an error only the name and the message reach main, so failures that main must read are results. */
 export function serveThread(api: object): void {
-  if (!parentPort) throw new Error('a thread serves its contract to the thread that started it; this is the main thread');
+  if (!parentPort) throw new Error('serveThread was called on the main thread');
   expose(api, endpoint(parentPort));
 }
 
-/** Beats, and counts what the beat sees of the thread; for main too, which looks closer with each of its beats and its collections. */
+/**
+ * Starts the heartbeat of a thread, which also updates the thread's metrics and collects an idle heap. Main uses the callbacks for its additional
+ * measurements.
+ */
 export function startThreadHeartbeat(
   row: { readonly heartbeats: SharedArrayBuffer; readonly heartbeatRow: number },
   thread: string,

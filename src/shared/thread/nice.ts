@@ -1,14 +1,14 @@
-/** The nice value of the thread that asks: on Linux each thread has its own (setpriority(2), "C library/kernel differences"), and a new one its maker's. */
+/** The nice value of the calling thread. On Linux each thread has its own (setpriority(2), "C library/kernel differences"); a new thread inherits it. */
 import { getPriority, setPriority } from 'node:os';
 
-/** The kernel's name for who asks. */
+/** The kernel's ID for the calling thread. */
 const thisThread = 0;
 
 export function niceOfThisThread(): number {
   return getPriority(thisThread);
 }
 
-/** From −20, the most urgent, to 19. False: not allowed; more urgent than now takes CAP_SYS_NICE. */
+/** Sets −20 (the highest priority) to 19. False: not permitted; a lower value than the current one requires CAP_SYS_NICE. */
 export function setNiceOfThisThread(nice: number): boolean {
   try {
     setPriority(thisThread, Math.max(-20, Math.min(19, nice)));

@@ -1,14 +1,14 @@
-/** The scheduling policy of the calling thread (sched(7)). What the thread starts never inherits more than an ordinary thread has. */
+/** The scheduling policy of the calling thread (sched(7)). New threads and child processes never inherit a raised priority. */
 import { SchedulingPolicy, setScheduler } from '../linux/native.ts';
 
 const lowestPriority = 1;
 
-/** Goes before all that the host runs by nice values. False: not allowed; it takes CAP_SYS_NICE, and a cgroup that may. */
+/** Real-time threads have priority over all threads with nice values. False: not permitted; requires CAP_SYS_NICE and a cgroup with a real-time budget. */
 export function enterRealTime(): boolean {
   return trySetScheduler(SchedulingPolicy.roundRobin, lowestPriority);
 }
 
-/** New threads and processes of this thread begin with nice value 0 where its own is negative. False: a seccomp filter forbids it (`RestrictRealtime=yes`). */
+/** New threads and child processes of this thread start with nice value 0 if its own is negative. False: a seccomp filter forbids it (`RestrictRealtime=yes`). */
 export function resetOnFork(): boolean {
   return trySetScheduler(SchedulingPolicy.other, 0);
 }

@@ -1,7 +1,6 @@
 /**
- * The health thread: it answers `/healthz` on the healthz port from the heartbeats of all threads, and does nothing else. Its heap is its
- * own: whatever clients of the other servers do to the server thread, a liveness probe still learns which thread failed. Started and
- * called by main (main/threads/health-thread.ts).
+ * The health thread serves `/healthz` on the healthz port, from the heartbeats of all threads, and does nothing else. It has its own heap: a client that
+ * exhausts the server thread cannot keep a liveness probe from learning which thread failed. Started and called by main (main/threads/health-thread.ts).
  */
 import type { HealthApi, HealthWorkerData } from '../../shared/contracts/health.ts';
 import { HealthSource } from '../../shared/health/health-source.ts';
@@ -10,12 +9,12 @@ import { PlainServer } from '../../shared/http/plain-server.ts';
 import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 
-const { workerData: birth, logger, heartbeat: heart } = enterThread<HealthWorkerData>();
-const health = new HealthSource(new HeartbeatsReader(birth.heartbeats), logger);
+const { workerData, logger, heartbeat } = enterThread<HealthWorkerData>();
+const health = new HealthSource(new HeartbeatsReader(workerData.heartbeats), logger);
 // Upstream does not count the requests of this port.
 const server = new PlainServer({
   name: 'healthz',
-  listen: birth.listen,
+  listen: workerData.listen,
   logger,
   reply: async ({ path, query }) => replyOnHealthz(path, query, () => health.checks()),
 });
@@ -28,7 +27,7 @@ const api: HealthApi = {
   async close() {
     health.close();
     await server.close();
-    heart.stop();
+    heartbeat.stop();
   },
 };
 serveThread(api);

@@ -1,6 +1,6 @@
 /**
- * What one cgroup uses, from its files, under cgroup v1 and v2; the same values as cadvisor's. Read with synchronous calls: they are
- * kernel memory, never a disk, and cost a tenth of an asynchronous read; a node has thousands of them every ten seconds.
+ * Reads the usage of one cgroup from its files, for cgroup v1 and v2. The values are those of cadvisor. Uses synchronous reads: the files are kernel
+ * memory, never on a disk; a synchronous read costs a tenth of an asynchronous one, and a node reads thousands of files every ten seconds.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,12 +19,12 @@ export interface CgroupHierarchy {
   readonly root: string;
 }
 
-/** The folder in which the cgroups of this path are listed: on v1 each controller has a tree of its own; cpuacct's is as good as any. */
+/** The directory with the child cgroups of this path. On v1 each controller has its own tree; this uses that of cpuacct. */
 export function listingDirectory({ version, root }: CgroupHierarchy, path: string): string {
   return version === 2 ? join(root, path) : join(root, 'cpuacct', path);
 }
 
-/** Undefined when the cgroup is gone. A controller that is not there counts nothing. */
+/** Undefined when the cgroup is gone. The values of a missing controller are 0. */
 export function readCgroupUsage(hierarchy: CgroupHierarchy, path: string): CgroupUsage | undefined {
   return hierarchy.version === 2 ? readV2(join(hierarchy.root, path)) : readV1(hierarchy.root, path);
 }
@@ -43,16 +43,16 @@ function readV1(root: string, path: string): CgroupUsage | undefined {
   );
 }
 
-function readV2(folder: string): CgroupUsage | undefined {
-  const cpu = read(join(folder, 'cpu.stat'));
+function readV2(directory: string): CgroupUsage | undefined {
+  const cpu = read(join(directory, 'cpu.stat'));
   if (cpu === undefined) return undefined;
-  const stat = read(join(folder, 'memory.stat')) ?? '';
+  const stat = read(join(directory, 'memory.stat')) ?? '';
   return usage(
     BigInt(statValue(cpu, 'usage_usec')) * 1000n,
-    toNumber(read(join(folder, 'memory.current'))),
+    toNumber(read(join(directory, 'memory.current'))),
     statValue(stat, 'inactive_file'),
     statValue(stat, 'anon'),
-    toNumber(read(join(folder, 'pids.current'))),
+    toNumber(read(join(directory, 'pids.current'))),
   );
 }
 
@@ -61,7 +61,7 @@ function usage(cpuUsageNs: bigint, memoryUsageBytes: number, inactiveFileBytes: 
   return { cpuUsageNs, memoryUsageBytes, memoryWorkingSetBytes, memoryRssBytes, pids };
 }
 
-/** Undefined when the file is not there, or its cgroup was removed while it was read (ENODEV). */
+/** Undefined when the file does not exist, or its cgroup was removed during the read (ENODEV). */
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -72,7 +72,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** The value of a line `key value`; 0 when there is none. Scanned, not split: memory.stat has forty lines. */
+/** The value of a line `key value`, or 0. Searches the text instead of splitting it: memory.stat has forty lines. */
 function statValue(text: string, key: string): number {
   const at = text.startsWith(`${key} `) ? 0 : text.indexOf(`\n${key} `) + 1;
   if (at === 0 && !text.startsWith(`${key} `)) return 0;

@@ -1,4 +1,4 @@
-/** The cgroups of this node's pods and of their containers, as they lie in the tree: found there, not asked of the runtime. */
+/** Finds the cgroups of the node's pods and their containers in the cgroup tree, without the runtime. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { cgroupPath, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/linux/cgroup-names.ts';
@@ -6,9 +6,9 @@ import { listingDirectory, type CgroupHierarchy } from './cgroup-usage.ts';
 
 export interface PodCgroups {
   readonly podUID: string;
-  /** Below each hierarchy's mount point. */
+  /** Relative to the mount point of each hierarchy. */
   readonly path: string;
-  /** Sandboxes too: their ID is not told from a container's here. */
+  /** Includes sandboxes: the cgroup's name does not show the difference. */
   readonly containers: readonly { readonly id: string; readonly path: string }[];
 }
 
@@ -18,31 +18,31 @@ export interface PodCgroupsOptions {
   readonly cgroupRoot: string;
 }
 
-/** Empty while the node has no cgroup for pods. */
+/** Empty if the node has no pod cgroups yet. */
 export function findPodCgroups({ hierarchy, driver, cgroupRoot }: PodCgroupsOptions): PodCgroups[] {
   const layout = { cgroupRoot, cgroupsPerQOS: true };
   const parents = [podsCgroup(layout), qosCgroup(layout, 'Burstable'), qosCgroup(layout, 'BestEffort')].map((name) =>
     cgroupPath(name, driver),
   );
-  const folders = (path: string) => subfolders(listingDirectory(hierarchy, path));
+  const children = (path: string) => subdirectories(listingDirectory(hierarchy, path));
   return parents.flatMap((parent) =>
-    folders(parent).flatMap((folder) => {
-      const podUID = podUIDOfCgroup(folder, driver);
+    children(parent).flatMap((directory) => {
+      const podUID = podUIDOfCgroup(directory, driver);
       if (podUID === undefined) return [];
-      const path = join(parent, folder);
-      return [{ podUID, path, containers: folders(path).map((child) => ({ id: containerIDOfCgroup(child), path: join(path, child) })) }];
+      const path = join(parent, directory);
+      return [{ podUID, path, containers: children(path).map((child) => ({ id: containerIDOfCgroup(child), path: join(path, child) })) }];
     }),
   );
 }
 
-/** `<id>`, or `cri-containerd-<id>.scope`, `crio-<id>.scope` where systemd makes them. */
-export function containerIDOfCgroup(folder: string): string {
-  return folder.replace(/\.scope$/, '').replace(/^.*-/, '');
+/** The directory is `<id>`, or with the systemd driver `cri-containerd-<id>.scope` or `crio-<id>.scope`. */
+export function containerIDOfCgroup(directory: string): string {
+  return directory.replace(/\.scope$/, '').replace(/^.*-/, '');
 }
 
-function subfolders(folder: string): string[] {
+function subdirectories(directory: string): string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw err;

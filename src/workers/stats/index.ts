@@ -1,6 +1,6 @@
 /**
- * The stats thread: what machine this is, and what every pod uses, sampled from the cgroup tree into the usage table. It decides
- * nothing. Born and called by main (main/threads/stats-thread.ts).
+ * The stats thread reads the machine's information, and samples the usage of each pod and container from the cgroup tree into the usage table. It decides
+ * nothing. Started and called by main (main/threads/stats-thread.ts).
  */
 import type { StatsApi, StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
@@ -9,17 +9,17 @@ import { systemClock } from '../../shared/time/clock.ts';
 import { readMachineInfo } from './machine-info.ts';
 import { UsageSampler } from './usage-sampler.ts';
 
-const { workerData: birth, logger, heartbeat: heart } = enterThread<StatsWorkerData>();
-const { rootDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs } = birth;
+const { workerData, logger, heartbeat } = enterThread<StatsWorkerData>();
+const { rootDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs } = workerData;
 const stop = new AbortController();
-/** What machine this is, is waited for by the whole kubelet, and so are pods: their usage is not. */
-const firstSampleMs = 2000;
+/** Delays the first sample: the start of the kubelet waits for the machine's information, and nothing waits for usage. */
+const firstSampleDelayMs = 2000;
 
 const sampler = new UsageSampler({
   usage,
   snapshot,
   hierarchy: { version: cgroupVersion, root: cgroupFsRoot },
-  driver: () => runtimeCgroupDriver(birth.runtimeCgroupDriver) ?? cgroupDriver,
+  driver: () => runtimeCgroupDriver(workerData.runtimeCgroupDriver) ?? cgroupDriver,
   cgroupRoot,
   clock: systemClock,
   logger,
@@ -27,17 +27,17 @@ const sampler = new UsageSampler({
 
 async function keepSampling(signal: AbortSignal): Promise<void> {
   let failing = false;
-  await systemClock.sleep(Math.min(firstSampleMs, housekeepingPeriodMs), signal).catch(() => {});
+  await systemClock.sleep(Math.min(firstSampleDelayMs, housekeepingPeriodMs), signal).catch(() => {});
   while (!signal.aborted) {
     try {
       const rows = await sampler.sample();
-      logger.debug({ rows }, 'sampled the usage of pods');
+      logger.debug({ rows }, 'Sampled the usage of pods');
       failing = false;
     } catch (err) {
-      if (!failing) logger.error({ err, retryInMs: housekeepingPeriodMs }, 'the usage of pods could not be sampled');
+      if (!failing) logger.error({ err, retryInMs: housekeepingPeriodMs }, 'Sampling the usage of pods failed');
       failing = true;
     }
-    heart.loop();
+    heartbeat.loop();
     await systemClock.sleep(housekeepingPeriodMs, signal).catch(() => {});
   }
 }
@@ -49,7 +49,7 @@ const api: StatsApi = {
   async close() {
     stop.abort();
     await sampling;
-    heart.stop();
+    heartbeat.stop();
   },
 };
 serveThread(api);

@@ -1,22 +1,22 @@
-/** What machine this is, from procfs, sysfs and the files that name it (as cadvisor finds it, upstream's source of node status). */
+/** Reads the machine's information from procfs, sysfs and its ID files, as cadvisor does, which is upstream's source of the node status. */
 import { readdir, readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MachineInfo } from '../../shared/contracts/stats.ts';
 import { countProcessors, parseMeminfo, parseOsRelease } from '../../shared/linux/procfs.ts';
 
 export interface MachinePaths {
-  /** `/`; tests have a tree of their own. */
+  /** `/`, or a temporary directory in tests. */
   readonly root: string;
-  /** The kubelet's root folder: its filesystem is the node's ephemeral storage. */
+  /** The kubelet's root directory. Its filesystem is the node's ephemeral storage. */
   readonly rootDir: string;
 }
 
 const machineIdFiles = ['etc/machine-id', 'var/lib/dbus/machine-id'];
-/** By firmware: DMI, then a device tree's; a machine without either goes by its machine ID. */
+/** In this order: DMI, the device tree, the machine ID. */
 const systemUuidFiles = ['sys/class/dmi/id/product_uuid', 'proc/device-tree/system-id', 'proc/device-tree/vm,uuid', ...machineIdFiles];
 const osReleaseFiles = ['etc/os-release', 'usr/lib/os-release'];
 
-/** Rejects when procfs can't be read; what else is missing is empty, or 0. */
+/** Rejects when procfs cannot be read. All other missing values are empty, or 0. */
 export async function readMachineInfo({ root, rootDir }: MachinePaths): Promise<MachineInfo> {
   const read = (path: string) => readFile(join(root, path), 'utf8');
   const [cpuinfo, meminfo, bootID, kernelVersion, filesystem] = await Promise.all([
@@ -29,9 +29,9 @@ export async function readMachineInfo({ root, rootDir }: MachinePaths): Promise<
   const memory = parseMeminfo(meminfo);
   const [hugePages, machineID, systemUUID, osRelease] = await Promise.all([
     readHugePages(root),
-    firstOf(root, machineIdFiles),
-    firstOf(root, systemUuidFiles),
-    firstOf(root, osReleaseFiles),
+    readFirst(root, machineIdFiles),
+    readFirst(root, systemUuidFiles),
+    readFirst(root, osReleaseFiles),
   ]);
   return {
     numCores: countProcessors(cpuinfo),
@@ -48,8 +48,8 @@ export async function readMachineInfo({ root, rootDir }: MachinePaths): Promise<
   };
 }
 
-/** The trimmed content of the first of the files that has any; device trees end their strings with NUL. */
-async function firstOf(root: string, paths: readonly string[]): Promise<string> {
+/** The trimmed content of the first file that is not empty. Strings in device trees end with NUL. */
+async function readFirst(root: string, paths: readonly string[]): Promise<string> {
   for (const path of paths) {
     const content = await readFile(join(root, path), 'utf8').catch(() => '');
     const value = content.replaceAll('\0', '').trim();
@@ -59,15 +59,15 @@ async function firstOf(root: string, paths: readonly string[]): Promise<string> 
 }
 
 async function readHugePages(root: string): Promise<MachineInfo['hugePages']> {
-  const folder = join(root, 'sys/kernel/mm/hugepages');
-  const names = await readdir(folder).catch(() => []);
+  const directory = join(root, 'sys/kernel/mm/hugepages');
+  const names = await readdir(directory).catch(() => []);
   const sizes = names.flatMap((name) => {
     const pageSizeKiB = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1]);
     return Number.isNaN(pageSizeKiB) ? [] : [{ name, pageSizeKiB }];
   });
   const found = sizes.map(async ({ name, pageSizeKiB }) => ({
     pageSizeKiB,
-    pages: Number(await readFile(join(folder, name, 'nr_hugepages'), 'utf8').catch(() => '0')),
+    pages: Number(await readFile(join(directory, name, 'nr_hugepages'), 'utf8').catch(() => '0')),
   }));
   return (await Promise.all(found)).sort((a, b) => a.pageSizeKiB - b.pageSizeKiB);
 }

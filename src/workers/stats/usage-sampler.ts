@@ -1,8 +1,8 @@
 /**
- * Each pod's and container's usage, from the cgroup tree into the usage table: a row that was there before is changed, one whose
- * cgroup is gone is freed. Owns the table; called each housekeeping period.
+ * Samples the usage of each pod and container from the cgroup tree into the usage table, once per housekeeping period. Updates existing rows, and frees the
+ * rows of cgroups that are gone. The only writer of the table.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
@@ -20,8 +20,8 @@ export interface UsageSamplerOptions extends Omit<PodCgroupsOptions, 'driver'> {
   readonly logger: Logger;
 }
 
-/** So many cgroups take about a millisecond: then others of this thread have their turn. */
-const cgroupsPerTurn = 25;
+/** Reading this many cgroups takes about a millisecond. Then the sampler yields to the event loop. */
+const cgroupsPerIteration = 25;
 
 type Identity = Pick<UsageRow, 'podUID' | 'containerName' | 'containerID'>;
 
@@ -29,7 +29,7 @@ export class UsageSampler {
   readonly #options: UsageSamplerOptions;
   readonly #table: TableWriter<(typeof usageTable)['layout']['fields']>;
   readonly #snapshot: RuntimeSnapshotReader;
-  /** Rows by who they are about; those that a predecessor left are taken over. */
+  /** Row numbers by pod and container, including the rows of a predecessor. */
   readonly #rows = new Map<string, number>();
   #full = false;
 
@@ -40,7 +40,7 @@ export class UsageSampler {
     for (const [row, identity] of this.#table.rows()) this.#rows.set(keyOf(identity), row);
   }
 
-  /** Samples everything once; answers with the number of rows. */
+  /** Samples everything once. Resolves with the number of rows. */
   async sample(): Promise<number> {
     const names = this.#containerNames();
     const seen = new Set<string>();
@@ -49,15 +49,15 @@ export class UsageSampler {
       this.#store({ podUID: podUID as PodUID, containerName: '', containerID: '' }, path, seen);
       for (const { id, path: containerPath } of containers) {
         const containerName = names.get(id);
-        // A sandbox's, or one that the runtime has not listed yet.
+        // Skips sandboxes, and containers that the pleg thread has not listed yet.
         if (containerName !== undefined) {
           this.#store({ podUID: podUID as PodUID, containerName, containerID: id as ContainerID }, containerPath, seen);
         }
       }
       read += 1 + containers.length;
-      if (read >= cgroupsPerTurn) {
+      if (read >= cgroupsPerIteration) {
         read = 0;
-        await nextTurn();
+        await nextIteration();
       }
     }
     for (const [key, row] of this.#rows) {
@@ -81,7 +81,10 @@ export class UsageSampler {
     } catch (err) {
       if (!(err instanceof TableFullError || err instanceof RangeError)) throw err;
       if (!this.#full)
-        this.#options.logger.warn({ err, podUID: identity.podUID, cgroup: path }, "a pod's usage is not kept; others may be missing too");
+        this.#options.logger.warn(
+          { err, podUID: identity.podUID, cgroup: path },
+          "A pod's usage cannot be stored; others may be missing too",
+        );
       this.#full = true;
     }
   }

@@ -10,12 +10,12 @@ import { aLogger } from '../../support/logger.ts';
 
 function aPool(over: Partial<TaskHandlers> = {}, settings: unknown = {}) {
   const { logger, lines } = aLogger();
-  const hangs = { limitMs: 4000, periodMs: 200 };
+  const watchdogLimits = { limitMs: 4000, periodMs: 200 };
   const state = new SharedThreadState({
     logging: { format: 'text', verbosity: 0, vmodule: [] },
     podSyncThreads: 2,
     syncFrequencyMs: 60_000,
-    hangs,
+    watchdogLimits,
   });
   state.watchdog.start(logger);
   const permits: string[] = [];

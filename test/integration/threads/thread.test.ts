@@ -10,13 +10,13 @@ import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
 import type { EchoApi, EchoWorkerData } from './echo-thread.ts';
 
-function anEchoThread(hangs: Pick<HangWatchdogOptions, 'limitMs' | 'periodMs'> = {}) {
+function anEchoThread(watchdogLimits: Pick<HangWatchdogOptions, 'limitMs' | 'periodMs'> = {}) {
   const { logger, lines } = aLogger();
   const state = new SharedThreadState({
     logging: { format: 'text', verbosity: 0, vmodule: [] },
     podSyncThreads: 1,
     syncFrequencyMs: 60_000,
-    hangs,
+    watchdogLimits,
   });
   state.watchdog.start(logger);
   const events: object[] = [];
