@@ -10,7 +10,7 @@ import { privateCluster, sharedCluster, type TestCluster } from '../support/cont
 import { foreignStatus } from '../support/foreign-status.ts';
 import { aLocalNodeStatus, aMachine, localConfig, type FakeNodeInputs } from '../support/local-node-status.ts';
 import { aLogger } from '../support/logger.ts';
-import { waitUntil, type Afterwards } from '../support/simulated-runtime.ts';
+import { waitUntil, type TestHooks } from '../support/simulated-runtime.ts';
 
 let cluster: TestCluster;
 before(async () => {
@@ -58,7 +58,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
 
 /** Returns a node name for this test; its Node is deleted when the test ends. */
 function nodeNamed(
-  t: Afterwards,
+  t: TestHooks,
   nodeName: string,
 ): { readonly name: string; readonly path: string; join(changes?: Partial<LocalNodeStatusOptions>): Promise<Member> } {
   const joined: Member[] = [];

@@ -10,7 +10,7 @@ import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { connectTo } from '../support/api-connection.ts';
 import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
 import { aSecureServer } from '../support/secure-server.ts';
-import { waitUntil, type Afterwards } from '../support/simulated-runtime.ts';
+import { waitUntil, type TestHooks } from '../support/simulated-runtime.ts';
 import { TestNode } from '../support/test-node.ts';
 
 let cluster: TestCluster;
@@ -23,7 +23,7 @@ const nodeName = 'access-node';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
 /** Starts a server that sends its reviews with the node's credentials. Reviews are cached for `cacheMs`. */
-async function aServer(t: Afterwards, cacheMs = 0) {
+async function aServer(t: TestHooks, cacheMs = 0) {
   const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName));
   t.after(() => connection.close());
   let reviews = 0;
@@ -54,7 +54,7 @@ async function aServer(t: Afterwards, cacheMs = 0) {
 }
 
 /** Grants the namespace's default service account these rights on nodes. */
-async function allow(t: Afterwards, namespace: string, resources: readonly string[]): Promise<void> {
+async function allow(t: TestHooks, namespace: string, resources: readonly string[]): Promise<void> {
   const name = `${namespace}-nodes`;
   await cluster.api.create(`${rbac}/clusterroles`, { metadata: { name }, rules: [{ apiGroups: [''], resources, verbs: ['get'] }] });
   await cluster.api.create(`${rbac}/clusterrolebindings`, {

@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlPlaneAccess } from '../../scripts/host/control-plane-access.ts';
 import { writeKubeconfig } from '../../scripts/host/control-plane-kubeconfig.ts';
 import type { TestCluster } from './control-plane.ts';
-import type { Afterwards } from './simulated-runtime.ts';
+import type { TestHooks } from './simulated-runtime.ts';
 
 /** `path` includes the query. */
 export type Matches = (method: string, path: string) => boolean;
@@ -79,7 +79,7 @@ export class FaultyApiServer {
   }
 
   /** Forwards all requests with the credentials of this node. */
-  static async start(t: Afterwards, { controlPlane }: TestCluster, nodeName: string): Promise<FaultyApiServer> {
+  static async start(t: TestHooks, { controlPlane }: TestCluster, nodeName: string): Promise<FaultyApiServer> {
     const { certFile, keyFile } = controlPlane.authority.issue('faulty-api-server', {
       commonName: 'faulty-api-server',
       usages: ['serverAuth'],

@@ -14,7 +14,7 @@ import { waitUntil } from './simulated-runtime.ts';
 import { aManifest, TestNode, type TestNodeOptions } from './test-node.ts';
 
 /** What `kubectl get events` shows of one. */
-export interface SeenEvent {
+export interface ApiEvent {
   readonly type: string;
   readonly reason: string;
   readonly message: string;
@@ -124,14 +124,14 @@ export class ClusterNode {
   }
 
   /** Those about an object of that name, oldest first. */
-  async events(name: string, namespace = this.namespace): Promise<SeenEvent[]> {
+  async events(name: string, namespace = this.namespace): Promise<ApiEvent[]> {
     const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.name%3D${name}`;
-    const { items } = await this.api.get<{ items: (SeenEvent & { lastTimestamp?: string; metadata: { creationTimestamp: string } })[] }>(
+    const { items } = await this.api.get<{ items: (ApiEvent & { lastTimestamp?: string; metadata: { creationTimestamp: string } })[] }>(
       path,
     );
     return items.toSorted((a, b) => Date.parse(a.metadata.creationTimestamp) - Date.parse(b.metadata.creationTimestamp));
   }
-  untilEvent(name: string, reason: string, message: RegExp, namespace = this.namespace): Promise<SeenEvent> {
+  untilEvent(name: string, reason: string, message: RegExp, namespace = this.namespace): Promise<ApiEvent> {
     return waitUntil(
       `${name} has the event ${reason} ${String(message)}`,
       async () => (await this.events(name, namespace)).find((event) => event.reason === reason && message.test(event.message)),

@@ -8,11 +8,11 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ControlPlane } from '../../scripts/host/control-plane.ts';
-import { outcomeFile, startTimeOf } from './control-plane-run.ts';
+import { outcomeFile, processStartTime } from './control-plane-run.ts';
 
 const [folder = '', owner = ''] = process.argv.slice(2);
 const ownerPid = Number(owner);
-const ownerStarted = startTimeOf(ownerPid);
+const ownerStarted = processStartTime(ownerPid);
 
 /** Written whole, by a rename. */
 function tell(outcome: { readonly error?: string }): void {
@@ -25,7 +25,7 @@ const told = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => told.abort());
 
 function ownerLives(): boolean {
-  return ownerStarted !== undefined && startTimeOf(ownerPid) === ownerStarted;
+  return ownerStarted !== undefined && processStartTime(ownerPid) === ownerStarted;
 }
 
 async function untilOwnerEnds(): Promise<void> {

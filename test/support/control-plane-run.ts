@@ -10,9 +10,9 @@ import { ControlPlaneAccess } from '../../scripts/host/control-plane-access.ts';
 const startDeadlineMs = 45 * 60_000;
 
 /** Resolves when it is ready. */
-export async function controlPlaneOfThisRun(): Promise<ControlPlaneAccess> {
+export async function findOrStartControlPlane(): Promise<ControlPlaneAccess> {
   const { owner, lane } = runOf(process.env);
-  const folder = join(tmpdir(), `kubelet-control-plane-${owner}-${startTimeOf(owner)}${lane}`);
+  const folder = join(tmpdir(), `kubelet-control-plane-${owner}-${processStartTime(owner)}${lane}`);
   if (isFirst(folder)) startKeeper(folder, owner);
   await untilReady(folder);
   return ControlPlaneAccess.open(folder);
@@ -63,8 +63,8 @@ async function untilReady(folder: string): Promise<void> {
       throw new Error(`the control plane of this run did not start: ${error}`);
     }
     const pid = tryRead(join(folder, 'keeper.pid'));
-    if (pid && keeper === undefined) keeper = { pid: Number(pid), started: startTimeOf(Number(pid)) };
-    if (keeper && (keeper.started === undefined || startTimeOf(keeper.pid) !== keeper.started)) {
+    if (pid && keeper === undefined) keeper = { pid: Number(pid), started: processStartTime(Number(pid)) };
+    if (keeper && (keeper.started === undefined || processStartTime(keeper.pid) !== keeper.started)) {
       throw new Error(
         `the keeper of the control plane has ended: ${tryRead(join(folder, 'keeper.log')) ?? `its folder ${folder} is gone`}`,
       );
@@ -80,7 +80,7 @@ export function outcomeFile(folder: string): string {
 }
 
 /** A pid is used again; with this it is one process. Undefined when there is none, or it has ended and is not waited for yet. */
-export function startTimeOf(pid: number): string | undefined {
+export function processStartTime(pid: number): string | undefined {
   // After the name in parentheses, which may have spaces: state is the first field, the start time the twentieth.
   const fields = tryRead(`/proc/${pid}/stat`)?.split(') ').at(-1)?.split(' ');
   return fields === undefined || fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];

@@ -21,8 +21,8 @@ import { clusterMember } from '../../scripts/host/control-plane-member.ts';
 import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
 import { ControlPlane, type ControlPlaneOptions } from '../../scripts/host/control-plane.ts';
 import { removeFolder } from '../../scripts/host/private-containerd.ts';
-import { controlPlaneOfThisRun } from './control-plane-run.ts';
-import { waitUntil, type Afterwards } from './simulated-runtime.ts';
+import { findOrStartControlPlane } from './control-plane-run.ts';
+import { waitUntil, type TestHooks } from './simulated-runtime.ts';
 
 export { ApiError, type ApiClient, type WatchEvent } from '../../scripts/host/control-plane-api.ts';
 
@@ -32,7 +32,7 @@ export interface KubectlOptions {
   /** Of another user than cluster-admin. */
   readonly kubeconfig?: string;
 }
-export interface Ended {
+export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -65,7 +65,7 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
   }
 
   /** To its end, whatever that is; killed after `timeoutMs`, 30 s by default, and its code is then null. */
-  async runKubectl(args: readonly string[], options: KubectlOptions = {}): Promise<Ended> {
+  async runKubectl(args: readonly string[], options: KubectlOptions = {}): Promise<CommandResult> {
     const { input = '', timeoutMs = 30_000 } = options;
     const [command, all, env] = this.kubectlCommand(args, options.kubeconfig);
     const child = spawn(command, all, { env, timeout: timeoutMs, killSignal: 'SIGKILL' });
@@ -87,7 +87,7 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
   }
 
   /** A new namespace, ready for pods. It goes when the test ends, without waiting for what is in it. */
-  async namespace(t: Afterwards): Promise<string> {
+  async namespace(t: TestHooks): Promise<string> {
     const made = await this.api.create<{ metadata: { name: string } }>('/api/v1/namespaces', { metadata: { generateName: 'test-' } });
     const { name } = made.metadata;
     t.after(() => this.#clean(`/api/v1/namespaces/${name}`));
@@ -97,7 +97,7 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
   }
 
   /** What a kubelet of that name needs to join. Its Node is deleted when the test ends, so that nothing is scheduled to it later. */
-  async member(t: Afterwards, nodeName: string): Promise<TestMember> {
+  async member(t: TestHooks, nodeName: string): Promise<TestMember> {
     const [port = 0] = await findStablePorts(1);
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
     t.after(() => this.#clean(`/api/v1/nodes/${nodeName}`));
@@ -138,11 +138,11 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
 
 /** The one that all test files of this run share: leave nothing in it that another test could trip over. Close it when the tests end. */
 export async function sharedCluster(): Promise<TestCluster> {
-  return new TestCluster(await controlPlaneOfThisRun());
+  return new TestCluster(await findOrStartControlPlane());
 }
 
 /** One of the test's own, gone when the test ends: to be stopped, emptied, or started with other flags. Costs 5 s and 600 MB. */
-export async function privateCluster(t: Afterwards, options: Omit<ControlPlaneOptions, 'folder'> = {}): Promise<TestCluster<ControlPlane>> {
+export async function privateCluster(t: TestHooks, options: Omit<ControlPlaneOptions, 'folder'> = {}): Promise<TestCluster<ControlPlane>> {
   const folder = mkdtempSync(join(tmpdir(), 'control-plane-'));
   let cluster: TestCluster<ControlPlane> | undefined;
   t.after(async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { FaultyApiServer } from './api-server-faults.ts';
 import type { TestCluster } from './control-plane.ts';
 import { PodWatch } from './pod-watch.ts';
-import { waitUntil, type Afterwards } from './simulated-runtime.ts';
+import { waitUntil, type TestHooks } from './simulated-runtime.ts';
 import { aManifest, TestNode, type TestNodeOptions } from './test-node.ts';
 
 export interface FaultyNodeOptions extends Pick<TestNodeOptions, 'config' | 'flags' | 'env'> {
@@ -34,7 +34,7 @@ interface NodeObject {
 }
 
 export async function startFaultyNode(
-  t: Afterwards,
+  t: TestHooks,
   cluster: TestCluster,
   nodeName: string,
   { config, flags = [], env = {}, kubeconfig }: FaultyNodeOptions = {},

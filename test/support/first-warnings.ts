@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
-import type { SeenEvent } from './cluster-node.ts';
+import type { ApiEvent } from './cluster-node.ts';
 import type { TestCluster } from './control-plane.ts';
 import type { PodWatch } from './pod-watch.ts';
 
-export type WrittenEvent = SeenEvent & { readonly metadata: { readonly resourceVersion: string } };
+export type WrittenEvent = ApiEvent & { readonly metadata: { readonly resourceVersion: string } };
 
 /** The current revision of the namespace. */
 export async function revisionOf({ api }: TestCluster, namespace: string): Promise<string> {

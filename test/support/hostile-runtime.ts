@@ -18,7 +18,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { ImageServiceDefinition, RuntimeServiceDefinition } from '../../src/shared/cri/generated/cri-v1.ts';
-import type { Afterwards } from './simulated-runtime.ts';
+import type { TestHooks } from './simulated-runtime.ts';
 
 interface Message {
   encode(message: object): { finish(): Uint8Array };
@@ -48,7 +48,7 @@ const maxMessageBytes = 16 * 1024 * 1024;
 const limits = { 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': maxMessageBytes };
 
 /** Listens on its own socket until the test ends. */
-export async function startHostileRuntime(t: Afterwards, endpoint: string, replace: ReplaceReply): Promise<{ readonly endpoint: string }> {
+export async function startHostileRuntime(t: TestHooks, endpoint: string, replace: ReplaceReply): Promise<{ readonly endpoint: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
   const client = new Client(endpoint, credentials.createInsecure(), { ...limits, 'grpc.default_authority': 'localhost' });
   const server = new Server(limits);

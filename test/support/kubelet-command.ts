@@ -9,7 +9,7 @@ import { removeFolder } from '../../scripts/host/private-containerd.ts';
 
 export const kubeletPath = join(import.meta.dirname, '../../bin/kubelet');
 
-export interface Ended {
+export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -21,7 +21,7 @@ export function ensureBuilt(): void {
 }
 
 /** Runs the command to its end. */
-export function kubelet(...args: string[]): Ended {
+export function kubelet(...args: string[]): CommandResult {
   const { status, stdout, stderr } = spawnSync(kubeletPath, args, { encoding: 'utf8', timeout: 20_000 });
   return { code: status, stdout, stderr };
 }
@@ -41,7 +41,7 @@ export function aFolder(t: { after(action: () => Promise<void>): void }): string
 /** A kubelet that runs until it is stopped, or until the test's folder goes. */
 export class RunningKubelet {
   readonly #child: ChildProcessByStdio<null, null, Readable>;
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<CommandResult>;
   #stderr = '';
 
   /** `cwd`: where it runs; default: here. */

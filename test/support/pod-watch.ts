@@ -10,7 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { TestCluster } from './control-plane.ts';
-import type { Afterwards } from './simulated-runtime.ts';
+import type { TestHooks } from './simulated-runtime.ts';
 
 interface PodList {
   readonly metadata: { readonly resourceVersion: string };
@@ -34,7 +34,7 @@ export class PodWatch {
     this.#path = `/api/v1/namespaces/${namespace}/pods`;
   }
 
-  static async start(t: Afterwards, cluster: TestCluster, namespace: string): Promise<PodWatch> {
+  static async start(t: TestHooks, cluster: TestCluster, namespace: string): Promise<PodWatch> {
     const watch = new PodWatch(cluster, namespace);
     let version: string | undefined = await watch.#list();
     const running = (async () => {

@@ -4,9 +4,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { RuntimeOptionsInput } from '../../bench/runtime/options.ts';
 import { aFolder } from './kubelet-command.ts';
-import { startSimulatedRuntime, waitUntil, type Afterwards, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
+import { startSimulatedRuntime, waitUntil, type TestHooks, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
 
-export interface Prepared {
+export interface PreparedKubelet {
   readonly runtime: SimulatedRuntimeProcess;
   readonly folder: string;
   readonly healthzPort: number;
@@ -15,7 +15,11 @@ export interface Prepared {
   readonly configure: (more: Record<string, unknown>) => void;
 }
 
-export async function prepare(t: Afterwards, fields: Record<string, unknown> = {}, options: RuntimeOptionsInput = {}): Promise<Prepared> {
+export async function prepareKubelet(
+  t: TestHooks,
+  fields: Record<string, unknown> = {},
+  options: RuntimeOptionsInput = {},
+): Promise<PreparedKubelet> {
   const runtime = await startSimulatedRuntime(t, options);
   const folder = aFolder(t);
   const healthzPort = await freePort();
@@ -48,7 +52,7 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-export async function untilHealthy({ healthzPort }: Prepared): Promise<void> {
+export async function waitUntilHealthy({ healthzPort }: PreparedKubelet): Promise<void> {
   await waitUntil(
     'the kubelet is healthy',
     () =>

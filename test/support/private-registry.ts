@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Afterwards } from './simulated-runtime.ts';
+import type { TestHooks } from './simulated-runtime.ts';
 
 interface Descriptor {
   readonly mediaType: string;
@@ -36,7 +36,7 @@ export class PrivateRegistry {
   }
 
   /** `archive` is an OCI archive of one image. `logins` maps users to passwords. */
-  static async start(t: Afterwards, archive: string, logins: Readonly<Record<string, string>>): Promise<PrivateRegistry> {
+  static async start(t: TestHooks, archive: string, logins: Readonly<Record<string, string>>): Promise<PrivateRegistry> {
     const folder = mkdtempSync(join(tmpdir(), 'registry-'));
     execFileSync('tar', ['-xf', archive, '-C', folder]);
     const server = createServer((request, response) => {

@@ -11,7 +11,7 @@ import type { SecureServerSettings } from '../../src/shared/contracts/server/set
 import { createVerbosityCell } from '../../src/shared/log/live-verbosity.ts';
 import { aLogger } from './logger.ts';
 import { secureSettings, serverSettings, fakeMainApi } from './server.ts';
-import type { Afterwards } from './simulated-runtime.ts';
+import type { TestHooks } from './simulated-runtime.ts';
 
 export interface SecureServerOverrides {
   readonly secure?: Partial<SecureServerSettings>;
@@ -27,7 +27,7 @@ export interface Answer {
   readonly body: string;
 }
 
-export async function aSecureServer(t: Afterwards, over: SecureServerOverrides = {}) {
+export async function aSecureServer(t: TestHooks, over: SecureServerOverrides = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'server-'));
   const { logger, lines } = aLogger();
   const logging = { format: 'text', verbosity: 0, vmodule: [], live: createVerbosityCell() } as const;

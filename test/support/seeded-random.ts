@@ -1,13 +1,13 @@
-/** Chance that a test prints and can be told again: `KUBELET_TEST_SEED=7 npm test`. */
+/** Pseudo-random numbers that a test can repeat with the seed that it prints: `FUZZ_SEED=7 npm test`. */
 import { randomInt } from 'node:crypto';
 
-/** The seed of this run: from the environment, or a new one. */
+/** Returns the seed of this run: `FUZZ_SEED`, or a new one when it is not set or `random`. */
 export function testSeed(): number {
-  const asked = process.env['KUBELET_TEST_SEED'];
-  return asked === undefined ? randomInt(2 ** 31) : Number(asked);
+  const seed = process.env['FUZZ_SEED'] ?? 'random';
+  return seed === 'random' ? randomInt(2 ** 31) : Number(seed);
 }
 
-/** mulberry32: numbers in [0, 1), the same for the same seed. */
+/** Returns a mulberry32 generator of numbers in [0, 1). */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -5,7 +5,7 @@
 import { KubeletProcess } from '../../bench/harness/kubelet-process.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { sharedCluster, type TestCluster } from './control-plane.ts';
-import { startSimulatedRuntime, type Afterwards, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
+import { startSimulatedRuntime, type TestHooks, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
 
 export interface SimulatedMember {
   readonly cluster: TestCluster;
@@ -18,7 +18,7 @@ export interface SimulatedMember {
 
 /** `kubeconfigOf`: another way to the API server than the straight one. */
 export async function startSimulatedMember(
-  t: Afterwards,
+  t: TestHooks,
   nodeName: string,
   kubeconfigOf?: (cluster: TestCluster) => Promise<string>,
 ): Promise<SimulatedMember> {

@@ -21,11 +21,11 @@ export type { SimulatedRuntimeProcess } from '../../bench/runtime/client.ts';
 export type { SeededPod } from '../../bench/runtime/seed.ts';
 
 /** A test's context (`t`), or anything else that can run something afterwards (`{ after }` of node:test). */
-export interface Afterwards {
+export interface TestHooks {
   after(action: () => Promise<void>): void;
 }
 
-export async function startSimulatedRuntime(t: Afterwards, options: RuntimeOptionsInput = {}): Promise<SimulatedRuntimeProcess> {
+export async function startSimulatedRuntime(t: TestHooks, options: RuntimeOptionsInput = {}): Promise<SimulatedRuntimeProcess> {
   const runtime = await startRuntimeProcess(options);
   t.after(() => runtime.stop());
   return runtime;

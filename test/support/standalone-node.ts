@@ -19,7 +19,7 @@ import { ensureRootDir } from '../../src/main/process/root-dir.ts';
 import type { KubeletOptions } from '../../src/main/cli/options.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { aLogger } from './logger.ts';
-import { waitUntil, type Afterwards, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
+import { waitUntil, type TestHooks, type SimulatedRuntimeProcess } from './simulated-runtime.ts';
 
 export class StandaloneNode {
   readonly runtime: SimulatedRuntimeProcess;
@@ -37,7 +37,7 @@ export class StandaloneNode {
   }
 
   /** With its runtime, and without its kubelet. */
-  static async start(t: Afterwards, options: RuntimeOptionsInput = {}): Promise<StandaloneNode> {
+  static async start(t: TestHooks, options: RuntimeOptionsInput = {}): Promise<StandaloneNode> {
     const runtime = await startRuntimeProcess(options);
     const node = new StandaloneNode(runtime, mkdtempSync(join(tmpdir(), 'standalone-')));
     t.after(async () => {
@@ -112,7 +112,7 @@ export class StandaloneNode {
   }
 
   /** Waits until the pod is as it should be. */
-  async podIs(name: string, what: string, is: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+  async waitForPod(name: string, what: string, is: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
     try {
       return await waitUntil(
         `pod ${name} ${what}`,

@@ -14,7 +14,7 @@ import { removeCgroup } from '../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../scripts/host/log-links.ts';
 import { CriClient } from '../../src/shared/cri/client.ts';
 import type { Container, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
-import { waitUntil, type Afterwards } from './simulated-runtime.ts';
+import { waitUntil, type TestHooks } from './simulated-runtime.ts';
 
 const project = join(import.meta.dirname, '../..');
 const imageCache = join(project, '.cache/images');
@@ -83,7 +83,7 @@ export class TestNode {
   }
 
   /** With its runtime, and without its kubelet. Everything goes when the test `t` ends; without one, the caller destroys it. */
-  static async start(t: Afterwards | null, options: TestNodeOptions = {}): Promise<TestNode> {
+  static async start(t: TestHooks | null, options: TestNodeOptions = {}): Promise<TestNode> {
     if (!isBuilt()) build();
     const node = new TestNode(options);
     t?.after(() => node.destroy());

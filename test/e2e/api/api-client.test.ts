@@ -6,7 +6,7 @@ import { apiPath, createReviews, type ApiClient, type ApiConnection } from '../.
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import { connectTo } from '../../support/api-connection.ts';
 import { privateCluster, type TestCluster } from '../../support/control-plane.ts';
-import type { Afterwards } from '../../support/simulated-runtime.ts';
+import type { TestHooks } from '../../support/simulated-runtime.ts';
 
 interface Named {
   readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly annotations?: Readonly<Record<string, string>> };
@@ -17,7 +17,7 @@ const nodePath = apiPath('api', 'v1', 'nodes', nodeName);
 const podsPath = apiPath('api', 'v1', 'pods');
 const fieldSelector = `spec.nodeName=${nodeName}`;
 
-async function aNodeClient(t: Afterwards, cluster: TestCluster): Promise<ApiConnection> {
+async function aNodeClient(t: TestHooks, cluster: TestCluster): Promise<ApiConnection> {
   const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName));
   t.after(() => connection.close());
   return connection;

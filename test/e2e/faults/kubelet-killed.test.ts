@@ -19,7 +19,7 @@ const patienceMs = 240_000;
 
 test(`the kubelet is killed at random points while ${podCount} pods are created and deleted`, async (t) => {
   const seed = testSeed();
-  t.diagnostic(`KUBELET_TEST_SEED=${seed}`);
+  t.diagnostic(`FUZZ_SEED=${seed}`);
   const random = seededRandom(seed);
   const below = (limit: number) => Math.floor(random() * limit);
   const nodeName = 'killed-often';

@@ -8,15 +8,15 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { before, test } from 'node:test';
 import { ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet-command.ts';
-import { freePort, prepare, untilHealthy } from '../../support/prepared-kubelet.ts';
+import { freePort, prepareKubelet, waitUntilHealthy } from '../../support/prepared-kubelet.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 
 before(ensureBuilt);
 
 test('SIGTERM stops a kubelet that runs, with exit code 0', async (t) => {
-  const prepared = await prepare(t);
+  const prepared = await prepareKubelet(t);
   const running = new RunningKubelet(prepared.args);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   running.kill('SIGTERM');
   const { code, stderr } = await running.ended;
   assert.equal(code, 0, stderr);
@@ -24,7 +24,7 @@ test('SIGTERM stops a kubelet that runs, with exit code 0', async (t) => {
 });
 
 test('a second signal ends a kubelet at once that is still stopping, with exit code 1', async (t) => {
-  const prepared = await prepare(t, {}, { latency: { RunPodSandbox: { p50Ms: 60_000, p99Ms: 60_000 } } });
+  const prepared = await prepareKubelet(t, {}, { latency: { RunPodSandbox: { p50Ms: 60_000, p99Ms: 60_000 } } });
   writeFileSync(
     join(prepared.folder, 'manifests/web.yaml'),
     'kind: Pod\napiVersion: v1\nmetadata: {name: web}\nspec: {containers: [{name: app, image: web}]}\n',
@@ -42,7 +42,7 @@ test('a second signal ends a kubelet at once that is still stopping, with exit c
 });
 
 test('a kubelet that waits for its runtime can be told to stop, with exit code 0', async (t) => {
-  const { folder, args } = await prepare(t, { containerRuntimeEndpoint: `unix://${join(tmpdir(), 'no-such-runtime.sock')}` });
+  const { folder, args } = await prepareKubelet(t, { containerRuntimeEndpoint: `unix://${join(tmpdir(), 'no-such-runtime.sock')}` });
   const running = new RunningKubelet(args);
   await waitUntil('it waits', () => running.stderr.includes('Container runtime sanity check failed'), 20_000);
   running.kill('SIGTERM');
@@ -91,10 +91,10 @@ test('a fault that nobody caught does not end a kubelet that runs, and one that 
 });
 
 test('a root folder may be given as it comes: relative, with slashes at its end; but not as nothing', async (t) => {
-  const prepared = await prepare(t);
+  const prepared = await prepareKubelet(t);
   const relativeRoot = relative(process.cwd(), join(prepared.folder, 'other'));
   const running = new RunningKubelet([...prepared.args, '--root-dir', `${relativeRoot}//`]);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   assert.ok(statSync(join(prepared.folder, 'other/pods')).isDirectory());
   running.kill('SIGTERM');
   assert.equal((await running.ended).code, 0);
@@ -104,9 +104,9 @@ test('a root folder may be given as it comes: relative, with slashes at its end;
 });
 
 test('a kubelet makes its folders with upstream’s permissions', async (t) => {
-  const prepared = await prepare(t);
+  const prepared = await prepareKubelet(t);
   const running = new RunningKubelet(prepared.args);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   const modes = Object.fromEntries(
     ['root', 'root/pods', 'root/plugins', 'root/plugins_registry', 'root/pod-resources', 'root/checkpoints', 'logs/pods'].map((name) => [
       name,
@@ -127,18 +127,18 @@ test('a kubelet makes its folders with upstream’s permissions', async (t) => {
 });
 
 test('settings without effect are named once, in one line', async (t) => {
-  const prepared = await prepare(t, { shutdownGracePeriod: '30s', topologyManagerPolicy: 'best-effort' });
+  const prepared = await prepareKubelet(t, { shutdownGracePeriod: '30s', topologyManagerPolicy: 'best-effort' });
   const running = new RunningKubelet([...prepared.args, '--runtime-cgroups=/system']);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   const lines = running.stderr.split('\n').filter((line) => line.includes('have no effect'));
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? '', /^W.*settings=\["topologyManagerPolicy","--runtime-cgroups","shutdownGracePeriod"\]$/);
 });
 
 test('a log in JSON is JSON on every line', async (t) => {
-  const prepared = await prepare(t, { logging: { format: 'json' } });
+  const prepared = await prepareKubelet(t, { logging: { format: 'json' } });
   const running = new RunningKubelet(prepared.args);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   running.kill('SIGTERM');
   const { code, stderr } = await running.ended;
   assert.equal(code, 0, stderr);
@@ -151,24 +151,24 @@ test('a log in JSON is JSON on every line', async (t) => {
 });
 
 test('a second kubelet waits for the lock of the first, and runs when that has stopped', async (t) => {
-  const prepared = await prepare(t);
+  const prepared = await prepareKubelet(t);
   const args = [...prepared.args, '--lock-file', join(prepared.folder, 'lock')];
   const first = new RunningKubelet(args);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   const second = new RunningKubelet(args);
   await waitUntil('the second waits', () => second.stderr.includes('Another process holds the lock'));
   first.kill('SIGTERM');
   assert.equal((await first.ended).code, 0);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   second.kill('SIGTERM');
   assert.equal((await second.ended).code, 0);
 });
 
 test('a kubelet that waits for the lock can be told to stop', async (t) => {
-  const prepared = await prepare(t);
+  const prepared = await prepareKubelet(t);
   const args = [...prepared.args, '--lock-file', join(prepared.folder, 'lock')];
   const first = new RunningKubelet(args);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   const second = new RunningKubelet(args);
   await waitUntil('the second waits', () => second.stderr.includes('Another process holds the lock'));
   second.kill('SIGTERM');
@@ -178,10 +178,10 @@ test('a kubelet that waits for the lock can be told to stop', async (t) => {
 });
 
 test('with --exit-on-lock-contention a kubelet stops when another process opens the lock file', async (t) => {
-  const prepared = await prepare(t);
+  const prepared = await prepareKubelet(t);
   const lock = join(prepared.folder, 'lock');
   const running = new RunningKubelet([...prepared.args, '--lock-file', lock, '--exit-on-lock-contention']);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   closeSync(openSync(lock, 'r'));
   const { code, stderr } = await running.ended;
   assert.equal(code, 0, stderr);
@@ -189,7 +189,7 @@ test('with --exit-on-lock-contention a kubelet stops when another process opens 
 });
 
 test('a kubelet that can’t start says why in one line without a stack, and exits with 1', async (t) => {
-  const { args, folder } = await prepare(t);
+  const { args, folder } = await prepareKubelet(t);
   writeFileSync(join(folder, 'file'), '');
   const { code, stderr } = kubelet(...args, '--root-dir', join(folder, 'file'));
   assert.equal(code, 1);
@@ -200,14 +200,14 @@ test('a kubelet that can’t start says why in one line without a stack, and exi
 });
 
 test('a root folder that the file system refuses is said to be so, and not tried for ever', async (t) => {
-  const { args } = await prepare(t);
+  const { args } = await prepareKubelet(t);
   const { code, stderr } = kubelet(...args, '--root-dir', '/proc/1/kubelet');
   assert.equal(code, 1);
   assert.match(stderr, /"command failed" err="error creating directory /);
 });
 
 test('--exit-on-lock-contention without a lock file is refused', async (t) => {
-  const { args } = await prepare(t);
+  const { args } = await prepareKubelet(t);
   const { code, stderr } = kubelet(...args, '--exit-on-lock-contention');
   assert.equal(code, 1);
   assert.match(stderr, /cannot exit on lock file contention: no lock file specified/);
@@ -215,9 +215,9 @@ test('--exit-on-lock-contention without a lock file is refused', async (t) => {
 
 test('connections to the healthz port count each, though they come from one port of their client', async (t) => {
   const readOnlyPort = await freePort();
-  const prepared = await prepare(t, { healthzBindAddress: '0.0.0.0', readOnlyPort });
+  const prepared = await prepareKubelet(t, { healthzBindAddress: '0.0.0.0', readOnlyPort });
   const running = new RunningKubelet(prepared.args);
-  await untilHealthy(prepared);
+  await waitUntilHealthy(prepared);
   const sockets: Socket[] = [];
   // More than the 256 that the port holds, each to an address of its own.
   for (let host = 0; host < 300; host += 1) {

@@ -8,7 +8,7 @@ import { before, test, type TestContext } from 'node:test';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { TestAuthority } from '../../support/certificates.ts';
 import { ensureBuilt, RunningKubelet } from '../../support/kubelet-command.ts';
-import { freePort, prepare } from '../../support/prepared-kubelet.ts';
+import { freePort, prepareKubelet } from '../../support/prepared-kubelet.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 
 before(ensureBuilt);
@@ -20,7 +20,7 @@ const client = authority.issue({ commonName: 'jane' });
 async function aKubelet(t: TestContext, fields: Record<string, unknown> = {}) {
   const port = await freePort();
   const authentication = { anonymous: { enabled: false }, webhook: { enabled: false } };
-  const prepared = await prepare(t, { address: '127.0.0.1', port, authorization: { mode: 'AlwaysAllow' } });
+  const prepared = await prepareKubelet(t, { address: '127.0.0.1', port, authorization: { mode: 'AlwaysAllow' } });
   const clientCAFile = join(prepared.folder, 'client-ca.crt');
   writeFileSync(clientCAFile, authority.cert);
   prepared.configure({ ...fields, authentication: { ...authentication, x509: { clientCAFile } } });

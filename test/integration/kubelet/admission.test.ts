@@ -10,12 +10,12 @@ test('a pod with a forbidden sysctl is shown as Failed and never started, also a
   node.writeManifest('web.json', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec });
   for (let start = 0; start < 2; start += 1) {
     await node.startKubelet();
-    const { status } = await node.podIs('web', 'has failed', (pod) => pod.status?.phase === 'Failed');
+    const { status } = await node.waitForPod('web', 'has failed', (pod) => pod.status?.phase === 'Failed');
     assert.equal(status?.reason, 'SysctlForbidden');
     assert.equal(status?.message, 'Pod was rejected: forbidden sysctl: "net.core.somaxconn" not allowlisted');
     await node.stopKubelet();
   }
   await node.startKubelet({ allowedUnsafeSysctls: ['net.core.*'] });
-  await node.podIs('web', 'runs once it is allowed', (pod) => pod.status?.phase === 'Running');
+  await node.waitForPod('web', 'runs once it is allowed', (pod) => pod.status?.phase === 'Running');
   assert.equal((await node.runtime.control.state()).sandboxes.length, 1);
 });

@@ -14,7 +14,7 @@ import { hostilePods, fuzzSeeds } from '../../support/fuzz/hostile-pods.ts';
 import { harmless } from '../../support/fuzz/harmless.ts';
 import { OpenApiServer } from '../../support/fuzz/open-api-server.ts';
 import { ensureBuilt, RunningKubelet } from '../../support/kubelet-command.ts';
-import { freePort, prepare, untilHealthy, type Prepared } from '../../support/prepared-kubelet.ts';
+import { freePort, prepareKubelet, waitUntilHealthy, type PreparedKubelet } from '../../support/prepared-kubelet.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 
 before(ensureBuilt);
@@ -29,14 +29,14 @@ type Fields = Record<string, unknown>;
 
 class FuzzedNode {
   readonly api: OpenApiServer;
-  readonly #prepared: Prepared;
+  readonly #prepared: PreparedKubelet;
   readonly #readOnlyPort: number;
   readonly #list: { items: Fields[] };
   #kubelet: RunningKubelet | null = null;
   #canaries = 0;
   #hasEnded = false;
 
-  private constructor(api: OpenApiServer, prepared: Prepared, readOnlyPort: number, list: { items: Fields[] }) {
+  private constructor(api: OpenApiServer, prepared: PreparedKubelet, readOnlyPort: number, list: { items: Fields[] }) {
     this.api = api;
     this.#prepared = prepared;
     this.#readOnlyPort = readOnlyPort;
@@ -52,7 +52,7 @@ class FuzzedNode {
       await new Promise((resolve) => server.close(resolve));
     });
     const readOnlyPort = await freePort();
-    const prepared = await prepare(t, {
+    const prepared = await prepareKubelet(t, {
       staticPodURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
       httpCheckFrequency: '1s',
       fileCheckFrequency: '1s',
@@ -80,7 +80,7 @@ class FuzzedNode {
     );
     this.#hasEnded = false;
     void this.#kubelet.ended.then(() => (this.#hasEnded = true));
-    await untilHealthy(this.#prepared);
+    await waitUntilHealthy(this.#prepared);
   }
 
   async stopKubelet(): Promise<void> {

@@ -55,7 +55,7 @@ for (const [what, start] of Object.entries(urls)) {
     const node = await StandaloneNode.start(t);
     node.writeManifest('web.json', aManifest('web'));
     await node.startKubelet({ staticPodURL: await start(t), httpCheckFrequency: '100ms' });
-    await node.podIs('web', 'runs', isRunning);
+    await node.waitForPod('web', 'runs', isRunning);
     if (what !== 'never answers') {
       await waitUntil('the URL is said to be bad', () => node.logs.lines.some(({ msg }) => msg.startsWith('Failed to read pods from URL')));
     }
@@ -69,7 +69,7 @@ test('once the URL has answered, its pods run beside those of files, and what no
   const node = await StandaloneNode.start(t);
   node.writeManifest('left.json', aManifest('left'));
   await node.startKubelet();
-  await node.podIs('left', 'runs', isRunning);
+  await node.waitForPod('left', 'runs', isRunning);
   await node.stopKubelet();
   node.removeManifest('left.json');
 
@@ -77,13 +77,13 @@ test('once the URL has answered, its pods run beside those of files, and what no
   const url = await aServer(t, (request, response) => answer(request, response));
   node.writeManifest('web.json', aManifest('web'));
   await node.startKubelet({ staticPodURL: url, httpCheckFrequency: '100ms' });
-  await node.podIs('web', 'runs', isRunning);
+  await node.waitForPod('web', 'runs', isRunning);
   // Longer than housekeeping's period.
   await sleep(2500);
   assert.ok((await runningInRuntime(node)).includes('left-node-1'));
 
   answer = (_, response) => response.end(JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [aManifest('far')] }));
-  await node.podIs('far', 'runs', isRunning);
+  await node.waitForPod('far', 'runs', isRunning);
   await waitUntil('the other is ended', async () => !(await runningInRuntime(node)).includes('left-node-1'));
   answer = (_, response) => response.end('{"kind": "PodList", "apiVersion": "v1", "items": [{"spec": 7}]}');
   await waitUntil('the list is said to be bad', () => node.logs.lines.some(({ err }) => String(err).includes('invalid pod')));

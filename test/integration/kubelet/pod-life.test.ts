@@ -28,7 +28,7 @@ test('a manifest in the folder runs, and nothing is left of it when the manifest
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
-  const pod = await node.podIs('web', 'runs', isRunning);
+  const pod = await node.waitForPod('web', 'runs', isRunning);
   assert.equal(pod.status?.containerStatuses?.[0]?.ready, true);
   assert.ok(pod.status?.podIP);
   node.removeManifest('web.json');
@@ -39,7 +39,7 @@ test('a container that crashes is started again, and then backs off', async (t) 
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('crash.json', aManifest('crash', 'sim/exit:3'));
-  const pod = await node.podIs(
+  const pod = await node.waitForPod(
     'crash',
     'backs off',
     ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
@@ -53,10 +53,10 @@ test('a container that is killed runs again', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
-  await node.podIs('web', 'runs', isRunning);
+  await node.waitForPod('web', 'runs', isRunning);
   const { containers } = await node.runtime.control.state();
   await node.runtime.control.exitContainer(containers[0]!.id, 137);
-  const pod = await node.podIs('web', 'runs again', ({ status }) => {
+  const pod = await node.waitForPod('web', 'runs again', ({ status }) => {
     const [app] = status?.containerStatuses ?? [];
     return app?.restartCount === 1 && app.state?.running !== undefined;
   });
@@ -67,7 +67,7 @@ test('a pod whose work is done has succeeded, and stays so', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('job.json', aManifest('job', 'sim/exit:0', { restartPolicy: 'OnFailure' }));
-  await node.podIs('job', 'has succeeded', ({ status }) => status?.phase === 'Succeeded');
+  await node.waitForPod('job', 'has succeeded', ({ status }) => status?.phase === 'Succeeded');
   const { containers } = await node.runtime.control.state();
   assert.equal(containers.length, 1);
 });
@@ -76,10 +76,10 @@ test('a changed manifest replaces its pod only after the old one has ended', asy
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('web.json', aManifest('web', 'sim/slowstop:0-after-1s'));
-  const old = await node.podIs('web', 'runs', isRunning);
+  const old = await node.waitForPod('web', 'runs', isRunning);
   await node.runtime.control.resetCounters();
   node.writeManifest('web.json', aManifest('web', 'sim/run:2'));
-  const replaced = await node.podIs('web', 'is replaced', (pod) => pod.metadata.uid !== old.metadata.uid && isRunning(pod));
+  const replaced = await node.waitForPod('web', 'is replaced', (pod) => pod.metadata.uid !== old.metadata.uid && isRunning(pod));
   const { containers } = await node.runtime.control.state();
   const before = containers.find(({ podUID }) => podUID === old.metadata.uid);
   const after = containers.find(({ podUID }) => podUID === replaced.metadata.uid);
@@ -93,7 +93,7 @@ test('a manifest that is removed and put back at once runs anew', async (t) => {
   await node.startKubelet();
   const manifest = aManifest('web', 'sim/slowstop:0-after-1s');
   node.writeManifest('web.json', manifest);
-  await node.podIs('web', 'runs', isRunning);
+  await node.waitForPod('web', 'runs', isRunning);
   const [first] = (await node.runtime.control.state()).sandboxes;
   node.removeManifest('web.json');
   await waitUntil('its container is stopped', async () => (await node.runtime.control.counters())['StopContainer']);
@@ -103,7 +103,7 @@ test('a manifest that is removed and put back at once runs anew', async (t) => {
     const next = sandboxes.find(({ id, state }) => id !== first?.id && state === 'ready');
     return next && containers.some(({ sandboxID, state }) => sandboxID === next.id && state === 'running');
   });
-  await node.podIs('web', 'runs', isRunning);
+  await node.waitForPod('web', 'runs', isRunning);
 });
 
 test('a kubelet that is started again leaves what runs alone, and ends what nobody wants any more', async (t) => {
@@ -111,14 +111,14 @@ test('a kubelet that is started again leaves what runs alone, and ends what nobo
   await node.startKubelet();
   node.writeManifest('stays.json', aManifest('stays', 'sim/run:1'));
   node.writeManifest('goes.json', aManifest('goes', 'sim/run:1'));
-  await node.podIs('stays', 'runs', isRunning);
-  const goes = await node.podIs('goes', 'runs', isRunning);
+  await node.waitForPod('stays', 'runs', isRunning);
+  const goes = await node.waitForPod('goes', 'runs', isRunning);
   await node.stopKubelet();
   assert.ok((await node.runtime.control.state()).containers.every(({ state }) => state === 'running'));
   node.removeManifest('goes.json');
   await node.runtime.control.resetCounters();
   await node.startKubelet();
-  await node.podIs('stays', 'runs', isRunning);
+  await node.waitForPod('stays', 'runs', isRunning);
   await gone(node, goes.metadata.uid);
   const counters = await node.runtime.control.counters();
   assert.equal(counters['RunPodSandbox']?.count ?? 0, 0);
@@ -134,7 +134,7 @@ test('a runtime that goes away and comes back finds its pods as they were', asyn
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
-  await node.podIs('web', 'runs', isRunning);
+  await node.waitForPod('web', 'runs', isRunning);
   await node.runtime.control.resetCounters();
   await node.runtime.control.closeSocket();
   node.writeManifest('late.json', aManifest('late', 'sim/run:1'));
@@ -142,7 +142,7 @@ test('a runtime that goes away and comes back finds its pods as they were', asyn
     node.logs.lines.some(({ msg, level }) => level >= 40 && msg.includes('ync')),
   );
   await node.runtime.control.openSocket();
-  await node.podIs('late', 'runs', isRunning, 40_000);
+  await node.waitForPod('late', 'runs', isRunning, 40_000);
   const { containers } = await node.runtime.control.state();
   assert.deepEqual(
     containers.map(({ podName, attempt }) => `${podName} ${attempt}`).toSorted((a, b) => (a < b ? -1 : 1)),
@@ -158,7 +158,7 @@ test('a kubelet whose runtime is not there says so, is there, and runs its pods 
   await waitUntil('it says so', () => node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')));
   assert.deepEqual(await node.pods(), []);
   await node.runtime.control.openSocket();
-  await node.podIs('web', 'runs', isRunning);
+  await node.waitForPod('web', 'runs', isRunning);
 });
 
 test('a kubelet that waits for an answer of its runtime stops when it is told to', async (t) => {
@@ -179,7 +179,7 @@ test('a runtime that answers and is gone before it was listed costs nothing but 
   await waitUntil('the kubelet says so', () => node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')));
   await node.runtime.control.clearFaults();
   await node.runtime.control.openSocket();
-  await node.podIs('web', 'runs', isRunning);
+  await node.waitForPod('web', 'runs', isRunning);
   assert.equal((await node.runtime.control.state()).sandboxes.length, 1);
 });
 
@@ -187,14 +187,14 @@ test('a pod that failed during a short absence of the runtime runs soon after it
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('first.json', aManifest('first', 'sim/run:1'));
-  await node.podIs('first', 'runs', isRunning);
+  await node.waitForPod('first', 'runs', isRunning);
   await node.runtime.control.closeSocket();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
   await waitUntil('its sync fails', () => node.logs.lines.some(({ msg }) => msg === 'Error syncing pod, will try again'));
   await waitUntil('the kubelet says so', () => node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')));
   await node.runtime.control.openSocket();
   const returnedAt = performance.now();
-  await node.podIs('web', 'runs', isRunning);
+  await node.waitForPod('web', 'runs', isRunning);
   // A failed sync is tried again after 10 to 15 s.
   assert.ok(performance.now() - returnedAt < 8000, `${performance.now() - returnedAt} ms`);
 });

@@ -22,11 +22,11 @@ test('a container that asks for it has all of its pod begin again, in the same s
       ],
     },
   });
-  await node.podIs('train', 'is ready', ({ status }) => status?.containerStatuses?.every(({ ready }) => ready) === true);
+  await node.waitForPod('train', 'is ready', ({ status }) => status?.containerStatuses?.every(({ ready }) => ready) === true);
   const before = await node.runtime.control.state();
   const watcher = before.containers.find(({ name }) => name === 'watcher');
   await node.runtime.control.exitContainer(watcher!.id, 42);
-  const pod = await node.podIs('train', 'is ready again', ({ status }) => {
+  const pod = await node.waitForPod('train', 'is ready again', ({ status }) => {
     const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
     return statuses.every(({ ready, restartCount }) => ready && restartCount > 0);
   });

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Afterwards } from '../simulated-runtime.ts';
+import type { TestHooks } from '../simulated-runtime.ts';
 
 type Fields = Record<string, unknown>;
 interface StoredObject extends Fields {
@@ -31,7 +31,7 @@ export class OpenApiServer {
     this.kubeconfig = kubeconfig;
   }
 
-  static async start(t: Afterwards, folder: string): Promise<OpenApiServer> {
+  static async start(t: TestHooks, folder: string): Promise<OpenApiServer> {
     const kubeconfig = join(folder, 'kubeconfig');
     const api: OpenApiServer = new OpenApiServer(
       createServer((request, response) => void api.#answer(request, response)),
