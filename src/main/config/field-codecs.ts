@@ -22,11 +22,11 @@ export interface Codec<T> {
 /** Parses a value that is present. Returns undefined or throws if the value is invalid. */
 type Parse<T> = (value: unknown) => T | undefined;
 
-function plain<T extends string | number | boolean>(what: string, zero: T, fallback: T, parse: Parse<T>): Codec<T> {
+function omittedWhenZero<T extends string | number | boolean>(what: string, zero: T, fallback: T, parse: Parse<T>): Codec<T> {
   return {
     absent: fallback,
     read: (value, at) => {
-      const read = readOne(what, parse, value, at);
+      const read = readPresent(what, parse, value, at);
       return read === undefined || read === zero ? fallback : read;
     },
     write: (value) => (value === zero ? undefined : value),
@@ -34,7 +34,7 @@ function plain<T extends string | number | boolean>(what: string, zero: T, fallb
 }
 
 /** Returns undefined if the value is absent, or invalid, which is then recorded. */
-function readOne<T>(what: string, parse: Parse<T>, value: unknown, at: FieldPath): T | undefined {
+function readPresent<T>(what: string, parse: Parse<T>, value: unknown, at: FieldPath): T | undefined {
   if (value === undefined || value === null) return undefined;
   try {
     const read = parse(value);
@@ -71,49 +71,52 @@ const kinds = {
   quantity: { what: 'a quantity such as "10Mi"', parse: parseQuantityText },
 } as const;
 
-export const bool = (fallback = false): Codec<boolean> => plain(kinds.bool.what, false, fallback, parseBool);
-export const text = (fallback = ''): Codec<string> => plain(kinds.string.what, '', fallback, parseString);
-export const int32 = (fallback = 0): Codec<number> => plain(kinds.int32.what, 0, fallback, kinds.int32.parse);
-export const int64 = (fallback = 0): Codec<number> => plain(kinds.int64.what, 0, fallback, kinds.int64.parse);
+export const bool = (fallback = false): Codec<boolean> => omittedWhenZero(kinds.bool.what, false, fallback, parseBool);
+export const text = (fallback = ''): Codec<string> => omittedWhenZero(kinds.string.what, '', fallback, parseString);
+export const int32 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int32.what, 0, fallback, kinds.int32.parse);
+export const int64 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int64.what, 0, fallback, kinds.int64.parse);
 
 /** Numbers and strings that are written even while they are zero or empty. */
-export const uint32Shown = (): Codec<number> => shown('uint32', 0);
-export const int32Shown = (): Codec<number> => shown('int32', 0);
-export const int64Shown = (): Codec<number> => shown('int64', 0);
-export const textShown = (fallback = ''): Codec<string> => {
+export const uint32KeepZero = (): Codec<number> => alwaysWritten('uint32', 0);
+export const int32KeepZero = (): Codec<number> => alwaysWritten('int32', 0);
+export const int64KeepZero = (): Codec<number> => alwaysWritten('int64', 0);
+export const textKeepEmpty = (fallback = ''): Codec<string> => {
   const codec = text(fallback);
   return { ...codec, write: (value) => value };
 };
 
 /** A struct in Go, so it is always written. Zero takes the default. */
 export function duration(fallback: Milliseconds = 0): Codec<Milliseconds> {
-  return { ...plain(kinds.duration.what, 0, fallback, parseDurationText), write: formatDuration };
+  return { ...omittedWhenZero(kinds.duration.what, 0, fallback, parseDurationText), write: formatDuration };
 }
 
 /** A duration, or a number of nanoseconds. */
 export function durationOrNanos(fallback: Milliseconds): Codec<Milliseconds> {
   const parse: Parse<Milliseconds> = (value) => (Number.isInteger(value) ? (value as number) / 1e6 : parseDurationText(value));
-  return { ...plain('a duration such as "5s" or a number of nanoseconds', 0, fallback, parse), write: formatDuration };
+  return { ...omittedWhenZero('a duration such as "5s" or a number of nanoseconds', 0, fallback, parse), write: formatDuration };
 }
 
 /** A quantity in canonical form, always written. */
-export const quantity = (fallback: QuantityString): Codec<QuantityString> => shown('quantity', fallback);
+export const quantity = (fallback: QuantityString): Codec<QuantityString> => alwaysWritten('quantity', fallback);
 
 /** A pointer in Go: a value that is set stays, including zero. */
 export const optional = {
-  bool: (fallback: boolean): Codec<boolean> => shown('bool', fallback),
-  text: (fallback: string): Codec<string> => shown('string', fallback),
-  int32: (fallback: number): Codec<number> => shown('int32', fallback),
-  int64: (fallback: number): Codec<number> => shown('int64', fallback),
-  float: (fallback: number): Codec<number> => shown('float', fallback),
-  duration: (fallback: Milliseconds): Codec<Milliseconds> => ({ ...shown<Milliseconds>('duration', fallback), write: formatDuration }),
+  bool: (fallback: boolean): Codec<boolean> => alwaysWritten('bool', fallback),
+  text: (fallback: string): Codec<string> => alwaysWritten('string', fallback),
+  int32: (fallback: number): Codec<number> => alwaysWritten('int32', fallback),
+  int64: (fallback: number): Codec<number> => alwaysWritten('int64', fallback),
+  float: (fallback: number): Codec<number> => alwaysWritten('float', fallback),
+  duration: (fallback: Milliseconds): Codec<Milliseconds> => ({
+    ...alwaysWritten<Milliseconds>('duration', fallback),
+    write: formatDuration,
+  }),
 };
 
-function shown<T>(kind: keyof typeof kinds, fallback: T): Codec<T> {
+function alwaysWritten<T>(kind: keyof typeof kinds, fallback: T): Codec<T> {
   const { what, parse } = kinds[kind];
   return {
     absent: fallback,
-    read: (value, at) => readOne(what, parse as Parse<unknown> as Parse<T>, value, at) ?? fallback,
+    read: (value, at) => readPresent(what, parse as Parse<unknown> as Parse<T>, value, at) ?? fallback,
     write: (value) => value,
   };
 }

@@ -29,9 +29,9 @@ const durationOrNull: c.Codec<Milliseconds | null> = {
 };
 
 const taint = c.struct<Taint>({
-  key: c.textShown(),
+  key: c.textKeepEmpty(),
   value: c.text(),
-  effect: c.textShown(),
+  effect: c.textKeepEmpty(),
   timeAdded: c.nullable(c.text()),
 });
 
@@ -155,17 +155,17 @@ export const kubeletConfiguration: c.Codec<RawConfiguration> = c.struct<RawConfi
   logging: c.struct<KubeletConfiguration['logging']>({
     format: c.text('text'),
     flushFrequency: c.durationOrNanos(5 * second),
-    verbosity: c.uint32Shown(),
-    vmodule: c.listOf(c.struct({ filePattern: c.textShown(), verbosity: c.uint32Shown() })),
+    verbosity: c.uint32KeepZero(),
+    vmodule: c.listOf(c.struct({ filePattern: c.textKeepEmpty(), verbosity: c.uint32KeepZero() })),
     options: c.struct({ text: outputRouting, json: outputRouting }),
   }),
   enableSystemLogHandler: c.optional.bool(true),
   enableSystemLogQuery: c.optional.bool(false),
   shutdownGracePeriod: c.duration(),
   shutdownGracePeriodCriticalPods: c.duration(),
-  shutdownGracePeriodByPodPriority: c.listOf(c.struct({ priority: c.int32Shown(), shutdownGracePeriodSeconds: c.int64Shown() })),
+  shutdownGracePeriodByPodPriority: c.listOf(c.struct({ priority: c.int32KeepZero(), shutdownGracePeriodSeconds: c.int64KeepZero() })),
   crashLoopBackOff: c.struct({ maxContainerRestartPeriod: c.nullable(c.optional.duration(0)) }),
-  reservedMemory: c.listOf(c.struct({ numaNode: c.int32Shown(), limits: c.mapOf(c.quantity('0')) })),
+  reservedMemory: c.listOf(c.struct({ numaNode: c.int32KeepZero(), limits: c.mapOf(c.quantity('0')) })),
   enableProfilingHandler: c.optional.bool(true),
   enableDebugFlagsHandler: c.optional.bool(true),
   seccompDefault: c.optional.bool(false),
@@ -175,7 +175,7 @@ export const kubeletConfiguration: c.Codec<RawConfiguration> = c.struct<RawConfi
   registerNode: c.optional.bool(true),
   tracing: c.nullable(c.struct({ endpoint: c.nullable(c.optional.text('')), samplingRatePerMillion: c.nullable(c.optional.int32(0)) })),
   localStorageCapacityIsolation: c.optional.bool(true),
-  containerRuntimeEndpoint: c.textShown('unix:///run/containerd/containerd.sock'),
+  containerRuntimeEndpoint: c.textKeepEmpty('unix:///run/containerd/containerd.sock'),
   imageServiceEndpoint: c.text(),
   failCgroupV1: c.optional.bool(true),
   userNamespaces: c.nullable(c.struct({ idsPerPod: c.nullable(c.optional.int64(0)) })),

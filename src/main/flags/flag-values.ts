@@ -18,13 +18,13 @@ export function flagValues({ flags, config: loaded }: Pick<KubeletOptions, 'flag
   for (const spec of flagTable) {
     const { name, field, setting } = spec;
     if (field === undefined && setting === undefined) continue;
-    const value = setting === undefined ? at(config, field!.split('.')) : at(flags, [setting]);
+    const value = setting === undefined ? valueAt(config, field!.split('.')) : valueAt(flags, [setting]);
     values[name] = secretFlags.has(name) && textOf(spec, value) !== '' ? classified : textOf(spec, value);
   }
   return values;
 }
 
-function at(object: object, path: readonly string[]): unknown {
+function valueAt(object: object, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, name) => (isMap(value) ? value[name] : undefined), object);
 }
 

@@ -31,7 +31,7 @@ const leaseNamespace = 'kube-node-lease';
 const renewFraction = 0.25;
 const renewJitter = 0.04;
 const maxUpdates = 5;
-const retries = { initialMs: 200, maxMs: 7000 };
+const retryBackoff = { initialMs: 200, maxMs: 7000 };
 const retryJitter = 0.1;
 
 export class NodeLease {
@@ -151,7 +151,7 @@ export class NodeLease {
 
   async #backOff(previousMs: number | undefined, signal: AbortSignal): Promise<number> {
     const { clock, random } = this.#options;
-    const delayMs = nextBackoffMs(previousMs, retries);
+    const delayMs = nextBackoffMs(previousMs, retryBackoff);
     await clock.sleep(withJitter(delayMs, retryJitter, random), signal);
     return delayMs;
   }

@@ -58,13 +58,14 @@ export function withPingTimeout(
 
 /** Destroys the socket when nothing was read from it for three pings. */
 function destroyOnPingTimeout(socket: Socket, intervalMs: number): void {
-  let read = socket.bytesRead;
-  let silent = 0;
+  let lastBytesRead = socket.bytesRead;
+  let silentIntervals = 0;
   const timer = setInterval(() => {
-    silent = socket.bytesRead === read ? silent + 1 : 0;
-    read = socket.bytesRead;
+    silentIntervals = socket.bytesRead === lastBytesRead ? silentIntervals + 1 : 0;
+    lastBytesRead = socket.bytesRead;
     // One interval more than the pings, because the first interval may have started just after an answered ping.
-    if (silent > unansweredPings) socket.destroy(new Error(`no answer to HTTP/2 pings for ${(unansweredPings * intervalMs) / 1000} s`));
+    if (silentIntervals > unansweredPings)
+      socket.destroy(new Error(`no answer to HTTP/2 pings for ${(unansweredPings * intervalMs) / 1000} s`));
   }, intervalMs).unref();
   socket.once('close', () => clearInterval(timer));
 }

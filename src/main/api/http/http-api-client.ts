@@ -139,7 +139,7 @@ export class HttpApiClient implements ApiClient {
         return { value: this.#decode(call, response) };
       }
       if (response.code >= 500) this.#availability.markUnavailable();
-      const retryAfter = textOf(response.headers['retry-after']);
+      const retryAfter = firstValue(response.headers['retry-after']);
       const error = responseError(call, response.code, response.body, retryAfter);
       return { failure: { kind: 'answered', code: response.code, retryAfterMs: retryAfterHeaderMs(retryAfter) }, error };
     } catch (err) {
@@ -242,6 +242,6 @@ export class HttpApiClient implements ApiClient {
   }
 }
 
-function textOf(header: string | string[] | undefined): string | undefined {
+function firstValue(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' ? header : header?.[0];
 }

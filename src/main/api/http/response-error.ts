@@ -41,7 +41,7 @@ export function responseError(call: CallName, code: number, body: Buffer, retryA
   const retryAfterMs = secondsToMs(status?.retryAfterSeconds) ?? retryAfterHeaderMs(retryAfter);
   const options = retryAfterMs === undefined ? {} : { retryAfterMs: Math.min(retryAfterMs, maxRetryAfterMs) };
   const reason = status?.reason || reasonOf(code, call.method);
-  const message = status?.message || `the server answered ${code} (${reason}) to ${call.method} ${call.path}${quote(body)}`;
+  const message = status?.message || `the server answered ${code} (${reason}) to ${call.method} ${call.path}${quoteBody(body)}`;
   return new ApiError(code, reason, message, options);
 }
 
@@ -74,7 +74,7 @@ function secondsToMs(seconds: unknown): number | undefined {
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }
 
-function quote(body: Buffer): string {
+function quoteBody(body: Buffer): string {
   const text = body
     .toString('utf8', 0, 4 * maxQuoted)
     .replaceAll(/[\p{C}\s]+/gu, ' ')

@@ -31,8 +31,8 @@ export class ServerAvailability {
   /** Called when a call succeeded. */
   markAvailable(): void {
     if (this.#unavailableSinceMs === null) return;
-    const awayMs = this.#clock.monotonic() - this.#unavailableSinceMs;
+    const outageMs = this.#clock.monotonic() - this.#unavailableSinceMs;
     this.#unavailableSinceMs = null;
-    if (awayMs >= minOutageMs) for (const listener of this.#listeners) listener();
+    if (outageMs >= minOutageMs) for (const listener of this.#listeners) listener();
   }
 }

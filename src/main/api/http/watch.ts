@@ -40,11 +40,11 @@ export async function openWatch<T>(
     const { statusCode, headers, body } = await attempt.send(dispatcher, wire);
     // A body that fails before or after it is read must not raise an unhandled error.
     body.on('error', () => {});
-    const silenceMs = idleTimeoutOf(call.query);
+    const idleTimeoutMs = idleTimeoutOf(call.query);
     async function* chunks(): AsyncGenerator<Buffer> {
-      attempt.setDeadline(silenceMs, clock);
+      attempt.setDeadline(idleTimeoutMs, clock);
       for await (const chunk of body as AsyncIterable<Buffer>) {
-        attempt.setDeadline(silenceMs, clock);
+        attempt.setDeadline(idleTimeoutMs, clock);
         yield chunk;
       }
     }

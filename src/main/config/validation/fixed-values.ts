@@ -10,7 +10,7 @@ interface FixedValueField {
   readonly values: readonly string[];
 }
 
-function check({ name, value, values }: FixedValueField): string[] {
+function checkFixedValue({ name, value, values }: FixedValueField): string[] {
   return values.includes(value) ? [] : [invalid(`option "${value}" specified for ${name}. Valid options are ${quotedList(values)}`)];
 }
 
@@ -34,7 +34,7 @@ export const checkFixedValues: ValidationRule = ({ config: c }) => [
       values: ['Get', 'Cache', 'Watch'],
     },
     { name: 'tlsMinVersion (--tls-min-version)', value: c.tlsMinVersion, values: ['', ...tlsVersions] },
-  ].flatMap(check),
+  ].flatMap(checkFixedValue),
   ...c.tlsCipherSuites
     .filter((suite) => !tlsCipherSuites.has(suite))
     .map((suite) => invalid(`Cipher suite ${suite} not supported or doesn't exist (tlsCipherSuites, --tls-cipher-suites)`)),

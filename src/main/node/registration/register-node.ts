@@ -36,7 +36,7 @@ export interface Registration {
   readonly initial: ComputedNode;
 }
 
-const retries = { initialMs: 100, maxMs: 7000 };
+const retryBackoff = { initialMs: 100, maxMs: 7000 };
 const jitter = 0.1;
 
 /** Rejects only with the signal's reason. */
@@ -54,7 +54,7 @@ export async function registerNode(deps: RegistrationDependencies, signal: Abort
     } catch (err) {
       signal.throwIfAborted();
       const retryAfterMs = err instanceof ApiError ? (err.retryAfterMs ?? 0) : 0;
-      delayMs = nextBackoffMs(delayMs, retries);
+      delayMs = nextBackoffMs(delayMs, retryBackoff);
       const waitMs = withJitter(Math.max(delayMs, retryAfterMs), jitter, random);
       logger.error({ err: messageOf(err), retryAfterMs: Math.round(waitMs) }, 'Unable to register node with API server, will retry');
       await clock.sleep(waitMs, signal);

@@ -8,9 +8,9 @@
 import type { FeatureGates } from '../../config/feature-gates.ts';
 
 /** Each feature has the name of its gate. Sorted by name. */
-const built = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
+const implementedFeatures = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
 
 /** Returns null while the gate NodeDeclaredFeatures is off. The Node's field then stays unchanged. */
 export function declaredFeatures(gates: FeatureGates): readonly string[] | null {
-  return gates.enabled('NodeDeclaredFeatures') ? built.filter((name) => gates.enabled(name)) : null;
+  return gates.enabled('NodeDeclaredFeatures') ? implementedFeatures.filter((name) => gates.enabled(name)) : null;
 }

@@ -142,7 +142,7 @@ export class LocalNodeStatus {
   /** Returns the Node to register, with its full current status. */
   initialNode(): ComputedNode {
     const { nodeName, config, flags } = this.#options;
-    const bare = initialNode({
+    const node = initialNode({
       nodeName,
       hostname: nodeName,
       labels: flags.nodeLabels,
@@ -151,7 +151,7 @@ export class LocalNodeStatus {
       externalCloudProvider: this.#hasExternalCloud,
       enableControllerAttachDetach: config.enableControllerAttachDetach,
     });
-    return this.compute(bare);
+    return this.compute(node);
   }
 
   /** Returns the reasons for which the node is not ready, in upstream's order. */
@@ -160,9 +160,9 @@ export class LocalNodeStatus {
     return [
       ...runtimeState.problems(),
       ...(healthErrors?.() ?? []),
-      ...present(runtimeState.networkErrors()),
+      ...toList(runtimeState.networkErrors()),
       ...(storageErrors?.() ?? []),
-      ...present(shutdownError?.() ?? null),
+      ...toList(shutdownError?.() ?? null),
     ];
   }
 
@@ -217,6 +217,6 @@ export class LocalNodeStatus {
   }
 }
 
-function present(error: string | null): string[] {
+function toList(error: string | null): string[] {
   return error === null ? [] : [error];
 }

@@ -58,7 +58,7 @@ const pressures: readonly PressureCondition[] = [
 export function computeConditions(existing: readonly NodeCondition[], inputs: ConditionInputs): Conditions {
   const conditions = [...existing];
   const events: NodeEvent[] = [];
-  const put = (condition: NodeCondition) => {
+  const setCondition = (condition: NodeCondition) => {
     const at = conditions.findIndex(({ type }) => type === condition.type);
     if (at < 0) conditions.push(condition);
     else conditions[at] = condition;
@@ -67,16 +67,24 @@ export function computeConditions(existing: readonly NodeCondition[], inputs: Co
     const before = existing.find(({ type }) => type === pressure.type);
     const status = inputs.pressures[pressure.of] ? 'True' : 'False';
     if (before?.status === status) {
-      put({ ...before, lastHeartbeatTime: inputs.now });
+      setCondition({ ...before, lastHeartbeatTime: inputs.now });
       continue;
     }
     const [reason, message, event] = inputs.pressures[pressure.of] ? pressure.under : pressure.relieved;
-    put({ ...before, type: pressure.type, status, reason, message, lastHeartbeatTime: inputs.now, lastTransitionTime: inputs.now });
+    setCondition({
+      ...before,
+      type: pressure.type,
+      status,
+      reason,
+      message,
+      lastHeartbeatTime: inputs.now,
+      lastTransitionTime: inputs.now,
+    });
     events.push(statusEvent(inputs.nodeName, event));
   }
   const before = existing.find(({ type }) => type === 'Ready');
   const ready = readyCondition(before, inputs);
-  put(ready);
+  setCondition(ready);
   if (before && before.status !== ready.status) {
     events.push(statusEvent(inputs.nodeName, ready.status === 'True' ? 'NodeReady' : 'NodeNotReady'));
   }

@@ -16,11 +16,11 @@ export function statusHasChanged(before: NodeStatus = {}, after: NodeStatus = {}
 /** Omits heartbeat times, and resources, which are compared separately. Sorts conditions by type. */
 function comparable(status: NodeStatus): unknown {
   const { conditions = [], capacity: _capacity, allocatable: _allocatable, ...rest } = status;
-  const settled = conditions.map((condition) => {
+  const withoutHeartbeats = conditions.map((condition) => {
     const { lastHeartbeatTime: _heartbeat, ...others } = condition;
     return others;
   });
-  return { ...rest, conditions: settled.sort((a, b) => (a.type < b.type ? -1 : 1)) };
+  return { ...rest, conditions: withoutHeartbeats.sort((a, b) => (a.type < b.type ? -1 : 1)) };
 }
 
 function sameResources(before: NodeStatus, after: NodeStatus): boolean {
@@ -47,7 +47,7 @@ export function sameQuantity(a: string | undefined, b: string | undefined): bool
  * never contains the spec, nor conditions, labels and annotations of other writers.
  */
 export function nodeStatusPatch(before: Node, after: Node): Json | null {
-  const metadata = mapPatch(maps(before.metadata), maps(after.metadata));
+  const metadata = mapPatch(labelsAndAnnotations(before.metadata), labelsAndAnnotations(after.metadata));
   const { conditions: conditionsBefore = [], addresses: addressesBefore = [], ...restBefore } = before.status ?? {};
   const { conditions = [], addresses = [], ...rest } = after.status ?? {};
   const conditionsPatch = patchConditions(conditionsBefore, conditions);
@@ -118,6 +118,6 @@ function isPlainObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function maps({ labels = {}, annotations = {} }: Node['metadata']): Pick<Node['metadata'], 'labels' | 'annotations'> {
+function labelsAndAnnotations({ labels = {}, annotations = {} }: Node['metadata']): Pick<Node['metadata'], 'labels' | 'annotations'> {
   return { labels, annotations };
 }

@@ -37,7 +37,7 @@ export interface NodeStatusUpdaterDependencies {
 /** Upstream's nodeStatusUpdateRetry. */
 const maxAttempts = 5;
 /** Upstream retries at once. This back-off spares a failing server. */
-const retries = { initialMs: 100, maxMs: 2000 };
+const retryBackoff = { initialMs: 100, maxMs: 2000 };
 const jitter = 0.5;
 
 export class NodeStatusUpdater {
@@ -73,7 +73,7 @@ export class NodeStatusUpdater {
         logger.error({ err: messageOf(err), attempt }, 'Error updating node status, will retry');
       }
       if (attempt + 1 === maxAttempts) break;
-      delayMs = nextBackoffMs(delayMs, retries);
+      delayMs = nextBackoffMs(delayMs, retryBackoff);
       await clock.sleep(withJitter(delayMs, jitter, random), signal).catch(() => {});
       if (signal.aborted) return;
     }
