@@ -30,7 +30,7 @@ const cases: { driver: CgroupDriver; qos: QosClass; path: string }[] = [
     path: '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0d9_44_ab.slice',
   },
 ];
-table('a pod’s cgroup has the name of its driver', (row) => {
+table('a pod’s cgroup is named as its driver requires', (row) => {
   for (const { driver, qos, path } of cases) {
     row(`a ${qos} pod's cgroup has its ${driver} name`, () => {
       const name = podCgroup(layout, qos, uid);
@@ -40,27 +40,27 @@ table('a pod’s cgroup has the name of its driver', (row) => {
   }
 });
 
-test('pods are below the cgroup root that the node was given', () => {
+test('the cgroups of pods are below the configured cgroup root', () => {
   const name = qosCgroup({ cgroupRoot: '/test/node', cgroupsPerQOS: true }, 'Burstable');
   assert.equal(cgroupPath(name, 'cgroupfs'), '/test/node/kubepods/burstable');
   assert.equal(cgroupPath(name, 'systemd'), '/test.slice/test-node.slice/test-node-kubepods.slice/test-node-kubepods-burstable.slice');
 });
 
-test('without cgroups per QoS the root itself holds all', () => {
+test('without cgroupsPerQOS the root itself is the cgroup of all pods', () => {
   assert.deepEqual(podsCgroup({ cgroupRoot: '/', cgroupsPerQOS: false }), []);
   assert.equal(cgroupPath([], 'cgroupfs'), '/');
   assert.equal(cgroupPath([], 'systemd'), '/');
 });
 
-test('a cgroup that is not of a pod has no UID', () => {
+test('a cgroup that does not belong to a pod has no UID', () => {
   assert.equal(podUIDOfCgroup('burstable', 'cgroupfs'), undefined);
   assert.equal(podUIDOfCgroup('pod', 'cgroupfs'), undefined);
   assert.equal(podUIDOfCgroup('kubepods-burstable.slice', 'systemd'), undefined);
 });
 
-table('a UID that is no name does not become a cgroup', (row) => {
+table('a UID that cannot be part of a cgroup’s name is rejected', (row) => {
   for (const bad of ['../../etc', 'a/b', 'a_b', '', '..']) {
-    row(`a UID ${JSON.stringify(bad)} does not become a cgroup`, () => {
+    row(`a UID ${JSON.stringify(bad)} is rejected`, () => {
       assert.throws(() => childCgroup(['kubepods'], bad), /cannot be part of a cgroup's name/);
     });
   }

@@ -9,7 +9,7 @@ import {
   parseProcessStat,
 } from '../../../../src/shared/linux/procfs.ts';
 
-test('the memory of the machine is read in bytes, counts as counts', () => {
+test('meminfo is parsed in bytes, and counts as they are', () => {
   const info = parseMeminfo('MemTotal:       24660000 kB\nSwapTotal:             0 kB\nHugePages_Total:       3\nNonsense\n');
   assert.deepEqual(
     [...info],
@@ -21,12 +21,12 @@ test('the memory of the machine is read in bytes, counts as counts', () => {
   );
 });
 
-test('a process whose name holds spaces and parentheses is read all the same', () => {
+test('the stat of a process is parsed when its name contains spaces and parentheses', () => {
   const fields = Array.from({ length: 30 }, (_, i) => String(i + 3)).join(' ');
   assert.deepEqual(parseProcessStat(`12 (a) b (c) ${fields}\n`), { threads: 20, startTicks: 22, virtualMemoryBytes: 23 });
 });
 
-test('boot time, processors and limits are read from their texts', () => {
+test('boot time, processors and open file limits are parsed', () => {
   assert.equal(parseBootTime('cpu 1 2\nbtime 1763720000\nprocesses 5\n'), 1763720000);
   assert.equal(countProcessors('processor\t: 0\nmodel name\t: x\n\nprocessor\t: 1\n'), 2);
   assert.equal(
@@ -36,7 +36,7 @@ test('boot time, processors and limits are read from their texts', () => {
   assert.equal(parseMaxOpenFiles('Max open files            unlimited   unlimited   files\n'), Infinity);
 });
 
-test('the release file of the system is read with and without quotes', () => {
+test('os-release is parsed with and without quotes', () => {
   assert.deepEqual(
     [...parseOsRelease('PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\n# a comment\n')],
     [

@@ -9,11 +9,11 @@ const key = backoffKey(aPod(), aContainer('app'));
 const decide = (finishedAtMs: number, nowMs: number, backoffs: readonly ContainerBackoff[]) =>
   decideBackoff({ key, exited: exited('app', 1, { finishedAtMs }), backoffs, nowMs, limits });
 
-test('a container that never exited starts at once and leaves no back-off', () => {
+test('a container that never exited starts at once without a back-off', () => {
   assert.deepEqual(decideBackoff({ key, exited: undefined, backoffs: [], nowMs: 0, limits }), { wait: false });
 });
 
-test('the first restart comes at once, and the second waits 10 s from the exit', () => {
+test('the first restart is immediate, and the second waits 10 s from the exit', () => {
   assert.deepEqual(decide(1000, 1500, []), { wait: false, backoff: { key, backoffMs: 10_000, lastUpdateMs: 1500 } });
   assert.deepEqual(decide(3000, 4000, [{ key, backoffMs: 10_000, lastUpdateMs: 1500 }]), {
     wait: true,
@@ -40,12 +40,12 @@ test('a container that keeps crashing waits twice as long each time, up to five 
   assert.deepEqual(waited, [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
 });
 
-test('a container that ran well for more than ten minutes starts afresh', () => {
+test('the back-off is reset after a run of more than ten minutes', () => {
   const backoffs = [{ key, backoffMs: 300_000, lastUpdateMs: 0 }];
   assert.deepEqual(decide(600_001, 600_002, backoffs), { wait: false, backoff: { key, backoffMs: 10_000, lastUpdateMs: 600_002 } });
 });
 
-test('a new image or new resources start afresh', () => {
+test('a new image or new resources reset the back-off', () => {
   assert.notEqual(backoffKey(aPod(), aContainer('app', { image: 'other:1' })), key);
   assert.notEqual(backoffKey(aPod(), aContainer('app', { resources: { limits: { cpu: '1' } } })), key);
   assert.notEqual(backoffKey(aPod({}, { uid: 'uid-2' }), aContainer('app')), key);

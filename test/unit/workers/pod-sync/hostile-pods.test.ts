@@ -1,4 +1,4 @@
-/** What a sync decides and makes of pods that no user would write: it may refuse them with a reason, and never by an accident of the language. */
+/** Fuzzes the pure parts of a sync with hostile pods. They may reject a pod with an Error that has a reason, but never with a TypeError or the like. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerConfig, PodSandboxConfig } from '../../../../src/shared/cri/generated/cri-v1.ts';
@@ -19,22 +19,22 @@ import { acceptedPods, fuzzSeeds, hostilePods } from '../../../support/fuzz/host
 import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
 import { aContainerConfigInput, aNode, aSandboxConfigInput, someHostInfo, someSettings } from '../../../support/runtime-config-inputs.ts';
 
-const podsOfASeed = 3000;
-const noValues = { secrets: new Map(), configMaps: new Map(), services: { outcome: 'value', value: { kind: 'Services', services: [] } } };
+const podsPerSeed = 3000;
+const noObjects = { secrets: new Map(), configMaps: new Map(), services: { outcome: 'value', value: { kind: 'Services', services: [] } } };
 
-/** What a defect throws, where a refusal would be an Error that says why. */
-const accidents = [TypeError, RangeError, ReferenceError, SyntaxError, URIError];
+/** The errors of a programming mistake; a rejection is a plain Error with a reason. */
+const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError, URIError];
 
-function mayRefuse(what: string, pod: unknown, work: () => unknown): void {
+function mayReject(what: string, pod: unknown, work: () => unknown): void {
   try {
     work();
   } catch (err) {
-    const isAccident = accidents.some((accident) => err instanceof accident);
-    assert.ok(!isAccident, `${what}: ${(err as Error).stack}\n${JSON.stringify(pod)}`);
+    const isMistake = mistakes.some((mistake) => err instanceof mistake);
+    assert.ok(!isMistake, `${what}: ${(err as Error).stack}\n${JSON.stringify(pod)}`);
   }
 }
 
-function actionsOf(pod: Pod, index: number) {
+function computeActions(pod: Pod, index: number) {
   const container = index % 2 === 0 ? aRuntimeContainer() : anExitedContainer(index % 3);
   const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
   const status =
@@ -42,25 +42,25 @@ function actionsOf(pod: Pod, index: number) {
   computePodActions({ pod, status, containerRestartRules: true, restartAllContainers: index % 7 === 0 });
 }
 
-function configsOf(pod: Pod): void {
-  mayRefuse('the sandbox', pod, () => PodSandboxConfig.encode(makeSandboxConfig(aSandboxConfigInput({ pod })).config).finish());
-  mayRefuse('the cgroup', pod, () =>
+function makeConfigs(pod: Pod): void {
+  mayReject('the sandbox', pod, () => PodSandboxConfig.encode(makeSandboxConfig(aSandboxConfigInput({ pod })).config).finish());
+  mayReject('the cgroup', pod, () =>
     podCgroupResources(pod, { enforceCPULimits: true, cpuPeriodUs: 100_000, podPidsLimit: 10, podLevelResources: true }),
   );
-  mayRefuse('DNS', pod, () => podDNS({ pod, settings: someSettings, resolvConf: someHostInfo.resolvConf, nodeIPs: aNode.hostIPs }));
-  mayRefuse('the hosts file', pod, () => managedHostsContent(['10.0.0.1'], podHostname(pod, someSettings), pod.spec.hostAliases));
+  mayReject('DNS', pod, () => podDNS({ pod, settings: someSettings, resolvConf: someHostInfo.resolvConf, nodeIPs: aNode.hostIPs }));
+  mayReject('the hosts file', pod, () => managedHostsContent(['10.0.0.1'], podHostname(pod, someSettings), pod.spec.hostAliases));
   for (const { emptyDir } of pod.spec.volumes ?? [])
-    mayRefuse('an emptyDir', pod, () => memorySizeBytes(pod, 1e9, emptyDir?.sizeLimit, true));
+    mayReject('an emptyDir', pod, () => memorySizeBytes(pod, 1e9, emptyDir?.sizeLimit, true));
   for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? []), ...(pod.spec.ephemeralContainers ?? [])]) {
     isRestartableInitContainer(container);
-    mayRefuse('a container', pod, () => {
+    mayReject('a container', pod, () => {
       const env = makeEnvironment({
         pod,
         container,
         node: aNode,
         settings: someSettings,
         podIPs: ['10.0.0.1'],
-        objects: noValues as never,
+        objects: noObjects as never,
       });
       ContainerConfig.encode(makeContainerConfig(aContainerConfigInput({ pod, container, env }))).finish();
     });
@@ -68,17 +68,17 @@ function configsOf(pod: Pod): void {
 }
 
 for (const seed of fuzzSeeds()) {
-  test(`a sync throws no accident: FUZZ_SEED=${seed}`, () => {
-    for (const [index, pod] of acceptedPods(seed, podsOfASeed).entries()) {
-      mayRefuse('what is to be done', pod, () => actionsOf(pod, index));
-      configsOf(pod);
+  test(`a sync never fails by mistake: FUZZ_SEED=${seed}`, () => {
+    for (const [index, pod] of acceptedPods(seed, podsPerSeed).entries()) {
+      mayReject('the actions', pod, () => computeActions(pod, index));
+      makeConfigs(pod);
     }
   });
 
-  test(`a manifest is decoded or refused, and never by an accident: FUZZ_SEED=${seed}`, () => {
-    const accident =
+  test(`the decoding of a manifest never fails by mistake: FUZZ_SEED=${seed}`, () => {
+    const mistake =
       /is not a function|is not iterable|Cannot (read|mix|convert|set|destructure)|undefined|Maximum call|out of range|Invalid array|Invalid time/;
-    for (const [index, pod] of hostilePods(seed, podsOfASeed).entries()) {
+    for (const [index, pod] of hostilePods(seed, podsPerSeed).entries()) {
       const named = { ...pod, metadata: { ...(pod['metadata'] as object), name: `pod-${index}` }, apiVersion: 'v1', kind: 'Pod' };
       const task = {
         content: Buffer.from(JSON.stringify(named)),
@@ -87,7 +87,7 @@ for (const seed of fuzzSeeds()) {
         nodeName: 'node-1',
       } as const;
       const { errors, readable } = decodeManifest(task, {});
-      assert.ok(readable || !errors.some((one) => accident.test(one)), `${errors.join('\n')}\n${JSON.stringify(pod)}`);
+      assert.ok(readable || !errors.some((error) => mistake.test(error)), `${errors.join('\n')}\n${JSON.stringify(pod)}`);
     }
   });
 }

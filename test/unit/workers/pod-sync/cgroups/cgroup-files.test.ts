@@ -13,7 +13,7 @@ const guaranteed: CgroupResources = {
 };
 const cases: { name: string; resources: CgroupResources; version: 1 | 2; sizes?: string[]; want: string[] }[] = [
   {
-    name: 'all of a Guaranteed pod in v1',
+    name: 'a Guaranteed pod in v1',
     resources: guaranteed,
     version: 1,
     sizes: ['2MB', '1GB'],
@@ -30,7 +30,7 @@ const cases: { name: string; resources: CgroupResources; version: 1 | 2; sizes?:
     ],
   },
   {
-    name: 'all of a Guaranteed pod in v2',
+    name: 'a Guaranteed pod in v2',
     resources: guaranteed,
     version: 2,
     sizes: ['2MB'],
@@ -45,24 +45,24 @@ const cases: { name: string; resources: CgroupResources; version: 1 | 2; sizes?:
   },
   { name: 'a BestEffort pod in v1', resources: { cpuShares: 2, hugePageLimits: {} }, version: 1, want: ['cpu/cpu.shares=2'] },
   {
-    name: 'a quota that is lifted in v1',
+    name: 'an unlimited quota in v1',
     resources: { cpuQuotaUs: -1, cpuPeriodUs: 100_000 },
     version: 1,
     want: ['cpu/cpu.cfs_period_us=100000', 'cpu/cpu.cfs_quota_us=-1'],
   },
-  { name: 'a quota that is lifted in v2', resources: { cpuQuotaUs: -1, cpuPeriodUs: 50_000 }, version: 2, want: ['cpu/cpu.max=max 50000'] },
+  { name: 'an unlimited quota in v2', resources: { cpuQuotaUs: -1, cpuPeriodUs: 50_000 }, version: 2, want: ['cpu/cpu.max=max 50000'] },
   { name: 'no memory limit', resources: { memoryBytes: 0 }, version: 2, want: [] },
   {
-    name: 'a class of which huge pages are left alone',
+    name: 'a QoS class without limits of huge pages',
     resources: { cpuShares: 2 },
     version: 1,
     sizes: ['2MB'],
     want: ['cpu/cpu.shares=2'],
   },
 ];
-table('what is written into cgroup files', (row) => {
+table('the files that are written for a cgroup', (row) => {
   for (const { name, resources, version, sizes = [], want } of cases) {
-    row(`what is written for ${name}`, () => {
+    row(`the files that are written for ${name}`, () => {
       const files = toCgroupFiles(resources, version, sizes);
       assert.deepEqual(
         files.map(({ controller, file, value, optional }) => `${controller}/${file}=${value}${optional ? '?' : ''}`),

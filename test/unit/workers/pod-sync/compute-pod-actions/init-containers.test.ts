@@ -7,15 +7,15 @@ const dead = [aSandbox({ state: 'notReady' })];
 
 const withInit = (spec: Partial<PodSpec> = {}) => aPod({ initContainers: [aContainer('i1'), aContainer('i2'), aContainer('i3')], ...spec });
 
-testRows('what is done for the init containers of a pod', [
+testRows('the actions of init containers', [
   {
-    name: 'a new pod starts with its first init container alone',
+    name: 'a new pod starts only its first init container',
     pod: withInit(),
     status: null,
     want: ['kill pod', 'create sandbox 0', 'start init i1'],
   },
   {
-    name: 'the first init container is started in a sandbox that has none',
+    name: 'the first init container is started in a sandbox without containers',
     pod: withInit(),
     status: aRuntimeStatus([]),
     want: ['start init i1'],
@@ -34,7 +34,7 @@ testRows('what is done for the init containers of a pod', [
     want: ['start app'],
   },
   {
-    name: 'init containers whose traces are gone do not run again while a later one runs',
+    name: 'removed init containers do not run again while a later one runs',
     pod: withInit(),
     status: aRuntimeStatus([aContainerStatus('i3')]),
     want: [],
@@ -76,7 +76,7 @@ testRows('what is done for the init containers of a pod', [
     want: ['kill pod'],
   },
   {
-    name: "a failed init container's own rule saves the pod under Never",
+    name: "a failed init container's own restart rule keeps the pod under Never",
     pod: withInit({
       restartPolicy: 'Never',
       initContainers: [
@@ -102,13 +102,13 @@ testRows('what is done for the init containers of a pod', [
     want: ['kill pod'],
   },
   {
-    name: 'an init container that was created and not started is started again, even under Never',
+    name: 'an init container that was created but not started is started again, even under Never',
     pod: withInit({ restartPolicy: 'Never' }),
     status: aRuntimeStatus([aContainerStatus('i3', { state: 'created' }), exited('i2', 0), exited('i1', 0)]),
     want: ['start init i3'],
   },
   {
-    name: 'a dead sandbox brings the pod back to its first init container',
+    name: 'after a dead sandbox the pod starts again from its first init container',
     pod: withInit(),
     status: aRuntimeStatus([exited('app', 1), exited('i3', 0), exited('i2', 0), exited('i1', 0)], dead),
     want: ['kill pod', 'create sandbox 1', 'start init i1'],
@@ -120,7 +120,7 @@ testRows('what is done for the init containers of a pod', [
     want: ['kill pod'],
   },
   {
-    name: 'a dead sandbox is replaced under Never when no container ever was',
+    name: 'a dead sandbox is replaced under Never when no container was ever created',
     pod: withInit({ restartPolicy: 'Never' }),
     status: aRuntimeStatus([], dead),
     want: ['kill pod', 'create sandbox 1', 'start init i1'],
@@ -153,20 +153,20 @@ const sidecarRows: Row[] = [
     want: ['start app'],
   },
   {
-    name: 'a sidecar that was created and not started is started again',
+    name: 'a sidecar that was created but not started is started again',
     pod: withSidecars(),
     status: aRuntimeStatus([aContainerStatus('s1', { state: 'created' })]),
     want: ['start init s1'],
   },
   {
-    name: 'a sidecar that is not probed for startup yet holds up the next',
+    name: 'a sidecar without a startup verdict delays the next one',
     pod: withSidecars({}, { startupProbe: probed }),
     status: aRuntimeStatus([aContainerStatus('s1')]),
     more: { probes: probes({}) },
     want: [],
   },
   {
-    name: 'a sidecar whose startup is unknown holds up the next',
+    name: 'a sidecar with an unknown startup verdict delays the next one',
     pod: withSidecars({}, { startupProbe: probed }),
     status: aRuntimeStatus([aContainerStatus('s1')]),
     more: { probes: probes({ startup: { 's1-1': 'unknown' } }) },
@@ -180,7 +180,7 @@ const sidecarRows: Row[] = [
     want: ['start init s2'],
   },
   {
-    name: 'on a node without probes a startup probe holds up nothing',
+    name: 'on a node without probes a startup probe delays nothing',
     pod: withSidecars({}, { startupProbe: probed }),
     status: aRuntimeStatus([aContainerStatus('s1')]),
     want: ['start init s2'],
@@ -193,7 +193,7 @@ const sidecarRows: Row[] = [
     want: ['kill s1-1: StartupProbe', 'start init s1'],
   },
   {
-    name: 'liveness that is not known yet does not hold up the next sidecar',
+    name: 'a missing liveness verdict does not delay the next sidecar',
     pod: withSidecars({}, { livenessProbe: probed }),
     status: aRuntimeStatus([aContainerStatus('s1')]),
     more: { probes: probes({}) },
@@ -207,7 +207,7 @@ const sidecarRows: Row[] = [
     want: ['kill s3-1: LivenessProbe', 'start init s3', 'start app'],
   },
   {
-    name: 'a sidecar of a changed definition is replaced beside running containers',
+    name: 'a sidecar with a changed definition is replaced while the containers run',
     pod: withSidecars(),
     status: aRuntimeStatus([
       aContainerStatus('app'),
@@ -242,37 +242,37 @@ const sidecarRows: Row[] = [
     want: ['kill s3-1: Unknown', 'start init s3'],
   },
   {
-    name: 'a sidecar whose trace is gone is started again beside running containers',
+    name: 'a removed sidecar is started again while the containers run',
     pod: withSidecars({ restartPolicy: 'Never' }),
     status: aRuntimeStatus([aContainerStatus('app'), aContainerStatus('s3'), aContainerStatus('s1')]),
     want: ['start init s2'],
   },
   {
-    name: 'sidecars do not keep a pod alive whose containers are done',
+    name: 'sidecars do not keep a pod running whose containers have finished',
     pod: withSidecars({ restartPolicy: 'Never' }),
     status: aRuntimeStatus([exited('app', 0), aContainerStatus('s3'), exited('s2', 1), aContainerStatus('s1')]),
     want: ['kill pod'],
   },
   {
-    name: 'a last sidecar that exited runs again before the pod is found to be done',
+    name: 'the last sidecar is restarted before the pod is found to be finished',
     pod: withSidecars({ restartPolicy: 'OnFailure' }),
     status: aRuntimeStatus([exited('app', 0), exited('s3', 1), aContainerStatus('s2'), aContainerStatus('s1')]),
     want: ['start init s3'],
   },
   {
-    name: 'a dead sandbox brings the pod back to its first sidecar',
+    name: 'after a dead sandbox the pod starts again from its first sidecar',
     pod: withSidecars(),
     status: aRuntimeStatus([exited('app', 1), ...['s3', 's2', 's1'].map((name) => exited(name, 0))], dead),
     want: ['kill pod', 'create sandbox 1', 'start init s1'],
   },
   {
-    name: 'a dead sandbox is not replaced under Never when a sidecar has been',
+    name: 'a dead sandbox is not replaced under Never when a sidecar was created',
     pod: withSidecars({ restartPolicy: 'Never' }),
     status: aRuntimeStatus([exited('s1', 1)], dead),
     want: ['kill pod'],
   },
   {
-    name: 'a sidecar between init containers runs on while the next init container is started',
+    name: 'a sidecar between init containers keeps running while the next init container is started',
     pod: aPod({ initContainers: [aSidecar('s1'), aContainer('i2'), aSidecar('s3')] }),
     status: aRuntimeStatus([exited('i2', 0), aContainerStatus('s1')]),
     want: ['start init s3'],
@@ -284,12 +284,12 @@ const sidecarRows: Row[] = [
     want: [],
   },
 ];
-testRows('what is done for the sidecars of a pod', sidecarRows);
+testRows('the actions of sidecars', sidecarRows);
 
 const restartAll = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [88] } };
-testRows('what is done when all containers of a pod restart', [
+testRows('the actions of RestartAllContainers', [
   {
-    name: 'when all containers restart, the one that triggered it is removed last, and nothing is started yet',
+    name: 'RestartAllContainers removes the container that triggered it last, and starts nothing yet',
     pod: aPod({
       initContainers: [aContainer('i1'), aSidecar('s1')],
       containers: [aContainer('a', { restartPolicy: 'Never', restartPolicyRules: [restartAll] }), aContainer('b')],
@@ -299,14 +299,14 @@ testRows('what is done when all containers of a pod restart', [
     want: ['kill and remove b-1', 'remove i1-1', 'kill and remove s1-1', 'remove a-1'],
   },
   {
-    name: 'when all containers restart, older instances are removed too',
+    name: 'RestartAllContainers also removes older instances',
     pod: aPod({ containers: [aContainer('a', { restartPolicy: 'Never', restartPolicyRules: [restartAll] })] }),
     status: aRuntimeStatus([exited('a', 88, { id: 'a-2' as ContainerID }), exited('a', 1)]),
     more: { restartAllContainers: true },
     want: ['remove a-1', 'remove a-2'],
   },
   {
-    name: 'once all containers are removed, the pod begins again in its sandbox',
+    name: 'after RestartAllContainers the pod starts again in its sandbox',
     pod: aPod({
       initContainers: [aContainer('i1')],
       containers: [aContainer('a', { restartPolicy: 'Never', restartPolicyRules: [restartAll] })],

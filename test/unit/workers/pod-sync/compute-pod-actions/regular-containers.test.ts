@@ -12,8 +12,8 @@ const always = aPod({ containers: three });
 const onFailure = aPod({ containers: three, restartPolicy: 'OnFailure' });
 const never = aPod({ containers: three, restartPolicy: 'Never' });
 
-testRows('what is done for the containers of a pod', [
-  { name: 'a pod whose containers all run is left alone', pod: always, status: aRuntimeStatus(running), want: [] },
+testRows('the actions of regular containers', [
+  { name: 'a pod whose containers all run needs no action', pod: always, status: aRuntimeStatus(running), want: [] },
   {
     name: 'a new pod gets a sandbox and all its containers',
     pod: always,
@@ -33,7 +33,7 @@ testRows('what is done for the containers of a pod', [
     want: ['start b'],
   },
   {
-    name: 'a container that was created and not started is started again',
+    name: 'a container that was created but not started is started again',
     pod: onFailure,
     status: aRuntimeStatus([aContainerStatus('a', { state: 'created' }), aContainerStatus('b'), aContainerStatus('c')]),
     want: ['start a'],
@@ -45,13 +45,13 @@ testRows('what is done for the containers of a pod', [
     want: [],
   },
   {
-    name: 'the pod is killed once nothing runs and nothing will',
+    name: 'the pod is killed when no container runs or will run again',
     pod: never,
     status: aRuntimeStatus([exited('a', 0), exited('b', 1), exited('c', 0)]),
     want: ['kill pod'],
   },
   {
-    name: 'the pod is killed once all succeeded under OnFailure',
+    name: 'the pod is killed when all containers have succeeded under OnFailure',
     pod: onFailure,
     status: aRuntimeStatus([exited('a', 0), exited('b', 0), exited('c', 0)]),
     want: ['kill pod'],
@@ -63,7 +63,7 @@ testRows('what is done for the containers of a pod', [
     want: [],
   },
   {
-    name: 'a container of a changed definition is killed and started',
+    name: 'a container with a changed definition is killed and started',
     pod: always,
     status: aRuntimeStatus([aContainerStatus('a'), aContainerStatus('b', { hash: 'old' }), aContainerStatus('c')]),
     want: ['kill b-1', 'start b'],
@@ -119,13 +119,13 @@ testRows('what is done for the containers of a pod', [
     want: ['kill pod'],
   },
   {
-    name: 'a dead sandbox is not replaced under Never once containers have been',
+    name: 'a dead sandbox is not replaced under Never when containers were created',
     pod: never,
     status: aRuntimeStatus([exited('a', 2), exited('b', 0), exited('c', 0)], deadSandbox),
     want: ['kill pod'],
   },
   {
-    name: 'a dead sandbox is replaced under Never when no container ever was',
+    name: 'a dead sandbox is replaced under Never when no container was ever created',
     pod: never,
     status: aRuntimeStatus([], deadSandbox),
     want: ['kill pod', 'create sandbox 1', 'start a', 'start b', 'start c'],
@@ -137,25 +137,25 @@ testRows('what is done for the containers of a pod', [
     want: ['kill pod', 'create sandbox 4', 'start a', 'start b', 'start c'],
   },
   {
-    name: 'a sandbox without an IP address is right for a pod in the host network',
+    name: "a sandbox without an IP address is kept for a pod in the host's network",
     pod: aPod({ containers: three, hostNetwork: true }),
     status: aRuntimeStatus(running, [aSandbox({ podIPs: [], hostNetwork: true })]),
     want: [],
   },
   {
-    name: 'two ready sandboxes are replaced by one',
+    name: 'two ready sandboxes are replaced by a new one',
     pod: always,
     status: aRuntimeStatus(running, [aSandbox({ id: 'sandbox-2' as SandboxID, attempt: 1 }), aSandbox()]),
     want: ['kill pod', 'create sandbox 2', 'start a', 'start b', 'start c'],
   },
   {
-    name: 'a container whose own policy is Never is not run again in a pod of Always',
+    name: 'a container with its own policy Never is not restarted in a pod with Always',
     pod: aPod({ containers: [aContainer('a', { restartPolicy: 'Never' }), aContainer('b')] }),
     status: aRuntimeStatus([exited('a', 1), aContainerStatus('b')]),
     want: [],
   },
   {
-    name: "a container's own rule for its exit code goes before its policy",
+    name: "a container's restart rule for its exit code overrides its policy",
     pod: aPod({
       restartPolicy: 'Never',
       containers: [
@@ -177,7 +177,7 @@ testRows('what is done for the containers of a pod', [
     want: ['start a'],
   },
   {
-    name: 'a succeeded container of its own OnFailure stays away from a new sandbox',
+    name: 'a succeeded container with its own policy OnFailure is not started in a new sandbox',
     pod: aPod({ containers: [aContainer('a', { restartPolicy: 'OnFailure' }), aContainer('b')] }),
     status: aRuntimeStatus([exited('a', 0), exited('b', 0)], deadSandbox),
     want: ['kill pod', 'create sandbox 1', 'start b'],
@@ -185,7 +185,7 @@ testRows('what is done for the containers of a pod', [
 ]);
 
 const withEphemeral = aPod({ ephemeralContainers: [{ name: 'debug', image: 'busybox:1' }] });
-testRows('what is done for the ephemeral containers of a pod', [
+testRows('the actions of ephemeral containers', [
   {
     name: 'an ephemeral container is started once',
     pod: withEphemeral,
@@ -193,7 +193,7 @@ testRows('what is done for the ephemeral containers of a pod', [
     want: ['start ephemeral debug'],
   },
   {
-    name: 'an ephemeral container that exited is never run again',
+    name: 'an exited ephemeral container is never restarted',
     pod: withEphemeral,
     status: aRuntimeStatus([exited('debug', 1), aContainerStatus('app')]),
     want: [],
@@ -205,7 +205,7 @@ testRows('what is done for the ephemeral containers of a pod', [
     want: ['start ephemeral debug'],
   },
   {
-    name: 'an ephemeral container does not keep a pod alive',
+    name: 'an ephemeral container does not keep a pod running',
     pod: aPod({ ...withEphemeral.spec, restartPolicy: 'Never' }),
     status: aRuntimeStatus([aContainerStatus('debug'), exited('app', 0)]),
     want: ['kill pod'],
@@ -218,13 +218,13 @@ testRows('what is done for the ephemeral containers of a pod', [
   },
 ]);
 
-test('the message of a kill says that the container comes back', () => {
+test('the message of a kill announces the restart', () => {
   const status = aRuntimeStatus([aContainerStatus('app', { hash: 'old' })]);
   const { containersToKill } = computePodActions({ pod: aPod(), status, containerRestartRules: true });
   assert.equal(containersToKill[0]?.message, 'Container app definition changed, will be restarted');
 });
 
-test('the message of a kill in an unknown state says so', () => {
+test('the message of a kill in an unknown state names the state', () => {
   const status = aRuntimeStatus([aContainerStatus('app', { state: 'unknown' })]);
   const { containersToKill } = computePodActions({ pod: aPod(), status, containerRestartRules: true });
   assert.equal(containersToKill[0]?.message, 'Container is in "unknown" state, try killing it before restart');

@@ -1,4 +1,4 @@
-/** Runs a table of rows: a pod, what the runtime has of it, and in a few words what is to be done. */
+/** Runs table tests of computePodActions: each row has a pod, its runtime status and the expected actions in words. */
 import assert from 'node:assert/strict';
 import type { RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
@@ -22,12 +22,12 @@ export interface Row {
 export function testRows(sentence: string, rows: readonly Row[]): void {
   table(sentence, (row) => {
     for (const { name, pod, status, want, more } of rows) {
-      row(name, () => assert.deepEqual(inWords(computePodActions({ pod, status, containerRestartRules: true, ...more })), want));
+      row(name, () => assert.deepEqual(describeActions(computePodActions({ pod, status, containerRestartRules: true, ...more })), want));
     }
   });
 }
 
-/** Verdicts of probes by container id, for `more.probes`. */
+/** Makes `more.probes` from verdicts by container ID. */
 export function probes(verdicts: {
   startup?: Record<string, ProbeVerdict>;
   liveness?: Record<string, ProbeVerdict>;
@@ -36,7 +36,7 @@ export function probes(verdicts: {
   return { startup: toMap(verdicts.startup), liveness: toMap(verdicts.liveness) };
 }
 
-function inWords(actions: PodActions): string[] {
+function describeActions(actions: PodActions): string[] {
   return [
     ...(actions.killPod ? ['kill pod'] : []),
     ...(actions.createSandbox ? [`create sandbox ${actions.attempt}`] : []),

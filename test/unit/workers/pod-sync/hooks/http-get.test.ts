@@ -11,8 +11,8 @@ const ports = [
 const cases: { name: string; action: NonNullable<LifecycleHandler['httpGet']>; podIP?: string; url: string }[] = [
   { name: 'a port by number', action: { port: 81 }, url: 'http://10.0.0.9:81/' },
   { name: 'a port by name', action: { port: 'admin', path: '/stop' }, url: 'http://10.0.0.9:8080/stop' },
-  { name: 'a port that is a number in text', action: { port: '81' }, url: 'http://10.0.0.9:81/' },
-  { name: 'a host of its own', action: { port: 81, host: 'example.test', path: 'x' }, url: 'http://example.test:81/x' },
+  { name: 'a port that is a number as text', action: { port: '81' }, url: 'http://10.0.0.9:81/' },
+  { name: 'a host in the action', action: { port: 81, host: 'example.test', path: 'x' }, url: 'http://example.test:81/x' },
   { name: 'HTTPS, and a query', action: { port: 'tls', scheme: 'HTTPS', path: '/a?b=c&d=?' }, url: 'https://10.0.0.9:8443/a?b=c&d=?' },
   { name: 'an IPv6 address', action: { port: 81 }, podIP: 'fd00::1', url: 'http://[fd00::1]:81/' },
   {
@@ -21,21 +21,21 @@ const cases: { name: string; action: NonNullable<LifecycleHandler['httpGet']>; p
     url: 'http://10.0.0.9:81/http://evil.test/',
   },
 ];
-table('the address of a hook', (row) => {
+table('the URL of a hook', (row) => {
   for (const { name, action, podIP = '10.0.0.9', url } of cases) {
-    row(`the address of a hook: ${name}`, () => assert.equal(toHookRequest(action, ports, podIP).url.href, url));
+    row(`the URL of a hook: ${name}`, () => assert.equal(toHookRequest(action, ports, podIP).url.href, url));
   }
 });
 
-table('a hook has no port of such a name or number', (row) => {
+table('an invalid port of a hook is rejected', (row) => {
   for (const port of ['none', 0, 70_000, '-1', '']) {
-    row(`a hook has no port ${JSON.stringify(port)}`, () =>
+    row(`the port ${JSON.stringify(port)} of a hook is rejected`, () =>
       assert.throws(() => toHookRequest({ port }, ports, '10.0.0.9'), /invalid port/),
     );
   }
 });
 
-test('headers are sent as given, with a user agent of our own', () => {
+test("headers are sent as specified, with the kubelet's user agent", () => {
   const httpHeaders = [
     { name: 'X-One', value: '1' },
     { name: 'x-one', value: '2' },
@@ -46,7 +46,7 @@ test('headers are sent as given, with a user agent of our own', () => {
   assert.equal(toHookRequest({ port: 81 }, ports, '10.0.0.9').headers['accept'], '*/*');
 });
 
-test('the same address by the other scheme keeps its port, also where that is the default one', () => {
+test('a URL keeps its port with another scheme, also when the port is the default', () => {
   assert.equal(withScheme(new URL('https://10.0.0.9/x'), 'http').href, 'http://10.0.0.9:443/x');
   assert.equal(withScheme(new URL('http://10.0.0.9:8080/x'), 'https').href, 'https://10.0.0.9:8080/x');
 });

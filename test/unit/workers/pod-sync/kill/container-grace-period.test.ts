@@ -15,41 +15,53 @@ const cases: {
   orphan?: RuntimeContainerStatus['orphan'];
   want: number;
 }[] = [
-  { name: "the pod's own grace period holds", pod: aPod(), want: 30 },
-  { name: 'a pod without one has two seconds', pod: aPod({ terminationGracePeriodSeconds: undefined as never }), want: 2 },
-  { name: 'the grace period of a deletion goes first', pod: aPod({}, { deletionGracePeriodSeconds: 5 }), want: 5 },
-  { name: 'a deletion may give no time at all', pod: aPod({}, { deletionGracePeriodSeconds: 0 }), want: 0 },
-  { name: 'a startup probe may have its own', pod: aPod(), reason: 'StartupProbe', probes: { startupProbe: probe(4) }, want: 4 },
-  { name: 'a liveness probe may have its own', pod: aPod(), reason: 'LivenessProbe', probes: { livenessProbe: probe(60) }, want: 60 },
+  { name: "the pod's grace period is used", pod: aPod(), want: 30 },
+  { name: 'a pod without a grace period has two seconds', pod: aPod({ terminationGracePeriodSeconds: undefined as never }), want: 2 },
+  { name: 'the grace period of a deletion overrides the pod’s', pod: aPod({}, { deletionGracePeriodSeconds: 5 }), want: 5 },
+  { name: 'the grace period of a deletion may be 0', pod: aPod({}, { deletionGracePeriodSeconds: 0 }), want: 0 },
   {
-    name: "a probe's own does not hold for the other probe",
+    name: 'a startup probe may have its own grace period',
+    pod: aPod(),
+    reason: 'StartupProbe',
+    probes: { startupProbe: probe(4) },
+    want: 4,
+  },
+  {
+    name: 'a liveness probe may have its own grace period',
+    pod: aPod(),
+    reason: 'LivenessProbe',
+    probes: { livenessProbe: probe(60) },
+    want: 60,
+  },
+  {
+    name: "a probe's grace period does not apply to the other probe",
     pod: aPod(),
     reason: 'LivenessProbe',
     probes: { startupProbe: probe(4) },
     want: 30,
   },
   {
-    name: "a probe's own does not hold once the pod is deleted",
+    name: "a probe's grace period does not apply to a deleted pod",
     pod: aPod({}, { deletionGracePeriodSeconds: 7 }),
     reason: 'LivenessProbe',
     probes: { livenessProbe: probe(4) },
     want: 7,
   },
   {
-    name: 'a pod that only the runtime knows goes by its annotations',
+    name: 'a pod without a spec has the grace period of its annotations',
     pod: null,
     orphan: { podTerminationGracePeriodSeconds: 12 },
     want: 12,
   },
   {
-    name: 'so does one that was being deleted',
+    name: 'a deleted pod without a spec has the deletion grace period of its annotations',
     pod: null,
     orphan: { podTerminationGracePeriodSeconds: 12, podDeletionGracePeriodSeconds: 3 },
     want: 3,
   },
-  { name: 'one without annotations has two seconds', pod: null, orphan: {}, want: 2 },
+  { name: 'a pod without a spec and annotations has two seconds', pod: null, orphan: {}, want: 2 },
 ];
-table('how long a pod may take to end', (row) => {
+table('the grace period of a container', (row) => {
   for (const { name, pod, reason = '', probes = {}, orphan, want } of cases) {
     row(name, () => {
       const container = aContainer('app', probes);

@@ -13,8 +13,8 @@ const cases: { name: string; running: string[]; want: Record<string, string[]> }
     running: ['a', 'b', 's1', 's2', 's3'],
     want: { s3: ['a', 'b'], s2: ['a', 'b', 's3'], s1: ['a', 'b', 's2'] },
   },
-  { name: 'nobody waits for what does not run', running: ['b', 's1', 's3'], want: { s3: ['b'], s2: ['b', 's3'], s1: ['b'] } },
-  { name: 'nobody waits for an init container that is no sidecar', running: ['i', 's1'], want: { s3: [], s2: [], s1: [] } },
+  { name: 'a container that does not run is not waited for', running: ['b', 's1', 's3'], want: { s3: ['b'], s2: ['b', 's3'], s1: ['b'] } },
+  { name: 'an init container that is not a sidecar is not waited for', running: ['i', 's1'], want: { s3: [], s2: [], s1: [] } },
 ];
 for (const { name, running, want } of cases) {
   test(name, () => assert.deepEqual(Object.fromEntries(terminationPrerequisites(pod, new Set(running))), want));

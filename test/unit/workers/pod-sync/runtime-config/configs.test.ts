@@ -5,7 +5,7 @@ import { makeContainerConfig, makeSandboxConfig } from '../../../../../src/worke
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { aContainerConfigInput, aSandboxConfigInput, someSettings } from '../../../../support/runtime-config-inputs.ts';
 
-test('a sandbox’s config is what upstream would ask for', () => {
+test('a sandbox’s config equals upstream’s', () => {
   const pod = aPod({
     metadata: { labels: { app: 'web' } },
     spec: {
@@ -36,22 +36,22 @@ test('a sandbox’s config is what upstream would ask for', () => {
   const security = config.linux?.securityContext;
   assert.deepEqual([security?.privileged, security?.runAsUser, security?.supplementalGroups], [true, { value: 5n }, [6n, 7n]]);
   assert.deepEqual(security?.seccomp, { profileType: 0, localhostRef: '' });
-  // It is a whole message: the wire gives back what was put in.
+  // All fields are set: the encoded message decodes to an equal one.
   assert.deepEqual(PodSandboxConfig.decode(PodSandboxConfig.encode(config).finish()), config);
 });
 
-test('in the network of the host a sandbox has the host’s name', () => {
+test('a sandbox in the host’s network has the host’s name', () => {
   const { config } = makeSandboxConfig(aSandboxConfigInput({ pod: aPod({ spec: { hostNetwork: true } }) }));
   assert.equal(config.hostname, '');
   assert.equal(config.linux?.securityContext?.namespaceOptions?.network, 2);
 });
 
-test('a sandbox that cannot be is an error with a reason', () => {
+test('an invalid sandbox config is an error with a reason', () => {
   const pod = aPod({ spec: { subdomain: 'NO' } });
   assert.throws(() => makeSandboxConfig(aSandboxConfigInput({ pod })), { reason: 'CreatePodSandboxError', message: /Subdomain "NO"/ });
 });
 
-test('a container’s config is what upstream would ask for', () => {
+test('a container’s config equals upstream’s', () => {
   const container = aContainer({
     command: ['sh', '-c', 'echo $(WHO) $$(WHO) $(NOBODY)'],
     args: ['$(WHO)'],
@@ -87,12 +87,12 @@ test('a container’s config is what upstream would ask for', () => {
   assert.deepEqual(ContainerConfig.decode(ContainerConfig.encode(config).finish()), config);
 });
 
-test('a container that may not run as root, and would, is an error with a reason', () => {
+test('a container that would violate runAsNonRoot is an error with a reason', () => {
   const input = aContainerConfigInput({ container: aContainer({ securityContext: { runAsNonRoot: true } }) });
   assert.throws(() => makeContainerConfig(input), { reason: 'CreateContainerConfigError', message: /image will run as root/ });
 });
 
-test('a command and arguments that no runtime takes are refused', () => {
+test('a command with too long arguments is rejected', () => {
   const env = [{ name: 'LONG', value: 'x'.repeat(1_000_000) }];
   const container = aContainer({ command: ['echo'], args: Array.from({ length: 20 }, () => '$(LONG)') });
   const message = /^command and arguments: more than 16777216 bytes/;
@@ -108,7 +108,7 @@ test('an ephemeral container joins the processes of its target, unless the pod s
   assert.deepEqual([shared?.pid, shared?.targetId], [0, '']);
 });
 
-test('a stop signal is passed on where its gate is on', () => {
+test('a stop signal is passed to the runtime if its feature gate is enabled', () => {
   const signalOf = (stopSignal: string, gate: boolean) =>
     makeContainerConfig(
       aContainerConfigInput({
@@ -123,7 +123,7 @@ test('a stop signal is passed on where its gate is on', () => {
   );
 });
 
-test('every mount of a pod with users of its own is mapped to them', () => {
+test('every mount of a pod with a user namespace has the ID mappings', () => {
   const userNamespace = {
     mode: 0 as const,
     uids: [{ hostId: 65536, containerId: 0, length: 65536 }],

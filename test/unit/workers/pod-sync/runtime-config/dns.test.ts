@@ -20,7 +20,7 @@ function dns(
 
 const clusterSearch = ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'example.com'];
 const cases: readonly [name: string, spec: Partial<PodSpec>, fields: Parameters<typeof dns>[1], want: [string[], string[], string[]]][] = [
-  ['ClusterFirst asks the cluster', { dnsPolicy: 'ClusterFirst' }, {}, [['10.96.0.10'], clusterSearch, ['ndots:5']]],
+  ['ClusterFirst uses the cluster DNS', { dnsPolicy: 'ClusterFirst' }, {}, [['10.96.0.10'], clusterSearch, ['ndots:5']]],
   [
     'ClusterFirst without a cluster domain keeps the searches of the node',
     { dnsPolicy: 'ClusterFirst' },
@@ -28,28 +28,28 @@ const cases: readonly [name: string, spec: Partial<PodSpec>, fields: Parameters<
     [['10.96.0.10'], ['example.com'], ['ndots:5']],
   ],
   [
-    'ClusterFirst in the network of the host is Default',
+    'ClusterFirst in the host’s network is Default',
     { dnsPolicy: 'ClusterFirst', hostNetwork: true },
     {},
     [['1.1.1.1'], ['example.com'], ['timeout:3']],
   ],
   [
-    'ClusterFirstWithHostNet asks the cluster',
+    'ClusterFirstWithHostNet uses the cluster DNS',
     { dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true },
     {},
     [['10.96.0.10'], clusterSearch, ['ndots:5']],
   ],
-  ['Default is the file of the node', { dnsPolicy: 'Default' }, {}, [['1.1.1.1'], ['example.com'], ['timeout:3']]],
-  ['Default without a file asks the pod itself', { dnsPolicy: 'Default' }, { resolvConf: '' }, [['127.0.0.1'], ['.'], []]],
+  ['Default uses the node’s file', { dnsPolicy: 'Default' }, {}, [['1.1.1.1'], ['example.com'], ['timeout:3']]],
+  ['Default without a file uses the pod itself', { dnsPolicy: 'Default' }, { resolvConf: '' }, [['127.0.0.1'], ['.'], []]],
   [
-    'Default without a file, on a node of both families',
+    'Default without a file, on a dual-stack node',
     { dnsPolicy: 'Default' },
     { resolvConf: '', nodeIPs: ['fd00::5', '10.0.0.5'] },
     [['::1', '127.0.0.1'], ['.'], []],
   ],
-  ['None is nothing', { dnsPolicy: 'None' }, {}, [[], [], []]],
+  ['None is empty', { dnsPolicy: 'None' }, {}, [[], [], []]],
   [
-    'None with the config of the pod is that',
+    'None with a dnsConfig uses only the dnsConfig',
     {
       dnsPolicy: 'None',
       dnsConfig: { nameservers: ['9.9.9.9'], searches: ['my.org'], options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }] },
@@ -58,7 +58,7 @@ const cases: readonly [name: string, spec: Partial<PodSpec>, fields: Parameters<
     [['9.9.9.9'], ['my.org'], ['ndots:2', 'edns0']],
   ],
   [
-    'the config of the pod is added, its options win, what stands twice counts once',
+    'the dnsConfig is added, its options win, and duplicates are removed',
     {
       dnsPolicy: 'ClusterFirst',
       dnsConfig: {
@@ -85,7 +85,7 @@ table('DNS', (row) => {
   }
 });
 
-test('DNS: without a cluster DNS a pod that wants it gets the node’s, and is told so', () => {
+test('DNS: without a cluster DNS, ClusterFirst falls back to the node’s with warnings', () => {
   const { config, warnings } = dns({ dnsPolicy: 'ClusterFirst' }, { clusterDNS: [] });
   assert.deepEqual(config.servers, ['1.1.1.1']);
   const message =
@@ -96,7 +96,7 @@ test('DNS: without a cluster DNS a pod that wants it gets the node’s, and is t
   ]);
 });
 
-test('DNS: what resolv.conf cannot hold is left out, and said', () => {
+test('DNS: entries beyond the limits of resolv.conf are omitted with warnings', () => {
   const searches = [...Array.from({ length: 30 }, (_, index) => `d${index}.example.org`), 'x'.repeat(254)];
   const { config, warnings } = dns({ dnsPolicy: 'ClusterFirst', dnsConfig: { nameservers: ['2.2.2.2', '3.3.3.3', '4.4.4.4'], searches } });
   assert.deepEqual(config.servers, ['10.96.0.10', '2.2.2.2', '3.3.3.3']);
@@ -112,7 +112,7 @@ test('DNS: what resolv.conf cannot hold is left out, and said', () => {
   assert.deepEqual(dns({ dnsPolicy: 'None', dnsConfig: { searches: ['x'.repeat(254), 'ok'] } }).config.searches, ['ok']);
 });
 
-test('DNS: a broken resolv.conf of the node keeps a pod from starting', () => {
+test('DNS: an invalid resolv.conf of the node is an error', () => {
   const broken = () => podDNS({ pod: aPod(), settings: someSettings, resolvConf: 'nameserver\n', nodeIPs: [] });
   assert.throws(broken, /^Error: Encountered error while parsing resolv conf file. Error: nameserver list is empty $/);
 });

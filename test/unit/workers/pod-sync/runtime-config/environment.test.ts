@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodObject, PodObjectResult } from '../../../../../src/shared/contracts/pod-objects.ts';
 import type { Container, EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
-import { readEnvironmentObjects } from '../../../../../src/workers/pod-sync/runtime-config/environment-objects.ts';
 import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/environment.ts';
 import type { EnvironmentObjects } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
@@ -25,7 +24,7 @@ interface Fields {
   readonly hostIPs?: readonly string[];
   readonly envFiles?: ReadonlyMap<string, string>;
   readonly podLimits?: Record<string, string>;
-  readonly values?: Partial<EnvironmentObjects>;
+  readonly objects?: Partial<EnvironmentObjects>;
   readonly annotations?: Record<string, string>;
 }
 
@@ -39,7 +38,7 @@ const standalone: EnvironmentObjects = {
 function environment(container: Partial<Container>, fields: Fields = {}): Record<string, string> {
   const own = aContainer(container);
   const { podIPs = ['10.0.0.7', 'fd00::7'], hostNetwork = false, hostIPs = aNode.hostIPs, envFiles, podLimits, annotations } = fields;
-  const known = { ...standalone, ...fields.values };
+  const objects = { ...standalone, ...fields.objects };
   const pod = aPod({
     metadata: { ...metadata, annotations: annotations ?? metadata.annotations },
     spec: {
@@ -52,7 +51,7 @@ function environment(container: Partial<Container>, fields: Fields = {}): Record
     },
   });
   const node = { ...aNode, hostIPs };
-  const input = { pod, container: own, node, settings: someSettings, podIPs, objects: known, ...(envFiles ? { envFiles } : {}) };
+  const input = { pod, container: own, node, settings: someSettings, podIPs, objects, ...(envFiles ? { envFiles } : {}) };
   return Object.fromEntries(makeEnvironment(input).map(({ name, value }) => [name, value]));
 }
 
@@ -62,11 +61,11 @@ const resource = (name: string, containerName?: string, divisor?: string): EnvVa
   valueFrom: { resourceFieldRef: { resource: name, ...(containerName ? { containerName } : {}), ...(divisor ? { divisor } : {}) } },
 });
 
-const values: readonly [name: string, variable: EnvVar, want: string, fields?: Fields][] = [
+const references: readonly [name: string, variable: EnvVar, want: string, fields?: Fields][] = [
   ['metadata.name', field('metadata.name'), 'web'],
   ['metadata.namespace', field('metadata.namespace'), 'default'],
   ['metadata.uid', field('metadata.uid'), 'uid-web'],
-  ['metadata.labels, in order of their keys', field('metadata.labels'), 'a="one \\"1\\""\nb="two"'],
+  ['metadata.labels, sorted by key', field('metadata.labels'), 'a="one \\"1\\""\nb="two"'],
   ["metadata.labels['b']", field("metadata.labels['b']"), 'two'],
   ["metadata.labels['none']", field("metadata.labels['none']"), ''],
   ["metadata.labels['constructor']", field("metadata.labels['constructor']"), ''],
@@ -80,11 +79,16 @@ const values: readonly [name: string, variable: EnvVar, want: string, fields?: F
   ['status.podIP', field('status.podIP'), '10.0.0.7'],
   ['status.podIPs', field('status.podIPs'), '10.0.0.7,fd00::7'],
   ['status.podIPs on a node that prefers IPv6', field('status.podIPs'), 'fd00::7,10.0.0.7', { hostIPs: ['fd00::5'] }],
-  ['status.podIP of a pod in the network of the host', field('status.podIP'), '192.168.1.5', { podIPs: [], hostNetwork: true }],
-  ['status.podIP before there is one', field('status.podIP'), '', { podIPs: [] }],
-  ['limits.cpu without a limit: what the node can give', resource('limits.cpu'), '4'],
+  ['status.podIP of a pod in the host’s network', field('status.podIP'), '192.168.1.5', { podIPs: [], hostNetwork: true }],
+  ['status.podIP without an IP', field('status.podIP'), '', { podIPs: [] }],
+  ['limits.cpu without a limit: the node’s allocatable amount', resource('limits.cpu'), '4'],
   ['limits.cpu in millis', resource('limits.cpu', undefined, '1m'), '3500'],
-  ['limits.cpu without a limit, in a pod with one', resource('limits.cpu', undefined, '1m'), '700', { podLimits: { cpu: '700m' } }],
+  [
+    'limits.cpu without a limit, in a pod with a pod-level limit',
+    resource('limits.cpu', undefined, '1m'),
+    '700',
+    { podLimits: { cpu: '700m' } },
+  ],
   ['limits.memory without a limit', resource('limits.memory'), '3000000000'],
   ['limits.ephemeral-storage without a limit', resource('limits.ephemeral-storage', undefined, '1Gi'), '84'],
   ['requests.cpu without a request', resource('requests.cpu'), '0'],
@@ -95,8 +99,8 @@ const values: readonly [name: string, variable: EnvVar, want: string, fields?: F
   ['limits of huge pages', resource('limits.hugepages-2Mi', 'limited', '1Mi'), '4'],
   ['limits of an init container have no defaults', resource('limits.cpu', 'init'), '0'],
 ];
-table('env from what it refers to', (row) => {
-  for (const [name, variable, want, fields] of values) {
+table('env from references', (row) => {
+  for (const [name, variable, want, fields] of references) {
     row(`env from ${name}`, () => assert.equal(environment({ env: [variable] }, fields)['V'], want));
   }
 });
@@ -111,24 +115,24 @@ const failures: readonly [name: string, container: Partial<Container>, message: 
   ['a whole config map', { envFrom: [{ configMapRef: { name: 'cm' } }] }, /couldn't get configMap default\/cm/],
   ['a whole secret', { envFrom: [{ secretRef: { name: 's' } }] }, /couldn't get secret default\/s/],
   ['an unknown field', { env: [field('spec.restartPolicy')] }, /unsupported fieldPath: spec.restartPolicy/],
-  ['a subscript where none may be', { env: [field("metadata.name['x']")] }, /does not support subscript/],
+  ['an unsupported subscript', { env: [field("metadata.name['x']")] }, /does not support subscript/],
   ['an unknown resource', { env: [resource('limits.gpu')] }, /unsupported container resource : limits.gpu/],
-  ['an unknown container', { env: [resource('limits.cpu', 'nobody')] }, /container nobody not found/],
+  ['an unknown container', { env: [resource('limits.cpu', 'unknown')] }, /container unknown not found/],
   [
     'a file that was not read',
     { env: [{ name: 'V', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'env', key: 'K' } } }] },
     /cannot find the volume "v"/,
   ],
 ];
-table('env that can’t be had fails with a clear CreateContainerConfigError', (row) => {
+table('env from an unavailable reference fails with CreateContainerConfigError', (row) => {
   for (const [name, container, message] of failures) {
-    row(`env from ${name} fails with a clear CreateContainerConfigError`, () => {
+    row(`env from ${name} fails with CreateContainerConfigError`, () => {
       assert.throws(() => environment(container), { reason: 'CreateContainerConfigError', message });
     });
   }
 });
 
-test('a variable may refer to those before it, not to those after', () => {
+test('a variable may refer to earlier variables only', () => {
   const env = [
     { name: 'A', value: 'a' },
     { name: 'B', value: '$(A)-$(C)-$$(A)' },
@@ -158,13 +162,13 @@ for (const [key, want] of [
   test(`env from a file: ${key}`, () =>
     assert.equal(environment({ env: [ref(key)] }, { envFiles: new Map([['v/env', file]]) })['V'], want));
 }
-test('env from a file: a key that is not there is an error, unless it may be missing', () => {
+test('env from a file: a missing key is an error, unless it is optional', () => {
   const envFiles = new Map([['v/env', file]]);
   assert.deepEqual(environment({ env: [ref('X', true)] }, { envFiles }), {});
   assert.throws(() => environment({ env: [ref('X')] }, { envFiles }), /environment variable key "X" not found in file "env"/);
   assert.throws(() => environment({ env: [ref('D')] }, { envFiles }), /not found/);
 });
-table('env from a broken file is refused', (row) => {
+table('env from an invalid file is rejected', (row) => {
   for (const [content, message] of [
     ['A', "line 1: missing '='"],
     ["='x'", 'line 1: empty variable name'],
@@ -173,7 +177,7 @@ table('env from a broken file is refused', (row) => {
     ["A='x'y", 'line 1: unexpected content after closing quote'],
     ["\nA='x\ny", 'unclosed single quote'],
   ] as const) {
-    row(`env from a broken file is refused: ${message}`, () => {
+    row(`env from an invalid file is rejected: ${message}`, () => {
       assert.throws(
         () => environment({ env: [ref('A')] }, { envFiles: new Map([['v/env', content]]) }),
         (err: Error) => err.message.includes(message),
@@ -182,28 +186,28 @@ table('env from a broken file is refused', (row) => {
   }
 });
 
-test('an environment file that is made to take long does not', () => {
+test('a malicious environment file is parsed in linear time', () => {
   const endless = new Map([['v/env', `A='${'\n'.repeat(200_000)}`]]);
   assert.throws(() => environment({ env: [ref('A')] }, { envFiles: endless }), /line 1: unclosed single quote/);
   const long = new Map([['v/env', "A='x'\n".repeat(30_000)]]);
   const env = Array.from({ length: 2000 }, () => ref('X', true));
   assert.deepEqual(environment({ env }, { envFiles: long }), {});
 });
-test('of a file with an error what stands before it counts', () => {
+test('env from a file: assignments before an invalid line are valid', () => {
   const envFiles = new Map([['v/env', "A='one'\nA='two'\nbroken"]]);
   assert.deepEqual(environment({ env: [ref('A')] }, { envFiles }), { V: 'one' });
   assert.throws(() => environment({ env: [ref('B')] }, { envFiles }), /line 3: missing '='/);
 });
-test('an environment that no runtime takes is refused', () => {
+test('a too large environment is rejected', () => {
   const envFrom = Array.from({ length: 40 }, (_, index) => ({ prefix: `P${index}_`, configMapRef: { name: 'cm' } }));
-  const values = { configMaps: new Map([['cm', found({ kind: 'ConfigMap', data: { k: 'x'.repeat(500_000) }, binaryData: {} })]]) };
-  assert.throws(() => environment({ envFrom }, { values }), /the environment: more than 16777216 bytes/);
+  const objects = { configMaps: new Map([['cm', found({ kind: 'ConfigMap', data: { k: 'x'.repeat(500_000) }, binaryData: {} })]]) };
+  assert.throws(() => environment({ envFrom }, { objects }), /the environment: more than 16777216 bytes/);
 });
 
 const found = (value: PodObject): PodObjectResult => ({ outcome: 'value', value });
 const failed = (reason: string, message: string): PodObjectResult => ({ outcome: 'failed', failure: { reason, message } });
 const base64 = (text: string) => Buffer.from(text).toString('base64');
-const objects: Partial<EnvironmentObjects> = {
+const apiObjects: Partial<EnvironmentObjects> = {
   configMaps: new Map([
     ['cm', found({ kind: 'ConfigMap', data: { 'a.b': '1', c: 'two' }, binaryData: { bin: base64('x') } })],
     ['gone', failed('NotFound', 'configmap "gone" not found')],
@@ -218,17 +222,17 @@ const keyRef = (kind: 'configMapKeyRef' | 'secretKeyRef', name: string, key: str
   name: 'V',
   valueFrom: { [kind]: { name, key, ...(optional === undefined ? {} : { optional }) } },
 });
-table('env takes what objects hold', (row) => {
+table('env from API objects', (row) => {
   for (const [what, container, want] of [
     ['a config map key', { env: [keyRef('configMapKeyRef', 'cm', 'a.b')] }, { V: '1' }],
     ['a secret key', { env: [keyRef('secretKeyRef', 's', 'password')] }, { V: 'pâss' }],
-    ['an optional key that is not there', { env: [keyRef('secretKeyRef', 's', 'none', true)] }, {}],
-    ['an optional object that is not there', { env: [keyRef('configMapKeyRef', 'gone', 'k', true)] }, {}],
+    ['an optional missing key', { env: [keyRef('secretKeyRef', 's', 'none', true)] }, {}],
+    ['an optional missing object', { env: [keyRef('configMapKeyRef', 'gone', 'k', true)] }, {}],
     ['a whole config map, without its binary data', { envFrom: [{ configMapRef: { name: 'cm' } }] }, { 'a.b': '1', c: 'two' }],
     ['a whole config map with a prefix', { envFrom: [{ prefix: 'P_', configMapRef: { name: 'cm' } }] }, { 'P_a.b': '1', P_c: 'two' }],
-    ['an optional secret that is not there', { envFrom: [{ secretRef: { name: 'gone', optional: true } }] }, {}],
+    ['an optional missing secret', { envFrom: [{ secretRef: { name: 'gone', optional: true } }] }, {}],
     [
-      'variables before those of envFrom, and may refer to them',
+      'variables that override those of envFrom and refer to them',
       {
         envFrom: [{ configMapRef: { name: 'cm' } }],
         env: [
@@ -239,37 +243,37 @@ table('env takes what objects hold', (row) => {
       { 'a.b': 'own', c: 'two', W: 'two!' },
     ],
   ] as const) {
-    row(`env takes ${what}`, () => assert.deepEqual(environment(container, { values: objects }), want));
+    row(`env from ${what}`, () => assert.deepEqual(environment(container, { objects: apiObjects }), want));
   }
 });
-table('env that can’t be made of objects is a failure', (row) => {
+table('env from missing API objects is an error', (row) => {
   for (const [what, container, message] of [
-    ['a key that is not there', { env: [keyRef('configMapKeyRef', 'cm', 'k')] }, "couldn't find key k in ConfigMap default/cm"],
-    ['a secret key that is not there', { env: [keyRef('secretKeyRef', 's', 'k')] }, "couldn't find key k in Secret default/s"],
-    ['a secret that is not there', { env: [keyRef('secretKeyRef', 'gone', 'k')] }, 'secret "gone" not found'],
-    ['a config map that is not there', { envFrom: [{ configMapRef: { name: 'gone' } }] }, 'configmap "gone" not found'],
+    ['a missing key of a config map', { env: [keyRef('configMapKeyRef', 'cm', 'k')] }, "couldn't find key k in ConfigMap default/cm"],
+    ['a missing key of a secret', { env: [keyRef('secretKeyRef', 's', 'k')] }, "couldn't find key k in Secret default/s"],
+    ['a missing secret', { env: [keyRef('secretKeyRef', 'gone', 'k')] }, 'secret "gone" not found'],
+    ['a missing config map', { envFrom: [{ configMapRef: { name: 'gone' } }] }, 'configmap "gone" not found'],
     [
-      'an optional one that is not known yet',
+      'an optional config map that is not synced yet',
       { envFrom: [{ configMapRef: { name: 'slow', optional: true } }] },
       'failed to sync configmap cache: timed out waiting for the condition',
     ],
   ] as const) {
-    row(`env cannot be made of ${what}`, () => {
-      const make = () => environment(container, { values: objects });
+    row(`env from ${what} is an error`, () => {
+      const make = () => environment(container, { objects: apiObjects });
       assert.throws(make, { reason: 'CreateContainerConfigError', message });
     });
   }
 });
 
-test('a secret that is no text reaches the container byte for byte', () => {
+test('a secret that is not valid UTF-8 is passed to the container unchanged', () => {
   const pod = aPod();
   const container = aContainer({ env: [keyRef('secretKeyRef', 's', 'raw')] });
-  const values = { ...standalone, ...objects };
-  const [variable] = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], objects: values });
+  const objects = { ...standalone, ...apiObjects };
+  const [variable] = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], objects });
   assert.deepEqual([...(variable?.bytes ?? [])], [255, 0]);
 });
 
-test('services stand behind all other variables, and may be referred to', () => {
+test('the variables of services come last, and other variables may refer to them', () => {
   const services = found({
     kind: 'Services',
     services: [
@@ -288,7 +292,7 @@ test('services stand behind all other variables, and may be referred to', () => 
     { name: 'URL', value: 'pg://$(MY_DB_SERVICE_HOST)' },
     { name: 'MY_DB_SERVICE_PORT', value: '1' },
   ];
-  assert.deepEqual(environment({ env }, { values: { services } }), {
+  assert.deepEqual(environment({ env }, { objects: { services } }), {
     URL: 'pg://fd00::5',
     MY_DB_SERVICE_PORT: '1',
     MY_DB_SERVICE_HOST: 'fd00::5',
@@ -305,32 +309,8 @@ test('services stand behind all other variables, and may be referred to', () => 
   });
 });
 
-test('a pod from the API waits for services to be known, a static one does not', () => {
+test('a pod from the API server waits for the services, and a static pod does not', () => {
   const services = failed('NotSynced', 'services have not yet been read at least once, cannot construct envvars');
-  assert.throws(() => environment({}, { values: { services } }), /services have not yet been read at least once/);
-  assert.deepEqual(environment({}, { values: { services }, annotations: { 'kubernetes.io/config.source': 'file' } }), {});
-});
-
-test('all that an environment takes from the API server is asked for at once, each object once', async () => {
-  const container = aContainer({
-    env: [keyRef('configMapKeyRef', 'cm', 'a'), keyRef('configMapKeyRef', 'cm', 'b'), keyRef('secretKeyRef', 's', 'k')],
-    envFrom: [{ secretRef: { name: 's' } }, { configMapRef: { name: 'other' } }],
-  });
-  const asked: unknown[] = [];
-  const values = await readEnvironmentObjects(
-    async (refs) => {
-      asked.push(...refs);
-      return refs.map((ref) => failed('NotFound', 'name' in ref ? ref.name : ref.kind));
-    },
-    aPod({ spec: { enableServiceLinks: false } }),
-    container,
-  );
-  assert.deepEqual(asked, [
-    { kind: 'Services', namespace: 'default', links: false },
-    { kind: 'ConfigMap', namespace: 'default', name: 'other' },
-    { kind: 'ConfigMap', namespace: 'default', name: 'cm' },
-    { kind: 'Secret', namespace: 'default', name: 's' },
-  ]);
-  assert.deepEqual([...values.configMaps.keys(), ...values.secrets.keys()], ['other', 'cm', 's']);
-  assert.deepEqual(values.secrets.get('s'), failed('NotFound', 's'));
+  assert.throws(() => environment({}, { objects: { services } }), /services have not yet been read at least once/);
+  assert.deepEqual(environment({}, { objects: { services }, annotations: { 'kubernetes.io/config.source': 'file' } }), {});
 });

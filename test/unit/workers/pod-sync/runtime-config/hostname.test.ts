@@ -10,10 +10,10 @@ const hostnameOf = (name: string, spec: Partial<PodSpec>) => podHostname(aPod({ 
 
 const cases: readonly [name: string, podName: string, spec: Partial<PodSpec>, hostname: string, domain: string][] = [
   ['the pod’s name', 'web-node-1', {}, 'web-node-1', ''],
-  ['its own hostname', 'web', { hostname: 'db' }, 'db', ''],
+  ['the hostname of the spec', 'web', { hostname: 'db' }, 'db', ''],
   ['a subdomain', 'web', { hostname: 'db', subdomain: 'sub' }, 'db', 'sub.ns.svc.cluster.local'],
-  ['a long name is cut', `${'a'.repeat(63)}b`, {}, 'a'.repeat(63), ''],
-  ['a cut name does not end with a dash or a dot', `${'a'.repeat(60)}-.-bcd`, {}, 'a'.repeat(60), ''],
+  ['a long name is truncated', `${'a'.repeat(63)}b`, {}, 'a'.repeat(63), ''],
+  ['a truncated name does not end with a dash or a dot', `${'a'.repeat(60)}-.-bcd`, {}, 'a'.repeat(60), ''],
   ['an override has no domain', 'web', { hostname: 'db', subdomain: 'sub', hostnameOverride: 'a.b.c' }, 'a.b.c', ''],
 ];
 table('hostname', (row) => {
@@ -27,10 +27,10 @@ for (const [spec, message] of [
   [{ subdomain: 'a.b' }, /pod Subdomain "a.b" is not a valid DNS label/],
   [{ hostnameOverride: 'a..b' }, /pod HostnameOverride "a..b" is not a valid DNS subdomain/],
 ] as const) {
-  test(`hostname: ${JSON.stringify(spec)} is refused`, () => assert.throws(() => hostnameOf('web', spec), message));
+  test(`hostname: ${JSON.stringify(spec)} is rejected`, () => assert.throws(() => hostnameOf('web', spec), message));
 }
 
-test('the kernel is told the whole name when the pod asks for it, and it fits', () => {
+test('the kernel’s hostname is the FQDN if the pod requests it and it is short enough', () => {
   const name = { hostname: 'web', domain: 'sub.ns.svc.cluster.local' };
   assert.equal(kernelHostname(name, undefined), 'web');
   assert.equal(kernelHostname(name, true), 'web.sub.ns.svc.cluster.local');

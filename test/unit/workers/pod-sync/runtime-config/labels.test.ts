@@ -14,7 +14,7 @@ const pod = aPod({
   metadata: { labels: { app: 'web', 'io.kubernetes.pod.name': 'a lie' }, annotations: { note: 'x' }, deletionGracePeriodSeconds: 5 },
 });
 
-test('a sandbox carries the labels of the pod and who it is, which no label overrides', () => {
+test('a sandbox has the pod’s labels and its identity, which no label overrides', () => {
   assert.deepEqual(sandboxLabels(pod), {
     app: 'web',
     'io.kubernetes.pod.name': 'web',
@@ -24,7 +24,7 @@ test('a sandbox carries the labels of the pod and who it is, which no label over
   assert.deepEqual(sandboxAnnotations(pod), { note: 'x' });
 });
 
-test('a container carries who it is, and nothing of the pod’s labels', () => {
+test('a container has its identity and none of the pod’s labels', () => {
   assert.deepEqual(containerLabels(pod, 'app'), {
     'io.kubernetes.container.name': 'app',
     'io.kubernetes.pod.name': 'web',
@@ -33,7 +33,7 @@ test('a container carries who it is, and nothing of the pod’s labels', () => {
   });
 });
 
-test('a container’s annotations tell a later kubelet all that it needs to end it properly, as Go would write it', () => {
+test('a container’s annotations contain what a later kubelet needs to stop it, encoded as by Go', () => {
   const container = aContainer({
     terminationMessagePath: '/dev/termination-log',
     terminationMessagePolicy: 'File',
@@ -47,7 +47,7 @@ test('a container’s annotations tell a later kubelet all that it needs to end 
   });
   assert.deepEqual(containerAnnotations(pod, container, 3, { device: 'x', 'io.kubernetes.container.restartCount': '99' }), {
     device: 'x',
-    // `web`'s hash is checked where it is made: here only that it is there, in hex.
+    // Another test checks the value of the hash.
     'io.kubernetes.container.hash': containerAnnotations(pod, container, 0)['io.kubernetes.container.hash'],
     'io.kubernetes.container.restartCount': '3',
     'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
@@ -61,21 +61,21 @@ test('a container’s annotations tell a later kubelet all that it needs to end 
   });
 });
 
-table('a preStop handler is written on the container', (row) => {
+table('a preStop handler is encoded in an annotation', (row) => {
   for (const [handler, want] of [
     [{ exec: { command: ['sh', '-c', 'sleep 1'] } }, '{"exec":{"command":["sh","-c","sleep 1"]}}'],
     [{ exec: {} }, '{"exec":{}}'],
     [{ sleep: { seconds: 0 } }, '{"sleep":{"seconds":0}}'],
     [{ tcpSocket: { host: 'h', port: 8080 } }, '{"tcpSocket":{"port":8080,"host":"h"}}'],
   ] as const) {
-    row(`a preStop handler is written as ${want}`, () => {
+    row(`a preStop handler is encoded as ${want}`, () => {
       const annotations = containerAnnotations(pod, aContainer({ lifecycle: { preStop: handler } }), 0);
       assert.equal(annotations['io.kubernetes.container.preStopHandler'], want);
     });
   }
 });
 
-test('what is not set leaves no annotation', () => {
+test('unset fields have no annotation', () => {
   const bare = aPod({ spec: { terminationGracePeriodSeconds: undefined as never } });
   assert.deepEqual(Object.keys(containerAnnotations(bare, aContainer(), 0)), [
     'io.kubernetes.container.hash',
@@ -85,7 +85,7 @@ test('what is not set leaves no annotation', () => {
   ]);
 });
 
-test('text is quoted and encoded as Go does it', () => {
+test('text is quoted and encoded as by Go', () => {
   assert.equal(goQuote('a"b\\c\n\t\u0007\u0001\u007f\u200bé😀 '), '"a\\"b\\\\c\\n\\t\\a\\x01\\x7f\\u200bé😀 "');
   assert.equal(goQuote('\u{e0001}'), '"\\U000e0001"');
   assert.equal(toGoJSON({ a: '<\u2028>', b: '\ud800' }), '{"a":"\\u003c\\u2028\\u003e","b":"�"}');

@@ -30,19 +30,19 @@ const cpu: readonly [
   settings: Partial<PodSyncSettings>,
   want: [shares: bigint, quota: bigint, period: bigint],
 ][] = [
-  ['nothing asked for', {}, {}, [2n, 0n, 100_000n]],
+  ['no request', {}, {}, [2n, 0n, 100_000n]],
   ['a request', { requests: { cpu: '500m' } }, {}, [512n, 0n, 100_000n]],
-  ['a limit, and no request', { limits: { cpu: '2' } }, {}, [2048n, 200_000n, 100_000n]],
-  ['a request of zero is not the limit', { limits: { cpu: '2' }, requests: { cpu: '0' } }, {}, [2n, 200_000n, 100_000n]],
-  ['a limit below what the kernel can give', { limits: { cpu: '1m' } }, {}, [2n, 1000n, 100_000n]],
+  ['a limit without a request', { limits: { cpu: '2' } }, {}, [2048n, 200_000n, 100_000n]],
+  ['a request of zero does not default to the limit', { limits: { cpu: '2' }, requests: { cpu: '0' } }, {}, [2n, 200_000n, 100_000n]],
+  ['a limit below the kernel’s minimum', { limits: { cpu: '1m' } }, {}, [2n, 1000n, 100_000n]],
   ['a shorter period', { limits: { cpu: '1' } }, { cpuCFSQuotaPeriodUs: 10_000 }, [1024n, 10_000n, 10_000n]],
   [
-    'a shorter period without its gate',
+    'a shorter period without its feature gate',
     { limits: { cpu: '1' } },
     { cpuCFSQuotaPeriodUs: 10_000, featureGates: { CustomCPUCFSQuotaPeriod: false } },
     [1024n, 100_000n, 100_000n],
   ],
-  ['no quotas on this node', { limits: { cpu: '1' } }, { cpuCFSQuota: false }, [1024n, 0n, 0n]],
+  ['a node without CFS quotas', { limits: { cpu: '1' } }, { cpuCFSQuota: false }, [1024n, 0n, 0n]],
 ];
 table('CPU', (row) => {
   for (const [name, own, settings, want] of cpu) {
@@ -53,19 +53,19 @@ table('CPU', (row) => {
   }
 });
 
-test('exclusive CPUs are named and not throttled', () => {
+test('exclusive CPUs are set and not throttled', () => {
   const { cpusetCpus, cpuQuota } = resources({ limits: { cpu: '2' } }, { input: { cpusetCpus: '2-3' } });
   assert.deepEqual([cpusetCpus, cpuQuota], ['2-3', -1n]);
 });
 
-test('a memory limit is the limit; the limit of the pod holds a container without one', () => {
+test('a container without a memory limit has the pod-level limit', () => {
   assert.equal(resources({ limits: { memory: '64Mi' } }).memoryLimitInBytes, 67_108_864n);
   assert.equal(resources({}, { spec: { resources: { limits: { memory: '1Gi' } } } }).memoryLimitInBytes, 1_073_741_824n);
   const gateOff = { settings: { featureGates: { PodLevelResources: false } }, spec: { resources: { limits: { memory: '1Gi' } } } };
   assert.equal(resources({}, gateOff).memoryLimitInBytes, 0n);
 });
 
-test('every huge page size of the node has a limit, 0 where nothing was asked for', () => {
+test('every huge page size of the node has a limit, 0 without a request', () => {
   assert.deepEqual(resources({ limits: { 'hugepages-2Mi': '4Mi' } }).hugepageLimits, [
     { pageSize: '2MB', limit: 4_194_304n },
     { pageSize: '1GB', limit: 0n },
@@ -78,7 +78,7 @@ const limited = { memorySwapBehavior: 'LimitedSwap', cgroupVersion: 2 } as const
 const swapping = { swapControllerAvailable: true, swapCapacityBytes: 8_000_000_000 };
 const swap: readonly [name: string, own: ResourceRequirements, fields: Fields, wantV1: bigint, wantV2: Record<string, string>][] = [
   ['v1 without a swap controller', burstable, {}, 0n, {}],
-  ['v1: none beyond the memory', burstable, { host: swapping }, 2_000_000_000n, {}],
+  ['v1: no swap in addition to the memory', burstable, { host: swapping }, 2_000_000_000n, {}],
   ['v2: none', burstable, { host: swapping, settings: { cgroupVersion: 2 } }, 0n, { 'memory.swap.max': '0' }],
   [
     'v2, limited: in proportion to the request',
@@ -106,12 +106,12 @@ table('swap', (row) => {
   }
 });
 
-test('v2: all processes of a container die together, unless the node says one', () => {
+test('v2: the OOM killer kills all processes of a container, unless singleProcessOOMKill is set', () => {
   assert.deepEqual(resources({}, { settings: { cgroupVersion: 2, singleProcessOOMKill: false } }).unified, { 'memory.oom.group': '1' });
   assert.deepEqual(resources({}, { settings: { cgroupVersion: 1, singleProcessOOMKill: false } }).unified, {});
 });
 
-test('a sandbox is told what the pod asks for, and its overhead apart', () => {
+test('a sandbox has the pod’s resources and its overhead separately', () => {
   const pod = aPod({
     spec: {
       containers: [

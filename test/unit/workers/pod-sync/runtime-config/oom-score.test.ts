@@ -10,19 +10,19 @@ const request = (memory: string, more: Partial<Container> = {}) => aContainer({ 
 const sidecar = request('1000', { name: 'sidecar', restartPolicy: 'Always' });
 
 const cases: readonly [name: string, container: Container, spec: Partial<PodSpec>, want: number][] = [
-  ['best effort dies first', aContainer(), {}, 1000],
+  ['BestEffort is killed first', aContainer(), {}, 1000],
   [
-    'guaranteed dies last',
+    'Guaranteed is killed last',
     aContainer({ resources: { limits: { cpu: '1', memory: '1G' }, requests: { cpu: '1', memory: '1G' } } }),
     {},
     -997,
   ],
-  ['a node-critical pod dies last, whatever it asks for', aContainer(), { priorityClassName: 'system-node-critical' }, -997],
+  ['a node-critical pod is killed last, whatever its requests', aContainer(), { priorityClassName: 'system-node-critical' }, -997],
   ['a quarter of the memory', request('1G'), {}, 750],
-  ['next to nothing still lives longer than best effort', request('1'), {}, 999],
+  ['a minimal request is killed after BestEffort', request('1'), {}, 999],
   ['a CPU request alone', aContainer({ resources: { requests: { cpu: '100m' } } }), {}, 999],
-  ['all of the memory is still above guaranteed', request('4G'), {}, 3],
-  ['more than all of the memory too', request('9G'), {}, 3],
+  ['a request of all memory is killed before Guaranteed', request('4G'), {}, 3],
+  ['a request of more than all memory is killed before Guaranteed', request('9G'), {}, 3],
 ];
 table('OOM score', (row) => {
   for (const [name, container, spec, want] of cases) {
@@ -32,20 +32,20 @@ table('OOM score', (row) => {
   }
 });
 
-test('OOM score: a sidecar lives as long as the containers that it serves', () => {
+test('OOM score: a sidecar is not killed before the regular containers', () => {
   const pod = aPod({ spec: { containers: [request('2G'), request('1G', { name: 'other' })], initContainers: [sidecar] } });
   assert.equal(oomScoreAdj(pod, sidecar, capacity, true), 750);
   const notASidecar = { ...sidecar, name: 'not-in-the-pod' };
   assert.equal(oomScoreAdj(pod, notASidecar, capacity, true), 999);
 });
 
-test('OOM score: what a pod asks for beyond its containers counts for each in equal parts', () => {
+test('OOM score: the pod-level request beyond the containers’ is split equally', () => {
   const containers = [request('1G'), aContainer({ name: 'other' })];
   const pod = aPod({ spec: { containers, resources: { requests: { memory: '3G' } } } });
   assert.equal(oomScoreAdj(pod, containers[0]!, capacity, true), 500);
   assert.equal(oomScoreAdj(pod, containers[1]!, capacity, true), 750);
 });
 
-test('OOM score: on a node of unknown size a burstable container dies before guaranteed, after best effort', () => {
+test('OOM score: on a node of unknown size, Burstable is between BestEffort and Guaranteed', () => {
   assert.equal(oomScoreAdj(aPod({ spec: { containers: [request('1G')] } }), request('1G'), 0, true), 999);
 });

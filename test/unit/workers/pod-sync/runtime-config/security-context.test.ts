@@ -28,7 +28,7 @@ function contextOf({ pod: podContext, container: own, annotations, spec, input }
   return containerSecurityContext(aContainerConfigInput({ pod, container, ...input }));
 }
 
-test('a container that says nothing runs as the image says, confined by nothing but the defaults', () => {
+test('a container without a security context has the image’s user and the default restrictions', () => {
   const context = contextOf({});
   assert.deepEqual(context.namespaceOptions, { network: 0, pid: 1, ipc: 0, targetId: '', usernsOptions: undefined });
   assert.deepEqual(context.runAsUser, { value: 0n });
@@ -40,7 +40,7 @@ test('a container that says nothing runs as the image says, confined by nothing 
   assert.deepEqual(context.readonlyPaths, ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger']);
 });
 
-test('the own security context of a container wins over that of its pod, field by field', () => {
+test('each field of a container’s security context overrides the pod’s', () => {
   const pod = aPod({ spec: { securityContext: { runAsUser: 1, runAsGroup: 2, runAsNonRoot: true, fsGroup: 9 } } });
   const container = aContainer({ securityContext: { runAsUser: 7, capabilities: { drop: ['ALL'] } } });
   assert.deepEqual(effectiveSecurityContext(pod, container), {
@@ -51,7 +51,7 @@ test('the own security context of a container wins over that of its pod, field b
   });
 });
 
-test('what the spec asks for reaches the runtime', () => {
+test('the fields of the spec are passed to the runtime', () => {
   const context = contextOf({
     pod: { fsGroup: 5, supplementalGroups: [6, 7], supplementalGroupsPolicy: 'Strict', seLinuxOptions: { level: 's0:c1,c2' } },
     container: {
@@ -78,7 +78,7 @@ test('containers of one pod see each other’s processes when the pod shares the
   assert.equal(contextOf({ spec: { shareProcessNamespace: true } }).namespaceOptions?.pid, 0);
 });
 
-test('a pod that wants users of its own never runs with those of the host', () => {
+test('a pod that requires a user namespace never runs with the host’s users', () => {
   assert.throws(() => contextOf({ spec: { hostUsers: false } }), /asks for a user namespace/);
   const userNamespace = { mode: 0, uids: [{ hostId: 65536, containerId: 0, length: 65536 }], gids: [] } as const;
   const context = contextOf({
@@ -88,22 +88,22 @@ test('a pod that wants users of its own never runs with those of the host', () =
   assert.equal(context.namespaceOptions?.usernsOptions?.uids[0]?.hostId, 65536);
 });
 
-test('thermal throttles of this host are masked too', () => {
+test('the thermal throttle paths of the host are masked', () => {
   const path = '/sys/devices/system/cpu/cpu0/thermal_throttle';
   assert.equal(contextOf({ input: { hostInfo: { ...someHostInfo, thermalThrottlePaths: [path] } } }).maskedPaths.at(-1), path);
 });
 
 const seccomp: readonly [name: string, fields: Fields, want: [type: number, ref: string]][] = [
   ['none is unconfined', {}, [1, '']],
-  ['none on a node with a default', { input: { settings: { ...someSettings, seccompDefault: true } } }, [0, '']],
+  ['none, on a node with seccompDefault', { input: { settings: { ...someSettings, seccompDefault: true } } }, [0, '']],
   ['the profile of the pod', { pod: { seccompProfile: { type: 'RuntimeDefault' } } }, [0, '']],
   [
-    'the own one wins',
+    'the container’s profile overrides the pod’s',
     { pod: { seccompProfile: { type: 'RuntimeDefault' } }, container: { seccompProfile: { type: 'Unconfined' } } },
     [1, ''],
   ],
   [
-    'a local file',
+    'a localhost profile',
     { container: { seccompProfile: { type: 'Localhost', localhostProfile: 'my/p.json' } } },
     [2, '/var/lib/kubelet/seccomp/my/p.json'],
   ],
@@ -113,7 +113,7 @@ table('seccomp', (row) => {
     row(`seccomp: ${name}`, () => assert.deepEqual(contextOf(fields).seccomp, { profileType, localhostRef }));
   }
 });
-test('seccomp: a local file without a name is refused', () => {
+test('seccomp: a localhost profile without a name is rejected', () => {
   assert.throws(() => contextOf({ container: { seccompProfile: { type: 'Localhost' } } }), /localhostProfile must be set/);
 });
 
@@ -121,14 +121,14 @@ const annotation = (value: string) => ({ 'container.apparmor.security.beta.kuber
 const armor: readonly [name: string, fields: Fields, want: [type: number | undefined, old: string]][] = [
   ['none', {}, [undefined, '']],
   ['the profile of the pod', { pod: { appArmorProfile: { type: 'RuntimeDefault' } } }, [0, 'runtime/default']],
-  ['the own one', { container: { appArmorProfile: { type: 'Unconfined' } } }, [1, 'unconfined']],
-  ['a local one', { container: { appArmorProfile: { type: 'Localhost', localhostProfile: 'p' } } }, [2, 'localhost/p']],
+  ['the profile of the container', { container: { appArmorProfile: { type: 'Unconfined' } } }, [1, 'unconfined']],
+  ['a localhost profile', { container: { appArmorProfile: { type: 'Localhost', localhostProfile: 'p' } } }, [2, 'localhost/p']],
   [
-    'by annotation, before the pod’s',
+    'an annotation overrides the pod’s',
     { annotations: annotation('localhost/q'), pod: { appArmorProfile: { type: 'Unconfined' } } },
     [2, 'localhost/q'],
   ],
-  ['an annotation that says nothing', { annotations: annotation('what') }, [undefined, '']],
+  ['an invalid annotation', { annotations: annotation('what') }, [undefined, '']],
 ];
 table('AppArmor', (row) => {
   for (const [name, fields, want] of armor) {
@@ -140,7 +140,7 @@ table('AppArmor', (row) => {
 });
 
 const users: readonly [name: string, own: SecurityContext, image: ImageUser, want: RegExp | null][] = [
-  ['root is allowed when nobody forbids it', {}, {}, null],
+  ['root without runAsNonRoot', {}, {}, null],
   ['a user of the spec', { runAsNonRoot: true, runAsUser: 5 }, {}, null],
   [
     'root in the spec',
@@ -150,24 +150,19 @@ const users: readonly [name: string, own: SecurityContext, image: ImageUser, wan
   ],
   ['a user of the image', { runAsNonRoot: true }, { uid: 5 }, null],
   ['root in the image', { runAsNonRoot: true }, { uid: 0n }, /^container has runAsNonRoot and image will run as root /],
-  ['an image that says nothing', { runAsNonRoot: true }, {}, /image will run as root/],
+  ['an image without a user', { runAsNonRoot: true }, {}, /image will run as root/],
   [
     'a name in the image',
     { runAsNonRoot: true },
     { username: 'nginx' },
     /image has non-numeric user \(nginx\), cannot verify user is non-root/,
   ],
-  [
-    'a user that cannot be',
-    { runAsNonRoot: true },
-    { uid: 3_000_000_000 },
-    /invalid user id \(3000000000\)\. \(Must be 1-\(2147483647\)\)/,
-  ],
+  ['an invalid UID', { runAsNonRoot: true }, { uid: 3_000_000_000 }, /invalid user id \(3000000000\)\. \(Must be 1-\(2147483647\)\)/],
   ['runAsNonRoot: false', { runAsNonRoot: false, runAsUser: 0 }, {}, null],
 ];
 table('non-root', (row) => {
   for (const [name, own, image, want] of users) {
-    row(`non-root: ${name} is ${want ? 'refused' : 'fine'}`, () => {
+    row(`non-root: ${name} is ${want ? 'rejected' : 'accepted'}`, () => {
       const verify = () => verifyRunAsNonRoot(aPod(), aContainer({ securityContext: own }), image);
       if (want) assert.throws(verify, { message: want });
       else verify();
@@ -175,7 +170,7 @@ table('non-root', (row) => {
   }
 });
 
-test('an image’s user is a number or a name, the number first', () => {
+test('the UID of an image wins over its user name', () => {
   const by = (imageUser: ImageUser) => contextOf({ input: { imageUser } });
   assert.deepEqual([by({ uid: 33 }).runAsUser, by({ uid: 33 }).runAsUsername], [{ value: 33n }, '']);
   assert.deepEqual([by({ username: 'www' }).runAsUser, by({ username: 'www' }).runAsUsername], [undefined, 'www']);

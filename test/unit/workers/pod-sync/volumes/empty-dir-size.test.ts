@@ -10,18 +10,18 @@ const podWith = (resources: ResourceRequirements, spec: Partial<PodSpec> = {}) =
 const limit = (memory: string) => ({ limits: { memory, cpu: '1' }, requests: { memory, cpu: '1' } });
 
 const sizes: readonly [name: string, resources: ResourceRequirements, sizeLimit: string | undefined, want: number][] = [
-  ['what the node can give', {}, undefined, 3_000_000_000],
+  ['the allocatable memory of the node', {}, undefined, 3_000_000_000],
   ['the limit of the volume', {}, '1Gi', 1_073_741_824],
   ['the limit of the pod', limit('1G'), undefined, 1_000_000_000],
   ['the lesser of both: the volume’s', limit('1G'), '1M', 1_000_000],
   ['the lesser of both: the pod’s', limit('1M'), '1G', 1_000_000],
-  ['a limit beyond the node counts for nothing', limit('9G'), '8G', 3_000_000_000],
-  ['a limit of zero is none', {}, '0', 3_000_000_000],
-  ['a pod that is not limited throughout is not limited', { limits: { memory: '1G' } }, undefined, 1_000_000_000],
+  ['the allocatable memory, if it is less than the limits', limit('9G'), '8G', 3_000_000_000],
+  ['the allocatable memory, if the limit is zero', {}, '0', 3_000_000_000],
+  ['the memory limit of a Burstable pod', { limits: { memory: '1G' } }, undefined, 1_000_000_000],
 ];
-table('how large a volume in memory grows', (row) => {
+table('the size limit of a volume in memory', (row) => {
   for (const [name, resources, sizeLimit, want] of sizes) {
-    row(`a volume in memory grows to ${name}`, () =>
+    row(`the size limit of a volume in memory is ${name}`, () =>
       assert.equal(memorySizeBytes(podWith(resources), 3_000_000_000, sizeLimit, true), want),
     );
   }
@@ -29,17 +29,12 @@ table('how large a volume in memory grows', (row) => {
 
 const huge = (...sizes: string[]) => ({ requests: Object.fromEntries(sizes.map((size) => [`hugepages-${size}`, '4Mi'])) });
 const pages: readonly [name: string, medium: string, resources: ResourceRequirements, want: string | RegExp][] = [
-  ['the only size asked for', 'HugePages', huge('2Mi'), 'pagesize=2Mi'],
+  ['the only requested size', 'HugePages', huge('2Mi'), 'pagesize=2Mi'],
   ['the size of the medium', 'HugePages-1Gi', huge('2Mi', '1Gi'), 'pagesize=1Gi'],
-  ['a size written otherwise', 'HugePages-2048Ki', huge('2Mi'), 'pagesize=2Mi'],
-  [
-    'two sizes and no choice',
-    'HugePages',
-    huge('2Mi', '1Gi'),
-    /medium: HugePages can't be used if container requests multiple huge page sizes/,
-  ],
-  ['no size asked for', 'HugePages', {}, /medium HugePages: hugePages storage requested, but there is no resource request/],
-  ['another size asked for', 'HugePages-1Gi', huge('2Mi'), /there is no resource request for huge pages/],
+  ['a size in another spelling', 'HugePages-2048Ki', huge('2Mi'), 'pagesize=2Mi'],
+  ['an ambiguous size', 'HugePages', huge('2Mi', '1Gi'), /medium: HugePages can't be used if container requests multiple huge page sizes/],
+  ['no requested size', 'HugePages', {}, /medium HugePages: hugePages storage requested, but there is no resource request/],
+  ['another requested size', 'HugePages-1Gi', huge('2Mi'), /there is no resource request for huge pages/],
 ];
 table('a volume of huge pages', (row) => {
   for (const [name, medium, resources, want] of pages) {
@@ -50,7 +45,7 @@ table('a volume of huge pages', (row) => {
   }
 });
 
-test('the kernel’s way to write a page size is understood', () => {
+test('the kernel’s spelling of a page size is recognized', () => {
   assert.ok(mountedPageSizeMatches('HugePages-2Mi', ['rw', 'pagesize=2M']));
   assert.ok(mountedPageSizeMatches('HugePages-1Gi', ['rw', 'pagesize=1024M']));
   assert.ok(!mountedPageSizeMatches('HugePages-1Gi', ['rw', 'pagesize=2M']));

@@ -16,14 +16,14 @@ const aliases = [
 ];
 const aliasLines = '\n# Entries added by HostAliases.\n123.45.67.89\tfoo\tbar\n456.78.90.123\tbaz\n';
 
-test('a pod knows its own name', () => {
+test('the hosts file has the pod’s name', () => {
   assert.equal(managedHostsContent(['10.0.0.7'], { hostname: 'web', domain: '' }), `${head}10.0.0.7\tweb\n`);
 });
-test('a pod of both families with a domain knows both names at both addresses', () => {
+test('the hosts file of a dual-stack pod with a domain has both names for both IPs', () => {
   const hosts = managedHostsContent(['10.0.0.7', 'fd00::7'], { hostname: 'web', domain: 'sub.ns.svc.cluster.local' }, aliases);
   assert.equal(hosts, `${head}10.0.0.7\tweb.sub.ns.svc.cluster.local\tweb\nfd00::7\tweb.sub.ns.svc.cluster.local\tweb\n${aliasLines}`);
 });
-test('in the network of the host a pod has the node’s file, and its own aliases', () => {
+test('a pod in the host’s network has the node’s file with its own aliases', () => {
   assert.equal(nodeHostsContent('127.0.0.1 localhost\n'), '# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost\n');
   assert.equal(nodeHostsContent('x\n', aliases), `# Kubernetes-managed hosts file (host network).\nx\n${aliasLines}`);
 });

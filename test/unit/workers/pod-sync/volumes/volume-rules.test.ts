@@ -10,7 +10,7 @@ import { table } from '../../../../support/table.ts';
 
 const mount = (fields: Partial<VolumeMount>): VolumeMount => ({ name: 'v', mountPath: '/v', ...fields });
 
-table('what a file of a volume may be called', (row) => {
+table('the paths of files in a volume', (row) => {
   for (const [path, want] of [
     ['a', 'a'],
     ['a/b//c/', 'a/b/c'],
@@ -24,7 +24,7 @@ table('what a file of a volume may be called', (row) => {
     ['x'.repeat(256), /filenames must be/],
     ['x/'.repeat(2049), /less than or equal to 4096/],
   ] as const) {
-    row(`a file of a volume may ${typeof want === 'string' ? '' : 'not '}be ${path.slice(0, 12)}`, () => {
+    row(`the path ${path.slice(0, 12)} is ${typeof want === 'string' ? 'accepted' : 'rejected'}`, () => {
       if (typeof want === 'string') assert.equal(validatePath(path), want);
       else assert.throws(() => validatePath(path), want);
     });
@@ -35,7 +35,7 @@ test('propagation has three modes, and none is the default', () => {
   assert.deepEqual([undefined, 'None', 'HostToContainer', 'Bidirectional'].map(toMountPropagation), [0, 0, 1, 2]);
 });
 
-test('a subPath is taken as it is, a subPathExpr is expanded', () => {
+test('a subPathExpr is expanded and a subPath is not', () => {
   const env = [{ name: 'POD', value: 'web' }];
   assert.equal(resolveSubPath(mount({}), env), '');
   assert.equal(resolveSubPath(mount({ subPath: '$(POD)' }), env), '$(POD)');
@@ -45,7 +45,7 @@ test('a subPath is taken as it is, a subPathExpr is expanded', () => {
   assert.throws(() => resolveSubPath(mount({ subPathExpr: '$(LONG)$(LONG)' }), long), /SubPath of 4098 characters/);
 });
 
-test('where volumes are mounted within one there are folders for them, but not within those', () => {
+test('a volume has folders for the volumes that are mounted directly within it', () => {
   const at = (name: string, mountPath: string) => ({ name, mountPath });
   const containers = [
     aContainer({
@@ -63,7 +63,7 @@ test('where volumes are mounted within one there are folders for them, but not w
   assert.deepEqual(nestedMountpoints(aPod({ spec: { containers } }))('d'), []);
 });
 
-test('of very many mounts each is looked at a few times only', () => {
+test('the mount points within a volume are found quickly among many mounts', () => {
   const within = Array.from({ length: 12_000 }, (_, index) => mount({ name: 'x', mountPath: `/a/${index}` }));
   const often = Array.from({ length: 12_000 }, (_, index) => mount({ name: 'w', mountPath: `/b/${index}` }));
   const containers = [aContainer({ volumeMounts: [mount({ mountPath: '/a' }), ...within, ...often] })];
@@ -72,7 +72,7 @@ test('of very many mounts each is looked at a few times only', () => {
   assert.deepEqual(nested('w'), []);
 });
 
-test('no folder is made for a mount that leads out of the volume', () => {
+test('a mount path that leads out of the volume is rejected', () => {
   for (const outer of ['..', '../..'])
     assert.throws(
       () => {
@@ -83,7 +83,7 @@ test('no folder is made for a mount that leads out of the volume', () => {
     );
 });
 
-test('a volume without a source is an emptyDir; only mounted ones are used', () => {
+test('a volume without a source is an emptyDir, and only mounted volumes are used', () => {
   assert.equal(volumeKind({ name: 'v' }).kind, 'emptyDir');
   assert.equal(volumeKind({ name: 'v', image: { reference: 'r' } }).kind, 'image');
   const volumes: Volume[] = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
