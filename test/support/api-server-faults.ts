@@ -1,12 +1,12 @@
 /**
- ** A proxy in front of a real API server that injects faults. A kubelet connects to the proxy through a separate kubeconfig.
+ * A proxy in front of a real API server that injects faults. A kubelet connects to the proxy through a separate kubeconfig.
  *
- *   const faulty = await FaultyApiServer.start(t, cluster, 'node-a');   // its `flags` in place of the member's
+ *   const faulty = await FaultyApiServer.start(t, cluster, 'node-a');   // pass `flags` instead of the member's
  *   const stop = faulty.fault({ matches: (method, path) => method === 'PATCH' && path.endsWith('/status'), answer: { status: 429, retryAfterSeconds: 1 } });
  *   faulty.fault({ matches: isWatch, cutAfterBytes: 100, times: 1 });
- *   faulty.silence(isWatch);                                            // watches that run now stay open and say nothing more
- *   faulty.acceptedToken = 'a'                                          // all others are refused with 401
- *   faulty.requests                                                     // what was asked for, oldest first
+ *   faulty.silence(isWatch);                                            // open watches stay open and receive nothing more
+ *   faulty.acceptedToken = 'a'                                          // all other tokens get a 401
+ *   faulty.requests                                                     // the received requests, oldest first
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -168,7 +168,7 @@ export class FaultyApiServer {
       if (cutAfterBytes !== undefined) cutAfter(from, response, cutAfterBytes);
       else from.on('error', () => response.destroy()).pipe(response);
     });
-    // The API server is gone: so is the connection.
+    // A lost API server closes the client's connection.
     upstream.on('error', () => response.destroy());
     pipeline(request, upstream, () => {});
   }

@@ -66,7 +66,7 @@ export async function aCluster(
     t.after(() => clusterNode.close());
     await idle(clock);
     const watch = await api.nextWatch(nodes);
-    // The answer of the server to a watch that asks for what there is.
+    // Sends the initial events of a watch with sendInitialEvents.
     const sync = async () => {
       if (server.node) watch.push('ADDED', server.node);
       watch.push('BOOKMARK', {

@@ -82,7 +82,7 @@ export async function aLocalNodeStatus(
     ...changes,
   });
   await local.untilNetworkKnown();
-  // Images that are listed at once are there, too.
+  // Lets a list of images that resolves at once arrive.
   await settle();
   return { local, world };
 }

@@ -29,7 +29,7 @@ export class SocksProxy {
     await once(near, 'data');
     near.write(Buffer.from([version, 0]));
     const [request] = (await once(near, 'data')) as [Buffer];
-    // A name: its length stands before it, and the port after it.
+    // A host name: preceded by its length and followed by the port.
     const end = 5 + request[4]!;
     const port = request.readUInt16BE(end);
     this.tunnels.push(`${request.toString('latin1', 5, end)}:${port}`);
