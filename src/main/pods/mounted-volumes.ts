@@ -67,7 +67,7 @@ export class MountedVolumes {
   }
 
   /** Removes the desired volumes: none of the pod's containers runs any more. */
-  markUnwanted(uid: PodUID): void {
+  removeDesired(uid: PodUID): void {
     for (const volume of this.#pods.get(uid)?.values() ?? []) {
       if (volume.isDesired) this.#count('desired_state_of_world', volume.plugin, -1);
       volume.isDesired = false;
@@ -76,7 +76,7 @@ export class MountedVolumes {
 
   /** Removes the pod: its volumes are unmounted. */
   removePod(uid: PodUID): void {
-    this.markUnwanted(uid);
+    this.removeDesired(uid);
     this.setMounted(uid, []);
     this.#pods.delete(uid);
   }

@@ -58,15 +58,15 @@ export class PodAdmitter {
   /** Returns whether the pod is admitted. If not, the pod was rejected or is pending. */
   admit(pod: Pod, { mayRefreshNode, preempted }: AdmissionAttempt): boolean {
     const { refreshNode } = this.#deps;
-    const verdict = this.#verdict(pod, preempted);
-    if (!verdict) return true;
-    if ('preemption' in verdict) {
-      const next = { mayRefreshNode: false, preempted: new Set([...preempted, ...verdict.preemption.victims.map(podUID)]) };
-      this.#retryAfter(podUID(pod), 'preempting', this.#preempt(pod, verdict.preemption), next);
-    } else if (refreshNode && mayRefreshNode && verdict.rejection.mayBeStaleNode) {
+    const result = this.#computeResult(pod, preempted);
+    if (!result) return true;
+    if ('preemption' in result) {
+      const next = { mayRefreshNode: false, preempted: new Set([...preempted, ...result.preemption.victims.map(podUID)]) };
+      this.#retryAfter(podUID(pod), 'preempting', this.#preempt(pod, result.preemption), next);
+    } else if (refreshNode && mayRefreshNode && result.rejection.mayBeStaleNode) {
       this.#retryAfter(podUID(pod), 'refreshingNode', refreshNode(), { mayRefreshNode: false, preempted });
     } else {
-      this.#reject(pod, verdict.rejection);
+      this.#reject(pod, result.rejection);
     }
     return false;
   }
@@ -104,10 +104,10 @@ export class PodAdmitter {
     await Promise.all(victims.map(end));
   }
 
-  #verdict(pod: Pod, preempted: ReadonlySet<PodUID>): AdmitResult {
+  #computeResult(pod: Pod, preempted: ReadonlySet<PodUID>): AdmitResult {
     const { admitHandlers, allocationManager } = this.#deps;
     if (admitHandlers.length === 0) return null;
-    // A pending pod counts only while pods end for it, and a critical pod may take its resources: a pending pod has nothing to preempt.
+    // A pending pod counts only while other pods end for it, and never against a critical pod: its preemption would free nothing.
     const counts = (uid: PodUID) => !this.#pending.has(uid) || (this.#pending.get(uid) === 'preempting' && !isCriticalPod(pod));
     const isOther = (uid: PodUID) => uid !== podUID(pod) && !preempted.has(uid) && counts(uid);
     const others = activePods(this.#deps).flatMap((other) =>
@@ -116,20 +116,20 @@ export class PodAdmitter {
     try {
       return this.#runHandlers(pod, others);
     } catch (err) {
-      return this.#verdictAfterFault(pod, others, err);
+      return this.#resultAfterFault(pod, others, err);
     }
   }
 
   #runHandlers(pod: Pod, others: readonly Pod[]): AdmitResult {
     for (const admit of this.#deps.admitHandlers) {
-      const verdict = admit(pod, others);
-      if (verdict) return verdict;
+      const result = admit(pod, others);
+      if (result) return result;
     }
     return null;
   }
 
   /** Ignores every other pod that makes a handler throw, so that only its own faults reject a pod. */
-  #verdictAfterFault(pod: Pod, others: readonly Pod[], fault: unknown): AdmitResult {
+  #resultAfterFault(pod: Pod, others: readonly Pod[], fault: unknown): AdmitResult {
     const sound = others.filter((other) =>
       contain({ handler: 'admission', logger: this.#deps.logger }, () => (this.#runHandlers(pod, [other]), true)),
     );

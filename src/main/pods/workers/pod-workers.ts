@@ -233,7 +233,7 @@ export class PodWorkers implements PodWorkerOwner {
 
   onTerminated(worker: PodIdentity): void {
     this.#killer.onTerminated(worker.uid);
-    this.#deps.volumes.markUnwanted(worker.uid);
+    this.#deps.volumes.removeDesired(worker.uid);
   }
 
   onFinished(worker: PodIdentity): void {

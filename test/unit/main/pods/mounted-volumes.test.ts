@@ -60,7 +60,7 @@ describe('volume metrics', () => {
     volumes.setMounted(uid, ['scratch']);
     volumes.removePod('b' as PodUID);
     assert.deepEqual(counts(), ['actual kubernetes.io/empty-dir 1', 'desired kubernetes.io/empty-dir 1', 'desired kubernetes.io/secret 1']);
-    volumes.markUnwanted(uid);
+    volumes.removeDesired(uid);
     assert.deepEqual(counts(), ['actual kubernetes.io/empty-dir 1']);
     volumes.removePod(uid);
     assert.deepEqual(counts(), []);
