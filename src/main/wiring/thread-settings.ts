@@ -21,7 +21,8 @@ export function plegSettings({ config, flags }: KubeletOptions, snapshot: Shared
     runtimeEndpoint: config.containerRuntimeEndpoint,
     relistPeriodMs,
     runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
-    // The thread detects whether the runtime has the stream. Upstream's gate EventedPLEG replaces relists; here an event causes an inspection.
+    // The thread detects whether the runtime has the stream. With upstream's gate EventedPLEG, the
+    // contents of events replace inspections; here an event only causes an inspection.
     useEventStream: true,
     rootDir: flags.rootDirectory,
     podLogsDir: config.podLogsDir,

@@ -1,4 +1,4 @@
-/** What the command answers without running a kubelet. */
+/** The output of the command when it does not run a kubelet. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfigur
 
 before(ensureBuilt);
 
-test('kubelet --version says which Kubernetes it is', () => {
+test('kubelet --version prints the Kubernetes version', () => {
   assert.deepEqual(kubelet('--version'), { code: 0, stdout: 'Kubernetes v1.36.3\n', stderr: '' });
   assert.deepEqual(kubelet('--v=2', '--version=true').stdout, 'Kubernetes v1.36.3\n');
 });
 
-test('kubelet --version=raw says all of it', () => {
+test('kubelet --version=raw prints the full version', () => {
   const { code, stdout } = kubelet('--version=raw');
   assert.equal(code, 0);
   assert.match(stdout, /^version\.Info\{Major:"1", Minor:"36", GitVersion:"v1\.36\.3", .*\}\n$/);
@@ -27,35 +27,35 @@ test('kubelet --help lists the flags on stdout', () => {
   assert.match(stdout, /--container-runtime-endpoint string/);
 });
 
-const refused: { name: string; args: string[]; want: RegExp }[] = [
+const invalidArguments: { name: string; args: string[]; want: RegExp }[] = [
   { name: 'an unknown flag', args: ['--nope'], want: /^Error: failed to parse kubelet flag: unknown flag: --nope\n$/ },
   {
     name: 'a malformed value',
     args: ['--v=x'],
     want: /^Error: failed to parse kubelet flag: invalid argument "x" for "-v, --v" flag: .*\n$/,
   },
-  { name: 'an argument that is no flag', args: ['run'], want: /^Error: unknown command run\n$/ },
+  { name: 'an argument that is not a flag', args: ['run'], want: /^Error: unknown command run\n$/ },
   {
-    name: 'a label that nodes may not give themselves',
+    name: 'a label that a node must not set on itself',
     args: ['--node-labels=kubernetes.io/x=y'],
     want: /^Error: failed to validate kubelet flags: unknown 'kubernetes\.io'.*\n$/,
   },
   {
-    name: 'a configuration file that is not there',
+    name: 'a missing configuration file',
     args: ['--config=/does/not/exist'],
     want: /^Error: failed to load kubelet config file, path: \/does\/not\/exist, error: ENOENT.*\n$/,
   },
-  { name: 'a version that this is not', args: ['--version=v1.20.0'], want: /^Error: version "v1\.20\.0" must begin with v1\.36\.3\n$/ },
+  { name: 'another version', args: ['--version=v1.20.0'], want: /^Error: version "v1\.20\.0" must begin with v1\.36\.3\n$/ },
 ];
-for (const { name, args, want } of refused) {
-  test(`${name} is refused with exit code 1 and one line`, () => {
+for (const { name, args, want } of invalidArguments) {
+  test(`${name} fails with exit code 1 and one line`, () => {
     const { code, stdout, stderr } = kubelet(...args);
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, want);
   });
 }
 
-test('a mistake in the configuration is named with file, line and path', (t) => {
+test('an error in the configuration names file, line and path', (t) => {
   const file = join(aFolder(t), 'kubelet.yaml');
   writeFileSync(file, `${header}authentication:\n  anonymous:\n    enable: true\n`);
   const { code, stderr } = kubelet('--config', file);
@@ -66,7 +66,7 @@ test('a mistake in the configuration is named with file, line and path', (t) => 
   );
 });
 
-test('a configuration that breaks rules is refused with all of them on one line', (t) => {
+test('an invalid configuration fails with all errors on one line', (t) => {
   const file = join(aFolder(t), 'kubelet.yaml');
   writeFileSync(file, `${header}failCgroupV1: false\nport: 70000\nmaxPods: -1\n`);
   const { code, stderr } = kubelet('--config', file);
@@ -77,7 +77,7 @@ test('a configuration that breaks rules is refused with all of them on one line'
   );
 });
 
-test('a deprecated flag is warned of on stderr', () => {
+test('a deprecated flag causes a warning on stderr', () => {
   const { stderr } = kubelet('--max-pods=1', '--version=raw');
   assert.match(stderr, /^Flag --max-pods has been deprecated, This parameter should be set via the config file .*\n$/);
 });

@@ -1,4 +1,4 @@
-/** A kubelet from its start to its end, on the simulated runtime: log, lock, folders, signals. */
+/** A kubelet process with the simulated runtime: log, lock file, folders, signals. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { waitUntil } from '../../support/simulated-runtime.ts';
 
 before(ensureBuilt);
 
-test('SIGTERM stops a kubelet that runs, with exit code 0', async (t) => {
+test('SIGTERM stops a running kubelet with exit code 0', async (t) => {
   const prepared = await prepareKubelet(t);
   const running = new RunningKubelet(prepared.args);
   await waitUntilHealthy(prepared);
@@ -23,14 +23,14 @@ test('SIGTERM stops a kubelet that runs, with exit code 0', async (t) => {
   assert.match(stderr, /^I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ kubelet\] "Stopping" reason="SIGTERM"$/m);
 });
 
-test('a second signal ends a kubelet at once that is still stopping, with exit code 1', async (t) => {
+test('a second signal ends a stopping kubelet at once with exit code 1', async (t) => {
   const prepared = await prepareKubelet(t, {}, { latency: { RunPodSandbox: { p50Ms: 60_000, p99Ms: 60_000 } } });
   writeFileSync(
     join(prepared.folder, 'manifests/web.yaml'),
     'kind: Pod\napiVersion: v1\nmetadata: {name: web}\nspec: {containers: [{name: app, image: web}]}\n',
   );
   const running = new RunningKubelet(prepared.args);
-  // The call that is under way holds up the stop for more than a second.
+  // The pending call delays the stop by more than a second.
   await waitUntil('a sandbox is being made', async () => (await prepared.runtime.control.counters()).RunPodSandbox?.inFlight === 1, 20_000);
   running.kill('SIGTERM');
   await waitUntil('it stops', () => running.stderr.includes('"Stopping" reason="SIGTERM"'));
@@ -41,7 +41,7 @@ test('a second signal ends a kubelet at once that is still stopping, with exit c
   assert.doesNotMatch(stderr, /"Stopped"/);
 });
 
-test('a kubelet that waits for its runtime can be told to stop, with exit code 0', async (t) => {
+test('SIGTERM stops a kubelet that waits for its runtime with exit code 0', async (t) => {
   const { folder, args } = await prepareKubelet(t, { containerRuntimeEndpoint: `unix://${join(tmpdir(), 'no-such-runtime.sock')}` });
   const running = new RunningKubelet(args);
   await waitUntil('it waits', () => running.stderr.includes('Container runtime sanity check failed'), 20_000);
@@ -51,7 +51,7 @@ test('a kubelet that waits for its runtime can be told to stop, with exit code 0
   assert.ok(statSync(join(folder, 'root')).isDirectory());
 });
 
-/** A program with the kubelet's log and its policy of faults, which throws as `fault` says. */
+/** A program with the kubelet's logger and fault handler that runs the code `fault`. */
 function faultyProgram(fault: string): { readonly status: number | null; readonly stderr: string } {
   const module = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
   const script = `
@@ -64,7 +64,7 @@ function faultyProgram(fault: string): { readonly status: number | null; readonl
   return { status, stderr };
 }
 
-test('a fault that nobody caught while the kubelet starts is logged with its stack, and ends the process with exit code 2', () => {
+test('an uncaught fault during the start is logged with its stack and ends the process with exit code 2', () => {
   const { status, stderr } = faultyProgram(`
     Promise.reject(new Error('nobody saw it coming'));
     setInterval(() => {}, 1000);
@@ -73,7 +73,7 @@ test('a fault that nobody caught while the kubelet starts is logged with its sta
   assert.match(stderr, /^F.*"Uncaught fault, exiting" err="nobody saw it coming" origin="unhandledRejection" stack=/m);
 });
 
-test('a fault that nobody caught does not end a kubelet that runs, and one that comes back is not logged without end', () => {
+test('an uncaught fault does not end a running kubelet, and the log of a repeated fault is limited', () => {
   const { status, stderr } = faultyProgram(`
     policy.keepRunning();
     let left = 100;
@@ -90,7 +90,7 @@ test('a fault that nobody caught does not end a kubelet that runs, and one that 
   assert.equal(stderr.match(/Uncaught fault, going on/g)?.length, 20);
 });
 
-test('a root folder may be given as it comes: relative, with slashes at its end; but not as nothing', async (t) => {
+test('the root directory may be relative and end with slashes, but must not be empty', async (t) => {
   const prepared = await prepareKubelet(t);
   const relativeRoot = relative(process.cwd(), join(prepared.folder, 'other'));
   const running = new RunningKubelet([...prepared.args, '--root-dir', `${relativeRoot}//`]);
@@ -103,7 +103,7 @@ test('a root folder may be given as it comes: relative, with slashes at its end;
   assert.match(stderr, /"command failed" err="invalid root directory \\"\\""/);
 });
 
-test('a kubelet makes its folders with upstream’s permissions', async (t) => {
+test('a kubelet creates its folders with upstream’s permissions', async (t) => {
   const prepared = await prepareKubelet(t);
   const running = new RunningKubelet(prepared.args);
   await waitUntilHealthy(prepared);
@@ -126,7 +126,7 @@ test('a kubelet makes its folders with upstream’s permissions', async (t) => {
   assert.equal((await running.ended).code, 0);
 });
 
-test('settings without effect are named once, in one line', async (t) => {
+test('settings without effect are logged once, in one line', async (t) => {
   const prepared = await prepareKubelet(t, { shutdownGracePeriod: '30s', topologyManagerPolicy: 'best-effort' });
   const running = new RunningKubelet([...prepared.args, '--runtime-cgroups=/system']);
   await waitUntilHealthy(prepared);
@@ -135,7 +135,7 @@ test('settings without effect are named once, in one line', async (t) => {
   assert.match(lines[0] ?? '', /^W.*settings=\["topologyManagerPolicy","--runtime-cgroups","shutdownGracePeriod"\]$/);
 });
 
-test('a log in JSON is JSON on every line', async (t) => {
+test('every line of a JSON log is JSON', async (t) => {
   const prepared = await prepareKubelet(t, { logging: { format: 'json' } });
   const running = new RunningKubelet(prepared.args);
   await waitUntilHealthy(prepared);
@@ -150,7 +150,7 @@ test('a log in JSON is JSON on every line', async (t) => {
   for (const line of lines) assert.deepEqual(Object.keys(line).slice(0, 3), ['ts', 'caller', 'msg']);
 });
 
-test('a second kubelet waits for the lock of the first, and runs when that has stopped', async (t) => {
+test('a second kubelet waits for the lock and runs when the first one has stopped', async (t) => {
   const prepared = await prepareKubelet(t);
   const args = [...prepared.args, '--lock-file', join(prepared.folder, 'lock')];
   const first = new RunningKubelet(args);
@@ -164,7 +164,7 @@ test('a second kubelet waits for the lock of the first, and runs when that has s
   assert.equal((await second.ended).code, 0);
 });
 
-test('a kubelet that waits for the lock can be told to stop', async (t) => {
+test('SIGTERM stops a kubelet that waits for the lock', async (t) => {
   const prepared = await prepareKubelet(t);
   const args = [...prepared.args, '--lock-file', join(prepared.folder, 'lock')];
   const first = new RunningKubelet(args);
@@ -188,7 +188,7 @@ test('with --exit-on-lock-contention a kubelet stops when another process opens 
   assert.match(stderr, /"Stopping" reason="another process opened the lock file"/);
 });
 
-test('a kubelet that can’t start says why in one line without a stack, and exits with 1', async (t) => {
+test('a kubelet that cannot start logs the reason in one line without a stack and exits with 1', async (t) => {
   const { args, folder } = await prepareKubelet(t);
   writeFileSync(join(folder, 'file'), '');
   const { code, stderr } = kubelet(...args, '--root-dir', join(folder, 'file'));
@@ -199,27 +199,27 @@ test('a kubelet that can’t start says why in one line without a stack, and exi
   assert.doesNotMatch(stderr, /^\s+at /m);
 });
 
-test('a root folder that the file system refuses is said to be so, and not tried for ever', async (t) => {
+test('a root directory that cannot be created fails with the reason', async (t) => {
   const { args } = await prepareKubelet(t);
   const { code, stderr } = kubelet(...args, '--root-dir', '/proc/1/kubelet');
   assert.equal(code, 1);
   assert.match(stderr, /"command failed" err="error creating directory /);
 });
 
-test('--exit-on-lock-contention without a lock file is refused', async (t) => {
+test('--exit-on-lock-contention without a lock file fails', async (t) => {
   const { args } = await prepareKubelet(t);
   const { code, stderr } = kubelet(...args, '--exit-on-lock-contention');
   assert.equal(code, 1);
   assert.match(stderr, /cannot exit on lock file contention: no lock file specified/);
 });
 
-test('connections to the healthz port count each, though they come from one port of their client', async (t) => {
+test('connections to the healthz port from one client port are counted individually', async (t) => {
   const readOnlyPort = await freePort();
   const prepared = await prepareKubelet(t, { healthzBindAddress: '0.0.0.0', readOnlyPort });
   const running = new RunningKubelet(prepared.args);
   await waitUntilHealthy(prepared);
   const sockets: Socket[] = [];
-  // More than the 256 that the port holds, each to an address of its own.
+  // More connections than the port's limit of 256, each to a separate address.
   for (let host = 0; host < 300; host += 1) {
     const localPort = sockets[0]?.localPort;
     const socket = connect({

@@ -1,4 +1,4 @@
-/** What a client can make of its TLS connection to the shipped kubelet. */
+/** Hostile TLS clients of the built kubelet's secure port. */
 import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ before(ensureBuilt);
 const authority = new TestAuthority('cluster-ca');
 const client = authority.issue({ commonName: 'jane' });
 
-/** A kubelet that knows clients by certificates of the authority, and lets nobody else in. `fields` are more of its configuration. */
+/** Starts a kubelet that accepts only client certificates of the authority. `fields` are merged into its configuration. */
 async function aKubelet(t: TestContext, fields: Record<string, unknown> = {}) {
   const port = await freePort();
   const authentication = { anonymous: { enabled: false }, webhook: { enabled: false } };
@@ -42,8 +42,8 @@ async function aKubelet(t: TestContext, fields: Record<string, unknown> = {}) {
   return { running, dial, start, untilServed, folder: prepared.folder };
 }
 
-/** The status line of one request over an open connection, or what ended the connection. */
-function ask(socket: TLSSocket): Promise<string> {
+/** Sends one request over an open connection. Returns the status line, or the reason why the connection ended. */
+function sendRequest(socket: TLSSocket): Promise<string> {
   return new Promise((resolve) => {
     socket.once('data', (data) => resolve(data.toString().split('\r\n', 1)[0]!));
     socket.once('close', () => resolve('closed'));
@@ -52,10 +52,10 @@ function ask(socket: TLSSocket): Promise<string> {
   });
 }
 
-test('a client cannot renegotiate, so no second certificate follows the one that was verified', async (t) => {
+test('a client cannot renegotiate: no second certificate can follow the verified one', async (t) => {
   const { dial, running } = await aKubelet(t);
   const socket = await dial({ ...client, maxVersion: 'TLSv1.2' });
-  assert.equal(await ask(socket), 'HTTP/1.1 200 OK');
+  assert.equal(await sendRequest(socket), 'HTTP/1.1 200 OK');
   const refusal = await new Promise<Error | null>((resolve) => {
     socket.once('error', resolve);
     socket.renegotiate({ rejectUnauthorized: false }, resolve);
@@ -66,19 +66,19 @@ test('a client cannot renegotiate, so no second certificate follows the one that
   assert.equal((await running.ended).code, 0);
 });
 
-test('a client certificate on a curve without a NIST name does no harm', async (t) => {
+test('a client certificate on a curve without a NIST name does not crash the server', async (t) => {
   const { dial, running } = await aKubelet(t);
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'brainpoolP256r1' });
   const cert = new TestAuthority('unknown').certify(publicKey, { commonName: 'jane' });
   const stranger = { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) };
-  const answer = await dial(stranger).then(ask, String);
-  assert.match(answer, /401 Unauthorized|handshake|alert|closed/);
-  assert.equal(await ask(await dial(client)), 'HTTP/1.1 200 OK');
+  const response = await dial(stranger).then(sendRequest, String);
+  assert.match(response, /401 Unauthorized|handshake|alert|closed/);
+  assert.equal(await sendRequest(await dial(client)), 'HTTP/1.1 200 OK');
   running.kill('SIGTERM');
   assert.equal((await running.ended).code, 0);
 });
 
-test('the configuration, with the password in staticPodURL, is shown to nobody on the read-only port', async (t) => {
+test('the read-only port does not serve the configuration, which contains the password in staticPodURL', async (t) => {
   const readOnlyPort = await freePort();
   const { running } = await aKubelet(t, { readOnlyPort, staticPodURL: 'http://user:secret@127.0.0.1:1/pods', staticPodPath: '' });
   const get = (path: string) => fetch(`http://127.0.0.1:${readOnlyPort}${path}`);
@@ -91,7 +91,7 @@ test('the configuration, with the password in staticPodURL, is shown to nobody o
   assert.doesNotMatch(stderr, /secret/);
 });
 
-test('a self-signed pair that a loss of power has emptied is replaced at the next start', async (t) => {
+test('an empty self-signed key pair is replaced at the next start', async (t) => {
   const { running, start, untilServed, folder } = await aKubelet(t);
   running.kill('SIGTERM');
   await running.ended;

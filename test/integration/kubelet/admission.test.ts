@@ -1,9 +1,9 @@
-/** A whole kubelet and a pod that it refuses. */
+/** A whole kubelet rejects a pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StandaloneNode } from '../../support/standalone-node.ts';
 
-test('a pod with a forbidden sysctl is shown as Failed and never started, also after a restart of the kubelet', async (t) => {
+test('a pod with a forbidden sysctl is Failed and never starts, also after a restart of the kubelet', async (t) => {
   const node = await StandaloneNode.start(t);
   const securityContext = { sysctls: [{ name: 'net.core.somaxconn', value: '1024' }] };
   const spec = { dnsPolicy: 'Default', securityContext, containers: [{ name: 'app', image: 'sim/run:1' }] };

@@ -1,8 +1,8 @@
 /**
- * The shipped kubelet under 2,000 pods that no user would write, from all its sources, a batch at a time: it stays alive and healthy, no fault
- * is left uncontained, no thread dies, and a pod that is well runs beside each batch, also after a restart of the kubelet.
+ * The built kubelet gets 2,000 malformed pods in batches, from all its sources. It stays healthy, every fault is contained, no thread dies,
+ * and a valid pod runs next to each batch, also after a restart of the kubelet.
  *
- * `FUZZ_SEED` and `FUZZ_PODS` make a run again; a failure names its seed.
+ * `FUZZ_SEED` and `FUZZ_PODS` repeat a run; a failure names its seed.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ before(ensureBuilt);
 
 const pods = Number(process.env['FUZZ_PODS'] ?? 2000);
 const batchSize = 200;
-/** Of each ten pods of a batch: one in a file, one from the URL, eight from the API server. */
+/** Of ten pods, one is in a file, one at the URL, and eight are in the API server. */
 const sourceOf = (index: number) => (['file', 'http'] as const)[index % 10] ?? 'api';
 const canaryMs = 30_000;
 
@@ -62,7 +62,7 @@ class FuzzedNode {
       authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
       authorization: { mode: 'AlwaysAllow' },
       maxPods: 2000,
-      // A burst of events is not what is tested.
+      // This test causes more events than the default limit lets through.
       eventRecordQPS: 0,
     });
     mkdirSync(join(prepared.folder, 'cwd'));
@@ -89,31 +89,31 @@ class FuzzedNode {
     assert.equal(ended?.code, 0, this.log());
   }
 
-  /** The pods come, each from its source. What a source refuses of them is its affair. */
+  /** Adds each pod to its source. A source may ignore invalid pods. */
   async add(batch: readonly Fields[], first: number): Promise<void> {
     const { folder } = this.#prepared;
     this.#list.items = [];
     for (const [at, pod] of batch.entries()) {
       const index = first + at;
       const source = sourceOf(index);
-      const made = harmless(pod, join(folder, 'host'));
-      if (source === 'api') this.api.put(named(made, index));
-      else if (source === 'http') this.#list.items.push(named(made, index));
+      const safePod = harmless(pod, join(folder, 'host'));
+      if (source === 'api') this.api.put(named(safePod, index));
+      else if (source === 'http') this.#list.items.push(named(safePod, index));
       else {
-        writeFileSync(join(folder, 'part'), JSON.stringify(named(made, index)));
+        writeFileSync(join(folder, 'part'), JSON.stringify(named(safePod, index)));
         renameSync(join(folder, 'part'), join(folder, 'manifests', `${index}.json`));
       }
     }
   }
 
-  /** A pod of the API server becomes what another one is. */
+  /** Replaces the content of the API server's pods. */
   change(batch: readonly Fields[], first: number): void {
     for (const [at, pod] of batch.entries()) {
       if (sourceOf(first + at) === 'api') this.api.put(named(harmless(pod, join(this.#prepared.folder, 'host')), first + at));
     }
   }
 
-  /** Half of them are deleted with grace, and go when they have ended; the others are gone at once. */
+  /** Deletes half of the pods gracefully, and removes the others at once. */
   remove(count: number, first: number): void {
     this.#list.items = [];
     for (let index = first; index < first + count; index += 1) {
@@ -123,7 +123,7 @@ class FuzzedNode {
     }
   }
 
-  /** A pod as it should be runs; answers with its UID. */
+  /** Creates a valid pod, waits until it runs, and returns its UID. */
   async canary(): Promise<string> {
     this.#canaries += 1;
     const name = `canary-${this.#canaries}`;
@@ -139,7 +139,7 @@ class FuzzedNode {
     return name;
   }
 
-  /** And ends when it is deleted. */
+  /** Deletes the pod and waits until it has ended. */
   async end(uid: string): Promise<void> {
     this.api.delete(uid);
     await waitUntil(
@@ -156,7 +156,7 @@ class FuzzedNode {
     assert.ok(!this.#hasEnded, `the kubelet has ended: ${this.log()}`);
   }
 
-  /** Alive, healthy, able to list its pods, and without a fault that nobody contained. */
+  /** Asserts that the kubelet is healthy, lists its pods, and has no uncontained fault. */
   async check(canary: string): Promise<void> {
     const get = async (port: number, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();
     assert.equal(await get(this.#prepared.healthzPort, '/healthz'), 'ok', this.log());
@@ -175,7 +175,7 @@ class FuzzedNode {
     return containers.filter((one) => one.podUID === podUID).map(({ id, state }) => `${id} ${state}`);
   }
 
-  /** The last that it said of faults, and at all. */
+  /** Returns the last log lines about faults, and the last log lines. */
   log(): string {
     const lines = (this.#kubelet?.stderr ?? '').split('\n');
     const faults = lines.filter((line) => / (Contained|Uncaught)|thread died|command failed/.test(line));
@@ -183,7 +183,7 @@ class FuzzedNode {
   }
 }
 
-/** Under a name and UID of its own, but for some of those whose metadata is no object at all. */
+/** Gives the pod a unique name and UID, except some pods whose metadata is not an object. */
 function named(pod: Fields, index: number): Fields {
   const { metadata } = pod;
   const isPlain = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
@@ -194,7 +194,7 @@ function named(pod: Fields, index: number): Fields {
 const seeds = fuzzSeeds();
 for (const seed of seeds) {
   const count = Math.ceil(pods / seeds.length);
-  test(`a kubelet outlives ${count} hostile pods: FUZZ_SEED=${seed}`, async (t) => {
+  test(`a kubelet survives ${count} hostile pods: FUZZ_SEED=${seed}`, async (t) => {
     const node = await FuzzedNode.start(t);
     const lasting = await node.canary();
     const [container] = await node.containersOf(lasting);
@@ -209,7 +209,7 @@ for (const seed of seeds) {
       node.change(changes.slice(0, batch.length), first);
       const isLast = first + batchSize >= count;
       if (!isLast) node.remove(batch.length, first);
-      // Beside the next batch.
+      // The previous valid pod ends while the next batch is handled.
       await ended;
       ended = node.end(canary);
       ended.catch(() => {});

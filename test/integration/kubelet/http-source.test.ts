@@ -1,4 +1,4 @@
-/** A whole kubelet beside a URL that is not what it should be: file pods must not notice, and nothing is ended before it has answered. */
+/** A whole kubelet with a failing staticPodURL: the pods of files run, and no pod ends before the URL has answered. */
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,8 +25,8 @@ async function aServer(t: TestContext, answer: RequestListener): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
 }
 
-/** A port on which nobody listens. */
-async function nobody(): Promise<string> {
+/** Returns a URL whose port is closed. */
+async function closedPort(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -38,7 +38,7 @@ const runningInRuntime = async (node: StandaloneNode) =>
   (await node.runtime.control.state()).containers.filter(({ state }) => state === 'running').map(({ podName }) => podName);
 
 const urls: Readonly<Record<string, (t: TestContext) => Promise<string>>> = {
-  'cannot be reached': () => nobody(),
+  'cannot be reached': () => closedPort(),
   'never answers': (t) => aServer(t, () => {}),
   'answers garbage': (t) => aServer(t, (_, response) => response.end(Buffer.from([0, 1, 2, 3, 255, 254]))),
   'answers without end': (t) =>
@@ -51,13 +51,13 @@ const urls: Readonly<Record<string, (t: TestContext) => Promise<string>>> = {
     }),
 };
 for (const [what, start] of Object.entries(urls)) {
-  test(`a URL that ${what} holds up no pod of a file, and what a file no longer wants runs on, since the URL may`, async (t) => {
+  test(`a URL that ${what} delays no pod of a file, and a pod whose file is removed keeps running, because the URL may have the pod`, async (t) => {
     const node = await StandaloneNode.start(t);
     node.writeManifest('web.json', aManifest('web'));
     await node.startKubelet({ staticPodURL: await start(t), httpCheckFrequency: '100ms' });
     await node.waitForPod('web', 'runs', isRunning);
     if (what !== 'never answers') {
-      await waitUntil('the URL is said to be bad', () => node.logs.lines.some(({ msg }) => msg.startsWith('Failed to read pods from URL')));
+      await waitUntil('the failure is logged', () => node.logs.lines.some(({ msg }) => msg.startsWith('Failed to read pods from URL')));
     }
     node.removeManifest('web.json');
     await waitUntil('the removal is seen', async () => (await node.pods()).length === 0);
@@ -65,27 +65,27 @@ for (const [what, start] of Object.entries(urls)) {
   });
 }
 
-test('once the URL has answered, its pods run beside those of files, and what nobody wants is ended', async (t) => {
+test('once the URL has answered, its pods run next to those of files, and pods without a source end', async (t) => {
   const node = await StandaloneNode.start(t);
-  node.writeManifest('left.json', aManifest('left'));
+  node.writeManifest('orphan.json', aManifest('orphan'));
   await node.startKubelet();
-  await node.waitForPod('left', 'runs', isRunning);
+  await node.waitForPod('orphan', 'runs', isRunning);
   await node.stopKubelet();
-  node.removeManifest('left.json');
+  node.removeManifest('orphan.json');
 
   let answer: RequestListener = (_, response) => void response.writeHead(503).end();
   const url = await aServer(t, (request, response) => answer(request, response));
   node.writeManifest('web.json', aManifest('web'));
   await node.startKubelet({ staticPodURL: url, httpCheckFrequency: '100ms' });
   await node.waitForPod('web', 'runs', isRunning);
-  // Longer than housekeeping's period.
+  // Longer than the housekeeping period.
   await sleep(2500);
-  assert.ok((await runningInRuntime(node)).includes('left-node-1'));
+  assert.ok((await runningInRuntime(node)).includes('orphan-node-1'));
 
-  answer = (_, response) => response.end(JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [aManifest('far')] }));
-  await node.waitForPod('far', 'runs', isRunning);
-  await waitUntil('the other is ended', async () => !(await runningInRuntime(node)).includes('left-node-1'));
+  answer = (_, response) => response.end(JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [aManifest('remote')] }));
+  await node.waitForPod('remote', 'runs', isRunning);
+  await waitUntil('the orphan has ended', async () => !(await runningInRuntime(node)).includes('orphan-node-1'));
   answer = (_, response) => response.end('{"kind": "PodList", "apiVersion": "v1", "items": [{"spec": 7}]}');
-  await waitUntil('the list is said to be bad', () => node.logs.lines.some(({ err }) => String(err).includes('invalid pod')));
-  assert.deepEqual((await runningInRuntime(node)).toSorted(), ['far-node-1', 'web-node-1']);
+  await waitUntil('the invalid list is logged', () => node.logs.lines.some(({ err }) => String(err).includes('invalid pod')));
+  assert.deepEqual((await runningInRuntime(node)).toSorted(), ['remote-node-1', 'web-node-1']);
 });

@@ -24,7 +24,7 @@ async function gone(node: StandaloneNode, uid: string): Promise<void> {
   });
 }
 
-test('a manifest in the folder runs, and nothing is left of it when the manifest goes', async (t) => {
+test('a pod runs while its manifest exists, and nothing of it is left afterwards', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
@@ -35,7 +35,7 @@ test('a manifest in the folder runs, and nothing is left of it when the manifest
   await gone(node, pod.metadata.uid);
 });
 
-test('a container that crashes is started again, and then backs off', async (t) => {
+test('a crashing container restarts, and then backs off', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('crash.json', aManifest('crash', 'sim/exit:3'));
@@ -49,7 +49,7 @@ test('a container that crashes is started again, and then backs off', async (t) 
   assert.match(app?.state?.waiting?.message ?? '', /back-off 10s restarting failed container=app/);
 });
 
-test('a container that is killed runs again', async (t) => {
+test('a killed container restarts', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
@@ -63,7 +63,7 @@ test('a container that is killed runs again', async (t) => {
   assert.equal(pod.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 137);
 });
 
-test('a pod whose work is done has succeeded, and stays so', async (t) => {
+test('a pod whose containers have exited with 0 is Succeeded and does not restart', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('job.json', aManifest('job', 'sim/exit:0', { restartPolicy: 'OnFailure' }));
@@ -88,7 +88,7 @@ test('a changed manifest replaces its pod only after the old one has ended', asy
   await gone(node, old.metadata.uid);
 });
 
-test('a manifest that is removed and put back at once runs anew', async (t) => {
+test('a pod whose manifest is removed and written again at once restarts', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   const manifest = aManifest('web', 'sim/slowstop:0-after-1s');
@@ -106,7 +106,7 @@ test('a manifest that is removed and put back at once runs anew', async (t) => {
   await node.waitForPod('web', 'runs', isRunning);
 });
 
-test('a kubelet that is started again leaves what runs alone, and ends what nobody wants any more', async (t) => {
+test('a restarted kubelet keeps running pods, and ends pods without a source', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('stays.json', aManifest('stays', 'sim/run:1'));
@@ -130,7 +130,7 @@ test('a kubelet that is started again leaves what runs alone, and ends what nobo
   );
 });
 
-test('a runtime that goes away and comes back finds its pods as they were', async (t) => {
+test('the pods keep running while the runtime is unavailable', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
@@ -150,7 +150,7 @@ test('a runtime that goes away and comes back finds its pods as they were', asyn
   );
 });
 
-test('a kubelet whose runtime is not there says so, is there, and runs its pods when the runtime comes', async (t) => {
+test('a kubelet without a runtime logs the reason, serves its ports, and runs its pods once the runtime answers', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.runtime.control.closeSocket();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
@@ -161,7 +161,7 @@ test('a kubelet whose runtime is not there says so, is there, and runs its pods 
   await node.waitForPod('web', 'runs', isRunning);
 });
 
-test('a kubelet that waits for an answer of its runtime stops when it is told to', async (t) => {
+test('a kubelet that waits for its runtime stops on a signal', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.runtime.control.fault({ call: 'Version', kind: 'hang' });
   await node.startKubelet();
@@ -169,7 +169,7 @@ test('a kubelet that waits for an answer of its runtime stops when it is told to
   await node.stopKubelet();
 });
 
-test('a runtime that answers and is gone before it was listed costs nothing but time', async (t) => {
+test('a kubelet starts its pods after a runtime that answered once and failed before the first relist', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.runtime.control.fault({ call: 'ListPodSandbox', kind: 'fail' });
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
@@ -183,7 +183,7 @@ test('a runtime that answers and is gone before it was listed costs nothing but 
   assert.equal((await node.runtime.control.state()).sandboxes.length, 1);
 });
 
-test('a pod that failed during a short absence of the runtime runs soon after it, not at the end of its back-off', async (t) => {
+test('a pod that failed while the runtime was briefly unavailable runs soon after the recovery, before its back-off ends', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   node.writeManifest('first.json', aManifest('first', 'sim/run:1'));
@@ -195,6 +195,6 @@ test('a pod that failed during a short absence of the runtime runs soon after it
   await node.runtime.control.openSocket();
   const returnedAt = performance.now();
   await node.waitForPod('web', 'runs', isRunning);
-  // A failed sync is tried again after 10 to 15 s.
+  // A failed sync is retried after 10 to 15 s.
   assert.ok(performance.now() - returnedAt < 8000, `${performance.now() - returnedAt} ms`);
 });

@@ -1,9 +1,9 @@
-/** RestartAllContainers through the whole kubelet: what asks for it, what does it, and what the API shows of it agree. */
+/** The restart rule RestartAllContainers in a whole kubelet, from the exit of a container to the API status. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StandaloneNode } from '../../support/standalone-node.ts';
 
-test('a container that asks for it has all of its pod begin again, in the same sandbox', async (t) => {
+test('an exit that matches the rule RestartAllContainers restarts all containers in the same sandbox', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
   const restartPolicyRules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }];

@@ -1,4 +1,4 @@
-/** How the host schedules the threads of the shipped daemon and the processes that it starts. */
+/** The scheduling policy of the built daemon's threads and child processes. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,18 +12,18 @@ import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtim
 interface ScheduledThread {
   readonly process: 'kubelet' | 'child';
   readonly isMain: boolean;
-  /** Of ps(1): TS goes by nice values, RR is in real time. */
+  /** The class that ps(1) shows: TS is the default, RR is real time. */
   readonly policy: string;
   readonly nice: number;
 }
 
-/** The daemon with a helper beside it and a credential plugin, which keeps what `ps` says of itself. */
+/** Starts the daemon with a helper process and a credential plugin that writes its own `ps` output into a file. */
 async function startKubelet(t: TestContext, environment: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'scheduling-'));
   t.after(async () => rmSync(folder, { recursive: true, force: true }));
-  const ofPlugin = join(folder, 'of-plugin');
+  const pluginOutput = join(folder, 'of-plugin');
   const plugin = join(folder, 'plugin');
-  writeFileSync(plugin, `#!/bin/sh\nps -o cls=,ni= -p $$ > ${ofPlugin}.new; mv ${ofPlugin}.new ${ofPlugin}; exit 1\n`);
+  writeFileSync(plugin, `#!/bin/sh\nps -o cls=,ni= -p $$ > ${pluginOutput}.new; mv ${pluginOutput}.new ${pluginOutput}; exit 1\n`);
   chmodSync(plugin, 0o755);
   const kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigWithPlugin(plugin)));
@@ -39,8 +39,8 @@ async function startKubelet(t: TestContext, environment: Record<string, string> 
     const all = threadsOf(kubelet.pid);
     return all.some(({ process }) => process === 'child') ? all : null;
   });
-  await waitUntil('the plugin was run', () => existsSync(ofPlugin));
-  const [policy = '', nice] = readFileSync(ofPlugin, 'utf8').trim().split(/\s+/);
+  await waitUntil('the plugin was run', () => existsSync(pluginOutput));
+  const [policy = '', nice] = readFileSync(pluginOutput, 'utf8').trim().split(/\s+/);
   const main = threads.find(({ isMain }) => isMain)!;
   return { main, others: [...threads.filter((thread) => thread !== main), { policy, nice: Number(nice) }] };
 }
@@ -70,13 +70,13 @@ function threadsOf(pid: number): ScheduledThread[] {
     });
 }
 
-test('no thread of the daemon runs in real time, and none but main has a nice value of its own', async (t) => {
+test('no thread of the daemon runs in real time, and only main changes its nice value', async (t) => {
   const { main, others } = await startKubelet(t);
   assert.equal(main.policy, 'TS');
   assert.deepEqual([...new Set(others.map(({ policy, nice }) => `${policy} ${nice}`))], ['TS 0']);
 });
 
-test('where an operator wants real time, main alone has it: no other thread, no helper and no credential plugin', async (t) => {
+test('with the real-time setting, only main runs in real time: no other thread, no helper and no credential plugin', async (t) => {
   const { main, others } = await startKubelet(t, { [realTimeVariable]: 'true' });
   const isAllowed = spawnSync('chrt', ['--rr', '1', 'true']).status === 0;
   assert.equal(main.policy, isAllowed ? 'RR' : 'TS');

@@ -1,4 +1,4 @@
-/** A whole kubelet under load, whose threads are killed one after the other: pods must not notice. */
+/** The threads of a loaded kubelet are killed one after the other: no pod is affected. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,45 +6,46 @@ import type { Worker } from 'node:worker_threads';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { StandaloneNode } from '../../support/standalone-node.ts';
 
-/** The threads of this process that live now; a thread is told by its name, those of piscina by having none. */
+/** The running threads of this process by name. Threads of the sync pool have no name. */
 const workers = new Map<number, { readonly worker: Worker; readonly name: string }>();
-function follow(worker: Worker): void {
+function track(worker: Worker): void {
   const { threadId } = worker;
   const name = (worker as { threadName?: string }).threadName ?? '';
   workers.set(threadId, { worker, name: ['pleg', 'images', 'stats', 'probes', 'server', 'health'].includes(name) ? name : 'pod-sync' });
   worker.once('exit', () => workers.delete(threadId));
 }
-process.on('worker', follow);
-after(() => process.off('worker', follow));
+process.on('worker', track);
+after(() => process.off('worker', track));
 
-const living = (name: string) => [...workers.values()].filter((thread) => thread.name === name);
+const runningThreads = (name: string) => [...workers.values()].filter((thread) => thread.name === name);
 const podCount = 20;
-/** On a host of its own each is back within one second. */
-const backWithinMs = 5000;
-/** The server thread may be one of the dead. */
+/** On an idle host, each thread restarts within one second. */
+const maxRestartMs = 5000;
+/** The server thread may be one of the killed threads. */
 const podsOrNone = (node: StandaloneNode) => node.pods().catch(() => []);
 
-test('threads killed in the middle of a burst are back, every pod runs, and nothing is started twice', { timeout: 120_000 }, async (t) => {
+test('threads that are killed during a burst restart, every pod runs, and no container starts twice', { timeout: 120_000 }, async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
-  await waitUntil('every thread lives', () =>
-    ['pleg', 'images', 'stats', 'probes', 'server', 'health'].every((name) => living(name).length === 1),
+  await waitUntil('every thread runs', () =>
+    ['pleg', 'images', 'stats', 'probes', 'server', 'health'].every((name) => runningThreads(name).length === 1),
   );
   for (let pod = 0; pod < podCount; pod += 1) {
     const spec = { dnsPolicy: 'Default', containers: [{ name: 'app', image: 'sim/run:1' }] };
     node.writeManifest(`pod-${pod}.json`, { apiVersion: 'v1', kind: 'Pod', metadata: { name: `pod-${pod}` }, spec });
   }
-  await waitUntil('the burst is under way', async () => (await node.runtime.control.state()).sandboxes.length > 3);
+  await waitUntil('the burst has begun', async () => (await node.runtime.control.state()).sandboxes.length > 3);
   for (const name of ['pod-sync', 'pleg', 'images', 'stats', 'probes', 'server', 'health', 'pod-sync']) {
-    const victims = living(name);
+    const victims = runningThreads(name);
     const killedAt = performance.now();
     await Promise.all(victims.map(({ worker }) => worker.terminate()));
     await waitUntil(
-      `${name} is back`,
+      `${name} has restarted`,
       () =>
-        living(name).length >= victims.length && living(name).every(({ worker }) => !victims.some((victim) => victim.worker === worker)),
+        runningThreads(name).length >= victims.length &&
+        runningThreads(name).every(({ worker }) => !victims.some((victim) => victim.worker === worker)),
     );
-    assert.ok(performance.now() - killedAt < backWithinMs, `${name}: ${performance.now() - killedAt} ms`);
+    assert.ok(performance.now() - killedAt < maxRestartMs, `${name}: ${performance.now() - killedAt} ms`);
     await sleep(50);
   }
   await waitUntil(
@@ -61,7 +62,7 @@ test('threads killed in the middle of a burst are back, every pod runs, and noth
   const before = running.map(({ id }) => id).sort();
   const all = Array.from(workers.values());
   for (const { worker } of all) await worker.terminate();
-  await waitUntil('the runtime is listed again', () => living('pleg').length === 1 && living('pod-sync').length >= 2);
+  await waitUntil('the runtime is listed again', () => runningThreads('pleg').length === 1 && runningThreads('pod-sync').length >= 2);
   await sleep(2500);
   const state = await node.runtime.control.state();
   const after = state.containers.filter(({ state }) => state === 'running').map(({ id }) => id);

@@ -1,4 +1,4 @@
-/** The API server is away for ten minutes while pods crash, end and are deleted: how often it is asked, and how soon it knows everything. */
+/** The API server is unavailable for ten minutes while pods crash, end and are deleted: the number of requests, and the time until all is written. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Reflector, type ApiCall, type ApiClient } from '../../../src/main/api/index.ts';
@@ -14,36 +14,36 @@ import { silentLogger } from '../../support/logger.ts';
 import { aPod } from '../../support/pods.ts';
 
 const podCount = 3;
-/** From this one on they end, … */
+/** The index of the first pod that ends. */
 const firstEnded = 1;
-/** … and from this one on they were deleted, too. */
+/** The index of the first pod that is deleted as well. */
 const firstDeleted = 2;
-const awayMs = 600_000;
+const outageMs = 600_000;
 const startTime = '2026-01-01T00:00:00Z';
 const leasePath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1';
 
-test('ten minutes without an API server: it is asked seldom, and knows all soon after its return', async (t) => {
+test('an API server that is unavailable for ten minutes gets few requests, and all statuses soon after its recovery', async (t) => {
   const [clock, api, podApi, stop] = [new FakeClock(), new FakeApi(), new FakePodApi(), new AbortController()];
   const logger = silentLogger;
   const unreachable = apiError(0, 'Unreachable', 'connect ECONNREFUSED');
-  const asked = { watches: 0, leases: 0, pods: 0 };
-  let isAway = false;
+  const requests = { watches: 0, leases: 0, pods: 0 };
+  let isDown = false;
   api.on('PUT', leasePath, { metadata: { name: 'n1', resourceVersion: '1', ownerReferences: [{ uid: 'u1' }] }, spec: {} });
   api.on('GET', leasePath, { metadata: { name: 'n1', resourceVersion: '1', ownerReferences: [{ uid: 'u1' }] }, spec: {} });
-  const presence = new ServerAvailability(clock);
+  const availability = new ServerAvailability(clock);
   const client: ApiClient = {
     call: async <T>(call: ApiCall) => {
-      asked[call.path === leasePath ? 'leases' : 'pods'] += 1;
-      if (isAway) presence.markUnavailable();
-      if (isAway && call.path === leasePath) throw unreachable;
+      requests[call.path === leasePath ? 'leases' : 'pods'] += 1;
+      if (isDown) availability.markUnavailable();
+      if (isDown && call.path === leasePath) throw unreachable;
       const answer = await (call.path === leasePath ? api : podApi).call<T>(call);
-      presence.markAvailable();
+      availability.markAvailable();
       return answer;
     },
-    onRecovery: (listener) => presence.onRecovery(listener),
+    onRecovery: (listener) => availability.onRecovery(listener),
     watch: (call) => {
-      asked.watches += 1;
-      if (isAway) api.refuseWatch(call.path, unreachable);
+      requests.watches += 1;
+      if (isDown) api.refuseWatch(call.path, unreachable);
       return api.watch(call);
     },
   };
@@ -94,16 +94,16 @@ test('ten minutes without an API server: it is asked seldom, and knows all soon 
   await clock.advance(20_000);
   assert.ok([...podApi.pods.values()].every(({ status }) => status?.phase === 'Running'));
 
-  [isAway, podApi.failure] = [true, unreachable];
+  [isDown, podApi.failure] = [true, unreachable];
   first.fail(unreachable);
-  Object.assign(asked, { watches: 0, leases: 0, pods: 0 });
-  // Each crashes once a minute; at the end some end for good.
+  Object.assign(requests, { watches: 0, leases: 0, pods: 0 });
+  // Each pod crashes once a minute; at the end of the outage some pods end.
   for (const pod of pods.slice(firstDeleted)) podApi.change(pod.metadata.name, { metadata: { deletionTimestamp: startTime } });
   podApi.syncWatch();
-  for (let minute = 1; minute <= awayMs / 60_000; minute += 1) {
+  for (let minute = 1; minute <= outageMs / 60_000; minute += 1) {
     for (const [i, pod] of pods.entries()) {
       const containerStatuses = [{ name: 'app', ready: true, restartCount: minute, image: 'i', imageID: '', state: { running: {} } }];
-      const isLast = minute === awayMs / 60_000;
+      const isLast = minute === outageMs / 60_000;
       const phase = isLast && i >= firstEnded ? 'Succeeded' : 'Running';
       manager.set({
         pod,
@@ -114,25 +114,25 @@ test('ten minutes without an API server: it is asked seldom, and knows all soon 
     }
     await clock.advance(60_000);
   }
-  // For each pod: 10 s between two tries, as upstream's sweep. The watch: 8 to 16 s. The lease: its 7 s at most.
-  assert.ok(asked.pods <= podCount * (awayMs / 10_000 + 6), `${asked.pods} calls for pods`);
-  assert.ok(asked.watches <= awayMs / 8000 + 6, `${asked.watches} watches`);
-  assert.ok(asked.leases <= awayMs / 1000, `${asked.leases} calls for the lease`);
+  // Retry periods: 10 s for each pod, as upstream's sweep; 8 to 16 s for the watch; at most 7 s for the lease.
+  assert.ok(requests.pods <= podCount * (outageMs / 10_000 + 6), `${requests.pods} calls for pods`);
+  assert.ok(requests.watches <= outageMs / 8000 + 6, `${requests.watches} watches`);
+  assert.ok(requests.leases <= outageMs / 1000, `${requests.leases} calls for the lease`);
 
-  [isAway, podApi.failure] = [false, null];
-  Object.assign(asked, { pods: 0 });
+  [isDown, podApi.failure] = [false, null];
+  Object.assign(requests, { pods: 0 });
   const watches = api.watches.length;
-  // The lease asks each 7 s, and a tenth more; who waits for the server's return asks within a second from then on.
+  // The lease is renewed every 7.7 s at most; its success makes the other requests start within a second.
   await clock.advance(9_000);
   assert.equal(api.watches.length, watches + 1);
   await clock.advance(7_000);
   for (const [i, pod] of pods.entries()) {
-    const there = podApi.pods.get(pod.metadata.name);
-    assert.equal(there?.status?.phase, i >= firstDeleted ? undefined : i >= firstEnded ? 'Succeeded' : 'Running', pod.metadata.name);
-    if (there) assert.equal(there.status?.containerStatuses?.[0]?.restartCount, 10);
+    const written = podApi.pods.get(pod.metadata.name);
+    assert.equal(written?.status?.phase, i >= firstDeleted ? undefined : i >= firstEnded ? 'Succeeded' : 'Running', pod.metadata.name);
+    if (written) assert.equal(written.status?.containerStatuses?.[0]?.restartCount, 10);
   }
-  // One patch each, and one DELETE for those that were deleted.
-  assert.equal(asked.pods, podCount + (podCount - firstDeleted));
+  // One patch for each pod, and one DELETE for each deleted pod.
+  assert.equal(requests.pods, podCount + (podCount - firstDeleted));
   const renewals = api.callsTo('PUT', leasePath).length;
   const again = await api.nextWatch('/api/v1/pods');
   for (const pod of podApi.pods.values()) again.push('ADDED', pod);

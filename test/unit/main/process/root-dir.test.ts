@@ -7,27 +7,27 @@ const sharedRoot = '27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw';
 
 const cases: { name: string; table: string[]; path: string; want: boolean }[] = [
   { name: 'a folder on a private mount is not shared', table: [root], path: '/var/lib/kubelet', want: false },
-  { name: 'a folder on a shared mount is', table: [sharedRoot], path: '/var/lib/kubelet', want: true },
+  { name: 'a folder on a shared mount is shared', table: [sharedRoot], path: '/var/lib/kubelet', want: true },
   {
-    name: 'the deepest mount above the folder counts',
+    name: 'the deepest mount above the folder decides',
     table: [root, '30 27 254:0 /var /var rw shared:2 - ext4 /dev/vda rw', '31 30 0:5 / /var/lib rw - tmpfs tmpfs rw'],
     path: '/var/lib/kubelet',
     want: false,
   },
   {
-    name: 'a folder mounted over itself is shared',
+    name: 'a folder that is bind-mounted onto itself is shared',
     table: [root, '40 27 254:0 /k /var/lib/kubelet rw shared:9 - ext4 /dev/vda rw'],
     path: '/var/lib/kubelet',
     want: true,
   },
   {
-    name: 'of two mounts on one another the later counts',
+    name: 'the later of two mounts at one place decides',
     table: [root, '40 27 254:0 /k /k rw shared:9 - ext4 /dev/vda rw', '41 40 0:5 / /k rw - tmpfs tmpfs rw'],
     path: '/k',
     want: false,
   },
   {
-    name: 'a folder that only begins alike is another one',
+    name: 'a mount point that is only a prefix of the name does not contain the folder',
     table: [root, '40 27 254:0 /k /k rw shared:9 - ext4 /dev/vda rw'],
     path: '/kube',
     want: false,

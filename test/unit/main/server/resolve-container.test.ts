@@ -24,27 +24,27 @@ function known(status: ContainerStatus | undefined, fields: Partial<KnownPod> = 
 function query(purpose: ContainerQuery['purpose'], fields: Partial<ContainerQuery> = {}): ContainerQuery {
   return { purpose, namespace: 'default', pod: 'web', container: 'app', ...fields };
 }
-function summary(asked: ContainerQuery, pod: KnownPod): string {
-  const answer = resolveContainer(asked, pod);
+function summary(request: ContainerQuery, pod: KnownPod): string {
+  const answer = resolveContainer(request, pod);
   return answer.found ? answer.containerID || answer.sandboxID : `${answer.status} ${answer.message}`;
 }
 
 const ended = (containerID?: string) => ({ terminated: { exitCode: 1, ...(containerID && { containerID }) } });
 const logCases: { name: string; status: ContainerStatus | undefined; previous?: boolean; container?: string; want: string }[] = [
-  { name: 'the instance that runs', status: aStatus({ state: { running: {} }, containerID: 'containerd://now' }), want: 'now' },
-  { name: 'the instance that ended', status: aStatus({ state: ended('containerd://before') }), want: 'before' },
+  { name: 'the running instance', status: aStatus({ state: { running: {} }, containerID: 'containerd://now' }), want: 'now' },
+  { name: 'the exited instance', status: aStatus({ state: ended('containerd://before') }), want: 'before' },
   {
     name: 'the instance before one that never started',
     status: aStatus({ state: ended(), lastState: ended('containerd://before') }),
     want: 'before',
   },
   {
-    name: 'the last instance while the next waits',
+    name: 'the last instance while the next one waits',
     status: aStatus({ state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: ended('containerd://before') }),
     want: 'before',
   },
   {
-    name: 'the previous instance when asked for',
+    name: 'the previous instance on request',
     status: aStatus({ state: { running: {} }, containerID: 'containerd://now', lastState: ended('containerd://before') }),
     previous: true,
     want: 'before',
@@ -55,9 +55,13 @@ const logCases: { name: string; status: ContainerStatus | undefined; previous?: 
     previous: true,
     want: '400 previous terminated container "app" in pod "web" not found',
   },
-  { name: 'an end without an instance', status: aStatus({ state: ended() }), want: '400 container "app" in pod "web" is terminated' },
   {
-    name: 'a wait after an end without an instance',
+    name: 'a termination without an instance',
+    status: aStatus({ state: ended() }),
+    want: '400 container "app" in pod "web" is terminated',
+  },
+  {
+    name: 'a wait after a termination without an instance',
     status: aStatus({ state: { waiting: { reason: 'X' } }, lastState: ended() }),
     want: '400 container "app" in pod "web" is terminated',
   },
@@ -78,9 +82,9 @@ const logCases: { name: string; status: ContainerStatus | undefined; previous?: 
   },
   { name: 'no state at all', status: aStatus({}), want: '400 container "app" in pod "web" is waiting to start - no logs yet' },
   { name: 'no status', status: undefined, want: '400 container "app" in pod "web" is not available' },
-  { name: 'a container that the pod has not', status: undefined, container: 'x', want: '404 container "x" not found in pod "web"' },
+  { name: 'a container that is not in the pod', status: undefined, container: 'x', want: '404 container "x" not found in pod "web"' },
   {
-    name: 'an instance that the runtime has no more',
+    name: 'an instance that the runtime no longer has',
     status: aStatus({ state: ended('containerd://gone') }),
     want: '400 unable to retrieve container logs for containerd://gone',
   },
@@ -106,21 +110,21 @@ const dead = known(undefined, {
   runtimeStatus: aRuntimePodStatus({ containers: [before], sandboxes: [aSandbox({ state: 'notReady' })] }),
 });
 const cases: { name: string; query: ContainerQuery; known?: KnownPod; want: string }[] = [
-  { name: 'exec enters the instance that runs', query: query('exec'), want: 'now' },
-  { name: 'exec needs one that runs', query: query('exec'), known: dead, want: '500 container not found ("app")' },
-  { name: 'exec goes by the UID too', query: query('exec', { podUID: 'other' }), want: '500 container not found ("app")' },
-  { name: 'run enters the instance that runs', query: query('run', { podUID: 'uid-web' }), want: 'now' },
-  { name: 'attach needs one that runs', query: query('attach'), known: dead, want: '500 container app not found in pod web_default' },
-  { name: 'checkpoint takes the instance that runs', query: query('checkpoint'), want: 'now' },
-  { name: 'checkpoint needs one that runs', query: query('checkpoint'), known: dead, want: '500 container app not found' },
+  { name: 'exec uses the running instance', query: query('exec'), want: 'now' },
+  { name: 'exec needs a running instance', query: query('exec'), known: dead, want: '500 container not found ("app")' },
+  { name: 'exec compares the UID', query: query('exec', { podUID: 'other' }), want: '500 container not found ("app")' },
+  { name: 'run uses the running instance', query: query('run', { podUID: 'uid-web' }), want: 'now' },
+  { name: 'attach needs a running instance', query: query('attach'), known: dead, want: '500 container app not found in pod web_default' },
+  { name: 'checkpoint uses the running instance', query: query('checkpoint'), want: 'now' },
+  { name: 'checkpoint needs a running instance', query: query('checkpoint'), known: dead, want: '500 container app not found' },
   { name: 'checkpoint of an unknown container', query: query('checkpoint', { container: 'x' }), want: '404 container x does not exist' },
   { name: 'a port is forwarded into the sandbox', query: query('portForward'), want: 'sandbox-0' },
   { name: 'a port of another pod', query: query('portForward', { podUID: 'other' }), want: '404 pod not found' },
   { name: 'a port of a pod that ended', query: query('portForward'), known: dead, want: '500 pod not found ("web_default")' },
 ];
 table('resolving a container', (row) => {
-  for (const { name, query: asked, known: pod = known(undefined), want } of cases) {
-    row(`resolving a container: ${name}`, () => assert.equal(summary(asked, pod), want));
+  for (const { name, query: request, known: pod = known(undefined), want } of cases) {
+    row(`resolving a container: ${name}`, () => assert.equal(summary(request, pod), want));
   }
 });
 
@@ -129,33 +133,33 @@ test('a port is forwarded into the newest sandbox', () => {
   assert.equal(summary(query('portForward'), known(undefined, { runtimeStatus: aRuntimePodStatus({ sandboxes }) })), 'new');
 });
 
-test('an attach takes the terminal of the spec', () => {
+test('attach uses a terminal if the spec has one', () => {
   const pod = aPod({ spec: { containers: [aContainer({ tty: true })] } });
   const answer = resolveContainer(query('attach'), known(undefined, { pod }));
   assert.equal(answer.found && answer.tty, true);
 });
 
-test('the runtime is asked again before a container that was not seen running is refused', async () => {
-  const looks: string[] = [];
+test('a pod is inspected again before a request for a container that is not known to run fails', async () => {
+  const inspections: string[] = [];
   const resolve = containerResolver({
     pod: (fullName) => (fullName === 'web_default' ? aPod() : undefined),
     apiStatus: () => ({}),
     runtimeStatus: () => null,
     inspectPod: async (uid) => {
-      looks.push(uid);
+      inspections.push(uid);
       return aRuntimePodStatus({ containers: [running] });
     },
     translateUID: (uid) => (uid === 'mirror' ? 'uid-web' : uid),
   });
   const answer = await resolve(query('exec', { podUID: 'mirror' }));
   assert.equal(answer.found && answer.containerID, 'now');
-  assert.deepEqual(looks, ['uid-web']);
+  assert.deepEqual(inspections, ['uid-web']);
   assert.deepEqual(await resolve(query('exec', { pod: 'x' })), { found: false, status: 404, message: 'pod does not exist' });
   assert.deepEqual(await resolve(query('logs', { pod: 'x' })), { found: false, status: 404, message: 'pod "x" does not exist' });
-  assert.equal(looks.length, 1);
+  assert.equal(inspections.length, 1);
 });
 
-test('a runtime that does not answer changes nothing of what is known', async () => {
+test('the cached status decides when the runtime does not answer', async () => {
   const resolve = containerResolver({
     pod: () => aPod(),
     apiStatus: () => ({}),
@@ -166,7 +170,7 @@ test('a runtime that does not answer changes nothing of what is known', async ()
   assert.deepEqual(await resolve(query('exec')), { found: false, status: 500, message: 'container not found ("app")' });
 });
 
-test('a log that no list tells of is asked for', async () => {
+test('the pod is inspected when the log path is not known', async () => {
   const listed = aRuntimeContainer({ id: 'now' as ContainerID, logPath: '', listedOnly: true });
   const resolve = containerResolver({
     pod: () => aPod(),

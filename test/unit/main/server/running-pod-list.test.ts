@@ -12,7 +12,7 @@ const pod = (name: string, sandbox: 'ready' | 'notReady', containers: Record<str
     containers: Object.entries(containers).map(([container, state]) => ({ name: container, state, image: `${container}:1` })),
   }) as unknown as RuntimePodStatus;
 
-test('pods are listed as the runtime runs them, with the containers that run', () => {
+test('the list has the running pods with their running containers', () => {
   const list = JSON.parse(
     runningPodListJson([pod('a', 'ready', { app: 'running', done: 'exited' }), pod('b', 'notReady', { app: 'exited' })]),
   ) as {

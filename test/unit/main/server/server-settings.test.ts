@@ -33,7 +33,7 @@ const suites: [go: string, openssl: string][] = [
   ['TLS_RSA_WITH_AES_128_CBC_SHA', 'AES128-SHA'],
   ['TLS_RSA_WITH_3DES_EDE_CBC_SHA', 'DES-CBC3-SHA'],
 ];
-table('a cipher suite of Go has its name in OpenSSL', (row) => {
+table('the cipher suites of Go have OpenSSL’s names', (row) => {
   for (const [go, openssl] of suites) {
     row(`the cipher suite ${go} is ${openssl}`, () => {
       const { ciphers } = secureOf({ tlsCipherSuites: [go] }).tls;
@@ -42,7 +42,7 @@ table('a cipher suite of Go has its name in OpenSSL', (row) => {
   }
 });
 
-test('every cipher suite that a node may be told is one that OpenSSL has, but for RC4 and triple DES', () => {
+test('OpenSSL has every configurable cipher suite except RC4 and triple DES', () => {
   const known = new Set(getCiphers().map((name) => name.toUpperCase()));
   const { ciphers } = secureOf({ tlsCipherSuites: [...tlsCipherSuites] }).tls;
   const unknown = ciphers.split(':').filter((name) => !known.has(name));
@@ -52,7 +52,7 @@ test('every cipher suite that a node may be told is one that OpenSSL has, but fo
   );
 });
 
-test('certificates are those that were given, else self-signed ones among the kubelet’s own', () => {
+test('the certificates are the configured ones, or else self-signed ones in the certificate directory', () => {
   const filesOf = (fields: Partial<KubeletConfiguration>) => {
     const { certFile, keyFile, selfSignedFor } = secureOf(fields).tls;
     return [certFile, keyFile, selfSignedFor];
@@ -61,7 +61,7 @@ test('certificates are those that were given, else self-signed ones among the ku
   assert.deepEqual(filesOf({ tlsCertFile: '/c', tlsPrivateKeyFile: '/k' }), ['/c', '/k', null]);
 });
 
-test('groups and versions have OpenSSL’s names', () => {
+test('curves and TLS versions have OpenSSL’s names', () => {
   const { curves, minVersion } = secureOf({ tlsCurvePreferences: [4588, 29, 23], tlsMinVersion: 'VersionTLS13' }).tls;
   assert.deepEqual([curves, minVersion], ['X25519MLKEM768:X25519:P-256', 'TLSv1.3']);
 });
@@ -70,7 +70,7 @@ const authentication = { x509: { clientCAFile: '' }, webhook: { enabled: false, 
 const authorization = { mode: 'AlwaysAllow', webhook: { cacheAuthorizedTTL: 0, cacheUnauthorizedTTL: 0 } };
 const webhook = { enabled: true, cacheTTL: 0 };
 const faults: { name: string; config: Parameters<typeof secureServerFault>[0]; api: boolean; want: string | null }[] = [
-  { name: 'nobody can be known', config: { authentication, authorization }, api: true, want: 'no authentication method configured' },
+  { name: 'no authentication method', config: { authentication, authorization }, api: true, want: 'no authentication method configured' },
   {
     name: 'tokens need an API server',
     config: { authentication: { ...authentication, webhook }, authorization },
@@ -78,7 +78,7 @@ const faults: { name: string; config: Parameters<typeof secureServerFault>[0]; a
     want: 'no client provided, cannot use webhook authentication',
   },
   {
-    name: 'with an API server tokens will do',
+    name: 'tokens suffice with an API server',
     config: { authentication: { ...authentication, webhook }, authorization },
     api: true,
     want: null,
@@ -90,26 +90,26 @@ const faults: { name: string; config: Parameters<typeof secureServerFault>[0]; a
     want: 'no client provided, cannot use webhook authorization',
   },
   {
-    name: 'certificates will do',
+    name: 'client certificates suffice',
     config: { authentication: { ...authentication, x509: { clientCAFile: '/ca' } }, authorization },
     api: false,
     want: null,
   },
 ];
-table('of the authenticated server: what can’t be served with', (row) => {
+table('why the authenticated server cannot start', (row) => {
   for (const { name, config, api, want } of faults) {
-    row(`of the authenticated server: ${name}`, () => assert.equal(secureServerFault(config, api), want));
+    row(`the authenticated server: ${name}`, () => assert.equal(secureServerFault(config, api), want));
   }
 });
 
-test('without anybody to let in, or when it is switched off, there is no authenticated server', () => {
+test('there is no authenticated server when it could accept no client, or when it is disabled', () => {
   const closed = { authentication, authorization };
   assert.equal(serverSettings(options(closed), surroundings).secure, null);
   assert.equal(serverSettings(options({ enableServer: false }), surroundings).secure, null);
   assert.notEqual(secureOf({}), null);
 });
 
-test('flags are shown with the values that are in effect, and what may be a credential is not', () => {
+test('flags are shown with their effective values, and possible credentials are hidden', () => {
   const values = flagValues(
     options({ syncFrequency: 90_000, clusterDNS: ['10.0.0.10', '10.0.0.11'], staticPodURLHeader: { Authorization: ['x'] } }),
   );

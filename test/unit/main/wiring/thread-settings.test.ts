@@ -24,24 +24,24 @@ function options(fields: Partial<KubeletConfiguration> = {}, gates: Record<strin
 const backOffs: { name: string; fields?: Partial<KubeletConfiguration>; gates?: Record<string, boolean>; want: [number, number] }[] = [
   { name: 'a crashing container backs off from 10 s to 5 min', gates: { KubeletCrashLoopBackOffMax: false }, want: [10_000, 300_000] },
   {
-    name: 'the node may be told a shorter longest back-off',
+    name: 'the configuration may shorten the maximum back-off',
     fields: { crashLoopBackOff: { maxContainerRestartPeriod: 60_000 } },
     gates: { KubeletCrashLoopBackOffMax: true },
     want: [10_000, 60_000],
   },
   {
-    name: 'a longest back-off below the first one shortens both',
+    name: 'a maximum below the initial back-off shortens both',
     fields: { crashLoopBackOff: { maxContainerRestartPeriod: 2000 } },
     gates: { KubeletCrashLoopBackOffMax: true },
     want: [2000, 2000],
   },
   {
-    name: 'the reduced decay begins at 1 s and ends at 1 min',
+    name: 'the reduced decay starts at 1 s and ends at 1 min',
     gates: { ReduceDefaultCrashLoopBackOffDecay: true, KubeletCrashLoopBackOffMax: false },
     want: [1000, 60_000],
   },
 ];
-table('the back-off of restarts has the length that was configured', (row) => {
+table('the back-off of restarts has the configured length', (row) => {
   for (const { name, fields, gates, want } of backOffs) {
     row(name, () => {
       const { initialContainerBackOffMs, maxContainerBackOffMs } = podSyncSettings(options(fields, gates), host);
@@ -50,13 +50,13 @@ table('the back-off of restarts has the length that was configured', (row) => {
   }
 });
 
-test('links to container logs are where log collectors look, wherever the logs are', () => {
+test('links to container logs are in the folder of log collectors, wherever the logs are', () => {
   const moved = options({ podLogsDir: '/data/logs/pods' });
   assert.equal(podSyncSettings(moved, host).containerLogsDir, '/var/log/containers');
   assert.equal(imagesSettings(moved, new SharedArrayBuffer(0)).containerLogsDir, '/var/log/containers');
 });
 
-test('on cgroup v1 one process of a container may be killed for its memory, on v2 all are, unless the node is told otherwise', () => {
+test('the OOM killer ends one process of a container on cgroup v1 and all on v2, unless the node configures otherwise', () => {
   assert.equal(podSyncSettings(options(), host).singleProcessOOMKill, true);
   assert.equal(podSyncSettings(options(), { ...host, cgroupVersion: 2 }).singleProcessOOMKill, false);
   assert.equal(podSyncSettings(options({ singleProcessOOMKill: false }), host).singleProcessOOMKill, false);
@@ -72,7 +72,7 @@ test('a port of zero is no listener', () => {
   assert.deepEqual(readOnly, { address: '192.0.2.1', port: 10255 });
 });
 
-test('images are asked of the runtime itself, unless they have an endpoint of their own', () => {
+test('the image service is at the runtime’s endpoint unless it has a separate one', () => {
   const containerRuntimeEndpoint = 'unix:///run/runtime.sock';
   const imagesOf = (fields: Partial<KubeletConfiguration>) => {
     const given = options({ containerRuntimeEndpoint, ...fields });
