@@ -1,30 +1,30 @@
 /**
- * Work by key, as what talks to the API server of many things needs it: one piece in flight for each key, several keys at a time, what
- * arrives meanwhile made one; urgent keys first; what failed is tried again after a back-off of its own key. After client-go's work
- * queues. What waits is never more than one entry for each key.
+ * A work queue by key, for clients of the API server that write many objects: at most one call of `work` per key, several keys in parallel, urgent keys
+ * first. A key that is enqueued while its work is in flight is worked on once more afterwards. A failed key is retried after its own back-off. The queue has at
+ * most one entry per key. Modelled on client-go's work queues.
  */
 import { nextBackoffMs, withJitter, type BackoffLimits } from '../time/backoff.ts';
 import type { Clock } from '../time/clock.ts';
 
 export interface KeyedWorkQueueOptions<K> {
-  /** Rejects: it is tried again. The signal aborts when the work is closed. */
+  /** A rejection means that the key is retried. The signal aborts when the queue is closed. */
   readonly work: (key: K, signal: AbortSignal) => Promise<void>;
-  /** It will be tried again after so long. */
+  /** Called when the work of a key has failed. */
   readonly onError: (key: K, err: unknown, retryAfterMs: number) => void;
-  /** The least that this error asks to be waited for. */
+  /** The minimum delay that an error requires. */
   readonly retryAfterMs?: (err: unknown) => number | undefined;
-  /** How many keys are worked on at a time. */
+  /** The maximum number of keys in flight. */
   readonly parallel: number;
   readonly backoff: BackoffLimits;
   readonly clock: Clock;
-  /** 0 to 1, for jitter. */
+  /** Returns 0 to 1, for jitter. */
   readonly random: () => number;
 }
 
-/** Half of a delay more, so that what failed together does not come back together. */
+/** Lengthens a delay by up to half, so that keys that failed together are not retried together. */
 const jitterFactor = 0.5;
 
-interface BackedOff {
+interface BackedOffKey {
   readonly cancel: () => void;
   urgent: boolean;
 }
@@ -34,9 +34,9 @@ export class KeyedWorkQueue<K> {
   readonly #urgent = new Set<K>();
   readonly #waiting = new Set<K>();
   readonly #inFlight = new Set<K>();
-  /** Asked for again while in flight; true: urgently. */
+  /** Keys that were enqueued while in flight. True: urgent. */
   readonly #again = new Map<K, boolean>();
-  readonly #backedOff = new Map<K, BackedOff>();
+  readonly #backedOff = new Map<K, BackedOffKey>();
   readonly #delays = new Map<K, number>();
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
@@ -45,17 +45,17 @@ export class KeyedWorkQueue<K> {
     this.#options = options;
   }
 
-  /** The key is worked on, once more if it is being worked on now; one that failed waits for the end of its back-off all the same. */
+  /** Adds a key. A key in flight is worked on once more; a key that has failed still waits for the end of its back-off. */
   enqueue(key: K, urgent = false): void {
     if (this.#closing.signal.aborted) return;
     const backedOff = this.#backedOff.get(key);
     if (backedOff) backedOff.urgent ||= urgent;
     else if (this.#inFlight.has(key)) this.#again.set(key, urgent || (this.#again.get(key) ?? false));
-    else this.#put(key, urgent);
-    this.#begin();
+    else this.#queue(key, urgent);
+    this.#startNext();
   }
 
-  /** It is being worked on, is about to be, or waits for its next try. */
+  /** True while the key is in flight, queued or backed off. */
   isBusy(key: K): boolean {
     return this.#inFlight.has(key) || this.#urgent.has(key) || this.#waiting.has(key) || this.#backedOff.has(key);
   }
@@ -64,7 +64,7 @@ export class KeyedWorkQueue<K> {
     return this.#inFlight.has(key);
   }
 
-  /** Nothing more is begun for the key. */
+  /** Removes the key from the queue. Work in flight continues. */
   forget(key: K): void {
     this.#urgent.delete(key);
     this.#waiting.delete(key);
@@ -74,25 +74,25 @@ export class KeyedWorkQueue<K> {
     this.#backedOff.delete(key);
   }
 
-  /** What they failed of is over: those of these keys that are backed off are tried now. */
+  /** Retries the given keys that are backed off without waiting for the end of their back-off. */
   retryNow(keys: Iterable<K>): void {
     for (const key of keys) {
       const backedOff = this.#backedOff.get(key);
       if (!backedOff) continue;
       backedOff.cancel();
       this.#backedOff.delete(key);
-      this.#put(key, backedOff.urgent);
+      this.#queue(key, backedOff.urgent);
     }
-    this.#begin();
+    this.#startNext();
   }
 
-  /** What all of them failed of is over: every back-off ends now, and the next one is the first again. */
+  /** Retries all keys that are backed off, and resets their back-off. */
   resetBackoff(): void {
     this.#delays.clear();
     this.retryNow([...this.#backedOff.keys()]);
   }
 
-  /** Begins nothing more, aborts what is in flight, and resolves when that has ended. */
+  /** Starts no more work, aborts the work in flight, and resolves when that has ended. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const { cancel } of this.#backedOff.values()) cancel();
@@ -102,7 +102,7 @@ export class KeyedWorkQueue<K> {
     await Promise.all(this.#running);
   }
 
-  #put(key: K, urgent: boolean): void {
+  #queue(key: K, urgent: boolean): void {
     if (urgent) {
       this.#waiting.delete(key);
       this.#urgent.add(key);
@@ -111,7 +111,7 @@ export class KeyedWorkQueue<K> {
     }
   }
 
-  #begin(): void {
+  #startNext(): void {
     while (this.#inFlight.size < this.#options.parallel) {
       const queue = this.#urgent.size > 0 ? this.#urgent : this.#waiting;
       const next = queue.values().next();
@@ -136,7 +136,7 @@ export class KeyedWorkQueue<K> {
       this.#inFlight.delete(key);
       if (!this.#closing.signal.aborted) this.#backOff(key, err);
     } finally {
-      if (!this.#closing.signal.aborted) this.#begin();
+      if (!this.#closing.signal.aborted) this.#startNext();
     }
   }
 

@@ -1,27 +1,27 @@
 /**
- * One request for all who ask before it begins: a hundred pods that come together are a hundred questions. Who asks while one is under way
- * shares the next, since the answer to that one may be older than the question.
+ * Shares one fetch among all callers that call before it starts, such as a hundred pods that are added together. A caller during a fetch shares the next
+ * one, because the result of the current fetch may be older than the call.
  */
 export class SharedFetch<T> {
   readonly #fetch: () => Promise<T>;
-  /** It has not begun. */
+  /** The fetch that has not started yet. */
   #next: Promise<T> | null = null;
-  #underWay: Promise<unknown> = Promise.resolve();
+  #inFlight: Promise<unknown> = Promise.resolve();
 
   constructor(fetch: () => Promise<T>) {
     this.#fetch = fetch;
   }
 
   get(): Promise<T> {
-    this.#next ??= this.#begin();
+    this.#next ??= this.#start();
     return this.#next;
   }
 
-  async #begin(): Promise<T> {
-    await this.#underWay;
+  async #start(): Promise<T> {
+    await this.#inFlight;
     this.#next = null;
-    const answer = this.#fetch();
-    this.#underWay = answer.catch(() => {});
-    return answer;
+    const result = this.#fetch();
+    this.#inFlight = result.catch(() => {});
+    return result;
   }
 }

@@ -1,12 +1,12 @@
-/** One call for all who ask for the same while it is under way, its failure too. What has ended is called anew. */
-export class SingleFlight<Key, Answer> {
-  readonly #underWay = new Map<Key, Promise<Answer>>();
+/** Shares one call per key among all callers that come while it is in flight. They share a failure too. Keeps no result. */
+export class SingleFlight<Key, Result> {
+  readonly #inFlight = new Map<Key, Promise<Result>>();
 
-  run(key: Key, call: () => Promise<Answer>): Promise<Answer> {
-    const underWay = this.#underWay.get(key);
-    if (underWay) return underWay;
-    const answer = Promise.try(call).finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, answer);
-    return answer;
+  run(key: Key, call: () => Promise<Result>): Promise<Result> {
+    const inFlight = this.#inFlight.get(key);
+    if (inFlight) return inFlight;
+    const result = Promise.try(call).finally(() => this.#inFlight.delete(key));
+    this.#inFlight.set(key, result);
+    return result;
   }
 }

@@ -1,4 +1,4 @@
-/** Settles as the promise does, or rejects with the signal's reason when it aborts first. The promise's work goes on. */
+/** Settles like the promise, or rejects with the signal's reason if the signal aborts first. The work behind the promise continues. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason as Error);

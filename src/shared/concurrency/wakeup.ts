@@ -1,9 +1,9 @@
-/** A wait that ends by its time or by a call, with bursts of calls made one: an editor's save is half a dozen file events. */
+/** A wait that ends after a time or by a call. Coalesces bursts of calls: saving a file in an editor causes half a dozen file events. */
 import type { Clock } from '../time/clock.ts';
 
-/** Quiet for so long, a burst has ended: longer than a save takes between its events, short beside the start of a pod … */
+/** A burst ends after this time without a call: longer than the time between the events of one save, and short compared to the start of a pod. */
 const quietMs = 4;
-/** … and a burst that does not end is not waited out. */
+/** The maximum duration of a burst. */
 const maxBurstMs = 200;
 
 export class Wakeup {
@@ -20,7 +20,7 @@ export class Wakeup {
     this.#onWake?.();
   }
 
-  /** Resolves after `ms`, or soon after a call to `wake`, also one made before this; at once when the signal aborts. */
+  /** Resolves after `ms`, or at the end of a burst of calls to `wake`, which may have begun before; immediately when the signal aborts. */
   async next(ms: number, signal: AbortSignal): Promise<void> {
     await this.#wait(ms, signal);
     const burstEnd = this.#clock.monotonic() + maxBurstMs;

@@ -1,7 +1,7 @@
-/** How a long piece of work on main is cut: each part in a round of the thread's loop of its own. */
+/** Splits long work on main: call this between the parts of the work. */
 import { setImmediate as afterInput } from 'node:timers/promises';
 
-/** Resolves when timers and input that wait have had their turn. What input asks for by one `setImmediate` alone still runs before them. */
+/** Resolves when pending timers and I/O callbacks have run, and one `setImmediate` that they scheduled. */
 export async function yieldToEventLoop(): Promise<void> {
   await afterInput();
   await afterInput();

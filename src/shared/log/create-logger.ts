@@ -1,6 +1,6 @@
 /**
- * Makes a thread's logger: pino in front (levels, children, serializing what can't be serialized), a renderer of Kubernetes'
- * formats behind it, and no thread of its own: a line is written when it is logged.
+ * Creates a thread's logger. Pino provides levels, child loggers and safe serialization; the renderer behind it writes Kubernetes' formats. Lines are written
+ * synchronously, without a logging thread.
  */
 import { pino } from 'pino';
 import { messageOf } from '../errors/kubelet-error.ts';
@@ -13,10 +13,10 @@ import { LineWriter } from './write-line.ts';
 const stdout = 1;
 const stderr = 2;
 
-/** Strings are cut here already, before pino copies them. Twice what a line shows, so that the line can say how much is missing. */
+/** Strings are truncated before pino copies them. More than a line shows, so that the line can state how much is missing. */
 const maxFieldLength = 64 * 1024;
 
-/** A logger for this thread. Children with a `component` of their own follow `--vmodule`. */
+/** Creates the logger of this thread. `--vmodule` applies to child loggers with their own `component`. */
 export function createLogger(options: LoggingOptions, bindings: { readonly component?: string } = {}, writer = new LineWriter()): Logger {
   const component = bindings.component ?? 'kubelet';
   const write = (line: string): void => {
@@ -25,7 +25,7 @@ export function createLogger(options: LoggingOptions, bindings: { readonly compo
     writer.writeLine(fd, options.format === 'json' ? renderJSON(record) : renderText(record, process.pid));
   };
   const componentOf = (logger: Logger) => String(logger.bindings()['component'] ?? component);
-  const family =
+  const follower =
     options.live &&
     new VerbosityFollower(options.live, (member, verbosity) => {
       member.level = levelFor({ ...options, verbosity }, componentOf(member));
@@ -38,20 +38,20 @@ export function createLogger(options: LoggingOptions, bindings: { readonly compo
       timestamp: () => `,"$time":${Date.now()}`,
       formatters: { level: (_label, level) => ({ $level: level }), log: toPlainFields },
       serializers: { err: errorText },
-      ...((options.vmodule.length > 0 || family) && {
+      ...((options.vmodule.length > 0 || follower) && {
         onChild: (child: Logger) => {
           child.level = levelFor(options, componentOf(child));
-          family?.add(child);
+          follower?.add(child);
         },
       }),
     },
     { write },
   );
-  family?.add(logger);
+  follower?.add(logger);
   return logger;
 }
 
-/** Errors say what they say under whatever name they are logged. */
+/** Converts errors under any key to their message. */
 function toPlainFields(fields: Record<string, unknown>): Record<string, unknown> {
   const plain: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(fields)) {

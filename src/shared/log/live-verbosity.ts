@@ -1,56 +1,56 @@
 /**
- * A verbosity that changes while the kubelet runs (`/debug/flags/v`): one cell of memory that all threads share, and that each waits on.
- * Where there is no cell, loggers keep the level that they were made with, and cost nothing more.
+ * The verbosity that can change while the kubelet runs (`/debug/flags/v`): a cell of shared memory on which every thread waits. Without a cell, loggers keep
+ * their initial level, at no cost.
  */
 import type { Logger } from './logger.ts';
 
-/** No verbosity: as the threads were born. */
-const asBorn = -1;
+/** The cell's initial value: the loggers keep their initial level. */
+const notSet = -1;
 
-/** Made once by main, handed to every thread in its LoggingOptions. */
+/** Main creates the cell once, and passes it to every thread in its LoggingOptions. */
 export function createVerbosityCell(): SharedArrayBuffer {
   const cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  new Int32Array(cell)[0] = asBorn;
+  new Int32Array(cell)[0] = notSet;
   return cell;
 }
 
-/** From here on, in all threads, as soon as each comes round. */
+/** Sets the verbosity of all threads. Each thread applies it in its next event loop iteration. */
 export function setVerbosity(cell: SharedArrayBuffer, verbosity: number): void {
   const cells = new Int32Array(cell);
   Atomics.store(cells, 0, verbosity);
   Atomics.notify(cells, 0);
 }
 
-/** A thread's logger and all its children, as long as somebody holds them. */
+/** Applies the cell's verbosity to a thread's logger and all its child loggers. Does not keep loggers from being garbage-collected. */
 export class VerbosityFollower {
   readonly #setLevel: (logger: Logger, verbosity: number) => void;
-  #members: WeakRef<Logger>[] = [];
+  #loggers: WeakRef<Logger>[] = [];
   #sweepAt = 64;
   #verbosity: number | null = null;
 
-  /** @param setLevel gives a logger the level that belongs to a verbosity */
+  /** @param setLevel sets the level of a logger for a verbosity */
   constructor(cell: SharedArrayBuffer, setLevel: (logger: Logger, verbosity: number) => void) {
     this.#setLevel = setLevel;
     void this.#follow(new Int32Array(cell));
   }
 
   add(logger: Logger): void {
-    if (this.#members.length >= this.#sweepAt) {
-      this.#members = this.#members.filter((member) => member.deref() !== undefined);
-      this.#sweepAt = Math.max(64, this.#members.length * 2);
+    if (this.#loggers.length >= this.#sweepAt) {
+      this.#loggers = this.#loggers.filter((ref) => ref.deref() !== undefined);
+      this.#sweepAt = Math.max(64, this.#loggers.length * 2);
     }
-    this.#members.push(new WeakRef(logger));
+    this.#loggers.push(new WeakRef(logger));
     if (this.#verbosity !== null) this.#setLevel(logger, this.#verbosity);
   }
 
-  /** For as long as the thread lives. It does not keep the thread alive. */
+  /** Runs until the thread exits. Does not keep the thread running. */
   async #follow(cells: Int32Array<SharedArrayBuffer>): Promise<never> {
     for (;;) {
       const verbosity = Atomics.load(cells, 0);
-      if (verbosity !== asBorn) {
+      if (verbosity !== notSet) {
         this.#verbosity = verbosity;
-        for (const member of this.#members) {
-          const logger = member.deref();
+        for (const ref of this.#loggers) {
+          const logger = ref.deref();
           if (logger) this.#setLevel(logger, verbosity);
         }
       }

@@ -1,17 +1,17 @@
-/** The logger that every part gets: pino's, as a type. Made once a thread by `createLogger` (create-logger.ts). */
+/** The type of the logger in every part: pino's. `createLogger` (create-logger.ts) creates one per thread. */
 import type { Logger as PinoLogger } from 'pino';
 
 export type Logger = PinoLogger;
 
-/** What decides how and what is logged; plain data, handed to every thread at birth. */
+/** The logging configuration: plain data, part of every thread's worker data. */
 export interface LoggingOptions {
   readonly format: 'text' | 'json';
   /** klog's -v. 0 to 3: info and above; 4 and 5: debug (each relist, each call); from 6: trace. */
   readonly verbosity: number;
-  /** klog's --vmodule: a verbosity of its own for the components whose name matches the pattern (`*` and `?`). */
+  /** klog's --vmodule: the verbosity of the components whose name matches the pattern (`*` and `?`). */
   readonly vmodule: readonly { readonly pattern: string; readonly verbosity: number }[];
-  /** Alpha upstream: errors go to stderr and everything else to stdout, instead of all to stderr. */
+  /** Alpha in upstream: errors go to stderr and all other lines to stdout. By default all lines go to stderr. */
   readonly splitStream?: boolean;
-  /** Where the verbosity may change while the kubelet runs: the cell of live-verbosity.ts. */
+  /** The cell of live-verbosity.ts. Absent: the verbosity cannot change while the kubelet runs. */
   readonly live?: SharedArrayBuffer;
 }

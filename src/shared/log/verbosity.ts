@@ -1,18 +1,15 @@
-/** klog's verbosity in pino's levels, for a thread and for one component of it. */
+/** Converts klog's verbosity to pino's levels, for a component. */
 import type { LoggingOptions } from './logger.ts';
 
 export type Level = 'info' | 'debug' | 'trace';
 
-/** The verbosity at which klog would say what pino says at a level: the `v` of the JSON format. */
+/** klog's verbosity for each level of pino: the `v` of the JSON format. */
 export const verbosityOfLevel: Readonly<Record<Level, number>> = { info: 0, debug: 4, trace: 6 };
 
-/**
- * The level down to which a component logs. As in klog, the first pattern that matches counts, and it can only raise the
- * verbosity above -v.
- */
+/** The lowest level that a component logs. As in klog, the first matching pattern counts, and can only raise the verbosity above -v. */
 export function levelFor(options: Pick<LoggingOptions, 'verbosity' | 'vmodule'>, component: string): Level {
-  const own = options.vmodule.find(({ pattern }) => toExpression(pattern).test(component));
-  const verbosity = Math.max(options.verbosity, own?.verbosity ?? 0);
+  const module = options.vmodule.find(({ pattern }) => toExpression(pattern).test(component));
+  const verbosity = Math.max(options.verbosity, module?.verbosity ?? 0);
   if (verbosity >= verbosityOfLevel.trace) return 'trace';
   return verbosity >= verbosityOfLevel.debug ? 'debug' : 'info';
 }

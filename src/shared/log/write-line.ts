@@ -1,14 +1,13 @@
 /**
- * Writes log lines to a file descriptor, synchronously and from any thread. A slow reader is waited for, as a blocking write would
- * (a pipe may be non-blocking, because somebody else made it so); a reader that is gone, or a full disk, costs the line and never
- * the kubelet.
+ * Writes log lines to a file descriptor, synchronously and from any thread. Waits for a slow reader, as a blocking write does (another process may have made
+ * the pipe non-blocking). Drops the line when the reader is gone or the disk is full.
  */
 import { writeSync } from 'node:fs';
 
-/** `fs.writeSync`, or a test's. Returns how many bytes were taken. */
+/** `fs.writeSync`, or a fake. Returns the number of bytes written. */
 export type Write = (fd: number, bytes: Uint8Array, offset: number) => number;
 
-/** Between two tries at a full pipe: short at first, since a reader is usually only a moment behind. */
+/** The delays between two attempts to write to a full pipe. The first is short, because a reader usually catches up soon. */
 const firstWaitMs = 1;
 const longestWaitMs = 50;
 
@@ -22,12 +21,12 @@ export class LineWriter {
     this.#wait = wait;
   }
 
-  /** How many lines could not be written since the last that could. */
+  /** The number of dropped lines since the last successful write. */
   get lost(): number {
     return this.#lost;
   }
 
-  /** Writes the whole line, or loses it whole where nobody can be told. Never throws. */
+  /** Writes the whole line, or drops it. Never throws. */
   writeLine(fd: number, line: string): void {
     const bytes = Buffer.from(line);
     let waitMs = firstWaitMs;
@@ -49,8 +48,8 @@ export class LineWriter {
   }
 }
 
-const nobody = new Int32Array(new SharedArrayBuffer(4));
+const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
 function pause(ms: number): void {
-  Atomics.wait(nobody, 0, 0, ms);
+  Atomics.wait(neverNotified, 0, 0, ms);
 }

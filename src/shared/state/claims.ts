@@ -1,12 +1,12 @@
 /**
- * Slots that the threads of the sync pool share: piscina gives every thread the same birth, so each takes the first free slot and
- * counts metrics and beats there. The main thread gives a dead thread's slot back.
+ * The slots of the sync pool's threads. Piscina passes the same worker data to every thread, so each thread claims the first free slot, which has its
+ * heartbeat row and its metrics segment. Main releases the slot when the thread has exited.
  */
 export function createClaims(slots: number): SharedArrayBuffer {
   return new SharedArrayBuffer(slots * Int32Array.BYTES_PER_ELEMENT);
 }
 
-/** Takes the first free slot for this thread (`threadId` of node:worker_threads, not 0). Throws when all are taken. */
+/** Claims the first free slot for this thread (`threadId` of node:worker_threads, never 0). Throws when there is none. */
 export function claimSlot(claims: SharedArrayBuffer, threadId: number): number {
   const cells = new Int32Array(claims);
   for (let slot = 0; slot < cells.length; slot += 1) {
@@ -15,7 +15,7 @@ export function claimSlot(claims: SharedArrayBuffer, threadId: number): number {
   throw new Error(`thread ${threadId} found all ${cells.length} slots of the pool taken, by the threads ${cells.join(', ')}`);
 }
 
-/** Frees what a thread holds, once it has ended. Answers with its slot; −1: it had none. */
+/** Releases the slot of a thread that has exited. Returns the slot, or −1 if it had none. */
 export function releaseSlot(claims: SharedArrayBuffer, threadId: number): number {
   const cells = new Int32Array(claims);
   for (let slot = 0; slot < cells.length; slot += 1) {
@@ -24,7 +24,7 @@ export function releaseSlot(claims: SharedArrayBuffer, threadId: number): number
   return -1;
 }
 
-/** The thread that holds a slot; 0: none does. */
+/** The thread that has claimed a slot, or 0. */
 export function slotOwner(claims: SharedArrayBuffer, slot: number): number {
   return Atomics.load(new Int32Array(claims), slot);
 }

@@ -1,10 +1,10 @@
 /**
- * Who drives the node's cgroups by the runtime's own word. Threads are born, and load, before the runtime has been asked: what depends on its
- * answer lies in this cell. Main writes it once, before it sends the first task.
+ * The cgroup driver that the runtime reports, in a cell of shared memory: threads start before main has asked the runtime. Main writes the cell once, before
+ * it sends the first task.
  */
 import type { CgroupDriver } from '../linux/cgroup-names.ts';
 
-/** By the number in the cell; 0: the runtime has not said. */
+/** By the number in the cell. 0: not reported. */
 const drivers: readonly (CgroupDriver | undefined)[] = [undefined, 'cgroupfs', 'systemd'];
 
 export function createRuntimeCgroupDriver(): SharedArrayBuffer {
@@ -15,7 +15,7 @@ export function setRuntimeCgroupDriver(cell: SharedArrayBuffer, driver: CgroupDr
   Atomics.store(new Int32Array(cell), 0, Math.max(0, drivers.indexOf(driver ?? undefined)));
 }
 
-/** Undefined: it has not said, and what is configured holds. */
+/** Undefined: not reported. The configured driver is used then. */
 export function runtimeCgroupDriver(cell: SharedArrayBuffer): CgroupDriver | undefined {
   return drivers[Atomics.load(new Int32Array(cell), 0)];
 }

@@ -1,6 +1,6 @@
 /**
- * What the runtime has, a row for each sandbox and container: written by the pleg thread with each relist, read by who collects
- * garbage (images), measures (stats) or shows (server). Only what a list says; a pod's full status goes to main as a message.
+ * The runtime's sandboxes and containers, one row each. The pleg thread writes them with each relist; the images thread (garbage collection), the stats
+ * thread and the server thread read them. The rows have only what the runtime's lists have; main gets the full status of a pod in a message.
  */
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
 import { f64, text, u32, u8, type Row } from './table-layout.ts';
@@ -9,15 +9,15 @@ import { defineTable, TableFullError, type TableReader, type TableWriter } from 
 const fields = {
   /** An index into `snapshotKinds`. */
   kind: u8,
-  /** An index into `snapshotStates`. A sandbox that is ready counts as running, one that is not as exited, as upstream. */
+  /** An index into `snapshotStates`. As in upstream, a ready sandbox is running and any other sandbox is exited. */
   state: u8,
   attempt: u32,
   /** Wall-clock ms. */
   createdAtMs: f64,
   id: text<ContainerID | SandboxID>(128),
-  /** Of a sandbox: its own ID. */
+  /** For a sandbox its own ID. */
   sandboxID: text<SandboxID>(128),
-  /** A static pod's UID may be given in its manifest: longer than the 36 characters of the API server's. */
+  /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. */
   podUID: text<PodUID>(128),
   podName: text(253),
   podNamespace: text(63),
@@ -25,7 +25,7 @@ const fields = {
   containerName: text(63),
 };
 const relistFields = {
-  /** Monotonic ms at which the newest relist began whose items are all here; 0: none yet, so what is missing says nothing. */
+  /** Monotonic ms at which the last complete relist began. 0: none yet, so an item that is missing here may exist. */
   relistedAtMs: f64,
 };
 
@@ -42,7 +42,7 @@ export interface SnapshotItem extends Omit<Row<typeof fields>, 'kind' | 'state'>
 const items = defineTable('runtime-snapshot', fields);
 const relists = defineTable('runtime-snapshot-relists', relistFields);
 
-/** Room for ten items a pod: sandbox, containers, and their dead predecessors; and for pods that end while others start. */
+/** Ten rows per pod, for its sandbox, its containers and their dead predecessors, and 200 more for terminating pods above the maximum. */
 export function createRuntimeSnapshot(maxPods: number): SharedArrayBuffer {
   const capacity = maxPods * 10 + 200;
   const buffer = new SharedArrayBuffer(relists.bytes(1) + items.bytes(capacity));
@@ -51,15 +51,15 @@ export function createRuntimeSnapshot(maxPods: number): SharedArrayBuffer {
   return buffer;
 }
 
-/** The pleg thread's half. A row number is the writer's handle to an item. */
+/** The pleg thread's view. The writer identifies an item by its row number. */
 export class RuntimeSnapshotWriter {
   readonly #items: TableWriter<typeof fields>;
   readonly #relists: TableWriter<typeof relistFields>;
 
-  /** Rows that a predecessor left. */
+  /** The rows of a predecessor. */
   #inherited: readonly number[];
 
-  /** What a predecessor left stays until `dropInherited`; that it is no complete list is said at once. */
+  /** Keeps the rows of a predecessor until `dropInherited`, but marks the list as incomplete. */
   constructor(buffer: SharedArrayBuffer) {
     this.#relists = relists.writer(buffer, 0, [0]);
     this.#relists.put(0, { relistedAtMs: 0 });
@@ -67,7 +67,7 @@ export class RuntimeSnapshotWriter {
     this.#inherited = Array.from(Array(this.#items.highWater).keys()).filter((row) => this.#items.inUse(row));
   }
 
-  /** Frees what a predecessor left, for a list of one's own. Answers with the pods of which it knew; with none the second time. */
+  /** Frees the rows of a predecessor. Returns the pods that they belonged to; a second call returns none. */
   dropInherited(): Set<PodUID> {
     const rows = this.#inherited;
     this.#inherited = [];
@@ -84,7 +84,7 @@ export class RuntimeSnapshotWriter {
     return this.#items.used;
   }
 
-  /** The item's row; undefined when the table is full. Throws RangeError, naming the field, when a text is longer than its column. */
+  /** Returns the item's row, or undefined when the table is full. Throws RangeError with the field's name when a text is longer than its column. */
   add(item: SnapshotItem): number | undefined {
     try {
       return this.#items.insert({ ...item, kind: snapshotKinds.indexOf(item.kind), state: snapshotStates.indexOf(item.state) });
@@ -107,7 +107,7 @@ export class RuntimeSnapshotWriter {
   }
 }
 
-/** Anyone's half. */
+/** The view of all other threads. */
 export class RuntimeSnapshotReader {
   readonly #items: TableReader<typeof fields>;
   readonly #relists: TableReader<typeof relistFields>;
@@ -117,17 +117,17 @@ export class RuntimeSnapshotReader {
     this.#items = items.reader(buffer, relists.bytes(1));
   }
 
-  /** Monotonic ms at which the newest complete relist began; 0: none yet, and an absent item may well exist. */
+  /** Monotonic ms at which the last complete relist began. 0: none yet, so an item that is missing here may exist. */
   get relistedAtMs(): number {
     return this.#relists.get(0, 'relistedAtMs') ?? 0;
   }
 
-  /** Every sandbox and container, in no order; each as it was at one moment, though not all at the same. */
+  /** Yields every sandbox and container, in no particular order. Each row is consistent; different rows may be from different moments. */
   *all(): Generator<SnapshotItem> {
     for (const [, row] of this.#items.rows()) yield { ...row, kind: snapshotKinds[row.kind]!, state: snapshotStates[row.state]! };
   }
 
-  /** How many items there are, without reading them. */
+  /** The number of items. Reads no rows. */
   get size(): number {
     return this.#items.used;
   }

@@ -1,11 +1,11 @@
-/** A thread's heartbeat: each second it says that it lives, and how late it was to say so. */
+/** A thread's heartbeat: records the time each second, and the delay of the thread's event loop. */
 import { systemClock, type Clock } from '../time/clock.ts';
 import { HeartbeatWriter } from './heartbeats.ts';
 
 const beatPeriodMs = 1000;
 
 export interface Heartbeat {
-  /** The thread's own loop came round: what `/healthz` watches beside the beat. */
+  /** Records that the thread's own loop has completed an iteration. `/healthz` checks the age of that time in addition. */
   loop(): void;
   stop(): void;
 }
@@ -14,11 +14,11 @@ export interface HeartbeatOptions {
   readonly heartbeats: SharedArrayBuffer;
   readonly heartbeatRow: number;
   readonly clock?: Clock;
-  /** Told of each beat's delay in seconds: for the thread's metric. */
+  /** Called at each beat, for the thread's metrics. */
   readonly onBeat?: (eventLoopDelaySeconds: number) => void;
 }
 
-/** Beats at once, then each second until stopped. */
+/** Beats immediately, then each second until stopped. */
 export function startHeartbeat({ heartbeats, heartbeatRow, clock = systemClock, onBeat }: HeartbeatOptions): Heartbeat {
   const writer = new HeartbeatWriter(heartbeats, heartbeatRow);
   let stopped = false;

@@ -1,14 +1,14 @@
 /**
- * Where the fields of a typed table's row lie. Declared once per table; writer and readers in all threads derive the same offsets,
- * and a fingerprint of them stands in the buffer's header, so that a buffer opened as the wrong table is an error and not garbage.
+ * The layout of a typed table's row. Declared once per table, so that the writer and the readers in all threads compute the same offsets. The buffer's header
+ * has a fingerprint of the layout: opening a buffer as the wrong table throws.
  */
 type NumberKind = 'u8' | 'u32' | 'i32' | 'f64';
 
 export type Field<T = unknown> = {
   readonly kind: NumberKind | 'i64' | 'text';
-  /** Bytes in the row; for text two more hold its length. */
+  /** Bytes in the row. A text has two more bytes for its length. */
   readonly width: number;
-  /** Only for the compiler: what the field holds. */
+  /** For the compiler only: the type of the field's value. */
   readonly __value?: T;
 };
 export type Fields = Readonly<Record<string, Field>>;
@@ -19,10 +19,10 @@ export const u8: Field<number> = { kind: 'u8', width: 1 };
 export const u32: Field<number> = { kind: 'u32', width: 4 };
 export const i32: Field<number> = { kind: 'i32', width: 4 };
 export const f64: Field<number> = { kind: 'f64', width: 8 };
-/** A bigint: for counts of nanoseconds, which pass 2^53. */
+/** A bigint, for nanoseconds, which exceed 2^53. */
 export const i64: Field<bigint> = { kind: 'i64', width: 8 };
 
-/** A string of at most `maxBytes` bytes of UTF-8. A longer value is refused, never cut: two IDs must not become one. */
+/** A string of at most `maxBytes` bytes of UTF-8. Writing a longer value throws; truncation could make two IDs equal. */
 export function text<T extends string = string>(maxBytes: number): Field<T> {
   return { kind: 'text', width: maxBytes };
 }
@@ -36,11 +36,11 @@ export interface Layout<S extends Fields> {
   readonly fingerprint: number;
 }
 
-/** Before the fields of a row: its version, and whether it is in use. */
+/** The version of the row, and whether it is in use. */
 export const rowHeaderBytes = 8;
 const alignment: Record<Field['kind'], number> = { u8: 1, u32: 4, i32: 4, f64: 8, i64: 8, text: 2 };
 
-/** Lays fields out in the declared order, each at its own alignment, rows at multiples of 8. */
+/** Places the fields in the declared order, each at its alignment; rows are multiples of 8 bytes. */
 export function layoutOf<S extends Fields>(name: string, fields: S): Layout<S> {
   let end = rowHeaderBytes;
   const offsets: Record<string, number> = {};

@@ -1,20 +1,20 @@
 /**
- * Rows of typed fields over a SharedArrayBuffer: what many threads read and one writes, without a message. Each row has a version
- * (a seqlock): odd while it is being written, so that a reader takes a row whole or takes it again.
+ * A table of typed rows in a SharedArrayBuffer: one thread writes, many threads read, without messages. Each row has a version (a seqlock), which is odd
+ * during a write; a reader repeats a read that a write overlapped.
  *
- *  - One writer per row; most tables have one writer in all, some (heartbeats) one for each row.
- *  - The number of rows is fixed at birth; a full table is an error that names it.
- *  - A writer that dies in the middle of a row leaves its version odd; its successor empties that row when it opens the table.
+ *  - One writer per row. Most tables have one writer for all rows, some (heartbeats) one for each row.
+ *  - The number of rows is fixed at creation. Inserting into a full table throws an error with the table's name.
+ *  - A writer that dies during a write leaves an odd version. Its successor empties that row when it opens the table.
  */
 import { layoutOf, type Field, type Fields, type Layout, type Row, type ValueOf } from './table-layout.ts';
 
 const headerCells = 4;
 const headerBytes = headerCells * 4;
 const [fingerprintCell, capacityCell, highWaterCell, usedCell] = [0, 1, 2, 3];
-/** A write takes about a microsecond: a version still odd after this many looks belongs to a writer that was preempted, or died. */
-const spins = 1000;
-/** Then the reader sleeps, at most so often, a millisecond each: a preempted writer is back by then. */
-const naps = 20;
+/** A write takes about a microsecond. If the version is still odd after this many reads, the writer was preempted, or died. */
+const maxSpins = 1000;
+/** Then the reader sleeps at most this often, for a millisecond each, so that a preempted writer can continue. */
+const maxSleeps = 20;
 
 export class TableFullError extends Error {
   override readonly name = 'TableFullError';
@@ -25,13 +25,13 @@ export class TableFullError extends Error {
 
 export interface TableDefinition<S extends Fields> {
   readonly layout: Layout<S>;
-  /** Bytes for so many rows; for who puts several tables into one buffer. */
+  /** The bytes of a table with this many rows, for several tables in one buffer. */
   bytes(capacity: number): number;
-  /** A new, empty table. With a buffer given, at an offset in it (a multiple of 8). */
+  /** Creates an empty table, in a new buffer or at an offset (a multiple of 8) of an existing one. */
   create(capacity: number, buffer?: SharedArrayBuffer, byteOffset?: number): SharedArrayBuffer;
   /** Throws when the buffer holds another table. */
   reader(buffer: SharedArrayBuffer, byteOffset?: number): TableReader<S>;
-  /** For the one writer of all rows; or, with `ownRows`, of those rows only. Rows that a dead predecessor left half written are emptied. */
+  /** Opens the table for the writer of all rows, or with `ownRows` of these rows only. Empties rows that a dead predecessor left half-written. */
   writer(buffer: SharedArrayBuffer, byteOffset?: number, ownRows?: readonly number[]): TableWriter<S>;
 }
 
@@ -57,7 +57,7 @@ export class TableReader<S extends Fields> {
   readonly capacity: number;
   protected readonly header: Int32Array;
   protected readonly view: DataView;
-  /** The whole buffer: for comparisons of bytes in place (`fieldOffset`). */
+  /** The whole buffer, for comparing bytes without decoding them (`fieldOffset`). */
   readonly bytes: Buffer;
   protected readonly cells: Int32Array;
   readonly #base: number;
@@ -75,22 +75,22 @@ export class TableReader<S extends Fields> {
     this.cells = new Int32Array(buffer, 0, Math.floor(buffer.byteLength / 4));
   }
 
-  /** Rows in use. */
+  /** The number of rows in use. */
   get used(): number {
     return Atomics.load(this.header, usedCell);
   }
 
-  /** Rows at or above this were never in use: where a loop over the table may end. */
+  /** No row at or above this number was ever in use: the end for a loop over the table. */
   get highWater(): number {
     return Atomics.load(this.header, highWaterCell);
   }
 
-  /** Changes with each write of the row, in steps of two; odd while one is under way. */
+  /** Grows by two with each write of the row. Odd during a write. */
   version(row: number): number {
     return Atomics.load(this.cells, this.versionCell(row));
   }
 
-  /** The row as a whole; undefined when it is free, or left half written by a writer that died and has no successor yet. */
+  /** A consistent copy of the row. Undefined when it is free, or was left half-written by a dead writer without a successor so far. */
   read(row: number): Row<S> | undefined {
     return this.consistently(row, () => {
       if (!this.inUse(row)) return undefined;
@@ -100,12 +100,12 @@ export class TableReader<S extends Fields> {
     });
   }
 
-  /** One field; undefined as in `read`. Makes no object for a number. */
+  /** One field; undefined as in `read`. Allocates nothing for a number. */
   get<K extends keyof S & string>(row: number, field: K): ValueOf<S[K]> | undefined {
     return this.consistently(row, () => (this.inUse(row) ? this.peek(row, field) : undefined));
   }
 
-  /** Every row in use, as [index, row]. */
+  /** Yields every row in use, as [row number, values]. */
   *rows(): Generator<[number, Row<S>]> {
     const end = this.highWater;
     for (let row = 0; row < end; row += 1) {
@@ -114,7 +114,7 @@ export class TableReader<S extends Fields> {
     }
   }
 
-  /** Whether the row is in use, without its version: for the row's own writer, or inside `consistently`. */
+  /** Whether the row is in use, without the version check: for the row's own writer, or inside `consistently`. */
   inUse(row: number): boolean {
     return this.cells[this.versionCell(row) + 1] === 1;
   }
@@ -124,31 +124,31 @@ export class TableReader<S extends Fields> {
     return this.#load(this.fieldOffset(row, field), this.layout.fields[field]!) as ValueOf<S[K]>;
   }
 
-  /** Where a field starts in `bytes`. Text: two bytes of length (little endian), then the bytes. */
+  /** The offset of a field in `bytes`. A text is two bytes of length (little endian), then the bytes. */
   fieldOffset(row: number, field: keyof S & string): number {
     return this.rowOffset(row) + this.layout.offsets[field];
   }
 
-  /** Whether a text field holds exactly these bytes. Allocates nothing; no version check (the row's own writer, or `consistently`). */
+  /** Whether a text field equals these bytes. Allocates nothing. Without the version check, as `peek`. */
   textEquals(row: number, field: keyof S & string, other: Uint8Array, start: number, end: number): boolean {
     const offset = this.fieldOffset(row, field);
     const length = this.view.getUint16(offset, true);
     return length === end - start && this.bytes.compare(other, start, end, offset + 2, offset + 2 + length) === 0;
   }
 
-  /** Runs `look` until the row did not change meanwhile; undefined when it stays half written. `look` must only read this row. */
-  consistently<T>(row: number, look: () => T): T | undefined {
+  /** Repeats `read` until no write overlapped. Undefined when the row stays half-written. `read` must read only this row. */
+  consistently<T>(row: number, read: () => T): T | undefined {
     const cell = this.versionCell(row);
-    for (let nap = 0; nap <= naps; nap += 1) {
+    for (let sleeps = 0; sleeps <= maxSleeps; sleeps += 1) {
       let before = 0;
-      for (let spin = 0; spin < spins; spin += 1) {
+      for (let spin = 0; spin < maxSpins; spin += 1) {
         before = Atomics.load(this.cells, cell);
         if ((before & 1) === 1) continue;
-        const seen = look();
+        const value = read();
         // An atomic read-modify-write, not a load: on arm64 the reads above could otherwise happen after the check.
-        if (Atomics.or(this.cells, cell, 0) === before) return seen;
+        if (Atomics.or(this.cells, cell, 0) === before) return value;
       }
-      if (nap < naps) Atomics.wait(this.cells, cell, before, 1);
+      if (sleeps < maxSleeps) Atomics.wait(this.cells, cell, before, 1);
     }
     return undefined;
   }
@@ -188,7 +188,7 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
   constructor(layout: Layout<S>, buffer: SharedArrayBuffer, byteOffset: number, ownRows?: readonly number[]) {
     super(layout, buffer, byteOffset);
     const end = this.highWater;
-    // All rows, not those below the high water only: a writer may have died before it raised that.
+    // Checks all rows, not only those below the high-water mark: a writer may have died before it raised the mark.
     for (const row of ownRows ?? Array(this.capacity).keys()) {
       if ((this.version(row) & 1) === 1) this.#empty(row);
       if (!ownRows && row < end && !this.inUse(row)) this.#free.push(row);
@@ -197,7 +197,7 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
     if (!ownRows) Atomics.store(this.header, usedCell, end - this.#free.length);
   }
 
-  /** Takes a free row and fills it. Throws TableFullError; RangeError for a text that is too long (the row stays free). */
+  /** Fills a free row and returns its number. Throws TableFullError, or RangeError for a text that is too long (the row stays free). */
   insert(values: Row<S>): number {
     this.#checkTexts(values);
     const row = this.#free.at(-1) ?? this.highWater;
@@ -207,7 +207,7 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
     return row;
   }
 
-  /** Writes the whole of a row at a place that the caller chose, free or not. For tables whose rows are assigned beforehand. */
+  /** Writes all fields of a row, whether it is in use or free. For tables with assigned rows. */
   put(row: number, values: Row<S>): void {
     this.#checkTexts(values);
     this.#write(row, () => {
@@ -225,7 +225,7 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
     });
   }
 
-  /** Gives a row back. Freeing a free row does nothing. */
+  /** Frees a row. Idempotent. */
   free(row: number): void {
     if (!this.inUse(row)) return;
     this.#write(row, () => this.#setInUse(row, false));
@@ -239,7 +239,7 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
     Atomics.add(this.cells, cell, 1);
   }
 
-  /** After a predecessor's death: frees the row and makes its version even again. */
+  /** Frees a row that a dead predecessor left half-written, and makes its version even again. */
   #empty(row: number): void {
     this.#setInUse(row, false);
     Atomics.add(this.cells, this.versionCell(row), 1);
@@ -251,7 +251,7 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
     this.cells[cell] = inUse ? 1 : 0;
     if (was !== inUse) Atomics.add(this.header, usedCell, inUse ? 1 : -1);
     if (!inUse) return;
-    // Rows with a writer of their own come to this at once: the larger must stay.
+    // Writers of different rows may raise the mark at the same time: the largest value must win.
     let high = this.highWater;
     while (row >= high) {
       Atomics.compareExchange(this.header, highWaterCell, high, row + 1);

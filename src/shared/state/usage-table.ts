@@ -1,20 +1,20 @@
 /**
- * What every pod and container uses: written by the stats thread, read by eviction (main) and the server. A pod's row has an empty
- * container name and ID. The values are the cgroup's own (upstream: cadvisor's, see workers/stats).
+ * The resource usage of every pod and container. The stats thread writes it; eviction (main) and the server thread will read it. A pod's row has an empty
+ * container name and ID. The values come from the cgroups, as in cadvisor (see workers/stats).
  */
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import { f64, i64, text, type Row } from './table-layout.ts';
 import { defineTable } from './typed-table.ts';
 
 const fields = {
-  /** A static pod's UID may be given in its manifest: longer than the 36 characters of the API server's. */
+  /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. */
   podUID: text<PodUID>(128),
   containerName: text(64),
   containerID: text<ContainerID | ''>(128),
-  /** Since the cgroup was made. */
+  /** Since the creation of the cgroup. */
   cpuUsageNs: i64,
   memoryUsageBytes: f64,
-  /** Usage less the inactive file pages: what can't be reclaimed at once. */
+  /** The usage without inactive file pages, which the kernel can reclaim at any time. */
   memoryWorkingSetBytes: f64,
   memoryRssBytes: f64,
   pids: f64,
@@ -25,7 +25,7 @@ const fields = {
 export type UsageRow = Row<typeof fields>;
 export const usageTable = defineTable('usage', fields);
 
-/** Rows for a node of so many pods: each with its own, and room for nine containers; more pods than maxPods are ending, at times. */
+/** Ten rows per pod, for the pod and nine containers, and 200 more for terminating pods above the maximum. */
 export function usageTableCapacity(maxPods: number): number {
   return maxPods * 10 + 200;
 }
