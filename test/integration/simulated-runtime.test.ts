@@ -1,4 +1,4 @@
-/** The simulated runtime answers a CRI client as containerd would. */
+/** The simulated runtime behaves like containerd for a CRI client. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ async function statusOf({ cri }: Connected, containerId: string) {
   return (await cri.call('containerStatus', { containerId }, limits)).status!;
 }
 
-function codeIs(code: number, message: RegExp) {
+function hasCode(code: number, message: RegExp) {
   return (err: unknown) => {
     assert.ok(err instanceof CriError);
     assert.equal(err.code, code);
@@ -50,7 +50,7 @@ function codeIs(code: number, message: RegExp) {
   };
 }
 
-test('a container runs, ends by itself and says how', async (t) => {
+test('a container runs, exits and reports its exit code', async (t) => {
   const runtime = await connected(t);
   const { containerId } = await runContainer(runtime, 'sim/exit:3-after-50ms');
   assert.equal((await statusOf(runtime, containerId)).state, 1);
@@ -64,7 +64,7 @@ test('a container runs, ends by itself and says how', async (t) => {
   assert.ok(ended.finishedAt >= ended.startedAt);
 });
 
-test('a stop is heeded, waits its grace period for the stubborn, and does nothing the second time', async (t) => {
+test('a stop ends a container, kills a stubborn one after the grace period, and is idempotent', async (t) => {
   const runtime = await connected(t);
   const { containerId, podSandboxId } = await runContainer(runtime, 'sim/run:1');
   await runtime.cri.call('stopContainer', { containerId, timeout: 30n }, limits);
@@ -78,27 +78,27 @@ test('a stop is heeded, waits its grace period for the stubborn, and does nothin
   await runtime.cri.call('stopContainer', { containerId: 'nobody', timeout: 1n }, limits);
 });
 
-test('wrong calls get the errors that containerd gives', async (t) => {
+test("invalid calls return containerd's errors", async (t) => {
   const runtime = await connected(t);
   const { cri } = runtime;
   const { containerId, podSandboxId } = await runContainer(runtime, 'sim/run:1');
-  await assert.rejects(cri.call('startContainer', { containerId }, limits), codeIs(2, /container is in CONTAINER_RUNNING state/));
-  await assert.rejects(cri.call('removeContainer', { containerId }, limits), codeIs(2, /still running, to stop first/));
+  await assert.rejects(cri.call('startContainer', { containerId }, limits), hasCode(2, /container is in CONTAINER_RUNNING state/));
+  await assert.rejects(cri.call('removeContainer', { containerId }, limits), hasCode(2, /still running, to stop first/));
   await assert.rejects(
     cri.call('runPodSandbox', { config: sandboxConfig('web') }, limits),
-    codeIs(2, /name "web_default_uid-web_0" is reserved/),
+    hasCode(2, /name "web_default_uid-web_0" is reserved/),
   );
-  await assert.rejects(cri.call('containerStatus', { containerId: 'nobody' }, limits), codeIs(5, /not found/));
-  await assert.rejects(cri.call('podSandboxStatus', { podSandboxId: 'nobody' }, limits), codeIs(5, /not found/));
+  await assert.rejects(cri.call('containerStatus', { containerId: 'nobody' }, limits), hasCode(5, /not found/));
+  await assert.rejects(cri.call('podSandboxStatus', { podSandboxId: 'nobody' }, limits), hasCode(5, /not found/));
   const config = { metadata: { name: 'late' }, image: { image: 'sim/run:1' } };
   await assert.rejects(
     cri.call('createContainer', { podSandboxId, config: { ...config, image: { image: 'absent' } } }, limits),
-    codeIs(5, /failed to resolve image "absent"/),
+    hasCode(5, /failed to resolve image "absent"/),
   );
   await cri.call('stopPodSandbox', { podSandboxId }, limits);
   await cri.call('stopPodSandbox', { podSandboxId }, limits);
   assert.equal((await statusOf(runtime, containerId)).exitCode, 137);
-  await assert.rejects(cri.call('createContainer', { podSandboxId, config }, limits), codeIs(5, /failed to get sandbox container task/));
+  await assert.rejects(cri.call('createContainer', { podSandboxId, config }, limits), hasCode(5, /failed to get sandbox container task/));
   const stopped = (await cri.call('podSandboxStatus', { podSandboxId }, limits)).status!;
   assert.deepEqual([stopped.state, stopped.network?.ip], [1, '']);
   await cri.call('removePodSandbox', { podSandboxId }, limits);
@@ -106,7 +106,7 @@ test('wrong calls get the errors that containerd gives', async (t) => {
   assert.deepEqual((await cri.call('listContainers', {}, limits)).containers, []);
 });
 
-test('lists have every seeded pod once, in another order on each call, also of map entries', async (t) => {
+test('lists contain every seeded pod once, in a different order for each call, including map entries', async (t) => {
   const { cri, control } = await connected(t);
   const seeded = await control.seed({ pods: 200, containersPerPod: 2 });
   const list = async () => (await cri.call('listContainers', {}, limits)).containers;
@@ -128,7 +128,7 @@ test('lists have every seeded pod once, in another order on each call, also of m
   assert.ok(raw.length / 400 > 1300, `a container takes ${raw.length / 400} bytes`);
 });
 
-test('each event goes to one subscriber, with the pod and all its containers in it', async (t) => {
+test('each event is delivered to one subscriber, with the status of the pod and all its containers', async (t) => {
   const runtime = await connected(t);
   const abort = new AbortController();
   const seen: string[] = [];
@@ -148,47 +148,47 @@ test('each event goes to one subscriber, with the pod and all its containers in 
   await Promise.all(listeners);
 });
 
-test('without an event stream and streaming lists, both are unimplemented', async (t) => {
+test('the event stream and streaming lists are unimplemented when they are disabled', async (t) => {
   const { cri, control } = await connected(t, { events: false });
   const take = async (method: 'getContainerEvents' | 'streamContainers') => {
     let items = 0;
     for await (const _ of cri.stream(method, {}, limits)) items += 1;
     return items;
   };
-  await assert.rejects(take('getContainerEvents'), codeIs(12, /unknown method/));
-  await assert.rejects(take('streamContainers'), codeIs(12, /unknown method/));
+  await assert.rejects(take('getContainerEvents'), hasCode(12, /unknown method/));
+  await assert.rejects(take('streamContainers'), hasCode(12, /unknown method/));
   await control.seed({ pods: 600, containersPerPod: 1 });
   await control.configure({ streamingLists: true });
   assert.equal(await take('streamContainers'), 2);
 });
 
-test('faults come on demand: a hang for one container, errors a number of times, a reply that is lost, one too large', async (t) => {
+test('faults can be injected: a hang for one container, a number of errors, a lost reply, a reply that is too large', async (t) => {
   const { cri, control } = await connected(t);
   const [pod] = await control.seed({ pods: 1, containersPerPod: 2 });
   const [wedged, well] = pod!.containerIDs;
   await control.fault({ call: 'ContainerStatus', id: wedged!, kind: 'hang' });
-  await assert.rejects(cri.call('containerStatus', { containerId: wedged! }, { deadlineMs: 100 }), codeIs(4, /Deadline/i));
+  await assert.rejects(cri.call('containerStatus', { containerId: wedged! }, { deadlineMs: 100 }), hasCode(4, /Deadline/i));
   await cri.call('containerStatus', { containerId: well! }, limits);
   const freed = cri.call('containerStatus', { containerId: wedged! }, limits);
   await waitUntil('the call hangs', async () => (await control.counters())['ContainerStatus']!.inFlight === 1);
   await control.clearFaults();
   await freed;
   await control.fault({ call: 'StopContainer', id: 'app-1', kind: 'fail', code: grpcCode.INTERNAL, message: 'broken', times: 1 });
-  await assert.rejects(cri.call('stopContainer', { containerId: well! }, limits), codeIs(13, /broken/));
+  await assert.rejects(cri.call('stopContainer', { containerId: well! }, limits), hasCode(13, /broken/));
   await control.fault({ call: 'StopContainer', kind: 'failAfter', times: 1 });
-  await assert.rejects(cri.call('stopContainer', { containerId: well! }, limits), codeIs(14, /simulated/));
+  await assert.rejects(cri.call('stopContainer', { containerId: well! }, limits), hasCode(14, /simulated/));
   assert.equal((await cri.call('containerStatus', { containerId: well! }, limits)).status?.state, 2);
   await control.fault({ call: 'ListContainers', kind: 'oversize', times: 1 });
-  await assert.rejects(cri.call('listContainers', {}, limits), codeIs(8, /larger than max|max/i));
+  await assert.rejects(cri.call('listContainers', {}, limits), hasCode(8, /larger than max|max/i));
   assert.equal((await cri.call('listContainers', {}, limits)).containers.length, 2);
 });
 
-test('the socket closes under the kubelet and opens again, and what ran still runs', async (t) => {
+test('containers keep running while the socket is closed and opened again', async (t) => {
   const { cri, control } = await connected(t);
   await control.seed({ pods: 3, containersPerPod: 1 });
   await cri.call('version', {}, limits);
   await control.closeSocket();
-  await assert.rejects(cri.call('listContainers', {}, limits), codeIs(14, /./));
+  await assert.rejects(cri.call('listContainers', {}, limits), hasCode(14, /./));
   await control.openSocket();
   const list = await waitUntil('it answers again', () => cri.call('listContainers', {}, limits).catch(() => null));
   assert.deepEqual(
@@ -197,7 +197,7 @@ test('the socket closes under the kubelet and opens again, and what ran still ru
   );
 });
 
-test('images are pulled, refused, found by every name they have, and removed', async (t) => {
+test('images are pulled, refused, found by each of their names, and removed', async (t) => {
   const { images } = await connected(t);
   assert.equal((await images.call('imageStatus', { image: { image: 'nginx' } }, limits)).image, undefined);
   const { imageRef } = await images.call('pullImage', { image: { image: 'nginx' } }, limits);
@@ -209,11 +209,11 @@ test('images are pulled, refused, found by every name they have, and removed', a
   assert.deepEqual((await images.call('listImages', {}, limits)).images, []);
   await assert.rejects(
     images.call('pullImage', { image: { image: 'sim/unpullable:unauthorized' } }, limits),
-    codeIs(2, /pull access denied/),
+    hasCode(2, /pull access denied/),
   );
 });
 
-test('logs are written in the CRI format, and follow a rotation only after they were reopened', async (t) => {
+test('logs are written in the CRI format, and to the new file only after ReopenContainerLog', async (t) => {
   const runtime = await connected(t);
   const folder = await mkdtemp(join(tmpdir(), 'simulated-logs-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -226,28 +226,28 @@ test('logs are written in the CRI format, and follow a rotation only after they 
   await assert.rejects(runContainer(runtime, 'sim/run:2', { logDirectory: join(folder, 'absent') }), /reserved|ENOENT/);
 });
 
-test('commands answer what they were told to, or their own words', async (t) => {
+test('a command returns the configured result, or by default the command itself', async (t) => {
   const runtime = await connected(t);
   const { containerId } = await runContainer(runtime, 'sim/run:1');
   const exec = (timeout = 0n) => runtime.cri.call('execSync', { containerId, cmd: ['cat', '/x'], timeout }, limits);
   const plain = await exec();
   assert.deepEqual([Buffer.from(plain.stdout).toString(), plain.exitCode], ['cat /x\n', 0]);
   await runtime.control.execResult('app', { stderr: 'no', exitCode: 4 });
-  const told = await exec();
-  assert.deepEqual([Buffer.from(told.stderr).toString(), told.exitCode], ['no', 4]);
+  const configured = await exec();
+  assert.deepEqual([Buffer.from(configured.stderr).toString(), configured.exitCode], ['no', 4]);
   await runtime.control.execResult('app', { takesMs: 60_000 });
-  await assert.rejects(exec(1n), codeIs(4, /timeout 1s exceeded/));
+  await assert.rejects(exec(1n), hasCode(4, /timeout 1s exceeded/));
 });
 
-test('a caller that gives up leaves nothing behind, and its name is free again', async (t) => {
+test('a cancelled call creates nothing and releases its name', async (t) => {
   const { cri, control } = await connected(t, { latency: { RunPodSandbox: { p50Ms: 500, p99Ms: 500 } } });
-  await assert.rejects(cri.call('runPodSandbox', { config: sandboxConfig('slow') }, { deadlineMs: 50 }), codeIs(4, /./));
+  await assert.rejects(cri.call('runPodSandbox', { config: sandboxConfig('slow') }, { deadlineMs: 50 }), hasCode(4, /./));
   await waitUntil('the call has ended', async () => (await control.counters())['RunPodSandbox']!.inFlight === 0);
   assert.deepEqual((await control.state()).sandboxes, []);
   await cri.call('runPodSandbox', { config: sandboxConfig('slow') }, limits);
 });
 
-test('2,500 pods with 5,000 containers are there at once, and listed within the message limit', async (t) => {
+test('2,500 pods with 5,000 containers are seeded at once and listed within the message limit', async (t) => {
   const { cri, control } = await connected(t);
   await control.seed({ pods: 2500, containersPerPod: 2 });
   const { containers } = await cri.call('listContainers', {}, limits);

@@ -1,6 +1,5 @@
 /**
- * A whole cluster for tests: the run's control plane, and a real node that has joined it, with a namespace of its own. What it answers is
- * what a user sees through the API or kubectl.
+ * A cluster for tests: the run's control plane, and a real node that has joined it, with its own namespace. Tests observe the API and kubectl.
  *
  *   const node = await ClusterNode.start('node-a', { config, flags });
  *   after(() => node.destroy());
@@ -13,7 +12,7 @@ import { sharedCluster, type TestCluster } from './control-plane.ts';
 import { waitUntil } from './simulated-runtime.ts';
 import { aManifest, TestNode, type TestNodeOptions } from './test-node.ts';
 
-/** What `kubectl get events` shows of one. */
+/** The fields of an Event that tests use. */
 export interface ApiEvent {
   readonly type: string;
   readonly reason: string;
@@ -23,8 +22,8 @@ export interface ApiEvent {
   readonly source: { readonly component?: string; readonly host?: string };
 }
 
-/** Generous: two cores may be shared with much else. */
-const patienceMs = 90_000;
+/** Long, because other processes may use the same two cores. */
+const defaultTimeoutMs = 90_000;
 
 export class ClusterNode {
   readonly cluster: TestCluster;
@@ -44,7 +43,10 @@ export class ClusterNode {
     this.#cleanups = cleanups;
   }
 
-  /** Ready for pods. `config`, `flags` and `env` are beside those that a member needs; `of` is another cluster than the run's, and the test's to close. */
+  /**
+   * Starts a node and waits until it is Ready. The options are added to those of a member.
+   * @param of another cluster than the run's, which the test closes
+   */
   static async start<C extends ControlPlaneAccess>(
     nodeName: string,
     { of, ...options }: TestNodeOptions & { readonly of?: TestCluster<C> } = {},
@@ -84,12 +86,12 @@ export class ClusterNode {
   kubectl(...args: string[]): Promise<string> {
     return this.cluster.kubectl('-n', this.namespace, ...args);
   }
-  /** What a shell line in the container prints. */
+  /** Returns the output of a shell command in the container. */
   exec(name: string, sh: string): Promise<string> {
     return this.kubectl('exec', name, '--', 'sh', '-c', sh);
   }
 
-  /** A pod that is bound to this node by whoever made it. */
+  /** Creates a pod that is bound to this node. */
   create(name: string, spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}): Promise<Pod> {
     return this.api.create<Pod>(this.podsPath, aManifest(name, { nodeName: this.nodeName, ...spec }, metadata));
   }
@@ -100,9 +102,9 @@ export class ClusterNode {
     return this.api.delete<Pod>(`${this.podsPath}/${name}`, options);
   }
 
-  /** Each version of the pod that the API server shows is looked at, from the present one on. */
-  until(name: string, what: string, isSo: (pod: Pod) => boolean, timeoutMs = patienceMs): Promise<Pod> {
-    return this.#seen(name, what, (pod) => pod !== null && isSo(pod), timeoutMs) as Promise<Pod>;
+  /** Checks the current and every later version of the pod. */
+  until(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = defaultTimeoutMs): Promise<Pod> {
+    return this.#waitFor(name, what, (pod) => pod !== null && condition(pod), timeoutMs) as Promise<Pod>;
   }
   untilRunning(name: string): Promise<Pod> {
     return this.until(name, 'is running and ready', ({ status }) => status?.phase === 'Running' && conditionOf(status, 'Ready') === 'True');
@@ -110,11 +112,11 @@ export class ClusterNode {
   untilEnded(name: string): Promise<Pod> {
     return this.until(name, 'has ended', ({ status }) => status?.phase === 'Succeeded' || status?.phase === 'Failed');
   }
-  async untilGone(name: string, timeoutMs = patienceMs): Promise<void> {
-    await this.#seen(name, 'is gone', (pod) => pod === null, timeoutMs);
+  async untilGone(name: string, timeoutMs = defaultTimeoutMs): Promise<void> {
+    await this.#waitFor(name, 'is gone', (pod) => pod === null, timeoutMs);
   }
 
-  /** What a pod that ends has printed. */
+  /** Runs a pod to its end and returns its output. */
   async outputOf(name: string, spec: Partial<PodSpec>, metadata: Partial<Pod['metadata']> = {}): Promise<string> {
     await this.create(name, { restartPolicy: 'Never', ...spec }, metadata);
     const { status } = await this.untilEnded(name);
@@ -123,7 +125,7 @@ export class ClusterNode {
     return output.trimEnd();
   }
 
-  /** Those about an object of that name, oldest first. */
+  /** Returns the Events of an object, oldest first. */
   async events(name: string, namespace = this.namespace): Promise<ApiEvent[]> {
     const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.name%3D${name}`;
     const { items } = await this.api.get<{ items: (ApiEvent & { lastTimestamp?: string; metadata: { creationTimestamp: string } })[] }>(
@@ -135,32 +137,32 @@ export class ClusterNode {
     return waitUntil(
       `${name} has the event ${reason} ${String(message)}`,
       async () => (await this.events(name, namespace)).find((event) => event.reason === reason && message.test(event.message)),
-      patienceMs,
+      defaultTimeoutMs,
     );
   }
 
-  /** This kubelet's requests that were answered so far, such as `patch pods/status`; the audit log lags a little. */
-  requests(isMeant: (event: AuditEvent) => boolean = () => true): string[] {
+  /** Returns this kubelet's answered requests, such as `patch pods/status`. The audit log has a short delay. */
+  requests(filter: (event: AuditEvent) => boolean = () => true): string[] {
     return this.cluster.controlPlane
       .auditEvents(this.nodeName)
-      .filter(isMeant)
+      .filter(filter)
       .map(
         ({ verb, objectRef }) => `${verb} ${objectRef?.resource}${objectRef?.subresource === undefined ? '' : `/${objectRef.subresource}`}`,
       );
   }
 
-  /** By what this kubelet itself says: the Node may still show what the one before it wrote. */
+  /** Waits until the Node is Ready. After a restart the Node may still have the status of the previous kubelet. */
   async untilReady(): Promise<void> {
     await waitUntil(
       `${this.nodeName} is Ready`,
       async () => conditionOf((await this.api.find<{ status?: PodStatus }>(this.nodePath))?.status, 'Ready') === 'True',
-      patienceMs,
+      defaultTimeoutMs,
     ).catch((err: unknown) => {
       throw new Error(`${String(err)}\n${this.#endOfLog()}`, { cause: err });
     });
   }
 
-  /** The next one is healthy; that it has synced is for the test to see. */
+  /** Restarts the kubelet and waits until it is healthy. It may not have synced its pods yet. */
   async restartKubelet(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     await this.node.stopKubelet(signal);
     await this.node.startKubelet();
@@ -170,23 +172,23 @@ export class ClusterNode {
     await runAll(this.#cleanups);
   }
 
-  /** Null: there is none of that name. */
-  async #seen(name: string, what: string, isSo: (pod: Pod | null) => boolean, timeoutMs: number): Promise<Pod | null> {
+  /** Waits until the pod fulfils the condition. Null means that the pod does not exist. */
+  async #waitFor(name: string, what: string, condition: (pod: Pod | null) => boolean, timeoutMs: number): Promise<Pod | null> {
     const signal = AbortSignal.timeout(timeoutMs);
     const path = `${this.podsPath}?fieldSelector=metadata.name%3D${name}`;
     let last: Pod | null = null;
     while (!signal.aborted) {
       const { metadata, items } = await this.api.get<{ metadata: { resourceVersion: string }; items: Pod[] }>(path);
       last = items[0] ?? null;
-      if (isSo(last)) return last;
+      if (condition(last)) return last;
       for await (const { type, object } of this.api.watch<Pod>(`${path}&resourceVersion=${metadata.resourceVersion}`, signal)) {
         if (type === 'ERROR') break;
         last = type === 'DELETED' ? null : object;
-        if (isSo(last)) return last;
+        if (condition(last)) return last;
       }
     }
     throw new Error(
-      `waited ${timeoutMs} ms in vain until pod ${name} ${what}; it was ${JSON.stringify(last?.status)}\n${this.#endOfLog()}`,
+      `timed out after ${timeoutMs} ms waiting until pod ${name} ${what}; it was ${JSON.stringify(last?.status)}\n${this.#endOfLog()}`,
     );
   }
 
@@ -195,12 +197,12 @@ export class ClusterNode {
   }
 }
 
-/** The status of a pod's, or a node's, condition of that type. */
+/** Returns the status of a condition of a pod or node. */
 export function conditionOf(status: Pick<PodStatus, 'conditions'> | undefined, type: string): string | undefined {
   return status?.conditions?.find((condition) => condition.type === type)?.status;
 }
 
-/** In reverse: what was made last goes first. */
+/** Runs the cleanups in reverse order. */
 async function runAll(cleanups: readonly (() => Promise<unknown> | void)[]): Promise<void> {
   for (const clean of cleanups.toReversed()) await clean();
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the control plane that all end-to-end test files of one run share: started when the first of them asks, ended when the run has
- * ended, however it did. A process of its own, since each file's process comes and goes.
+ * Runs the control plane that all end-to-end test files of a run share. The first test file starts this process, which ends when the run has
+ * ended. A separate process is needed, because each test file has its own process.
  *
  *   node control-plane-keeper.ts FOLDER OWNER_PID
  */
@@ -14,33 +14,33 @@ const [folder = '', owner = ''] = process.argv.slice(2);
 const ownerPid = Number(owner);
 const ownerStarted = processStartTime(ownerPid);
 
-/** Written whole, by a rename. */
-function tell(outcome: { readonly error?: string }): void {
+/** Writes the outcome atomically. */
+function writeOutcome(outcome: { readonly error?: string }): void {
   const part = join(folder, 'outcome.part');
   writeFileSync(part, JSON.stringify(outcome));
   renameSync(part, outcomeFile(folder));
 }
 
-const told = new AbortController();
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => told.abort());
+const stopped = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
 
-function ownerLives(): boolean {
+function isOwnerRunning(): boolean {
   return ownerStarted !== undefined && processStartTime(ownerPid) === ownerStarted;
 }
 
-async function untilOwnerEnds(): Promise<void> {
-  while (ownerLives() && !told.signal.aborted) {
-    await sleep(200, undefined, { signal: told.signal }).catch(() => {});
+async function waitForOwnerExit(): Promise<void> {
+  while (isOwnerRunning() && !stopped.signal.aborted) {
+    await sleep(200, undefined, { signal: stopped.signal }).catch(() => {});
   }
 }
 
 try {
   const controlPlane = await ControlPlane.start({ folder, progress: (what) => console.log(what) });
-  tell({});
-  await untilOwnerEnds();
+  writeOutcome({});
+  await waitForOwnerExit();
   await controlPlane.stop();
 } catch (err) {
-  tell({ error: err instanceof Error ? err.message : String(err) });
-  await untilOwnerEnds();
+  writeOutcome({ error: err instanceof Error ? err.message : String(err) });
+  await waitForOwnerExit();
 }
 rmSync(folder, { recursive: true, force: true });

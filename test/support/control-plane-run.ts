@@ -1,4 +1,4 @@
-/** One control plane for a whole run of tests: found or started by whichever test file asks first (control-plane-keeper.ts keeps it). */
+/** Shares one control plane in a run of tests. The first test file starts it in a separate process (control-plane-keeper.ts). */
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,28 +6,28 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ControlPlaneAccess } from '../../scripts/host/control-plane-access.ts';
 
-/** A first build on a slow machine; with the programs there it takes 5 s. */
+/** Includes a first build on a slow machine. With existing programs a start takes 5 s. */
 const startDeadlineMs = 45 * 60_000;
 
-/** Resolves when it is ready. */
+/** Resolves when the control plane is ready. */
 export async function findOrStartControlPlane(): Promise<ControlPlaneAccess> {
   const { owner, lane } = runOf(process.env);
   const folder = join(tmpdir(), `kubelet-control-plane-${owner}-${processStartTime(owner)}${lane}`);
   if (isFirst(folder)) startKeeper(folder, owner);
-  await untilReady(folder);
+  await waitUntilReady(folder);
   return ControlPlaneAccess.open(folder);
 }
 
 /**
- * The process whose end ends the control plane, and what tells its lanes apart. scripts/e2e/run.ts says both. Otherwise node's runner gives
- * each file a process, and a file that is run by hand is its own runner.
+ * Returns the process whose end ends the control plane, and a suffix that distinguishes its lanes. scripts/e2e/run.ts sets both. Otherwise the
+ * owner is Node's test runner, or the test file itself when it is run directly.
  */
 function runOf({ KUBELET_TEST_RUN: run, KUBELET_TEST_LANE: lane, NODE_TEST_CONTEXT: context }: NodeJS.ProcessEnv) {
   if (run !== undefined) return { owner: Number(run), lane: `-${lane}` };
   return { owner: context === undefined ? process.pid : process.ppid, lane: '' };
 }
 
-/** Making a folder succeeds once. */
+/** Returns true for the first caller, because a folder can be created only once. */
 function isFirst(folder: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -40,7 +40,7 @@ function isFirst(folder: string): boolean {
 
 function startKeeper(folder: string, owner: number): void {
   const log = openSync(join(folder, 'keeper.log'), 'a');
-  // A session of its own: Ctrl-C reaches it by way of the runner's end. Not a test, so not in the runner's context.
+  // Detached, so that Ctrl-C does not end the process before the runner has ended. NODE_TEST_CONTEXT is removed, because it is not a test.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const keeper = spawn(process.execPath, [join(import.meta.dirname, 'control-plane-keeper.ts'), folder, String(owner)], {
     detached: true,
@@ -52,7 +52,7 @@ function startKeeper(folder: string, owner: number): void {
   writeFileSync(join(folder, 'keeper.pid'), String(keeper.pid));
 }
 
-async function untilReady(folder: string): Promise<void> {
+async function waitUntilReady(folder: string): Promise<void> {
   const endMs = performance.now() + startDeadlineMs;
   let keeper: { readonly pid: number; readonly started: string | undefined } | undefined;
   while (performance.now() < endMs) {
@@ -74,14 +74,14 @@ async function untilReady(folder: string): Promise<void> {
   throw new Error(`the control plane of this run is not ready after ${startDeadlineMs / 60_000} min; see ${folder}`);
 }
 
-/** Told when it is ready, or has failed. */
+/** Written when the control plane is ready or has failed. */
 export function outcomeFile(folder: string): string {
   return join(folder, 'outcome.json');
 }
 
-/** A pid is used again; with this it is one process. Undefined when there is none, or it has ended and is not waited for yet. */
+/** Returns the start time of a process, which identifies it together with the pid. Undefined when it does not run or is a zombie. */
 export function processStartTime(pid: number): string | undefined {
-  // After the name in parentheses, which may have spaces: state is the first field, the start time the twentieth.
+  // After the name in parentheses, which may have spaces, the state is the first field and the start time the twentieth.
   const fields = tryRead(`/proc/${pid}/stat`)?.split(') ').at(-1)?.split(' ');
   return fields === undefined || fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
 }

@@ -1,5 +1,5 @@
 /**
- * A real API server for tests, as a user has it: kubectl, an admin's client, namespaces and node names of one's own.
+ * A real API server for tests, with kubectl, an admin client, and separate namespaces and node names.
  *
  *   const cluster = await sharedCluster();                    // one control plane for all test files of a run; starts in 5 s, once
  *   after(() => cluster.close());
@@ -29,7 +29,7 @@ export { ApiError, type ApiClient, type WatchEvent } from '../../scripts/host/co
 export interface KubectlOptions {
   readonly input?: string;
   readonly timeoutMs?: number;
-  /** Of another user than cluster-admin. */
+  /** Default: cluster-admin's. */
   readonly kubeconfig?: string;
 }
 export interface CommandResult {
@@ -40,7 +40,7 @@ export interface CommandResult {
 
 export interface TestMember {
   readonly nodeName: string;
-  /** Where its server listens, for the API server and for the test. */
+  /** The kubelet's secure port. */
   readonly port: number;
   /** Fields of KubeletConfiguration. */
   readonly config: Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ export interface TestMember {
 
 export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
   readonly controlPlane: C;
-  /** As cluster-admin. */
+  /** Authenticated as cluster-admin. */
   readonly api: ApiClient;
 
   constructor(controlPlane: C) {
@@ -57,14 +57,14 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
     this.api = controlPlane.client();
   }
 
-  /** What it prints. Throws, with what it complains of, when it does not exit with 0. */
+  /** Returns stdout. Rejects with stderr when the exit code is not 0. */
   async kubectl(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.runKubectl(args);
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${code}: ${stderr}`);
     return stdout;
   }
 
-  /** To its end, whatever that is; killed after `timeoutMs`, 30 s by default, and its code is then null. */
+  /** Runs kubectl. It is killed after `timeoutMs` (default: 30 s); the code is null then. */
   async runKubectl(args: readonly string[], options: KubectlOptions = {}): Promise<CommandResult> {
     const { input = '', timeoutMs = 30_000 } = options;
     const [command, all, env] = this.kubectlCommand(args, options.kubeconfig);
@@ -73,30 +73,30 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream].setEncoding('utf8').on('data', (text: string) => (output[stream] += text));
     }
-    // One that does not read its input may be gone before it was given.
+    // kubectl may end before its input was written.
     child.stdin.on('error', () => {}).end(input);
     const [code] = (await once(child, 'close')) as [number | null];
     return { code, ...output };
   }
 
-  /** For a kubectl that goes on (logs -f, exec -it, port-forward): the arguments of `spawn`. */
+  /** Returns the arguments of `spawn` for a long-running kubectl (logs -f, exec -it, port-forward). */
   kubectlCommand(args: readonly string[], kubeconfig = this.controlPlane.adminKubeconfig): [string, string[], NodeJS.ProcessEnv] {
-    // Its cache and its preferences are the cluster's, not the host's.
+    // Keeps kubectl's cache and preferences in the cluster's folder.
     const env = { ...process.env, HOME: this.controlPlane.folder, KUBECONFIG: kubeconfig, KUBERC: 'off' };
     return [this.controlPlane.kubectl, [...args], env];
   }
 
-  /** A new namespace, ready for pods. It goes when the test ends, without waiting for what is in it. */
+  /** Creates a namespace that is ready for pods. It is deleted at the end of the test, without waiting for its objects. */
   async namespace(t: TestHooks): Promise<string> {
-    const made = await this.api.create<{ metadata: { name: string } }>('/api/v1/namespaces', { metadata: { generateName: 'test-' } });
-    const { name } = made.metadata;
+    const created = await this.api.create<{ metadata: { name: string } }>('/api/v1/namespaces', { metadata: { generateName: 'test-' } });
+    const { name } = created.metadata;
     t.after(() => this.#clean(`/api/v1/namespaces/${name}`));
     await waitUntil(`${name} has its service account`, () => this.api.find(`/api/v1/namespaces/${name}/serviceaccounts/default`));
     await waitUntil(`${name} has its root CA`, () => this.api.find(`/api/v1/namespaces/${name}/configmaps/kube-root-ca.crt`));
     return name;
   }
 
-  /** What a kubelet of that name needs to join. Its Node is deleted when the test ends, so that nothing is scheduled to it later. */
+  /** Returns the settings of a kubelet that joins the cluster. Its Node is deleted at the end of the test, so that no pod is scheduled to it. */
   async member(t: TestHooks, nodeName: string): Promise<TestMember> {
     const [port = 0] = await findStablePorts(1);
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
@@ -104,7 +104,7 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
     return { nodeName, port, config: configuration, flags: ['--kubeconfig', kubeconfig, '--hostname-override', nodeName] };
   }
 
-  /** A bearer token, as a pod of that service account has it. */
+  /** Requests a bearer token of a service account. */
   async serviceAccountToken(
     namespace: string,
     name = 'default',
@@ -119,29 +119,29 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
     return status.token;
   }
 
-  /** Its connections; the control plane goes on. */
+  /** Closes the client's connections. The control plane keeps running. */
   close(): Promise<void> {
     return this.api.close();
   }
 
-  /** Afterwards, when this client may be closed and the control plane gone. A hook that fails would keep those after it from running. */
+  /** Deletes an object in a cleanup, with a new client. Never fails, because a failing hook would prevent later hooks. */
   async #clean(path: string): Promise<void> {
     try {
       const api = this.controlPlane.client();
       await api.delete(path).catch(() => {});
       await api.close();
     } catch {
-      // Not even its certificates are there any more.
+      // The control plane and its certificates were removed.
     }
   }
 }
 
-/** The one that all test files of this run share: leave nothing in it that another test could trip over. Close it when the tests end. */
+/** Returns the cluster that all test files of the run share. Tests must clean up their objects and close the cluster. */
 export async function sharedCluster(): Promise<TestCluster> {
   return new TestCluster(await findOrStartControlPlane());
 }
 
-/** One of the test's own, gone when the test ends: to be stopped, emptied, or started with other flags. Costs 5 s and 600 MB. */
+/** Starts a separate cluster for a test that stops or empties it or needs other flags. Costs 5 s and 600 MB. */
 export async function privateCluster(t: TestHooks, options: Omit<ControlPlaneOptions, 'folder'> = {}): Promise<TestCluster<ControlPlane>> {
   const folder = mkdtempSync(join(tmpdir(), 'control-plane-'));
   let cluster: TestCluster<ControlPlane> | undefined;

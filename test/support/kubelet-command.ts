@@ -1,4 +1,4 @@
-/** The kubelet as people start it: the compiled command, in a process of its own. */
+/** Runs the kubelet as users do: the compiled command in a separate process. */
 import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Builds what is not built yet. */
+/** Builds the kubelet if necessary. */
 export function ensureBuilt(): void {
   if (!isBuilt()) build();
 }
@@ -28,7 +28,7 @@ export function kubelet(...args: string[]): CommandResult {
 
 const running = new Set<RunningKubelet>();
 
-/** A folder that is gone when the test ends, and before that every kubelet that might use it. */
+/** Creates a folder. At the end of the test all running kubelets are killed and the folder is removed. */
 export function aFolder(t: { after(action: () => Promise<void>): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'kubelet-command-'));
   t.after(async () => {
@@ -38,13 +38,13 @@ export function aFolder(t: { after(action: () => Promise<void>): void }): string
   return folder;
 }
 
-/** A kubelet that runs until it is stopped, or until the test's folder goes. */
+/** A kubelet that runs until it is stopped, or until the test's folder is removed. */
 export class RunningKubelet {
   readonly #child: ChildProcessByStdio<null, null, Readable>;
   readonly ended: Promise<CommandResult>;
   #stderr = '';
 
-  /** `cwd`: where it runs; default: here. */
+  /** @param cwd default: the current folder */
   constructor(args: readonly string[], cwd?: string) {
     const child = spawn(kubeletPath, args, { ...(cwd === undefined ? {} : { cwd }), stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;

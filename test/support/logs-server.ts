@@ -1,4 +1,4 @@
-/** The handler of container logs on a real listener, over real files: the test says which container is where, and whether it runs. */
+/** Serves container logs from real files over a real listener. The test controls the container's log path and state. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ import type { SnapshotState } from '../../src/shared/state/runtime-snapshot.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
 import { aLogger } from './logger.ts';
 
-/** One container, `c`, whose log is `<podLogsDir>/pod/app/0.log` unless the test says otherwise. */
+/** Has one container, `c`, whose log is `<podLogsDir>/pod/app/0.log` by default. */
 export async function aLogsServer() {
   const podLogsDir = await mkdtemp(join(tmpdir(), 'pod-logs-'));
   const { logger, lines } = aLogger();

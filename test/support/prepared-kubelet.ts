@@ -1,4 +1,4 @@
-/** What the compiled command needs to run: a simulated runtime, a folder, and a configuration file with the fields that a test adds. */
+/** Prepares the compiled command: a simulated runtime, a folder, and a configuration file with additional fields of the test. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface PreparedKubelet {
   readonly folder: string;
   readonly healthzPort: number;
   readonly args: readonly string[];
-  /** Writes the configuration anew, with more fields. */
+  /** Rewrites the configuration file with additional fields. */
   readonly configure: (more: Record<string, unknown>) => void;
 }
 
@@ -57,7 +57,7 @@ export async function waitUntilHealthy({ healthzPort }: PreparedKubelet): Promis
     'the kubelet is healthy',
     () =>
       fetch(`http://127.0.0.1:${healthzPort}/healthz`).then(
-        (answer) => answer.ok,
+        (response) => response.ok,
         () => false,
       ),
     20_000,

@@ -1,4 +1,4 @@
-/** A real server thread with HTTPS, certificates in a folder of its own, and a main that answers as the test says. */
+/** Starts a real server thread with HTTPS, certificates in a separate folder, and a fake API of main. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ export interface SecureServerOverrides {
   readonly secure?: Partial<SecureServerSettings>;
   readonly settings?: Partial<ServerSettings>;
   readonly mainApi?: Partial<MainApi>;
-  /** Written as `client-ca.crt`, and used as such. */
+  /** Contents of the client CA file `client-ca.crt`. */
   readonly clientCA?: string;
 }
 
@@ -32,7 +32,7 @@ export async function aSecureServer(t: TestHooks, over: SecureServerOverrides = 
   const { logger, lines } = aLogger();
   const logging = { format: 'text', verbosity: 0, vmodule: [], live: createVerbosityCell() } as const;
   const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
-  const heart = state.enterMain();
+  const heartbeat = state.enterMain();
   const clientCAFile = over.clientCA === undefined ? '' : join(folder, 'client-ca.crt');
   if (over.clientCA !== undefined) writeFileSync(clientCAFile, over.clientCA);
   const base = secureSettings(folder);
@@ -48,12 +48,12 @@ export async function aSecureServer(t: TestHooks, over: SecureServerOverrides = 
     settings: serverSettings({ secure, ...over.settings }),
   });
   t.after(async () => {
-    heart.stop();
+    heartbeat.stop();
     await server.close();
     rmSync(folder, { recursive: true, force: true });
   });
   const { port } = (await server.addresses()).secure!;
-  /** One connection each, unless an agent is given. */
+  /** Uses a new connection per request, unless an agent is given. */
   const ask = (path: string, options: RequestOptions & { body?: string } = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const { body, ...rest } = options;

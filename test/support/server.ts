@@ -1,4 +1,4 @@
-/** What a server thread is started with in tests, and a main that knows nothing. */
+/** Default settings of a server thread in tests, and a fake API of main. */
 import type { ServerSettings } from '../../src/main/threads/server-thread.ts';
 import type { MainApi } from '../../src/shared/contracts/server/calls.ts';
 import type { SecureServerSettings } from '../../src/shared/contracts/server/settings.ts';
@@ -24,7 +24,7 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
   };
 }
 
-/** Anonymous, all allowed, self-signed in a folder that must be there. */
+/** Allows anonymous clients everything. The self-signed certificate is written to `folder`, which must exist. */
 export function secureSettings(folder: string, over: Partial<SecureServerSettings> = {}): SecureServerSettings {
   return {
     listen: anyPort,

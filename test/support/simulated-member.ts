@@ -1,6 +1,6 @@
 /**
- * The shipped daemon as a member of the run's cluster, on the simulated runtime: for what does not depend on real containers. Its parts go with
- * the test, the last one first.
+ * Starts the shipped daemon as a member of the run's cluster on the simulated runtime, for tests without real containers. Everything is
+ * removed at the end of the test, in reverse order.
  */
 import { KubeletProcess } from '../../bench/harness/kubelet-process.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
@@ -10,13 +10,13 @@ import { startSimulatedRuntime, type TestHooks, type SimulatedRuntimeProcess } f
 export interface SimulatedMember {
   readonly cluster: TestCluster;
   readonly runtime: SimulatedRuntimeProcess;
-  /** One of its own. */
+  /** A new namespace for this member. */
   readonly namespace: string;
-  /** A pod bound to this node, in its namespace or another. */
+  /** Creates a pod that is bound to this node. */
   create(name: string, spec?: Partial<PodSpec>, namespace?: string): Promise<Pod>;
 }
 
-/** `kubeconfigOf`: another way to the API server than the straight one. */
+/** @param kubeconfigOf returns another kubeconfig, for example with a proxy */
 export async function startSimulatedMember(
   t: TestHooks,
   nodeName: string,
@@ -26,7 +26,7 @@ export async function startSimulatedMember(
   t.after(() => cluster.close());
   const namespace = await cluster.namespace(t);
   const runtime = await startSimulatedRuntime(t, { images: [{ name: 'sim/run:1' }] });
-  // A KubeletProcess has a read-only port of its own.
+  // KubeletProcess sets its own read-only port.
   const { readOnlyPort: _, ...config } = { ...(await cluster.member(t, nodeName)).config };
   const kubeconfig = (await kubeconfigOf?.(cluster)) ?? cluster.controlPlane.kubeletKubeconfig(nodeName);
   const kubelet = await KubeletProcess.start({

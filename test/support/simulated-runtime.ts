@@ -1,5 +1,5 @@
 /**
- * The simulated CRI runtime for tests: a process of its own on a unix socket, gone when the test ends.
+ * Starts the simulated CRI runtime for a test: a separate process on a unix socket, which ends with the test.
  *
  *   const runtime = await startSimulatedRuntime(t);                        // instant calls, event stream on
  *   const runtime = await startSimulatedRuntime(t, { events: false, preset: 'containerd' });  // bench/runtime/options.ts
@@ -10,9 +10,9 @@
  *   await runtime.control.exitContainer(id, 1);  exitSandbox(id); loseContainer(id); closeSocket(); openSocket(); eventFaults({ lose: 0.5 })
  *   await runtime.control.state();  counters();  calls('StartContainer')   // what there is, what was called and when (CLOCK_MONOTONIC ms)
  *
- * What a container does follows from its image (bench/runtime/image-behaviour.ts): `sim/exit:1-after-5s`, `sim/stubborn:x`, `sim/run:x`,
- * `sim/unpullable:not-found`, `sim/pull:after-5s`, …, or from SIM_… variables. All control calls: bench/runtime/control-api.ts.
- * Times are real in there: tests wait for what happens (`waitUntil`), never for a length of time.
+ * The image defines the behaviour of a container (bench/runtime/image-behaviour.ts): `sim/exit:1-after-5s`, `sim/stubborn:x`, `sim/run:x`,
+ * `sim/unpullable:not-found`, `sim/pull:after-5s`, …; SIM_… variables override it. All control calls: bench/runtime/control-api.ts.
+ * The runtime uses real time: tests wait for conditions (`waitUntil`), not for fixed times.
  */
 import { startRuntimeProcess, type SimulatedRuntimeProcess } from '../../bench/runtime/client.ts';
 import type { RuntimeOptionsInput } from '../../bench/runtime/options.ts';
@@ -20,7 +20,7 @@ import type { RuntimeOptionsInput } from '../../bench/runtime/options.ts';
 export type { SimulatedRuntimeProcess } from '../../bench/runtime/client.ts';
 export type { SeededPod } from '../../bench/runtime/seed.ts';
 
-/** A test's context (`t`), or anything else that can run something afterwards (`{ after }` of node:test). */
+/** A test context (`t`), or another object that runs cleanups (`{ after }` of node:test). */
 export interface TestHooks {
   after(action: () => Promise<void>): void;
 }
@@ -31,13 +31,14 @@ export async function startSimulatedRuntime(t: TestHooks, options: RuntimeOption
   return runtime;
 }
 
-/** Asks again and again until the answer is not null, undefined or false. Rejects after `timeoutMs`, with what it waited for. */
-export async function waitUntil<T>(what: string | (() => string), look: () => Promise<T> | T, timeoutMs = 10_000): Promise<NonNullable<T>> {
+/** Polls until the result is not null, undefined or false. Rejects after `timeoutMs` with a message that contains `what`. */
+export async function waitUntil<T>(what: string | (() => string), poll: () => Promise<T> | T, timeoutMs = 10_000): Promise<NonNullable<T>> {
   const end = performance.now() + timeoutMs;
   for (;;) {
-    const seen = await look();
-    if (seen !== null && seen !== undefined && seen !== false) return seen;
-    if (performance.now() > end) throw new Error(`waited ${timeoutMs} ms in vain until ${typeof what === 'string' ? what : what()}`);
+    const result = await poll();
+    if (result !== null && result !== undefined && result !== false) return result;
+    if (performance.now() > end)
+      throw new Error(`timed out after ${timeoutMs} ms waiting until ${typeof what === 'string' ? what : what()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

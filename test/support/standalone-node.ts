@@ -1,6 +1,6 @@
 /**
- * A standalone kubelet with all its threads, in the test's own process, on the simulated runtime and a folder of manifests; all gone when
- * the test ends. What it answers is what a user sees: `/pods`, and what the runtime was asked for.
+ * A standalone kubelet with all its threads in the test's process, on the simulated runtime and a folder of manifests. Everything is removed
+ * at the end of the test. Tests observe `/pods` and the runtime's calls.
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -36,12 +36,12 @@ export class StandaloneNode {
     mkdirSync(this.manifests);
   }
 
-  /** With its runtime, and without its kubelet. */
+  /** Starts the runtime without the kubelet. */
   static async start(t: TestHooks, options: RuntimeOptionsInput = {}): Promise<StandaloneNode> {
     const runtime = await startRuntimeProcess(options);
     const node = new StandaloneNode(runtime, mkdtempSync(join(tmpdir(), 'standalone-')));
     t.after(async () => {
-      // Before the runtime: the kubelet would complain of its end.
+      // Stopped before the runtime, whose end the kubelet would report as an error.
       try {
         await node.stopKubelet();
       } finally {
@@ -53,7 +53,7 @@ export class StandaloneNode {
     return node;
   }
 
-  /** `configuration`: fields of KubeletConfiguration, beside those that such a node needs. */
+  /** @param configuration additional fields of KubeletConfiguration */
   async startKubelet(configuration: object = {}): Promise<void> {
     if (this.#ports.readOnly === 0) this.#ports = { readOnly: await freePort(), healthz: await freePort() };
     const options = this.#options(configuration);
@@ -76,7 +76,7 @@ export class StandaloneNode {
     const ended = run();
     ended.catch(() => {});
     this.#running = { stop, ended };
-    await waitUntil('the kubelet answers', () =>
+    await waitUntil('the kubelet responds', () =>
       this.pods().then(
         () => true,
         () => false,
@@ -84,14 +84,14 @@ export class StandaloneNode {
     );
   }
 
-  /** Resolves when it has stopped; rejects when it failed. */
+  /** Resolves when the kubelet has stopped. Rejects when it failed. */
   async stopKubelet(): Promise<void> {
     this.#running?.stop.abort(new Error('SIGTERM'));
     await this.#running?.ended;
     this.#running = null;
   }
 
-  /** Written whole, by a rename, as a careful user would. */
+  /** Writes the manifest atomically. */
   writeManifest(file: string, manifest: object): void {
     const path = join(this.manifests, file);
     writeFileSync(`${this.folder}/${file}`, JSON.stringify(manifest));
@@ -111,14 +111,14 @@ export class StandaloneNode {
     return (await this.pods()).find(({ metadata }) => metadata.name === `${name}-node-1`);
   }
 
-  /** Waits until the pod is as it should be. */
-  async waitForPod(name: string, what: string, is: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+  /** Waits until the pod fulfils the condition. */
+  async waitForPod(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
     try {
       return await waitUntil(
         `pod ${name} ${what}`,
         async () => {
           const pod = await this.pod(name);
-          return pod && is(pod) ? pod : null;
+          return pod && condition(pod) ? pod : null;
         },
         timeoutMs,
       );
@@ -155,7 +155,7 @@ export class StandaloneNode {
       staticPodPath: this.manifests,
       containerRuntimeEndpoint: this.runtime.endpoint,
       podLogsDir: join(this.folder, 'logs/pods'),
-      // The simulated containers are in no cgroup; the host's are not touched.
+      // The simulated containers have no cgroups.
       cgroupsPerQOS: false,
       enforceNodeAllocatable: [],
       address: '127.0.0.1',

@@ -1,6 +1,6 @@
 /**
- * The streaming handlers on a real HTTPS-less listener that hands upgrades on as the product's does, beside a streaming server of a
- * runtime that speaks no protocol: what it gets is kept, what it answers is up to the test.
+ * Serves the streaming handlers over a plain HTTP listener, with a fake runtime. The runtime's streaming server records its requests, and the
+ * test controls its responses.
  */
 import { createServer, ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -16,11 +16,11 @@ interface Options {
   readonly idleTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
   readonly translateWebSockets?: boolean;
-  /** What the runtime says to a call, beside the URLs of streams. */
+  /** Result of a runtime call. Default: the URL of the stream. */
   readonly call?: (method: string, request: object) => Promise<object>;
-  /** The runtime's side of a stream that was accepted. */
+  /** Called with the runtime's connection of an accepted stream. */
   readonly onStream?: (socket: Socket) => void;
-  /** Answers instead of accepting the stream. */
+  /** Handles the upgrade request instead of accepting it. */
   readonly onRequest?: (request: IncomingMessage, socket: Socket) => void;
   readonly url?: string;
 }
@@ -110,7 +110,7 @@ export async function aStreamingServer(options: Options = {}) {
     runtime.close();
   });
 
-  /** A raw client: asks for the protocol, keeps what it gets. */
+  /** Sends an upgrade request over a raw connection and records the received data. */
   const open = (target: string, head: readonly string[] = ['Connection: Upgrade', 'Upgrade: SPDY/3.1'], method = 'POST', body = '') => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     const state = { text: '', bytes: 0, ended: false, closed: false };
@@ -133,7 +133,7 @@ export async function aStreamingServer(options: Options = {}) {
     streaming,
     sockets,
     url: `http://127.0.0.1:${port}`,
-    /** Requests that are not done with. */
+    /** Number of unfinished requests. */
     underWay: () => underWay,
   };
 }

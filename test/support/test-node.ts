@@ -1,6 +1,6 @@
 /**
- * A node for the end-to-end tests: a private containerd, the compiled kubelet on a folder of manifests, everything in one folder that is
- * gone when the test ends. What it answers is what a user would see: `/pods`, the runtime by CRI, cgroups, mounts, files.
+ * A node for end-to-end tests: a private containerd and the compiled kubelet with a folder of manifests, all in one folder that is removed at
+ * the end of the test. Tests observe `/pods`, the runtime's CRI, cgroups, mounts and files.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,12 +21,12 @@ const imageCache = join(project, '.cache/images');
 export const busybox = 'local.example/busybox:1';
 
 export interface TestNodeOptions {
-  /** 1.7 has the event stream, 1.6 has not. */
+  /** 1.7 has the event stream, 1.6 does not. */
   readonly containerd?: '1.6' | '1.7';
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Flags of the kubelet, beside those that the node needs. */
+  /** Additional flags of the kubelet. */
   readonly flags?: readonly string[];
-  /** Variables of the kubelet, beside this process's and TEST_NODE_FOLDER, where what a test loads into it may write. */
+  /** Additional environment variables of the kubelet. Modules that a test preloads may write to TEST_NODE_FOLDER. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -40,7 +40,7 @@ export function aManifest(name: string, spec: Partial<PodSpec> = {}, metadata: P
   };
 }
 
-/** Without a command it runs until it is told to stop, and then stops at once. */
+/** The default command runs until SIGTERM and then exits immediately. */
 export function aBusybox(fields: Partial<Container> & { readonly sh?: string } = {}): Container {
   const { sh = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done', ...rest } = fields;
   return { name: 'app', image: busybox, command: ['sh', '-c', sh], ...rest };
@@ -48,7 +48,7 @@ export function aBusybox(fields: Partial<Container> & { readonly sh?: string } =
 
 let networks = 0;
 
-/** One that nobody listens on now. */
+/** Returns a port that is currently free. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -82,7 +82,7 @@ export class TestNode {
     for (const folder of [this.manifests, this.podLogs]) mkdirSync(folder);
   }
 
-  /** With its runtime, and without its kubelet. Everything goes when the test `t` ends; without one, the caller destroys it. */
+  /** Starts the runtime without the kubelet. Everything is removed at the end of the test `t`; without `t` the caller must call `destroy`. */
   static async start(t: TestHooks | null, options: TestNodeOptions = {}): Promise<TestNode> {
     if (!isBuilt()) build();
     const node = new TestNode(options);
@@ -113,7 +113,7 @@ export class TestNode {
 
   /** Starts the kubelet and waits until it is healthy. */
   async startKubelet(): Promise<void> {
-    // Fixed while the node lives: a kubelet that is started again listens where the one before did.
+    // A restarted kubelet uses the same ports.
     this.#ports ??= { readOnly: await freePort(), healthz: await freePort() };
     const config = join(this.folder, 'kubelet.yaml');
     writeFileSync(config, stringify(this.#configuration()));
@@ -127,15 +127,15 @@ export class TestNode {
     await waitUntil(
       'the kubelet is healthy',
       () =>
-        // Each port is another thread's. A member of a cluster may have no read-only port.
+        // The ports belong to different threads. A cluster member may have no read-only port.
         Promise.all([this.healthz(), ...(this.#options.config?.['readOnlyPort'] === 0 ? [] : [this.get('/healthz')])])
           .then((answers) => answers.every(({ status }) => status === 200))
-          .catch(() => this.#mustLive()),
+          .catch(() => this.#assertRunning()),
       30_000,
     );
   }
 
-  #mustLive(): false {
+  #assertRunning(): false {
     if (this.#kubelet?.exitCode !== null) throw new Error(`the kubelet ended with ${this.#kubelet?.exitCode}: ${this.log().slice(-2000)}`);
     return false;
   }
@@ -165,7 +165,7 @@ export class TestNode {
     return readFileSync(join(this.folder, 'kubelet.log'), 'utf8');
   }
 
-  /** The exit code, or the signal's name. */
+  /** Resolves with the exit code or the signal's name. */
   async stopKubelet(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | string | null> {
     const kubelet = this.#kubelet;
     if (!kubelet || kubelet.exitCode !== null || kubelet.signalCode !== null) return kubelet?.exitCode ?? null;
@@ -174,7 +174,7 @@ export class TestNode {
     return ended;
   }
 
-  /** As a careful user writes manifests: whole, by a rename. */
+  /** Writes the manifest atomically. */
   apply(manifest: object): void {
     const name = (manifest as Pod).metadata.name;
     const hidden = join(this.manifests, `.${name}.yaml`);
@@ -195,15 +195,15 @@ export class TestNode {
     return ((await (await this.get('/pods')).json()) as { items: readonly Pod[] | null }).items ?? [];
   }
 
-  /** Waits until the static pod made from the manifest of that name is as asked. Says what it was when it never is. */
-  async until(name: string, what: string, isSo: (pod: Pod) => boolean, timeoutMs = 30_000): Promise<Pod> {
+  /** Waits until the manifest's static pod fulfils the condition. Rejects with its last status after the timeout. */
+  async until(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 30_000): Promise<Pod> {
     let last: Pod | undefined;
     try {
       return await waitUntil(
         `pod ${name} ${what}`,
         async () => {
           last = (await this.pods().catch(() => [])).find(({ metadata }) => metadata.name === `${name}-${this.nodeName}`);
-          return last && isSo(last) ? last : undefined;
+          return last && condition(last) ? last : undefined;
         },
         timeoutMs,
       );
@@ -220,7 +220,7 @@ export class TestNode {
       ({ status }) => status?.phase === 'Running' && (status.containerStatuses ?? []).every(({ ready }) => ready),
     );
   }
-  /** Neither the kubelet nor the runtime knows it any more. */
+  /** Waits until neither the kubelet nor the runtime has the pod. */
   async untilGone(name: string, timeoutMs = 30_000): Promise<void> {
     const podName = `${name}-${this.nodeName}`;
     await waitUntil(
@@ -234,7 +234,7 @@ export class TestNode {
     );
   }
 
-  /** What `cat` of a container's log shows: CRI lines without their stamps. */
+  /** Returns the content of a container's log without the CRI headers. */
   logsOf(pod: Pod, container: string, restart = 0): string {
     const { namespace, name, uid } = pod.metadata;
     const file = join(this.podLogs, `${namespace}_${name}_${uid}`, container, `${restart}.log`);

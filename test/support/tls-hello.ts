@@ -1,11 +1,11 @@
-/** The first message of a TLS 1.2 handshake, written by hand: it offers what no client library offers any more. */
+/** Builds a TLS 1.2 ClientHello by hand, to offer features that client libraries no longer support. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
 export interface Hello {
   readonly compressions: readonly number[];
-  /** Numbers of extensions, each sent with what makes it an offer. */
+  /** Extension numbers to offer. */
   readonly extensions: Readonly<Record<string, number>>;
 }
 
@@ -21,7 +21,7 @@ export function clientHello({ compressions, extensions }: Hello): Buffer {
     extension(11, sized8(Buffer.from([0]))), // uncompressed points
     extension(13, sized16(Buffer.concat([u16(0x0403), u16(0x0804)]))), // ECDSA and RSA-PSS with SHA-256
   ];
-  // A heartbeat's peer may send them; a ticket is asked for by an empty one.
+  // The heartbeat extension has a mode byte; an empty session ticket extension requests a ticket.
   const more = Object.values(extensions).map((type) => extension(type, type === 15 ? Buffer.from([1]) : Buffer.alloc(0)));
   const body = Buffer.concat([
     u16(0x0303),
@@ -35,7 +35,7 @@ export function clientHello({ compressions, extensions }: Hello): Buffer {
   return Buffer.concat([Buffer.from([22, 3, 1]), sized16(handshake)]);
 }
 
-/** What the server chose. */
+/** Returns the parameters that the server selected. */
 export async function serverHello(port: number, hello: Buffer): Promise<{ compression: number; extensions: number[] }> {
   const socket = connect(port, '127.0.0.1');
   socket.write(hello);
@@ -45,7 +45,7 @@ export async function serverHello(port: number, hello: Buffer): Promise<{ compre
     bytes = Buffer.concat([bytes, more]);
   }
   socket.destroy();
-  // The record's header, the message's header, the version, 32 random bytes.
+  // Skips the record header, the message header, the version and 32 random bytes.
   let at = 5 + 4 + 2 + 32;
   at += 1 + bytes[at]! + 2;
   const compression = bytes[at]!;

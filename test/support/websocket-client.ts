@@ -1,7 +1,7 @@
-/** Frames as a WebSocket client writes them. */
+/** Encodes frames of a WebSocket client. */
 import { webSocketFrame } from '../../src/workers/server/streaming/websocket-frames.ts';
 
-/** Masked with a key that shows when it is forgotten. */
+/** Masks the frame with a key that changes every byte, so that missing unmasking is detected. */
 export function masked(opcode: number, body: string | Buffer, { fin = true }: { readonly fin?: boolean } = {}): Buffer {
   const data = Buffer.from(typeof body === 'string' ? Buffer.from(body, 'latin1') : body);
   const plain = webSocketFrame(opcode, data);

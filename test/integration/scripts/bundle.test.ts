@@ -1,4 +1,4 @@
-/** The build's own configuration on small sources: what would fail in the shipped bundle fails the build. */
+/** Runs the build's configuration on small sources: errors that would occur in the shipped bundle fail the build. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,8 +9,8 @@ import config from '../../../rolldown.config.ts';
 
 const project = join(import.meta.dirname, '../../..');
 
-/** Bundles one source file as the product is bundled. Answers with what the build complains of. */
-async function complaintOf(t: TestContext, source: string): Promise<string> {
+/** Bundles one source file with the product's configuration. Returns the build's error, or an empty string. */
+async function buildError(t: TestContext, source: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'bundle-'));
   t.after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, 'part'));
@@ -30,70 +30,70 @@ async function complaintOf(t: TestContext, source: string): Promise<string> {
   }
 }
 
-const cases: { name: string; source: string; complaint: RegExp | null }[] = [
-  { name: 'a static import of what the shim has', source: `import { Agent } from 'undici'; console.log(Agent);`, complaint: null },
+const cases: { name: string; source: string; error: RegExp | null }[] = [
+  { name: 'a static import of an existing export', source: `import { Agent } from 'undici'; console.log(Agent);`, error: null },
   {
-    name: 'a static import of what it lacks',
+    name: 'a static import of a missing export',
     source: `import { request } from 'undici'; console.log(request);`,
-    complaint: /"request" is not exported/,
+    error: /"request" is not exported/,
   },
-  { name: 'a member that it lacks', source: `import * as undici from 'undici'; console.log(undici.request);`, complaint: /request/ },
-  { name: 'a dynamic import of what it has', source: `const { Agent } = await import('undici'); console.log(Agent);`, complaint: null },
+  { name: 'a missing member of a namespace', source: `import * as undici from 'undici'; console.log(undici.request);`, error: /request/ },
+  { name: 'a dynamic import of an existing export', source: `const { Agent } = await import('undici'); console.log(Agent);`, error: null },
   {
-    name: 'a dynamic import of what it lacks',
+    name: 'a dynamic import of a missing export',
     source: `const { Agent, request } = await import('undici'); console.log(Agent, request);`,
-    complaint: /index\.ts: imports request, which \S+undici\.js does not export/,
+    error: /index\.ts: imports request, which \S+undici\.js does not export/,
   },
   {
-    name: 'a member of a dynamic import that it lacks',
+    name: 'a missing member of a dynamic import',
     source: `console.log((await import('undici')).fetch);`,
-    complaint: /imports fetch/,
+    error: /imports fetch/,
   },
   {
-    name: 'a member of a dynamic import under a name, that it lacks',
+    name: 'a missing member of a dynamic import in a variable',
     source: `const undici = await import('undici'); console.log(undici.Agent, undici.Client);`,
-    complaint: /imports Client/,
+    error: /imports Client/,
   },
-  { name: 'a CommonJS module’s name', source: `console.log((await import('./part/common.cjs')).known);`, complaint: null },
-  { name: 'a CommonJS module’s default', source: `console.log((await import('./part/common.cjs')).default);`, complaint: null },
+  { name: 'a CommonJS module’s name', source: `console.log((await import('./part/common.cjs')).known);`, error: null },
+  { name: 'a CommonJS module’s default', source: `console.log((await import('./part/common.cjs')).default);`, error: null },
   {
-    name: 'a name that a CommonJS module lacks',
+    name: 'a missing export of a CommonJS module',
     source: `console.log((await import('./part/common.cjs')).missing);`,
-    complaint: /imports missing/,
+    error: /imports missing/,
   },
   {
-    name: 'names in a variable',
+    name: 'a computed member name',
     source: `const key = process.argv[2]!; console.log((await import('undici'))[key]);`,
-    complaint: /can't be checked/,
+    error: /can't be checked/,
   },
-  { name: 'a whole namespace handed on', source: `const all = await import('undici'); console.log(all);`, complaint: /can't be checked/ },
-  { name: 'a promise handed on', source: `console.log(import('undici'));`, complaint: /can't be checked/ },
+  { name: 'a namespace passed to a function', source: `const all = await import('undici'); console.log(all);`, error: /can't be checked/ },
+  { name: 'a promise passed to a function', source: `console.log(import('undici'));`, error: /can't be checked/ },
   {
-    name: 'a module in a variable',
+    name: 'a computed module name',
     source: `const path = process.argv[2]!; console.log((await import(path)).x);`,
-    complaint: /import\(…\) needs can't be checked/,
+    error: /import\(…\) needs can't be checked/,
   },
-  { name: 'a package that is not installed', source: `console.log((await import('no-such-package')).x);`, complaint: /no-such-package/ },
+  { name: 'a package that is not installed', source: `console.log((await import('no-such-package')).x);`, error: /no-such-package/ },
   {
-    name: 'an entry that is there',
+    name: 'an existing entry',
     source: 'const thread = process.argv[2]!; console.log(new URL(`../workers/${thread}/index.js`, import.meta.url));',
-    complaint: null,
+    error: null,
   },
   {
-    name: 'an entry that is not there',
+    name: 'a missing entry',
     source: 'const thread = process.argv[2]!; console.log(new URL(`../../workers/${thread}/index.js`, import.meta.url));',
-    complaint: /src\/main\/index\.js: names workers\/\*\/index\.js, which is not in the bundle/,
+    error: /src\/main\/index\.js: names workers\/\*\/index\.js, which is not in the bundle/,
   },
   {
-    name: 'a file that is not there',
+    name: 'a missing file',
     source: `console.log(new URL('./proto/x.proto', import.meta.url));`,
-    complaint: /names src\/main\/proto\/x\.proto/,
+    error: /names src\/main\/proto\/x\.proto/,
   },
 ];
-for (const { name, source, complaint } of cases) {
-  test(`${complaint === null ? 'the build takes' : 'the build fails on'} ${name}`, async (t) => {
-    const answer = await complaintOf(t, source);
-    if (complaint === null) assert.equal(answer, '');
-    else assert.match(answer, complaint);
+for (const { name, source, error } of cases) {
+  test(`${error === null ? 'the build accepts' : 'the build fails on'} ${name}`, async (t) => {
+    const actual = await buildError(t, source);
+    if (error === null) assert.equal(actual, '');
+    else assert.match(actual, error);
   });
 }

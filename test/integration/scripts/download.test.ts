@@ -39,30 +39,30 @@ const local = join(folder, 'local');
 writeFileSync(local, content);
 
 const good: readonly [name: string, urls: string[]][] = [
-  ['from the first place that has it', [at('/good')]],
-  ['from the next place, where the ones before have none', [at('/missing'), at('/gone'), at('/good')]],
-  ['from where it was moved to', [at('/moved')]],
+  ['from the first source that has it', [at('/good')]],
+  ['from the next source, when the previous ones do not have it', [at('/missing'), at('/gone'), at('/good')]],
+  ['after a redirect', [at('/moved')]],
   ['from a file', [pathToFileURL(join(folder, 'missing')).href, pathToFileURL(local).href]],
-  ['once more after its line broke', [at('/once-cut')]],
-  ['with the password of its address', [`http://me:p%40ss@127.0.0.1:${port}/private`]],
+  ['again after the connection broke', [at('/once-cut')]],
+  ['with the credentials of its URL', [`http://me:p%40ss@127.0.0.1:${port}/private`]],
 ];
 for (const [name, urls] of good) {
   test(`a file is fetched ${name}`, async () => {
-    const said: string[] = [];
+    const messages: string[] = [];
     const path = join(folder, 'fetched');
     await download({
       sources: urls.map((url) => ({ url, fallsBackOnError: false })),
       sha256,
       path,
-      progress: (what) => said.push(what),
+      progress: (what) => messages.push(what),
     });
     assert.deepEqual(readFileSync(path), content);
-    assert.doesNotMatch(said.join('\n'), /p@ss|p%40ss/);
+    assert.doesNotMatch(messages.join('\n'), /p@ss|p%40ss/);
     rmSync(path);
   });
 }
 
-test('a file that is not the one that was asked for is not kept, and said with its checksum', async () => {
+test('a file with a wrong checksum is removed, and the error contains its checksum', async () => {
   const path = join(folder, 'fetched');
   const sources = [
     { url: at('/other'), fallsBackOnError: false },
@@ -72,7 +72,7 @@ test('a file that is not the one that was asked for is not kept, and said with i
   assert.deepEqual(readdirSync(folder), ['local']);
 });
 
-test('a place that fails is followed by the next one only where it may be, and each says what it said', async () => {
+test('a failing source falls back to the next one only if allowed, and the error lists each source', async () => {
   const path = join(folder, 'fetched');
   const other = { url: at('/other'), fallsBackOnError: true };
   await download({ sources: [other, { url: at('/good'), fallsBackOnError: false }], sha256, path, progress: () => {} });

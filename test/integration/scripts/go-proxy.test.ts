@@ -19,16 +19,16 @@ const lists: readonly [list: string, want: string[]][] = [
   ['off', []],
   [',', []],
 ];
-table('GOPROXY names mirrors, in order', (row) => {
+table('GOPROXY is parsed to an ordered list of proxies', (row) => {
   for (const [list, want] of lists) {
-    row(`GOPROXY=${list} names ${want.length === 0 ? 'nobody' : want.join(', then ')}`, () => {
-      const said = parseGoProxies(list).map(({ url, fallsBackOnError }) => (fallsBackOnError ? `${url} after any error` : url));
-      assert.deepEqual(said, want);
+    row(`GOPROXY=${list} names ${want.length === 0 ? 'no proxy' : want.join(', then ')}`, () => {
+      const actual = parseGoProxies(list).map(({ url, fallsBackOnError }) => (fallsBackOnError ? `${url} after any error` : url));
+      assert.deepEqual(actual, want);
     });
   }
 });
 
-test('a setting of Go is the environment’s before that of go env -w, whose file is where Go has it', () => {
+test('a Go setting is read from the environment, then from the file of go env -w', () => {
   const folder = mkdtempSync(join(tmpdir(), 'go-proxy-'));
   try {
     mkdirSync(join(folder, '.config/go'), { recursive: true });

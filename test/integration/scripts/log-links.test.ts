@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { removeLogLinks } from '../../../scripts/host/log-links.ts';
 
-test('links into a log folder are removed, also while another kubelet makes and removes its own', async (t) => {
+test('links into a log folder are removed, also while another kubelet creates and removes links', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'log-links-'));
   t.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'file'), '');

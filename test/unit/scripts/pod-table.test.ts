@@ -9,7 +9,7 @@ function status(name: string, fields: Partial<ContainerStatus> = {}): ContainerS
   return { name, image: 'i', imageID: '', ready: true, restartCount: 0, state: { running: {} }, ...fields };
 }
 
-test('the table shows each pod with its ready containers, sidecars counted, restarts and what it waits for', () => {
+test('the table shows the ready containers including sidecars, restarts and waiting reason of each pod', () => {
   const startTime = '2026-01-01T00:00:00Z';
   const web = aPod({ status: { phase: 'Running', startTime, containerStatuses: [status('app'), status('log')] } });
   const crash = aPod({
@@ -35,13 +35,13 @@ test('the table shows each pod with its ready containers, sidecars counted, rest
   );
 });
 
-test('a terminal is shown no line that it would wrap, and no more lines than it has', () => {
+test('the table is truncated to the width and height of the terminal', () => {
   const pods = 'NAME   PHASE\nweb   Running\njob   Succeeded\nlog   Pending';
   assert.deepEqual(fitToTerminal(pods, { columns: 80, rows: 24 }), pods.split('\n'));
   assert.deepEqual(fitToTerminal(pods, { columns: 13, rows: 4 }), ['NAME   PHASE', 'web   Running', 'job   Succee…']);
 });
 
-table('the table is drawn in place only on a terminal that reports a size', (row) => {
+table('the table is redrawn only on a terminal with a size', (row) => {
   row('a terminal', () => assert.deepEqual(terminalSize({ isTTY: true, columns: 80, rows: 24 }), { columns: 80, rows: 24 }));
   row('a pipe', () => assert.equal(terminalSize({}), null));
   row('a pipe where COLUMNS is set', () => assert.equal(terminalSize({ columns: 80, rows: 24 }), null));
@@ -50,7 +50,7 @@ table('the table is drawn in place only on a terminal that reports a size', (row
   row('a terminal that reports nothing', () => assert.equal(terminalSize({ isTTY: true }), null));
 });
 
-test('a long message is on one line, and whole', () => {
+test('a long message is shown completely on one line', () => {
   const message = 'cannot be pulled:\n'.repeat(20);
   const waiting = status('app', { ready: false, state: { waiting: { reason: 'ErrImagePull', message } } });
   const text = formatPodTable([aPod({ status: { phase: 'Pending', containerStatuses: [waiting] } })], 0);

@@ -1,4 +1,4 @@
-/** What a benchmark says about its samples, and how the table shows it. */
+/** The statistics of a benchmark and the tables of its results. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BenchRecord } from '../../../../bench/harness/benchmark.ts';
@@ -18,11 +18,11 @@ table('a percentile is one of the samples', (row) => {
   }
 });
 
-test('a percentile of nothing is an error, not a number', () => {
+test('a percentile without samples is an error', () => {
   assert.throws(() => percentile([], 50), /nothing was measured/);
 });
 
-test('calls that overlap count once', () => {
+test('overlapping calls count once', () => {
   const calls = [
     { startMs: 10, endMs: 20 },
     { startMs: 0, endMs: 5 },
@@ -39,8 +39,8 @@ const amounts: [value: number, unit: string, text: string][] = [
   [31_415.9, 'MB', '31,416 MB'],
   [2, '', '2'],
 ];
-table('an amount is shown as people read it', (row) => {
-  for (const [value, unit, text] of amounts) row(`${value} is shown as ${text}`, () => assert.equal(formatAmount(value, unit), text));
+table('amounts are formatted with three significant digits', (row) => {
+  for (const [value, unit, text] of amounts) row(`${value} is formatted as ${text}`, () => assert.equal(formatAmount(value, unit), text));
 });
 
 const host = { cpu: 'X', cores: 2, memoryGiB: 24, kernel: '6', os: 'Debian', node: 'v26', kubelet: 'abc', loadBefore: 0.1 };
@@ -55,7 +55,7 @@ const measurement = {
 const at = '2026-01-02T03:04:05.000Z';
 const names = ['relist', 'start', 'idle'];
 
-test('the README shows what has a goal, between its two lines, and all else stays', () => {
+test('the README shows the rows with a goal between its two markers, and the rest is kept', () => {
   const begin = '<!-- numbers: written by npm run bench -->';
   const outcome = { repeats: '3 relists', measurements: [measurement, { what: 'relist p50', value: 2, unit: 'ms' }] };
   const records: BenchRecord[] = [
@@ -72,7 +72,7 @@ test('the README shows what has a goal, between its two lines, and all else stay
   assert.throws(() => replaceReadmeNumbers(names, records, 'no place'), /the README has no lines/);
 });
 
-test('the table shows value, floor and goal, and says of a benchmark that did not run why', () => {
+test('the table shows value, floor and goal, and the error of a failed benchmark', () => {
   const records: BenchRecord[] = [
     { name: 'relist', about: 'A relist.', at, host, outcome: { repeats: '3 relists', measurements: [measurement] } },
     { name: 'idle', about: 'Nothing.', at, host, outcome: { failed: 'bin/kubelet is not there' } },
@@ -84,7 +84,7 @@ test('the table shows value, floor and goal, and says of a benchmark that did no
   assert.match(text, /\*\*Did not run\*\*.*\n\n {4}bin\/kubelet is not there/);
 });
 
-test('the tables keep what they show of a benchmark that was not run again, in its place', () => {
+test('the tables keep the results of benchmarks that were not run, in order', () => {
   const record = (name: string, value: number): BenchRecord => ({
     name,
     about: `About ${name}.`,

@@ -1,4 +1,4 @@
-/** Calls that work at the same time slow each other down. */
+/** The contention model, latencies, options and faults of the simulated runtime. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SharedWork, containerdContention, computeSpeed } from '../../../../bench/runtime/contention.ts';
@@ -9,7 +9,7 @@ import { table } from '../../../support/table.ts';
 
 const twoCores = { cores: 2, bestParallelism: 8, lossPerCall: 0 };
 
-/** When each of these calls ends, all begun at 0. */
+/** Returns the end times of calls that all start at 0. */
 async function endTimes(worksMs: readonly number[]): Promise<number[]> {
   const clock = new FakeClock();
   const work = new SharedWork(twoCores, clock);
@@ -25,16 +25,16 @@ async function endTimes(worksMs: readonly number[]): Promise<number[]> {
 }
 
 const cases: { name: string; worksMs: number[]; want: number[] }[] = [
-  { name: 'a call alone takes its own time', worksMs: [100], want: [100] },
-  { name: 'two calls on two cores do not meet', worksMs: [100, 50], want: [100, 50] },
+  { name: 'a single call takes its own time', worksMs: [100], want: [100] },
+  { name: 'two calls on two cores do not affect each other', worksMs: [100, 50], want: [100, 50] },
   { name: 'four equal calls on two cores take twice as long', worksMs: [100, 100, 100, 100], want: [200, 200, 200, 200] },
-  { name: 'a short call leaves its share to the long', worksMs: [100, 100, 100, 10], want: [155, 155, 155, 20] },
+  { name: 'the share of a finished call is used by the others', worksMs: [100, 100, 100, 10], want: [155, 155, 155, 20] },
 ];
-table('calls end as late as they share the machine with others', (row) => {
+table('concurrent calls share the cores', (row) => {
   for (const { name, worksMs, want } of cases) row(name, async () => assert.deepEqual(await endTimes(worksMs), want));
 });
 
-test('a call that is given up frees its share at once', async () => {
+test('a cancelled call releases its share immediately', async () => {
   const clock = new FakeClock();
   const work = new SharedWork({ ...twoCores, cores: 1 }, clock);
   const abort = new AbortController();
@@ -55,7 +55,7 @@ test('as measured on containerd: 100 sandboxes at once take about 7 s, and 8 at 
   assert.ok(8 * computeSpeed(8, containerdContention) > 100 * computeSpeed(100, containerdContention));
 });
 
-test('half of the latencies lie under the median, one in a hundred over the 99th percentile', () => {
+test('half of the latencies are below the median, one in a hundred is above the 99th percentile', () => {
   let state = 1;
   const random = () => ((state = (state * 16_807) % 2_147_483_647), state / 2_147_483_647);
   const draws = Array.from({ length: 20_000 }, () => drawLatencyMs({ p50Ms: 75, p99Ms: 110 }, random));
@@ -64,7 +64,7 @@ test('half of the latencies lie under the median, one in a hundred over the 99th
   assert.ok(Math.abs(over(110) - 0.01) < 0.005);
 });
 
-test('an option that is none is named, and a preset yields to what stands beside it', () => {
+test('an unknown option is an error, and explicit options override a preset', () => {
   assert.throws(() => applyOptions(defaultOptions, { evens: true } as never), /unknown option "evens"/);
   assert.throws(() => applyOptions(defaultOptions, { preset: 'docker' as never }), /unknown preset "docker"/);
   const options = applyOptions(defaultOptions, { preset: 'containerd', pullMs: 7 });
@@ -72,15 +72,18 @@ test('an option that is none is named, and a preset yields to what stands beside
   assert.equal(options.pullMs, 7);
 });
 
-test('a fault meets only the call and the container that it names, as often as it says', () => {
+test('a fault applies only to its call and container, and only a number of times', () => {
   const faults = new FaultTable();
   faults.add({ call: 'ContainerStatus', id: 'a', kind: 'fail', times: 2 });
-  const meet = (call: string, id: string) => faults.match(call, () => [id]).length;
-  assert.deepEqual([meet('ContainerStatus', 'b'), meet('StopContainer', 'a')], [0, 0]);
-  assert.deepEqual([meet('ContainerStatus', 'a'), meet('ContainerStatus', 'a'), meet('ContainerStatus', 'a')], [1, 1, 0]);
+  const countMatches = (call: string, id: string) => faults.match(call, () => [id]).length;
+  assert.deepEqual([countMatches('ContainerStatus', 'b'), countMatches('StopContainer', 'a')], [0, 0]);
+  assert.deepEqual(
+    [countMatches('ContainerStatus', 'a'), countMatches('ContainerStatus', 'a'), countMatches('ContainerStatus', 'a')],
+    [1, 1, 0],
+  );
   const hang = faults.add({ call: '*', kind: 'hang' });
-  const [met] = faults.match('Version', () => []);
+  const [matched] = faults.match('Version', () => []);
   faults.clear(hang);
-  assert.equal(met!.cleared.aborted, true);
+  assert.equal(matched!.cleared.aborted, true);
   assert.throws(() => faults.add({ call: 'Version', kind: 'melt' as never }), /unknown kind of fault "melt"/);
 });

@@ -1,4 +1,4 @@
-/** Image names and variables as scripts of what a simulated container does. */
+/** Image names and environment variables define the behaviour of a simulated container. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { containerBehaviour, parseDurationMs, pullBehaviour, type ContainerBehaviour } from '../../../../bench/runtime/image-behaviour.ts';
@@ -22,20 +22,20 @@ const cases: { image: string; env?: Record<string, string>; want: Partial<Contai
   { image: 'sim/stubborn:x', env: { SIM_STOP_CODE: '0' }, want: { stop: { code: 0, afterMs: 0 } } },
   { image: 'nginx', env: { SIM_LOG_LINES: '3', SIM_LOG_EVERY: '10ms' }, want: { logLines: 3, logEveryMs: 10 } },
 ];
-table('a simulated image does as it says', (row) => {
+table('the behaviour of a simulated image', (row) => {
   for (const { image, env = {}, want } of cases) {
-    row(`a container of ${image} with ${JSON.stringify(env)} does as it says`, () => {
+    row(`the behaviour of ${image} with ${JSON.stringify(env)}`, () => {
       const behaviour = containerBehaviour(image, new Map(Object.entries(env)));
       for (const [key, value] of Object.entries(want)) assert.deepEqual(behaviour[key as keyof ContainerBehaviour], value, key);
     });
   }
 });
 
-test('a duration that is none is named', () => {
+test('an invalid duration is an error', () => {
   assert.throws(() => parseDurationMs('soon'), /not a duration: "soon"/);
 });
 
-test('pulls take the time, or fail the way, that the name says', () => {
+test('the image name defines the duration and the failure of a pull', () => {
   assert.deepEqual(pullBehaviour('sim/pull:after-5s'), { pullMs: 5000, failure: null });
   assert.deepEqual(pullBehaviour('nginx'), { pullMs: null, failure: null });
   assert.deepEqual(pullBehaviour('sim/unpullable:not-found').failure?.code, 5);
@@ -49,7 +49,7 @@ const references: [given: string, full: string][] = [
   ['localhost/app:1', 'localhost/app:1'],
   ['nginx:1@sha256:aa', 'docker.io/library/nginx@sha256:aa'],
 ];
-table('an image has one full name', (row) => {
+table('image references are normalized', (row) => {
   for (const [given, full] of references) row(`the image ${given} is ${full}`, () => assert.equal(normalizeReference(given), full));
 });
 

@@ -1,4 +1,4 @@
-/** Lists that are encoded once and joined many times, and events that go to one subscriber each. */
+/** Encoded lists and the event hub of the simulated runtime. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EncodedList, Slabs } from '../../../../bench/runtime/encoded-list.ts';
@@ -6,7 +6,7 @@ import { EventHub } from '../../../../bench/runtime/event-hub.ts';
 import { shuffle } from '../../../../bench/runtime/shuffle.ts';
 import { ContainerEventResponse, ListContainersResponse } from '../../../../src/shared/cri/generated/cri-v1.ts';
 
-/** Numbers in [0, 1), the same in every run. */
+/** Returns a generator of numbers in [0, 1) that is the same in every run. */
 function aRandom(): () => number {
   let state = 7;
   return () => ((state = (state * 16_807) % 2_147_483_647), state / 2_147_483_647);
@@ -17,7 +17,7 @@ function encoded(...ids: string[]): Uint8Array[] {
 }
 const idsOf = (bytes: Uint8Array) => ListContainersResponse.decode(bytes).containers.map(({ id }) => id);
 
-test('items that were encoded one by one are one list when joined, however often', () => {
+test('separately encoded items can be joined repeatedly', () => {
   const list = new EncodedList(encoded('a', 'b', 'c'));
   assert.deepEqual(idsOf(list.join()), ['a', 'b', 'c']);
   assert.deepEqual(idsOf(new EncodedList(encoded('d')).join()), ['d']);
@@ -29,7 +29,7 @@ test('a list in chunks is the same list', () => {
   assert.deepEqual(chunks, [['a', 'b'], ['c']]);
 });
 
-test('padding makes a list larger and nothing else', () => {
+test('padding only makes a list larger', () => {
   for (const bytes of [1, 127, 128, 100_000]) {
     const padded = new EncodedList(encoded('a')).withPadding(bytes).join();
     assert.ok(padded.length > bytes);
@@ -37,7 +37,7 @@ test('padding makes a list larger and nothing else', () => {
   }
 });
 
-test('what is kept in a slab stays as it was', () => {
+test('stored buffers are not overwritten', () => {
   const slabs = new Slabs();
   const item = (index: number) => `item ${index}`.padEnd(10_000); // 200 of them fill one slab, and most of another.
   const kept = Array.from({ length: 200 }, (_, index) => slabs.store(Buffer.from(item(index))));
@@ -63,35 +63,35 @@ function anEvent(containerId: string): ContainerEventResponse {
   return ContainerEventResponse.fromPartial({ containerId });
 }
 
-test('each event goes to one of the subscribers, and what nobody heard waits for the first', () => {
+test('each event is delivered to one subscriber, and earlier events to the first one', () => {
   const hub = new EventHub(aRandom());
   hub.publish(anEvent('early'));
-  const heard: string[][] = [[], []];
-  const leave = heard.map((mine) => hub.subscribe(({ containerId }) => mine.push(containerId)));
+  const received: string[][] = [[], []];
+  const unsubscribes = received.map((mine) => hub.subscribe(({ containerId }) => mine.push(containerId)));
   for (let index = 0; index < 20; index += 1) hub.publish(anEvent(String(index)));
-  assert.equal(heard[0]![0], 'early');
-  assert.equal(heard.flat().length, 21);
-  assert.ok(heard[0]!.length > 1 && heard[1]!.length > 1);
-  for (const one of leave) one();
+  assert.equal(received[0]![0], 'early');
+  assert.equal(received.flat().length, 21);
+  assert.ok(received[0]!.length > 1 && received[1]!.length > 1);
+  for (const one of unsubscribes) one();
   assert.equal(hub.subscribers, 0);
 });
 
-test('a channel that is full loses events', () => {
+test('a full channel loses events', () => {
   const hub = new EventHub(aRandom());
   for (let index = 0; index < 1500; index += 1) hub.publish(anEvent(String(index)));
-  let heard = 0;
-  hub.subscribe(() => (heard += 1));
-  assert.equal(heard, 1000);
+  let received = 0;
+  hub.subscribe(() => (received += 1));
+  assert.equal(received, 1000);
 });
 
-test('events are lost and repeated on demand', () => {
+test('events can be lost and repeated by faults', () => {
   const hub = new EventHub(aRandom());
-  let heard = 0;
-  hub.subscribe(() => (heard += 1));
+  let received = 0;
+  hub.subscribe(() => (received += 1));
   hub.setFaults({ lose: 1 });
   hub.publish(anEvent('lost'));
-  assert.equal(heard, 0);
+  assert.equal(received, 0);
   hub.setFaults({ repeat: 1 });
   hub.publish(anEvent('twice'));
-  assert.equal(heard, 2);
+  assert.equal(received, 2);
 });

@@ -1,11 +1,11 @@
-/** The simulated runtime's states, as containerd has them. */
+/** The simulated runtime's state machine. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { Machine, type Container } from '../../../../bench/runtime/machine.ts';
 import { ContainerConfig, PodSandboxConfig } from '../../../../src/shared/cri/generated/cri-v1.ts';
 
 let machine: Machine;
-// A hook outside would run around the tests of every file: they share one process.
+// The hook is inside `describe`, because test files share one process and an outer hook would run for all of them.
 describe('the simulated machine', () => {
   beforeEach(() => (machine = new Machine()));
 
@@ -32,7 +32,7 @@ describe('the simulated machine', () => {
     return container;
   }
 
-  test('a sandbox name is taken from the first moment, and free after a failure or a removal', () => {
+  test('a sandbox name is reserved at the start of the call and released after a failure or a removal', () => {
     const config = PodSandboxConfig.fromPartial({ metadata: { name: 'web', namespace: 'default', uid: 'u' } });
     const first = machine.reserveSandbox(config, '');
     assert.equal(machine.sandboxes.size, 0);
@@ -44,7 +44,7 @@ describe('the simulated machine', () => {
     machine.reserveSandbox(config, '');
   });
 
-  test('a pod has an address of its own while its sandbox runs, and none on the node network', () => {
+  test('a running sandbox has a unique address, and none with host network', () => {
     const [one, two, host] = [aSandbox({ name: 'one' }), aSandbox({ name: 'two' }), aSandbox({ name: 'host', network: 2 })];
     assert.match(one.ip, /^10\./);
     assert.notEqual(one.ip, two.ip);
@@ -54,14 +54,14 @@ describe('the simulated machine', () => {
     assert.equal(one.ip, '');
   });
 
-  test('a container of an absent image takes no name', () => {
+  test('a container with a missing image reserves no name', () => {
     const sandbox = aSandbox();
     const config = ContainerConfig.fromPartial({ metadata: { name: 'app' }, image: { image: 'absent' } });
     assert.throws(() => machine.reserveContainer(sandbox.id, config, () => undefined), /failed to resolve image "absent": not found/);
     machine.reserveContainer(sandbox.id, config, () => 'sha256:1');
   });
 
-  test('a container whose sandbox died while it was starting has failed to start', () => {
+  test('a container fails to start when its sandbox ends during the start', () => {
     const container = aContainer();
     machine.beginStart(container.id);
     machine.markSandboxStopped(container.sandbox);
@@ -96,7 +96,7 @@ describe('the simulated machine', () => {
     });
   }
 
-  test('a container that is starting is neither started nor removed by another', () => {
+  test('a starting container can not be started or removed by another call', () => {
     const container = aContainer();
     machine.beginStart(container.id);
     assert.throws(() => machine.beginStart(container.id), /already in starting state/);
