@@ -1,4 +1,4 @@
-/** Main's side of a task channel, for tests: records the task's messages, and grants every request unless a test says otherwise. */
+/** Main's side of a task channel, for tests: records the task's messages, and grants every request unless a test configures other replies. */
 import type { EnsureImageResult } from '../../src/shared/contracts/images.ts';
 import type { MessageToTask, MessageToMain } from '../../src/shared/contracts/pod-sync/channel.ts';
 import type { PodObjectResult } from '../../src/shared/contracts/pod-objects.ts';

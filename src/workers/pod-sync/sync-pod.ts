@@ -22,7 +22,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
   const report = new SyncReport(task.apiStatus, (container, why) => context.channel.containerWaiting(container, why));
   try {
     checkNetwork(context, task);
-    if (await killOutsideCgroup(context, task, report)) return report.result();
+    if (await killIfOutsideCgroup(context, task, report)) return report.result();
     const actions = computePodActions({
       pod: task.pod,
       status: task.status,
@@ -61,17 +61,17 @@ function checkNetwork({ node, events }: TaskContext, { pod }: SyncPodTask): void
 }
 
 /**
- * Kills a pod that runs without a cgroup of its own, which happens when it was started before the node had pod cgroups. Returns true when
+ * Kills a pod that runs without its own cgroup, which happens when it was started before the node had pod cgroups. Returns true when
  * the pod was killed: the next sync starts it inside a cgroup. A pod that has not started gets its cgroup with its sandbox
  * (start/ensure-cgroup.ts).
  */
-async function killOutsideCgroup(context: TaskContext, { pod, status, apiStatus }: SyncPodTask, report: SyncReport): Promise<boolean> {
+async function killIfOutsideCgroup(context: TaskContext, { pod, status, apiStatus }: SyncPodTask, report: SyncReport): Promise<boolean> {
   const hasRunning = apiStatus.containerStatuses?.some(({ state }) => state?.running !== undefined) ?? false;
   if (!status || !hasRunning || (await context.cgroups.exists(pod))) return false;
-  context.logger.warn('pod runs outside of a cgroup of its own, killing it');
+  context.logger.warn('pod runs without its own cgroup, killing it');
   report.changedRuntime = true;
   const failures = await killPod(context, status, null);
-  for (const failure of failures) context.logger.warn({ failure }, 'cannot kill a pod that runs outside of a cgroup of its own');
+  for (const failure of failures) context.logger.warn({ failure }, 'cannot kill a pod that runs without its own cgroup');
   if (failures.length > 0) await ensureCgroup(context, pod);
   return failures.length === 0;
 }

@@ -11,18 +11,18 @@ import { aPodWith, lines, mode, mountsOf, outside, setUp, standalone, useVolumes
 useVolumes();
 
 test('the folders of a subPath in a memory volume have the mode of its root, including the sticky bit', async () => {
-  const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }], {
+  const fixture = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }], {
     volumeMounts: [{ name: 'mem', mountPath: '/mem', subPath: 'a/b' }],
   });
-  await setUp(made);
-  const [mount] = await mountsOf(made);
-  const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/mem');
+  await setUp(fixture);
+  const [mount] = await mountsOf(fixture);
+  const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/mem');
   assert.deepEqual(await Promise.all([path, join(path, 'a'), mount?.hostPath ?? ''].map(mode)), [0o1777, 0o1777, 0o1777]);
-  await volumes.unmountVolumes(made.uid);
+  await volumes.unmountVolumes(fixture.uid);
 });
 
 test('a container gets its volumeMounts, the hosts file and a new termination message file', async () => {
-  const made = aPodWith([{ name: 'data', emptyDir: {} }], {
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }], {
     terminationMessagePath: '/dev/termination-log',
     volumeMounts: [
       { name: 'data', mountPath: '/data', readOnly: true, mountPropagation: 'HostToContainer' },
@@ -30,11 +30,16 @@ test('a container gets its volumeMounts, the hosts file and a new termination me
       { name: 'data', mountPath: '/expr', subPathExpr: '$(WHO)/logs' },
     ],
   });
-  await setUp(made);
-  const mounts = await mountsOf(made, [{ name: 'WHO', value: 'me' }]);
+  await setUp(fixture);
+  const mounts = await mountsOf(fixture, [{ name: 'WHO', value: 'me' }]);
   assert.deepEqual(
     mounts
-      .map(({ containerPath, hostPath, readonly, propagation }) => [containerPath, hostPath.replace(made.dir, ''), readonly, propagation])
+      .map(({ containerPath, hostPath, readonly, propagation }) => [
+        containerPath,
+        hostPath.replace(fixture.dir, ''),
+        readonly,
+        propagation,
+      ])
       .slice(0, 4),
     [
       ['/data', '/volumes/kubernetes.io~empty-dir/data', true, 1],
@@ -43,39 +48,39 @@ test('a container gets its volumeMounts, the hosts file and a new termination me
       ['/etc/hosts', '/etc-hosts', false, 0],
     ],
   );
-  assert.match(await readFile(join(made.dir, 'etc-hosts'), 'utf8'), /^10\.0\.0\.7\tweb$/m);
-  assert.equal(await mode(join(made.dir, 'volumes/kubernetes.io~empty-dir/data/me/logs')), 0o777);
+  assert.match(await readFile(join(fixture.dir, 'etc-hosts'), 'utf8'), /^10\.0\.0\.7\tweb$/m);
+  assert.equal(await mode(join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data/me/logs')), 0o777);
   const message = mounts[4];
   assert.match(message?.hostPath ?? '', /\/containers\/app\/[0-9a-f]{8}$/);
   assert.deepEqual([message?.containerPath, await mode(message?.hostPath ?? '')], ['/dev/termination-log', 0o666]);
-  const again = await mountsOf(made, [{ name: 'WHO', value: 'me' }], { restartCount: 1 });
+  const again = await mountsOf(fixture, [{ name: 'WHO', value: 'me' }], { restartCount: 1 });
   assert.notEqual(again[4]?.hostPath, message?.hostPath);
-  assert.equal((await readMountsBelow(made.dir)).length, 2);
-  await volumes.unmountVolumes(made.uid);
-  await volumes.removePodDirectory(made.uid);
-  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+  assert.equal((await readMountsBelow(fixture.dir)).length, 2);
+  await volumes.unmountVolumes(fixture.uid);
+  await volumes.removePodDirectory(fixture.uid);
+  await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
 });
 
 test('a hosts file that is mounted before the IPs are known is filled in place later', async () => {
-  const made = aPodWith([]);
-  await setUp(made);
-  const path = join(made.dir, 'etc-hosts');
-  const mounts = await mountsOf(made, [], { podIPs: null });
+  const fixture = aPodWith([]);
+  await setUp(fixture);
+  const path = join(fixture.dir, 'etc-hosts');
+  const mounts = await mountsOf(fixture, [], { podIPs: null });
   assert.ok(mounts.some(({ containerPath, hostPath }) => containerPath === '/etc/hosts' && hostPath === path));
   const { ino, size } = await lstat(path);
   assert.equal(size, 0);
-  await volumes.writeHostsFile(made.pod, ['10.0.0.8']);
+  await volumes.writeHostsFile(fixture.pod, ['10.0.0.8']);
   assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m);
-  await mountsOf(made, [], { podIPs: null });
+  await mountsOf(fixture, [], { podIPs: null });
   assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m, 'existing content is kept');
   assert.deepEqual([(await lstat(path)).ino, await mode(path)], [ino, 0o644]);
 });
 
 test('a subPath that leads out of the volume is rejected, and only the log has the cause', async () => {
-  const made = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts: [{ name: 'data', mountPath: '/x', subPath: 'way/out' }] });
-  await setUp(made);
-  await symlink(outside, join(made.dir, 'volumes/kubernetes.io~empty-dir/data/way'));
-  await assert.rejects(mountsOf(made), {
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts: [{ name: 'data', mountPath: '/x', subPath: 'way/out' }] });
+  await setUp(fixture);
+  await symlink(outside, join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data/way'));
+  await assert.rejects(mountsOf(fixture), {
     reason: 'CreateContainerConfigError',
     message: 'failed to prepare subPath for volumeMount "data" of container "app"',
   });
@@ -100,24 +105,24 @@ for (const [what, volumeMount, message] of [
   ],
 ] as const) {
   test(`${what} is rejected with CreateContainerConfigError`, async () => {
-    const made = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts: [{ name: 'data', mountPath: '/data' }, volumeMount] });
-    await setUp(made);
-    await assert.rejects(mountsOf(made), { reason: 'CreateContainerConfigError', message });
+    const fixture = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts: [{ name: 'data', mountPath: '/data' }, volumeMount] });
+    await setUp(fixture);
+    await assert.rejects(mountsOf(fixture), { reason: 'CreateContainerConfigError', message });
   });
 }
 
 test('an environment file is read only within its volume', async () => {
   const env = [{ name: 'V', valueFrom: { fileKeyRef: { volumeName: 'data', path: 'env', key: 'A' } } }];
-  const made = aPodWith([{ name: 'data', emptyDir: {} }], { env });
-  await setUp(made);
-  const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }], { env });
+  await setUp(fixture);
+  const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
   await writeFile(join(path, 'env'), "A='from a file'\n");
-  const envFiles = await volumes.readEnvFiles(made.pod, made.container);
+  const envFiles = await volumes.readEnvFiles(fixture.pod, fixture.container);
   const [services] = await standalone([{ kind: 'Services', namespace: '', links: true }]);
   const noObjects = { services: services!, configMaps: new Map(), secrets: new Map() };
   const values = makeEnvironment({
-    pod: made.pod,
-    container: made.container,
+    pod: fixture.pod,
+    container: fixture.container,
     node: aNode,
     settings: someSettings,
     podIPs: [],
@@ -127,5 +132,5 @@ test('an environment file is read only within its volume', async () => {
   assert.deepEqual(values, [{ name: 'V', value: 'from a file' }]);
   await rm(join(path, 'env'));
   await symlink(join(outside, 'precious'), join(path, 'env'));
-  await assert.rejects(volumes.readEnvFiles(made.pod, made.container), /couldn't parse env file: .*not within volume path/);
+  await assert.rejects(volumes.readEnvFiles(fixture.pod, fixture.container), /couldn't parse env file: .*not within volume path/);
 });

@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { toHookRequest, httpGet, isPlainHttpResponse } from '../../../src/workers/pod-sync/hooks/http-get.ts';
 
-async function aServer(t: TestContext, answer: RequestListener) {
+async function aServer(t: TestContext, listener: RequestListener) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
-    answer(request, response);
+    listener(request, response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -29,9 +29,9 @@ test("downward API files have upstream's layout and are updated when the pod cha
     { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
     { path: 'deep/cpu', mode: 0o400, resourceFieldRef: { containerName: 'app', resource: 'limits.cpu', divisor: '1m' } },
   ];
-  const made = aPodWith([{ name: 'info', downwardAPI: { defaultMode: 0o644, items } }], {}, { securityContext: { fsGroup: 77 } });
-  const path = join(made.dir, 'volumes/kubernetes.io~downward-api/info');
-  await setUp(made);
+  const fixture = aPodWith([{ name: 'info', downwardAPI: { defaultMode: 0o644, items } }], {}, { securityContext: { fsGroup: 77 } });
+  const path = join(fixture.dir, 'volumes/kubernetes.io~downward-api/info');
+  await setUp(fixture);
   assert.equal(await readFile(join(path, 'labels'), 'utf8'), 'app="web"');
   assert.equal(await readFile(join(path, 'deep/cpu'), 'utf8'), '3500');
   assert.equal(await readlink(join(path, 'labels')), '..data/labels');
@@ -43,9 +43,9 @@ test("downward API files have upstream's layout and are updated when the pod cha
     (await readMountsBelow(path)).map(({ fsType }) => fsType),
     ['tmpfs'],
   );
-  await setUp(made);
+  await setUp(fixture);
   assert.equal(await readlink(join(path, '..data')), first);
-  const labelled = { ...made.pod, metadata: { ...made.pod.metadata, labels: { app: 'other' } } };
+  const labelled = { ...fixture.pod, metadata: { ...fixture.pod.metadata, labels: { app: 'other' } } };
   const fewer = { ...labelled.spec, volumes: [{ name: 'info', downwardAPI: { items: items.slice(0, 1) } }] };
   await setUp({ pod: { ...labelled, spec: fewer } });
   assert.equal(await readFile(join(path, 'labels'), 'utf8'), 'app="other"');
@@ -53,14 +53,14 @@ test("downward API files have upstream's layout and are updated when the pod cha
   const left = await readdir(path);
   assert.deepEqual(left.filter((name) => !/^\.\.\d/.test(name)).sort(), ['..data', 'labels']);
   assert.equal(left.length, 3);
-  assert.equal((await mountsOf(made)).find(({ containerPath }) => containerPath === '/info')?.readonly, true);
+  assert.equal((await mountsOf(fixture)).find(({ containerPath }) => containerPath === '/info')?.readonly, true);
 });
 
 test('a standalone kubelet sets up downward API files, and reports volumes that need the API server', async () => {
   const own = { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } };
-  const made = aPodWith([{ name: 'all', projected: { sources: [own] } }]);
-  await setUp(made);
-  assert.equal(await readFile(join(made.dir, 'volumes/kubernetes.io~projected/all/name'), 'utf8'), 'web');
+  const fixture = aPodWith([{ name: 'all', projected: { sources: [own] } }]);
+  await setUp(fixture);
+  assert.equal(await readFile(join(fixture.dir, 'volumes/kubernetes.io~projected/all/name'), 'utf8'), 'web');
   const failing = aPodWith([
     { name: 'token', projected: { sources: [own, { serviceAccountToken: { path: 'token' } }] } },
     { name: 'conf', configMap: { name: 'cm' } },
@@ -82,7 +82,7 @@ test('a standalone kubelet sets up downward API files, and reports volumes that 
 });
 
 test('a secret is in memory and a config map on disk, with the modes of their volumes', async () => {
-  const made = aPodWith([
+  const fixture = aPodWith([
     { name: 'sec', secret: { secretName: 's', defaultMode: 0o400 } },
     {
       name: 'conf',
@@ -100,42 +100,42 @@ test('a secret is in memory and a config map on disk, with the modes of their vo
     'Secret s': secret({ user: 'me', password: 'geheim' }),
     'ConfigMap cm': configMap({ a: 'text', b: 'left out' }, { bin: '/wA=' }),
   });
-  await setUp(made, server);
-  const sec = join(made.dir, 'volumes/kubernetes.io~secret/sec');
-  const conf = join(made.dir, 'volumes/kubernetes.io~configmap/conf');
+  await setUp(fixture, server);
+  const sec = join(fixture.dir, 'volumes/kubernetes.io~secret/sec');
+  const conf = join(fixture.dir, 'volumes/kubernetes.io~configmap/conf');
   assert.deepEqual([await readFile(join(sec, 'password'), 'utf8'), await mode(join(sec, 'password'))], ['geheim', 0o400]);
   assert.deepEqual([await readFile(join(conf, 'deep/er/a'), 'utf8'), await mode(join(conf, 'deep/er/a'))], ['text', 0o755]);
   assert.deepEqual([...(await readFile(join(conf, 'bin')))], [255, 0]);
   assert.deepEqual((await readdir(conf)).filter((name) => !name.startsWith('..')).sort(), ['bin', 'deep']);
-  assert.deepEqual((await readMountsBelow(made.dir)).map(({ mountPoint, fsType }) => `${fsType} ${mountPoint}`).sort(), [
-    `tmpfs ${join(made.dir, 'volumes/kubernetes.io~secret/none')}`,
+  assert.deepEqual((await readMountsBelow(fixture.dir)).map(({ mountPoint, fsType }) => `${fsType} ${mountPoint}`).sort(), [
+    `tmpfs ${join(fixture.dir, 'volumes/kubernetes.io~secret/none')}`,
     `tmpfs ${sec}`,
   ]);
   assert.deepEqual(
-    (await readdir(join(made.dir, 'volumes/kubernetes.io~secret/none'))).filter((name) => !name.startsWith('..')),
+    (await readdir(join(fixture.dir, 'volumes/kubernetes.io~secret/none'))).filter((name) => !name.startsWith('..')),
     [],
   );
   assert.deepEqual(
-    (await mountsOf(made)).slice(0, 3).map(({ readonly }) => readonly),
+    (await mountsOf(fixture)).slice(0, 3).map(({ readonly }) => readonly),
     [true, true, true],
   );
-  await volumes.unmountVolumes(made.uid);
-  assert.deepEqual(await readdir(join(made.dir, 'volumes')), []);
-  await volumes.removePodDirectory(made.uid);
+  await volumes.unmountVolumes(fixture.uid);
+  assert.deepEqual(await readdir(join(fixture.dir, 'volumes')), []);
+  await volumes.removePodDirectory(fixture.uid);
 });
 
 test('files are updated when their object changes, and unchanged files are not written again', async () => {
-  const made = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }]);
-  const path = join(made.dir, 'volumes/kubernetes.io~configmap/conf');
-  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ a: '1', b: 'x' }) }));
+  const fixture = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }]);
+  const path = join(fixture.dir, 'volumes/kubernetes.io~configmap/conf');
+  await setUp(fixture, serverWith({ 'ConfigMap cm': configMap({ a: '1', b: 'x' }) }));
   const first = await readlink(join(path, '..data'));
   await setUp(
-    made,
+    fixture,
     serverWith({ 'ConfigMap cm': configMap({ b: 'x', a: '1' }) }),
     new PodVolumes({ rootDir, clusterDomain: '', helper, logger, selinuxEnabled: false }),
   );
   assert.equal(await readlink(join(path, '..data')), first);
-  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ a: '2' }) }));
+  await setUp(fixture, serverWith({ 'ConfigMap cm': configMap({ a: '2' }) }));
   assert.equal(await readFile(join(path, 'a'), 'utf8'), '2');
   assert.deepEqual(
     (await readdir(path)).filter((name) => !name.startsWith('..')),
@@ -144,12 +144,12 @@ test('files are updated when their object changes, and unchanged files are not w
 });
 
 test('a volume without its object is missing at first, and outdated after it was set up once', async () => {
-  const made = aPodWith([{ name: 'sec', secret: { secretName: 's' } }]);
-  await assert.rejects(setUp(made, serverWith({})), /^Error: missing: MountVolume.SetUp failed for volume "sec" : Secret s not found$/);
-  assert.deepEqual(await readMountsBelow(made.dir), []);
-  await setUp(made, serverWith({ 'Secret s': secret({ a: 'kept' }) }));
-  await assert.rejects(setUp(made, serverWith({})), /^Error: outdated: /);
-  assert.equal(await readFile(join(made.dir, 'volumes/kubernetes.io~secret/sec/a'), 'utf8'), 'kept');
+  const fixture = aPodWith([{ name: 'sec', secret: { secretName: 's' } }]);
+  await assert.rejects(setUp(fixture, serverWith({})), /^Error: missing: MountVolume.SetUp failed for volume "sec" : Secret s not found$/);
+  assert.deepEqual(await readMountsBelow(fixture.dir), []);
+  await setUp(fixture, serverWith({ 'Secret s': secret({ a: 'kept' }) }));
+  await assert.rejects(setUp(fixture, serverWith({})), /^Error: outdated: /);
+  assert.equal(await readFile(join(fixture.dir, 'volumes/kubernetes.io~secret/sec/a'), 'utf8'), 'kept');
   const withKey = aPodWith([{ name: 'sec', secret: { secretName: 's', items: [{ key: 'k', path: 'k' }] } }]);
   await assert.rejects(setUp(withKey, serverWith({ 'Secret s': secret({}) })), /: references non-existent secret key: k$/);
 });
@@ -173,9 +173,9 @@ test('a projected volume has the files of all its sources, and the last source o
     'Secret s': secret({ a: 'first', b: 'last' }),
     'TrustBundle bundle': { kind: 'TrustAnchors', pem: 'PEM' },
   });
-  const made = aPodWith([{ name: 'all', projected }]);
-  await setUp(made, server);
-  const at = (name: string) => join(made.dir, 'volumes/kubernetes.io~projected/all', name);
+  const fixture = aPodWith([{ name: 'all', projected }]);
+  await setUp(fixture, server);
+  const at = (name: string) => join(fixture.dir, 'volumes/kubernetes.io~projected/all', name);
   const contents = ['token', 'ca.crt', 'dir/a', 'namespace', 'trust.pem'].map((name) => readFile(at(name), 'utf8'));
   assert.deepEqual(await Promise.all(contents), ['jwt', 'CA', 'last', 'default', 'PEM']);
   assert.equal(await mode(at('token')), 0o644);
@@ -189,7 +189,7 @@ test('a pod certificate is written as one file, as two files, or both', async ()
     { podCertificate: { ...source, credentialBundlePath: 'bundle.pem' } },
     { podCertificate: { ...source, keyPath: 'tls/key.pem', certificateChainPath: 'tls/chain.pem' } },
   ];
-  const made = aPodWith([{ name: 'id', projected: { sources } }], {}, { securityContext: { runAsUser: 1000 } });
+  const fixture = aPodWith([{ name: 'id', projected: { sources } }], {}, { securityContext: { runAsUser: 1000 } });
   const server: RequestPodObjects = async (refs) => {
     assert.deepEqual(
       refs,
@@ -197,8 +197,8 @@ test('a pod certificate is written as one file, as two files, or both', async ()
     );
     return refs.map((_, n) => ({ outcome: 'value', value: { kind: 'Credentials', keyPEM: `key-${n}\n`, chainPEM: `chain-${n}\n` } }));
   };
-  await setUp(made, server);
-  const at = (name: string) => join(made.dir, 'volumes/kubernetes.io~projected/id', name);
+  await setUp(fixture, server);
+  const at = (name: string) => join(fixture.dir, 'volumes/kubernetes.io~projected/id', name);
   const contents = ['bundle.pem', 'tls/key.pem', 'tls/chain.pem'].map((name) => readFile(at(name), 'utf8'));
   assert.deepEqual(await Promise.all(contents), ['key-0\nchain-0\n', 'key-1\n', 'chain-1\n']);
   assert.deepEqual([(await stat(at('bundle.pem'))).uid, await mode(at('bundle.pem'))], [1000, 0o600]);
@@ -209,7 +209,7 @@ test('a pod certificate is written as one file, as two files, or both', async ()
 });
 
 test('a token that is in the volume already is sent to main, which may keep it', async () => {
-  const made = aPodWith([{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 'deep/token' } }] } }]);
+  const fixture = aPodWith([{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 'deep/token' } }] } }]);
   const sentTokens: (string | undefined)[] = [];
   const server: RequestPodObjects = async (refs) =>
     refs.map((ref): PodObjectResult => {
@@ -217,10 +217,10 @@ test('a token that is in the volume already is sent to main, which may keep it',
       sentTokens.push(ref.onDisk);
       return { outcome: 'value', value: { kind: 'Token', token: ref.onDisk ?? 'new' } };
     });
-  await setUp(made, server);
-  const data = join(made.dir, 'volumes/kubernetes.io~projected/t/..data');
+  await setUp(fixture, server);
+  const data = join(fixture.dir, 'volumes/kubernetes.io~projected/t/..data');
   const first = await readlink(data);
-  await setUp(made, server);
+  await setUp(fixture, server);
   assert.deepEqual(sentTokens, [undefined, 'new']);
   assert.equal(await readlink(data), first);
 });
@@ -233,25 +233,25 @@ for (const [who, spec, want] of [
 ] as const) {
   test(`a token may be read by ${who}`, async () => {
     const source = { sources: [{ serviceAccountToken: { path: 'token' } }] };
-    const made = aPodWith([{ name: 't', projected: source }], {}, spec);
-    await setUp(made, serverWith({ Token: { kind: 'Token', token: 'jwt' } }));
-    const { uid, gid } = await stat(join(made.dir, 'volumes/kubernetes.io~projected/t/token'));
-    assert.deepEqual([uid, gid, await mode(join(made.dir, 'volumes/kubernetes.io~projected/t/token'))], want);
+    const fixture = aPodWith([{ name: 't', projected: source }], {}, spec);
+    await setUp(fixture, serverWith({ Token: { kind: 'Token', token: 'jwt' } }));
+    const { uid, gid } = await stat(join(fixture.dir, 'volumes/kubernetes.io~projected/t/token'));
+    assert.deepEqual([uid, gid, await mode(join(fixture.dir, 'volumes/kubernetes.io~projected/t/token'))], want);
   });
 }
 
 test('a subPath of a config map keeps the content that it had when the container was started', async () => {
-  const made = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }], {
+  const fixture = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }], {
     volumeMounts: [{ name: 'conf', mountPath: '/etc/app.conf', subPath: 'app.conf' }],
   });
-  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ 'app.conf': 'old' }) }));
-  const [first] = await mountsOf(made);
-  await setUp(made, serverWith({ 'ConfigMap cm': configMap({ 'app.conf': 'new' }) }));
+  await setUp(fixture, serverWith({ 'ConfigMap cm': configMap({ 'app.conf': 'old' }) }));
+  const [first] = await mountsOf(fixture);
+  await setUp(fixture, serverWith({ 'ConfigMap cm': configMap({ 'app.conf': 'new' }) }));
   assert.equal(await readFile(first?.hostPath ?? '', 'utf8'), 'old');
-  const [second] = await mountsOf(made);
+  const [second] = await mountsOf(fixture);
   assert.equal(await readFile(second?.hostPath ?? '', 'utf8'), 'new');
-  await volumes.unmountVolumes(made.uid);
-  await volumes.removePodDirectory(made.uid);
+  await volumes.unmountVolumes(fixture.uid);
+  await volumes.removePodDirectory(fixture.uid);
 });
 
 test('items that lead out of the volume are rejected', async () => {
@@ -263,14 +263,14 @@ test('items that lead out of the volume are rejected', async () => {
 
 test('writing and comparing the files of a config map with thousands of keys does not block the thread', async () => {
   const keys = (value: string) => Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`key-${index}`, value]));
-  const made = aPodWith([{ name: 'many', configMap: { name: 'many' } }]);
+  const fixture = aPodWith([{ name: 'many', configMap: { name: 'many' } }]);
   const iterationsDuring = async (value: string) => {
     let iterations = 0;
     let next = setImmediate(function count() {
       iterations += 1;
       next = setImmediate(count);
     });
-    await setUp(made, serverWith({ 'ConfigMap many': configMap(keys(value)) }));
+    await setUp(fixture, serverWith({ 'ConfigMap many': configMap(keys(value)) }));
     clearImmediate(next);
     return iterations;
   };
@@ -278,7 +278,7 @@ test('writing and comparing the files of a config map with thousands of keys doe
     const iterations = await iterationsDuring(value);
     assert.ok(iterations >= 10, `${iterations} iterations`);
   }
-  const path = join(made.dir, 'volumes/kubernetes.io~configmap/many');
+  const path = join(fixture.dir, 'volumes/kubernetes.io~configmap/many');
   assert.equal(await readFile(join(path, 'key-2999'), 'utf8'), 'two');
   assert.equal((await readdir(path)).length, 3002);
 });

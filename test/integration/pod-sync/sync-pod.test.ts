@@ -196,8 +196,8 @@ test('a stop ends a sync that waits for a permit, and the permit is released', a
   await channel.requested('startPermit');
   channel.post({ type: 'stop' });
   assert.equal((await result).outcome, 'stopped');
-  const asked = channel.requests.find(({ type }) => type === 'startPermit') as { id: number };
-  assert.deepEqual(channel.requests.at(-1), { type: 'releasePermit', id: asked.id, succeeded: false });
+  const permitRequest = channel.requests.find(({ type }) => type === 'startPermit') as { id: number };
+  assert.deepEqual(channel.requests.at(-1), { type: 'releasePermit', id: permitRequest.id, succeeded: false });
   assert.deepEqual(harness.runtime.calls, []);
 });
 

@@ -26,12 +26,12 @@ test('the durations of mounts and unmounts are counted by plugin, operation and 
     { name: 'scratch', emptyDir: {} },
     { name: 'login', secret: { secretName: 's' } },
   ];
-  const made = aPodWith(list, {}, { securityContext: { fsGroup: 77 } });
-  await assert.rejects(setUp(made, serverWith({})));
-  await setUp(made, serverWith({ 'Secret s': secret({ a: 'one' }) }));
+  const fixture = aPodWith(list, {}, { securityContext: { fsGroup: 77 } });
+  await assert.rejects(setUp(fixture, serverWith({})));
+  await setUp(fixture, serverWith({ 'Secret s': secret({ a: 'one' }) }));
   // A ready emptyDir is not set up again.
-  await setUp(made, serverWith({ 'Secret s': secret({ a: 'one' }) }));
-  await mkdir(join(made.dir, 'volumes/example.com~other/theirs'), { recursive: true });
+  await setUp(fixture, serverWith({ 'Secret s': secret({ a: 'one' }) }));
+  await mkdir(join(fixture.dir, 'volumes/example.com~other/theirs'), { recursive: true });
   const mounted = [
     'volume_apply_access_control success kubernetes.io/empty-dir 1',
     'volume_apply_access_control success kubernetes.io/secret 1',
@@ -40,8 +40,8 @@ test('the durations of mounts and unmounts are counted by plugin, operation and 
     'volume_mount success kubernetes.io/secret 2',
   ];
   assert.deepEqual(counted(), mounted);
-  await volumes.unmountVolumes(made.uid);
-  await volumes.unmountVolumes(made.uid);
+  await volumes.unmountVolumes(fixture.uid);
+  await volumes.unmountVolumes(fixture.uid);
   const unmounted = ['volume_unmount success kubernetes.io/empty-dir 1', 'volume_unmount success kubernetes.io/secret 1'];
   assert.deepEqual(counted(), [...mounted, ...unmounted].toSorted());
 });

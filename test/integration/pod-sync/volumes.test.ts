@@ -26,29 +26,29 @@ import {
 useVolumes();
 
 test('an emptyDir on disk is world-writable, keeps its content on a repeated set-up, and is removed at the end', async () => {
-  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
-  const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
-  await setUp(made);
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }]);
+  const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
+  await setUp(fixture);
   assert.equal(await mode(path), 0o777);
   await writeFile(join(path, 'file'), 'kept');
   await chmod(path, 0o700);
-  await setUp(made);
+  await setUp(fixture);
   assert.equal(await readFile(join(path, 'file'), 'utf8'), 'kept');
   assert.equal(await mode(path), 0o700);
-  await volumes.unmountVolumes(made.uid);
-  assert.deepEqual(await readdir(join(made.dir, 'volumes')), []);
-  await volumes.removePodDirectory(made.uid);
-  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
-  await volumes.unmountVolumes(made.uid);
-  await volumes.removePodDirectory(made.uid);
+  await volumes.unmountVolumes(fixture.uid);
+  assert.deepEqual(await readdir(join(fixture.dir, 'volumes')), []);
+  await volumes.removePodDirectory(fixture.uid);
+  await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
+  await volumes.unmountVolumes(fixture.uid);
+  await volumes.removePodDirectory(fixture.uid);
 });
 
 test('an emptyDir in memory is a tmpfs with the size limit, mounted once, also by a second kubelet', async () => {
-  const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }]);
-  const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/mem');
-  await setUp(made);
+  const fixture = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }]);
+  const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/mem');
+  await setUp(fixture);
   await writeFile(join(path, 'file'), 'kept');
-  await setUp(made, standalone, new PodVolumes({ rootDir, clusterDomain: '', helper, logger, selinuxEnabled: false }));
+  await setUp(fixture, standalone, new PodVolumes({ rootDir, clusterDomain: '', helper, logger, selinuxEnabled: false }));
   const mounts = await readMountsBelow(path);
   assert.deepEqual(
     mounts.map(({ fsType }) => fsType),
@@ -57,23 +57,23 @@ test('an emptyDir in memory is a tmpfs with the size limit, mounted once, also b
   assert.ok(mounts[0]?.superOptions.includes('size=1024k'));
   assert.equal(await readFile(join(path, 'file'), 'utf8'), 'kept');
   assert.equal(await mode(path), 0o1777);
-  await volumes.unmountVolumes(made.uid);
-  assert.deepEqual(await readMountsBelow(made.dir), []);
+  await volumes.unmountVolumes(fixture.uid);
+  assert.deepEqual(await readMountsBelow(fixture.dir), []);
 });
 
 test('a memory volume that is no longer mounted, as after a reboot, is mounted again', async () => {
-  const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
-  const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/mem');
-  await setUp(made);
+  const fixture = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
+  const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/mem');
+  await setUp(fixture);
   await unmount(path);
-  await setUp(made);
+  await setUp(fixture);
   assert.equal((await readMountsBelow(path)).length, 1);
 });
 
 test('a volume of a pod with an fsGroup belongs to the group', async () => {
-  const made = aPodWith([{ name: 'data', emptyDir: {} }], {}, { securityContext: { fsGroup: 4242 } });
-  await setUp(made);
-  const path = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }], {}, { securityContext: { fsGroup: 4242 } });
+  await setUp(fixture);
+  const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
   assert.deepEqual([(await stat(path)).gid, await mode(path)], [4242, 0o2777]);
 });
 
@@ -86,9 +86,9 @@ test('huge pages without a request are rejected, and a volume that no container 
 });
 
 test('a hostPath is checked by its type and mounted from its path', async () => {
-  const made = aPodWith([{ name: 'host', hostPath: { path: join(outside, 'new/dir'), type: 'DirectoryOrCreate' } }]);
-  await setUp(made);
-  const [first] = await mountsOf(made);
+  const fixture = aPodWith([{ name: 'host', hostPath: { path: join(outside, 'new/dir'), type: 'DirectoryOrCreate' } }]);
+  await setUp(fixture);
+  const [first] = await mountsOf(fixture);
   assert.equal(first?.hostPath, join(outside, 'new/dir'));
   await assert.rejects(
     setUp(aPodWith([{ name: 'host', hostPath: { path: join(outside, 'precious'), type: 'Directory' } }])),
@@ -113,12 +113,12 @@ test('a UID that contains a path is rejected, and so is a pod folder that is a s
 test('the mounts below a root dir that is a symlink are found in the mount table', async () => {
   await symlink(rootDir, join(rootDir, '../by-link'));
   const linked = new PodVolumes({ rootDir: join(rootDir, '../by-link'), clusterDomain: '', helper, logger, selinuxEnabled: false });
-  const made = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
-  for (let times = 0; times < 2; times += 1) await setUp(made, standalone, linked);
-  assert.equal((await readMountsBelow(made.dir)).length, 1);
-  await linked.unmountVolumes(made.uid);
-  await linked.removePodDirectory(made.uid);
-  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+  const fixture = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
+  for (let times = 0; times < 2; times += 1) await setUp(fixture, standalone, linked);
+  assert.equal((await readMountsBelow(fixture.dir)).length, 1);
+  await linked.unmountVolumes(fixture.uid);
+  await linked.removePodDirectory(fixture.uid);
+  await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
 });
 
 test('mountedFilesystemAt reports only a mount point itself, not a folder in it or a symlink to it', async () => {
@@ -136,77 +136,77 @@ test('mountedFilesystemAt reports only a mount point itself, not a folder in it 
 });
 
 test("a pod's folder is not removed while it contains a mount, and the targets of symlinks and mounts are kept", async () => {
-  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
-  await setUp(made);
-  const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }]);
+  await setUp(fixture);
+  const data = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
   await symlink(outside, join(data, 'link'));
-  const foreign = join(made.dir, 'volumes/kubernetes.io~nfs/share');
+  const foreign = join(fixture.dir, 'volumes/kubernetes.io~nfs/share');
   await mkdir(foreign, { recursive: true });
   await mount(outside, foreign, '', MountFlag.bind, '');
-  await assert.rejects(volumes.removePodDirectory(made.uid), /kubernetes\.io~nfs\/share still mounted/);
+  await assert.rejects(volumes.removePodDirectory(fixture.uid), /kubernetes\.io~nfs\/share still mounted/);
   assert.equal(await readFile(join(foreign, 'precious'), 'utf8'), 'data');
   assert.deepEqual(await readdir(data), ['link']);
-  await volumes.unmountVolumes(made.uid);
+  await volumes.unmountVolumes(fixture.uid);
   await writeFile(join(foreign, 'unknown'), 'perhaps data');
-  await assert.rejects(volumes.removePodDirectory(made.uid), /unknown is a file where only mount points should be left: not removed/);
+  await assert.rejects(volumes.removePodDirectory(fixture.uid), /unknown is a file where only mount points should be left: not removed/);
   await rm(join(foreign, 'unknown'));
-  await volumes.removePodDirectory(made.uid);
-  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+  await volumes.removePodDirectory(fixture.uid);
+  await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
 });
 
 test('nested mounts are unmounted deepest first, and a busy one is named while the others are unmounted', async () => {
-  const made = aPodWith([
+  const fixture = aPodWith([
     { name: 'mem', emptyDir: { medium: 'Memory' } },
     { name: 'busy', emptyDir: { medium: 'Memory' } },
   ]);
-  await setUp(made);
-  const at = (name: string) => join(made.dir, 'volumes/kubernetes.io~empty-dir', name);
+  await setUp(fixture);
+  const at = (name: string) => join(fixture.dir, 'volumes/kubernetes.io~empty-dir', name);
   await mkdir(join(at('mem'), 'deeper'));
   await mount('tmpfs', join(at('mem'), 'deeper'), 'tmpfs', 0, '');
   const file = await open(join(at('busy'), 'held'), 'w');
-  await assert.rejects(volumes.unmountVolumes(made.uid), /busy still mounted: EBUSY/);
+  await assert.rejects(volumes.unmountVolumes(fixture.uid), /busy still mounted: EBUSY/);
   assert.deepEqual(
-    (await readMountsBelow(made.dir)).map(({ mountPoint }) => mountPoint),
+    (await readMountsBelow(fixture.dir)).map(({ mountPoint }) => mountPoint),
     [at('busy')],
   );
   await file.close();
-  await volumes.unmountVolumes(made.uid);
-  await volumes.removePodDirectory(made.uid);
-  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+  await volumes.unmountVolumes(fixture.uid);
+  await volumes.removePodDirectory(fixture.uid);
+  await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
 });
 
 test('a tree in an emptyDir that is deeper than any path is removed with the pod', async () => {
-  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
-  await setUp(made);
-  makeDeepTree(join(made.dir, 'volumes/kubernetes.io~empty-dir/data'), 5000);
-  await volumes.unmountVolumes(made.uid);
-  assert.deepEqual(await readdir(join(made.dir, 'volumes')), []);
-  await volumes.removePodDirectory(made.uid);
-  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }]);
+  await setUp(fixture);
+  makeDeepTree(join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data'), 5000);
+  await volumes.unmountVolumes(fixture.uid);
+  assert.deepEqual(await readdir(join(fixture.dir, 'volumes')), []);
+  await volumes.removePodDirectory(fixture.uid);
+  await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
 });
 
 test('a mount that is hidden by another one is unmounted after it, and its source is kept', async () => {
-  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
-  await setUp(made);
-  const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }]);
+  await setUp(fixture);
+  const data = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
   await mkdir(join(data, 'b/c'), { recursive: true });
   await mount(outside, join(data, 'b/c'), '', MountFlag.bind, '');
   await mount('tmpfs', join(data, 'b'), 'tmpfs', 0, '');
   await mkdir(join(data, 'b/c'));
   await mount('tmpfs', data, 'tmpfs', 0, '');
-  await volumes.unmountVolumes(made.uid);
-  assert.deepEqual(await readMountsBelow(made.dir), []);
+  await volumes.unmountVolumes(fixture.uid);
+  assert.deepEqual(await readMountsBelow(fixture.dir), []);
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
-  await volumes.removePodDirectory(made.uid);
-  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+  await volumes.removePodDirectory(fixture.uid);
+  await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
 });
 
 test('a symlink in the path of a hidden mount does not lead to a mount elsewhere', async () => {
-  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
-  await setUp(made);
-  const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }]);
+  await setUp(fixture);
+  const data = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
   // The same names exist below the volume and on the host.
   const elsewhere = join(rootDir, '../elsewhere');
   for (const folder of [join(data, 'b/mounted'), join(elsewhere, 'mounted'), join(elsewhere, 'hides')])
@@ -215,28 +215,28 @@ test('a symlink in the path of a hidden mount does not lead to a mount elsewhere
   await symlink(elsewhere, join(elsewhere, 'hides/b'));
   await mount(outside, join(data, 'b/mounted'), '', MountFlag.bind, '');
   await mount(join(elsewhere, 'hides'), data, '', MountFlag.bind, '');
-  await volumes.unmountVolumes(made.uid);
-  assert.deepEqual(await readMountsBelow(made.dir), []);
+  await volumes.unmountVolumes(fixture.uid);
+  assert.deepEqual(await readMountsBelow(fixture.dir), []);
   assert.equal((await readMountsBelow(elsewhere)).length, 1);
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
-  await volumes.removePodDirectory(made.uid);
+  await volumes.removePodDirectory(fixture.uid);
 });
 
 test('nothing is removed while a mount that hides another one is busy', async () => {
-  const made = aPodWith([{ name: 'data', emptyDir: {} }]);
-  await setUp(made);
-  const data = join(made.dir, 'volumes/kubernetes.io~empty-dir/data');
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }]);
+  await setUp(fixture);
+  const data = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
   await mkdir(join(data, 'b'));
   await writeFile(join(data, 'file'), '');
   await mount(outside, join(data, 'b'), '', MountFlag.bind, '');
   await mount('tmpfs', data, 'tmpfs', 0, '');
   const held = await open(join(data, 'held'), 'w');
-  await assert.rejects(volumes.unmountVolumes(made.uid), /data\/b, .*\/data still mounted: EBUSY/);
-  await assert.rejects(volumes.removePodDirectory(made.uid), /data\/b, .*\/data still mounted/);
+  await assert.rejects(volumes.unmountVolumes(fixture.uid), /data\/b, .*\/data still mounted: EBUSY/);
+  await assert.rejects(volumes.removePodDirectory(fixture.uid), /data\/b, .*\/data still mounted/);
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
   await held.close();
-  await volumes.unmountVolumes(made.uid);
-  await volumes.removePodDirectory(made.uid);
-  await assert.rejects(lstat(made.dir), { code: 'ENOENT' });
+  await volumes.unmountVolumes(fixture.uid);
+  await volumes.removePodDirectory(fixture.uid);
+  await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
 });

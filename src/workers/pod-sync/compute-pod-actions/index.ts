@@ -42,7 +42,7 @@ export function computePodActions(input: PodActionsInput): PodActions {
   if (init.killPod || !init.initialized) return actions;
 
   const regular = regularContainerActions(input);
-  // No regular container runs or will run: sidecars must not keep the pod alive.
+  // No regular container runs or will run: sidecars must not keep the pod running.
   const isFinished = regular.kept === 0 && regular.toStart.length === 0;
   return {
     ...actions,

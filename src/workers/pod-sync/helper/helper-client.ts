@@ -31,7 +31,7 @@ export class HelperClient {
   readonly #entry: URL;
   readonly #idleMs: number;
   #current: HelperProcess | undefined;
-  readonly #alive = new Set<HelperProcess>();
+  readonly #processes = new Set<HelperProcess>();
   #closed = false;
 
   constructor({ logger, entry = helperEntryURL, idleMs = 60_000 }: HelperClientOptions) {
@@ -61,21 +61,21 @@ export class HelperClient {
   /** Kills all processes and rejects their requests. Resolves when they have exited, or after a second if they hang in the kernel. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#alive].map((process) => process.kill()));
+    await Promise.all([...this.#processes].map((process) => process.kill()));
   }
 
   #process(): HelperProcess {
     if (this.#closed) throw new Error('the helper is closed');
     if (this.#current?.acceptsRequests) return this.#current;
-    const stuck = [...this.#alive].filter(({ killed }) => killed).length;
+    const stuck = [...this.#processes].filter(({ killed }) => killed).length;
     if (stuck >= maxStuckProcesses) throw new Error(`${stuck} helper processes hang in the kernel: no more are started`);
     const process = new HelperProcess({
       entry: this.#entry,
       idleMs: this.#idleMs,
       logger: this.#logger,
-      onExit: () => this.#alive.delete(process),
+      onExit: () => this.#processes.delete(process),
     });
-    this.#alive.add(process);
+    this.#processes.add(process);
     this.#current = process;
     return process;
   }

@@ -18,7 +18,7 @@ export async function readEnvironmentObjects(
   ]);
   const [services, ...objects] = results;
   return {
-    services: services ?? { outcome: 'failed', failure: { reason: 'InternalError', message: 'services were not answered' } },
+    services: services ?? { outcome: 'failed', failure: { reason: 'InternalError', message: 'the reply has no services' } },
     configMaps: new Map(configMaps.map((name, index) => [name, objects[index]!])),
     secrets: new Map(secrets.map((name, index) => [name, objects[configMaps.length + index]!])),
   };

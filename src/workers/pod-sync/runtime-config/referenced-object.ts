@@ -26,7 +26,7 @@ export function referencedObject(
       return new Map(Object.entries(value.data).map(([key, text]) => [key, { value: text }]));
     }
   }
-  if (result?.outcome !== 'failed') throw new Error(`couldn't get ${kindNames[kind]} ${namespace}/${name}: it was not asked for`);
+  if (result?.outcome !== 'failed') throw new Error(`couldn't get ${kindNames[kind]} ${namespace}/${name}: it was not requested`);
   const { reason, message } = result.failure;
   if (reason === 'NotFound' && optional) return undefined;
   if (reason !== 'NoClient') throw new Error(message);

@@ -86,8 +86,10 @@ function imageIdentity({ uid, username }: ImageUser): { readonly uid: bigint | u
   return username ? { uid: undefined, username } : { uid: 0n, username: '' };
 }
 
-function capabilities({ capabilities: wanted }: SecurityContext): Capability | undefined {
-  return wanted && { addCapabilities: [...(wanted.add ?? [])], dropCapabilities: [...(wanted.drop ?? [])], addAmbientCapabilities: [] };
+function capabilities({ capabilities: requested }: SecurityContext): Capability | undefined {
+  return (
+    requested && { addCapabilities: [...(requested.add ?? [])], dropCapabilities: [...(requested.drop ?? [])], addAmbientCapabilities: [] }
+  );
 }
 
 export function seLinuxOptions(options: SecurityContext['seLinuxOptions']): SELinuxOption | undefined {

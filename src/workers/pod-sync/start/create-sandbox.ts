@@ -75,10 +75,10 @@ async function removeLeftover({ runtime, identity, logger }: TaskContext, config
   if (!(err instanceof CriError)) throw err;
   const attempt = config.metadata?.attempt ?? 0;
   const found = await runtime.findSandboxes(identity.uid as PodUID).catch(() => []);
-  const same = found.find((sandbox) => sandbox.attempt === attempt);
-  if (!same) throw err;
-  if (same.ready) throw new StaleStatusError(`its sandbox ${same.id} is there already`);
-  logger.info({ sandboxID: same.id, attempt }, 'removing a sandbox that is in the way');
-  await runtime.stopPodSandbox(same.id);
-  await runtime.removePodSandbox(same.id);
+  const existing = found.find((sandbox) => sandbox.attempt === attempt);
+  if (!existing) throw err;
+  if (existing.ready) throw new StaleStatusError(`its sandbox ${existing.id} exists already`);
+  logger.info({ sandboxID: existing.id, attempt }, 'removing a sandbox that is in the way');
+  await runtime.stopPodSandbox(existing.id);
+  await runtime.removePodSandbox(existing.id);
 }

@@ -34,7 +34,7 @@ export async function ensureImages(context: TaskContext, request: ImagesRequest)
 async function ensureImage(
   context: TaskContext,
   { pod, container: { name }, pullSecrets }: ImagesRequest,
-  wanted: { readonly image: string; readonly pullPolicy: string | undefined },
+  spec: { readonly image: string; readonly pullPolicy: string | undefined },
 ): Promise<string> {
   const { channel, identity, events } = context;
   const result = await channel.ensureImage({
@@ -42,8 +42,8 @@ async function ensureImage(
     podName: identity.name,
     podNamespace: identity.namespace,
     containerName: name,
-    image: wanted.image,
-    imagePullPolicy: wanted.pullPolicy ?? 'IfNotPresent',
+    image: spec.image,
+    imagePullPolicy: spec.pullPolicy ?? 'IfNotPresent',
     runtimeHandler: imageRuntimeHandlerOf(context),
     podAnnotations: pod.metadata.annotations ?? {},
     pullSecrets,

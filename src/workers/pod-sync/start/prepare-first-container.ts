@@ -29,7 +29,7 @@ export interface PreparedContainer {
 /**
  * Returns undefined when the pod has no container to start.
  * @param volumes settles when the pod's volumes are mounted
- * @param hostInfo the same that the sandbox's config is made from
+ * @param hostInfo also the input of the sandbox's config
  */
 export function prepareFirstContainer(
   context: TaskContext,

@@ -16,7 +16,7 @@ export class StaleStatusError extends Error {
 /** The next attempt, unless the inspection triggers it sooner. A status that stays stale must not cause a busy loop. */
 const retryMs = 1000;
 
-/** Returns whether `err` is a StaleStatusError, and then makes the report ask main for an inspection. The sync does not fail. */
+/** Returns whether `err` is a StaleStatusError, and then makes the report request an inspection from main. The sync does not fail. */
 export function reportStaleStatus({ clock, logger }: TaskContext, err: unknown, report: SyncReport): boolean {
   if (!(err instanceof StaleStatusError)) return false;
   logger.info({ why: err.message }, 'sync ends early');

@@ -67,7 +67,7 @@ async function makeConfig(context: TaskContext, request: StartRequest, images: C
 
 /**
  * Returns 0 for the first instance, else one more than the last instance. When the runtime has forgotten the instances, the log files give
- * the count. Logs without a container may also mean that the status is stale, so then the runtime is asked.
+ * the count. Logs without a container may also mean that the status is stale, so the runtime is queried.
  */
 async function nextRestartCount(context: TaskContext, request: StartRequest): Promise<number> {
   const { pod, container, status, sandboxID, prepared } = request;
@@ -76,7 +76,7 @@ async function nextRestartCount(context: TaskContext, request: StartRequest): Pr
   if (last) return last.restartCount + 1;
   if (countFromLogs === 0) return 0;
   const [found] = await context.runtime.findContainers(sandboxID, container.name);
-  if (found) throw new StaleStatusError(`its container ${container.name} is there already`);
+  if (found) throw new StaleStatusError(`its container ${container.name} exists already`);
   return countFromLogs;
 }
 

@@ -43,18 +43,18 @@ export function validatePath(path: string): string {
  * become visible. Only one writer may run at a time.
  */
 export async function writeAtomically(dir: string, payload: Payload, setPermissions: () => Promise<void>): Promise<void> {
-  const wanted: Payload = new Map([...payload].map(([path, file]) => [validatePath(path), file]));
+  const validated: Payload = new Map([...payload].map(([path, file]) => [validatePath(path), file]));
   const current = await readlink(join(dir, dataLink)).catch(() => undefined);
   const old = current === undefined ? undefined : join(dir, basename(current));
-  const outdated = old === undefined ? [] : await findOutdatedPaths(old, wanted);
-  if (old === undefined || outdated.length > 0 || (await differs(old, wanted))) {
-    await publish(dir, wanted, setPermissions);
-    await linkFiles(dir, wanted);
+  const outdated = old === undefined ? [] : await findOutdatedPaths(old, validated);
+  if (old === undefined || outdated.length > 0 || (await hasDifferentContent(old, validated))) {
+    await publish(dir, validated, setPermissions);
+    await linkFiles(dir, validated);
     // Only top-level names have symlinks.
     for await (const name of iterateWithYields(outdated.filter((path) => !path.includes('/')))) await rm(join(dir, name), { force: true });
     if (old !== undefined) await removeTree(old, { calls: blockingCalls });
   } else {
-    await linkFiles(dir, wanted);
+    await linkFiles(dir, validated);
   }
 }
 
@@ -94,7 +94,7 @@ async function linkFile(dir: string, name: string, user: number | undefined): Pr
   if (user !== undefined) await lchown(link, user, -1);
 }
 
-async function differs(folder: string, payload: Payload): Promise<boolean> {
+async function hasDifferentContent(folder: string, payload: Payload): Promise<boolean> {
   for await (const [path, { content }] of iterateWithYields(payload)) {
     const found = await readFile(join(folder, path)).catch(() => undefined);
     if (!found?.equals(typeof content === 'string' ? Buffer.from(content) : content)) return true;
@@ -104,8 +104,8 @@ async function differs(folder: string, payload: Payload): Promise<boolean> {
 
 /** Returns the files and folders that exist but are not in the payload. */
 async function findOutdatedPaths(folder: string, payload: Payload): Promise<string[]> {
-  const wanted = new Set<string>();
-  for (let path of payload.keys()) for (; path !== '.'; path = dirname(path)) wanted.add(path);
+  const payloadPaths = new Set<string>();
+  for (let path of payload.keys()) for (; path !== '.'; path = dirname(path)) payloadPaths.add(path);
   const found = await readdir(folder, { recursive: true }).catch(() => []);
-  return found.filter((path) => !wanted.has(path));
+  return found.filter((path) => !payloadPaths.has(path));
 }

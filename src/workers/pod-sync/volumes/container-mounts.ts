@@ -107,7 +107,7 @@ async function terminationMessageMount({
     await writeFile(hostPath, '');
     await chmod(hostPath, 0o666);
   } catch (err) {
-    logger.error({ container: container.name, path: hostPath, err: messageOf(err) }, 'termination message file not made');
+    logger.error({ container: container.name, path: hostPath, err: messageOf(err) }, 'termination message file not created');
     return undefined;
   }
   return toMount({ containerPath: toAbsolute(container.terminationMessagePath), hostPath, selinuxRelabel: selinuxEnabled });

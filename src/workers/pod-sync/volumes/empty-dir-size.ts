@@ -24,10 +24,10 @@ export function pageSizeOption(medium: string, { spec }: Pod, podLevelResources:
   if (podLevelResources && hasPodLevelResources(spec)) lists.push(spec.resources?.requests);
   const names = lists.flatMap((requests) => Object.keys(requests ?? {})).filter((name) => name.startsWith(resourcePrefix));
   const requested = new Set(names.map((name) => formatQuantity(parseQuantity(name.slice(resourcePrefix.length)))));
-  const wanted = medium.startsWith(mediumPrefix) ? formatQuantity(parseQuantity(medium.slice(mediumPrefix.length))) : undefined;
-  if (wanted === undefined && requested.size > 1)
+  const mediumSize = medium.startsWith(mediumPrefix) ? formatQuantity(parseQuantity(medium.slice(mediumPrefix.length))) : undefined;
+  if (mediumSize === undefined && requested.size > 1)
     throw new Error(`medium: ${medium} can't be used if container requests multiple huge page sizes`);
-  const [size] = wanted === undefined ? requested : [...requested].filter((name) => name === wanted);
+  const [size] = mediumSize === undefined ? requested : [...requested].filter((name) => name === mediumSize);
   if (size === undefined) throw new Error(`medium ${medium}: hugePages storage requested, but there is no resource request for huge pages`);
   return `pagesize=${size}`;
 }

@@ -108,7 +108,7 @@ async function removeIfEmpty(path: string): Promise<boolean> {
   );
 }
 
-/** Removes the pod's whole folder. */
+/** Removes the pod's folder. Rejects while anything is mounted below it. */
 export async function removePodFolder(context: TeardownContext): Promise<void> {
   const { rootDir, podUID, signal } = context;
   const dir = podDir(rootDir, podUID);
