@@ -10,7 +10,7 @@ import type { Cluster } from './cluster.ts';
 import { setCgroupVersionMetric } from '../process/constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { LocalNodeStatus, threadErrors, type Node, type ClusterNode } from '../node/index.ts';
-import { NodeFactsSource } from '../node/node-facts.ts';
+import { NodeFactsSource } from '../node/node-info-source.ts';
 import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/status/node-capacity.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';

@@ -8,7 +8,7 @@ import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { computeAddresses, type AddressInputs } from '../addresses/node-addresses.ts';
 import { computeConditions, type Pressures } from './node-conditions.ts';
-import { nodeImages, nodeInfo, runtimeHandlers } from './node-info.ts';
+import { nodeImages, nodeInfo, runtimeHandlers } from './node-system-info.ts';
 import { providedNodeIPAnnotation, type Node, type NodeEvent, type NodeStatus } from '../node-object.ts';
 import { allocatableList, capacityList, type ResourceSettings } from './node-capacity.ts';
 

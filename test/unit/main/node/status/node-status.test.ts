@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeFeatureGates } from '../../../../../src/main/config/feature-gates.ts';
 import { declaredFeatures } from '../../../../../src/main/node/status/declared-features.ts';
-import { nodeImages } from '../../../../../src/main/node/status/node-info.ts';
+import { nodeImages } from '../../../../../src/main/node/status/node-system-info.ts';
 import { architecture } from '../../../../../src/main/node/node-object.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { aLocalNodeStatus, aMachine, hostNetwork, localConfig, runtimeFacts } from '../../../../support/local-node-status.ts';
