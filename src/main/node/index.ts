@@ -6,9 +6,16 @@
  *
  * The composition root starts both. Admission, pod syncs and the pods' downward API read the Node.
  */
-export { declaredFeatures } from './status/declared-features.ts';
-export { LocalNodeStatus, type LocalNodeStatusOptions } from './status/local-node-status.ts';
 export { ClusterNode, type ClusterNodeOptions } from './cluster-node.ts';
+export { cgroupFsRoot, readCgroupSettings, type CgroupSettings } from './host/cgroup-settings.ts';
+export { recordHostWarnings } from './host/record-host-warnings.ts';
+export { NodeInfoSource } from './node-info-source.ts';
+export { toNodeName } from './node-name.ts';
 export { isReady, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';
 export type { NodeStore, StoredNode } from './node-store.ts';
+export { isExtendedResource } from './resource-names.ts';
+export { declaredFeatures } from './status/declared-features.ts';
+export { LocalNodeStatus, type LocalNodeStatusOptions } from './status/local-node-status.ts';
+export { nodeAllocatable, nodeCapacity, resourceSettings } from './status/node-capacity.ts';
+export { RuntimeState } from './status/runtime-state.ts';
 export { threadErrors } from './status/thread-health.ts';

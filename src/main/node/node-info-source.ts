@@ -1,11 +1,11 @@
-/** The facts about the node that a pod sync needs, such as addresses and allocatable. Each task gets the current ones. */
+/** The information about the node that a pod sync needs, such as addresses and allocatable. Each task gets the current ones. */
 import type { NodeInfo, NodeResources } from '../../shared/contracts/node-info.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { hostIPs } from './addresses/host-ips.ts';
 import { HostNetworkReader } from './addresses/host-network-reader.ts';
 import type { RuntimeState } from './status/runtime-state.ts';
 
-export interface NodeFactsOptions {
+export interface NodeInfoSourceOptions {
   readonly nodeName: string;
   /** The flag `--node-ip`. Empty: the address is detected. */
   readonly nodeIP: string;
@@ -20,18 +20,18 @@ export interface NodeFactsOptions {
 /** Limits the delay until a changed address is noticed. Equals upstream's nodeStatusUpdateFrequency. */
 const refreshPeriodMs = 10_000;
 
-export class NodeFactsSource {
-  readonly #options: NodeFactsOptions;
+export class NodeInfoSource {
+  readonly #options: NodeInfoSourceOptions;
   readonly #network: HostNetworkReader;
   #hostIPs: readonly string[] = [];
 
-  private constructor(options: NodeFactsOptions) {
+  private constructor(options: NodeInfoSourceOptions) {
     this.#options = options;
     this.#network = new HostNetworkReader({ name: null, clock: options.clock });
   }
 
-  static async start(options: NodeFactsOptions): Promise<NodeFactsSource> {
-    const source = new NodeFactsSource(options);
+  static async start(options: NodeInfoSourceOptions): Promise<NodeInfoSource> {
+    const source = new NodeInfoSource(options);
     await source.#refresh();
     return source;
   }

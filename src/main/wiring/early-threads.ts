@@ -8,7 +8,7 @@ import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
 import { usageTable, usageTableCapacity } from '../../shared/state/usage-table.ts';
-import { readCgroupSettings, type CgroupSettings } from '../node/host/cgroup-settings.ts';
+import { readCgroupSettings, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
 import { PlegThread } from '../threads/pleg-thread.ts';

@@ -9,9 +9,16 @@ import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.t
 import type { Cluster } from './cluster.ts';
 import { setCgroupVersionMetric } from '../process/constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { LocalNodeStatus, threadErrors, type Node, type ClusterNode } from '../node/index.ts';
-import { NodeFactsSource } from '../node/node-info-source.ts';
-import { nodeAllocatable, nodeCapacity, resourceSettings } from '../node/status/node-capacity.ts';
+import {
+  LocalNodeStatus,
+  nodeAllocatable,
+  nodeCapacity,
+  NodeInfoSource,
+  resourceSettings,
+  threadErrors,
+  type ClusterNode,
+  type Node,
+} from '../node/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';
 
@@ -26,7 +33,7 @@ export interface NodeServicesOptions extends KubeletContext {
 
 export interface NodeServices {
   /** What pods see of the node. */
-  readonly facts: NodeFactsSource;
+  readonly facts: NodeInfoSource;
   /** Null when standalone. */
   readonly clusterNode: ClusterNode | null;
   /** The Node of the API server; before it is known, and standalone, as this kubelet would register it. */
@@ -61,7 +68,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   await yieldToEventLoop();
 
   const capacity = nodeCapacity(machine, config);
-  const facts = await NodeFactsSource.start({
+  const facts = await NodeInfoSource.start({
     nodeName,
     nodeIP: flags.nodeIP,
     capacity,

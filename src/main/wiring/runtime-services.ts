@@ -7,7 +7,7 @@ import { setRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { RuntimeState } from '../node/status/runtime-state.ts';
+import { RuntimeState } from '../node/index.ts';
 import type { EventSink } from '../events/index.ts';
 import { imagesSettings } from './thread-settings.ts';
 import { ImagesThread } from '../threads/images-thread.ts';

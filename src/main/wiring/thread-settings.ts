@@ -5,7 +5,7 @@ import type { PlegWorkerData } from '../../shared/contracts/pleg.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
-import { cgroupFsRoot, type CgroupSettings } from '../node/host/cgroup-settings.ts';
+import { cgroupFsRoot, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { Settings } from '../threads/start-thread.ts';
 

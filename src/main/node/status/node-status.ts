@@ -8,7 +8,7 @@ import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { computeAddresses, type AddressInputs } from '../addresses/node-addresses.ts';
 import { computeConditions, type Pressures } from './node-conditions.ts';
-import { nodeImages, nodeInfo, runtimeHandlers } from './node-system-info.ts';
+import { nodeImages, nodeSystemInfo, runtimeHandlers } from './node-system-info.ts';
 import { providedNodeIPAnnotation, type Node, type NodeEvent, type NodeStatus } from '../node-object.ts';
 import { allocatableList, capacityList, type ResourceSettings } from './node-capacity.ts';
 
@@ -60,7 +60,7 @@ export function computeNode(node: Node, inputs: NodeStatusInputs): ComputedNode 
     ...(addresses ? { addresses } : {}),
     capacity,
     allocatable: allocatableList(before.allocatable ?? {}, capacity, resources),
-    nodeInfo: nodeInfo(before.nodeInfo, machine, runtime),
+    nodeInfo: nodeSystemInfo(before.nodeInfo, machine, runtime),
     daemonEndpoints: { kubeletEndpoint: { Port: inputs.kubeletPort } },
     ...(inputs.images ? { images: nodeImages(inputs.images, inputs.maxImages) } : {}),
     ...(runtime ? { runtimeHandlers: runtimeHandlers(runtime) } : {}),

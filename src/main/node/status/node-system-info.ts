@@ -6,7 +6,7 @@ import { kubernetesVersion } from '../../cli/version.ts';
 import { architecture, operatingSystem, type NodeStatus, type NodeSystemInfo } from '../node-object.ts';
 
 /** Keeps existing fields that this kubelet does not know. */
-export function nodeInfo(existing: NodeSystemInfo | undefined, machine: MachineInfo, runtime: RuntimeInfo | null): NodeSystemInfo {
+export function nodeSystemInfo(existing: NodeSystemInfo | undefined, machine: MachineInfo, runtime: RuntimeInfo | null): NodeSystemInfo {
   const { swap: _, ...rest } = { ...existing };
   return {
     ...rest,

@@ -5,7 +5,7 @@
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podRequests } from '../../../shared/kubernetes/pod-resources.ts';
 import { milliValue, value } from '../../../shared/kubernetes/quantity.ts';
-import { isExtendedResource } from '../../node/resource-names.ts';
+import { isExtendedResource } from '../../node/index.ts';
 
 /** Upstream: InsufficientResource of noderesources. */
 export interface InsufficientResource {
