@@ -1,6 +1,6 @@
 /**
- * Cache: an object is read when it is first asked for and again when it has become old (upstream cache_based_manager.go); a pod that comes
- * to refer to it has it as it is then. Without a life this is Get: every question goes to the API server.
+ * The change detection strategies Cache and Get: reads an object on the first request and again when its TTL has expired (upstream
+ * cache_based_manager.go). A new reference by a pod invalidates the cached object. Without a TTL (Get) each request reads from the API server.
  */
 import type { Logger } from '../../shared/log/logger.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -19,7 +19,7 @@ import {
 export interface CacheBasedSourceOptions {
   readonly client: ApiClient;
   readonly kind: ObjectKind;
-  /** How long what was read is good. Null: what was read serves nobody else. */
+  /** The TTL of cached objects; null disables caching (Get). */
   readonly ttlMs: (() => number) | null;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,10 +30,10 @@ interface Item {
   state: State;
 }
 
-/** What was read since the last pod has come: it is not to have what was asked for before. */
+/** The cached object. A new reference replaces the state, so that a pod does not get the result of an earlier read. */
 interface State {
-  /** Null: there is no such object. */
-  known?: { readonly object: SecretOrConfigMap | null; readonly readAtMs: number };
+  /** `object` is null when it does not exist. */
+  cached?: { readonly object: SecretOrConfigMap | null; readonly readAtMs: number };
   reading?: Promise<SecretOrConfigMap | null>;
 }
 
@@ -59,7 +59,7 @@ export class CacheBasedSource implements ObjectSource {
   }
 
   has(namespace: string, name: string): boolean {
-    return Boolean(this.#items.get(`${namespace}/${name}`)?.state.known?.object);
+    return Boolean(this.#items.get(`${namespace}/${name}`)?.state.cached?.object);
   }
 
   async get(namespace: string, name: string): Promise<SecretOrConfigMap> {
@@ -78,21 +78,18 @@ export class CacheBasedSource implements ObjectSource {
 
   async #read(state: State, namespace: string, name: string): Promise<SecretOrConfigMap | null> {
     const { client, kind, clock, ttlMs, logger } = this.#options;
-    const { known } = state;
-    const kept = ttlMs && known?.object;
-    if (kept && clock.monotonic() - known.readAtMs < ttlMs()) return kept;
+    const { cached } = state;
+    const cachedObject = ttlMs && cached?.object;
+    if (cachedObject && clock.monotonic() - cached.readAtMs < ttlMs()) return cachedObject;
     try {
-      const object = await nullIfNotFound(() => fetchObject(client, kind, namespace, name, { isRefresh: Boolean(kept) }));
-      if (object && kept && isOlder(versionOf(object), versionOf(kept))) return kept;
-      state.known = { object, readAtMs: clock.monotonic() };
+      const object = await nullIfNotFound(() => fetchObject(client, kind, namespace, name, { isRefresh: Boolean(cachedObject) }));
+      if (object && cachedObject && isOlder(versionOf(object), versionOf(cachedObject))) return cachedObject;
+      state.cached = { object, readAtMs: clock.monotonic() };
       return object;
     } catch (err) {
-      if (!kept) throw err;
-      logger.warn(
-        { object: `${namespace}/${name}`, err: messageOf(err) },
-        'An object could not be read again, the last that is known is used',
-      );
-      return kept;
+      if (!cachedObject) throw err;
+      logger.warn({ object: `${namespace}/${name}`, err: messageOf(err) }, 'Could not refresh an object, using the cached one');
+      return cachedObject;
     }
   }
 }

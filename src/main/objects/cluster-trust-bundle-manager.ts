@@ -1,6 +1,6 @@
 /**
- * ClusterTrustBundles, known from the first pod on that projects one: few nodes have any, and the API may not be served (upstream
- * pkg/kubelet/clustertrustbundle, LazyInformerManager).
+ * Reads ClusterTrustBundles for pods that project them. The reflector starts with the first such pod, because most nodes have none and the API
+ * may not be served (upstream LazyInformerManager in pkg/kubelet/clustertrustbundle).
  */
 import type { LabelSelector } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
@@ -18,7 +18,7 @@ export interface ClusterTrustBundleManagerOptions {
   readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Another one in tests. */
+  /** Replaced in tests. */
   readonly normalize?: typeof normalizeTrustAnchors;
 }
 
@@ -30,21 +30,21 @@ interface ClusterTrustBundle extends ApiObject {
 /** Newest first. */
 const versions = ['v1beta1', 'v1alpha1'];
 const group = 'certificates.k8s.io';
-/** How long the first who asks waits for all bundles (upstream: 10 s; here the pod is woken when they come). */
-const patienceMs = 1000;
-/** Which version is served is told in milliseconds or not at all; the pod's next sync asks again. */
+/** How long a sync waits for the first list (upstream: 10 s; here the list requests another sync of the pod). */
+const listTimeoutMs = 1000;
+/** A working API server responds to discovery within milliseconds, and the pod's next sync retries. */
 const discoveryDeadlineMs = 10_000;
-/** Upstream's, of the selector as it prints it. */
+/** Upstream's limit for the printed selector. */
 const maxSelectorLength = 100 * 1024;
-/** Questions whose answers are kept (upstream's size of its cache). */
-const maxAnswers = 256;
+/** Upstream's size of the cache of normalized trust anchors. */
+const maxCached = 256;
 
 export class ClusterTrustBundleManager {
   readonly #options: ClusterTrustBundleManagerOptions;
   readonly #podUIDs = new Set<string>();
   readonly #stop = new AbortController();
-  /** By question, since the bundles changed: a bundle of hundreds of certificates takes milliseconds to go through. */
-  readonly #answers = new Map<string, string>();
+  /** Normalized trust anchors by request, cleared when a bundle changes: normalizing hundreds of certificates takes milliseconds. */
+  readonly #cache = new Map<string, string>();
   #starting: Promise<Reflector<ClusterTrustBundle> | null> | null = null;
   #synced = Promise.withResolvers<void>();
 
@@ -52,17 +52,17 @@ export class ClusterTrustBundleManager {
     this.#options = options;
   }
 
-  /** PEM. Rejects with KubeletError. */
+  /** Resolves with PEM. Rejects with KubeletError. */
   async getTrustAnchorsByName(name: string, optional: boolean, podUID: string): Promise<string> {
     const bundles = await this.#bundles(podUID);
-    const anchors = this.#answer(`name ${name}`, () => bundles.list().filter(({ metadata }) => metadata.name === name));
+    const anchors = this.#normalize(`name ${name}`, () => bundles.list().filter(({ metadata }) => metadata.name === name));
     if (anchors !== null) return anchors;
     if (optional) return '';
     const missing = `clustertrustbundle.${group} ${JSON.stringify(name)} not found`;
     throw new KubeletError('NotFound', `while getting ClusterTrustBundle: ${missing}`);
   }
 
-  /** PEM of all that a signer has under the selector. Rejects with KubeletError, or an Error that names what is wrong with the selector. */
+  /** Resolves with the PEM of the signer's bundles that match. Rejects with KubeletError, or with an Error for an invalid selector. */
   async getTrustAnchorsBySigner(
     signerName: string,
     selector: LabelSelector | undefined,
@@ -70,11 +70,10 @@ export class ClusterTrustBundleManager {
     podUID: string,
   ): Promise<string> {
     const bundles = await this.#bundles(podUID);
-    const written = JSON.stringify([signerName, selector]);
-    if (written.length > maxSelectorLength)
-      throw new Error(`label selector length (${written.length}) is larger than ${maxSelectorLength}`);
+    const key = JSON.stringify([signerName, selector]);
+    if (key.length > maxSelectorLength) throw new Error(`label selector length (${key.length}) is larger than ${maxSelectorLength}`);
     const matches = labelMatcher(selector);
-    const anchors = this.#answer(`signer ${written}`, () =>
+    const anchors = this.#normalize(`signer ${key}`, () =>
       bundles.list().filter(({ metadata, spec }) => spec?.signerName === signerName && matches(metadata.labels)),
     );
     if (anchors !== null) return anchors;
@@ -82,16 +81,16 @@ export class ClusterTrustBundleManager {
     throw new KubeletError('NotFound', 'combination of signerName and labelSelector matched zero ClusterTrustBundles');
   }
 
-  /** Null: there are none. */
-  #answer(question: string, select: () => readonly ClusterTrustBundle[]): string | null {
-    const known = this.#answers.get(question);
-    if (known !== undefined) return known;
+  /** Returns the trust anchors of the selected bundles, cached by `key`; null when no bundle is selected. */
+  #normalize(key: string, select: () => readonly ClusterTrustBundle[]): string | null {
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) return cached;
     const bundles = select();
     if (bundles.length === 0) return null;
     const { normalize = normalizeTrustAnchors } = this.#options;
     const anchors = normalize(bundles.map(({ spec }) => spec?.trustBundle ?? ''));
-    if (this.#answers.size >= maxAnswers) this.#answers.clear();
-    this.#answers.set(question, anchors);
+    if (this.#cache.size >= maxCached) this.#cache.clear();
+    this.#cache.set(key, anchors);
     return anchors;
   }
 
@@ -115,25 +114,25 @@ export class ClusterTrustBundleManager {
     if (!reflector) throw new KubeletError('NotSupported', 'ClusterTrustBundle projection is not supported in static kubelet mode');
     this.#podUIDs.add(podUID);
     if (!reflector.hasSynced()) {
-      const late = new AbortController();
-      await Promise.race([this.#synced.promise, clock.sleep(patienceMs, late.signal).catch(() => {})]);
-      late.abort();
+      const stopTimer = new AbortController();
+      await Promise.race([this.#synced.promise, clock.sleep(listTimeoutMs, stopTimer.signal).catch(() => {})]);
+      stopTimer.abort();
     }
     if (!reflector.hasSynced()) throw new KubeletError('NotSynced', 'ClusterTrustBundle informer has not yet synced');
     return reflector.objects;
   }
 
-  /** Null: the API server has no such API. */
+  /** Resolves with null when the API server does not serve the API. */
   async #start(): Promise<Reflector<ClusterTrustBundle> | null> {
     const { client, clock, logger } = this.#options;
     const version = await this.#servedVersion();
     if (!version) {
-      logger.info('The API server has no ClusterTrustBundles');
+      logger.info('The API server does not serve ClusterTrustBundles');
       return null;
     }
-    const changed = () => {
+    const onChanged = () => {
       this.#synced.resolve();
-      this.#answers.clear();
+      this.#cache.clear();
       this.#options.onChanged(this.#podUIDs);
     };
     return Reflector.start<ClusterTrustBundle>({
@@ -143,7 +142,7 @@ export class ClusterTrustBundleManager {
       apiVersion: `${group}/${version}`,
       kind: 'ClusterTrustBundle',
       accept: acceptConforming(bundleSchema, logger),
-      handler: { onReplace: changed, onChange: changed },
+      handler: { onReplace: onChanged, onChange: onChanged },
       clock,
       logger,
     });

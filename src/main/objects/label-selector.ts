@@ -1,9 +1,9 @@
-/** Label selectors as the API has them (upstream metav1.LabelSelectorAsSelector). Pure. */
+/** Evaluates the API's label selectors (upstream metav1.LabelSelectorAsSelector). Pure. */
 import type { LabelSelector } from '../../shared/contracts/pod-objects.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** No selector matches nothing, an empty one everything. Throws an Error on an operator that is none, or has not the values that it needs. */
+/** An absent selector matches nothing, an empty one everything. Throws an Error on an invalid operator or missing values. */
 export function labelMatcher(selector: LabelSelector | undefined): (labels: Labels | undefined) => boolean {
   if (!selector) return () => false;
   const { matchLabels = {}, matchExpressions = [] } = selector;

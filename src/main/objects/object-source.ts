@@ -1,8 +1,8 @@
-/** Where secrets or config maps come from: three ways to know them, one for each configMapAndSecretChangeDetectionStrategy. */
+/** The interface of the sources of secrets and config maps; configMapAndSecretChangeDetectionStrategy selects the implementation. */
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import { apiPath, isNotFound, type ApiClient, type ApiObject } from '../api/index.ts';
 
-/** A Secret or a ConfigMap, as far as this room reads it. */
+/** The fields of a Secret or ConfigMap that the kubelet reads. */
 export interface SecretOrConfigMap extends ApiObject {
   readonly immutable?: boolean;
   readonly type?: string;
@@ -12,9 +12,9 @@ export interface SecretOrConfigMap extends ApiObject {
 
 export interface ObjectKind {
   readonly kind: 'Secret' | 'ConfigMap';
-  /** In the path. */
+  /** The resource name in paths. */
   readonly plural: 'secrets' | 'configmaps';
-  /** In upstream's messages. */
+  /** The resource name in upstream's messages. */
   readonly singular: 'secret' | 'configmap';
 }
 
@@ -22,21 +22,21 @@ export const secretKind: ObjectKind = { kind: 'Secret', plural: 'secrets', singu
 export const configMapKind: ObjectKind = { kind: 'ConfigMap', plural: 'configmaps', singular: 'configmap' };
 
 export interface ObjectSource {
-  /** The pod needs the object: from now on it is kept at hand. */
+  /** Registers that the pod uses the object. Upstream: AddReference. */
   addReference(namespace: string, name: string, podUID: string): void;
-  /** It does not any more. */
+  /** Removes the pod's reference. Upstream: DeleteReference. */
   deleteReference(namespace: string, name: string, podUID: string): void;
-  /** It is known to be there; who asks would not have to wait for it. */
+  /** True when the object is cached: `get` does not wait for the API server. */
   has(namespace: string, name: string): boolean;
-  /** Rejects with KubeletError: `NotFound`, or why the object is not known. */
+  /** Rejects with KubeletError: `NotFound`, or the reason why the object could not be read. */
   get(namespace: string, name: string): Promise<SecretOrConfigMap>;
   close(): Promise<void>;
 }
 
-/** A GET answers in milliseconds or not at all; the pod's next sync asks again. */
+/** A working API server responds within milliseconds, and the pod's next sync retries. */
 const getDeadlineMs = 10_000;
 
-/** Straight from the API server. `isRefresh`: what its cache has will do. Rejects with ApiError. */
+/** Reads the object from the API server. With `isRefresh` the server may respond from its watch cache. Rejects with ApiError. */
 export function fetchObject(
   client: ApiClient,
   { plural }: ObjectKind,
@@ -63,7 +63,7 @@ export function notRegistered(namespace: string, name: string): KubeletError {
   return new KubeletError('NotRegistered', `object ${JSON.stringify(namespace)}/${JSON.stringify(name)} not registered`);
 }
 
-/** What is known of an object: null, it is not there. */
+/** Resolves with null when the object does not exist. */
 export async function nullIfNotFound(get: () => Promise<SecretOrConfigMap>): Promise<SecretOrConfigMap | null> {
   try {
     return await get();

@@ -1,4 +1,4 @@
-/** The room's offer: registers what pods refer to, answers what syncs ask for, and wakes the pods for which something has changed. */
+/** Registers the API server objects that pods refer to, answers the syncs' requests for them, and requests a sync of pods whose objects changed. */
 import type { PodObject, PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, toFailure } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -21,17 +21,17 @@ export interface PodObjectManagerOptions {
   /** configMapAndSecretChangeDetectionStrategy: `Watch`, `Cache` or `Get`. */
   readonly strategy: string;
   readonly syncFrequencyMs: number;
-  /** How long a config map is kept for the next pod that needs it, once the last one has gone. Default: not at all. */
+  /** How long a config map without references is retained for the next pod. Default: 0. */
   readonly configMapRetentionMs?: number;
-  /** How long objects are good under `Cache`: the annotation `node.alpha.kubernetes.io/ttl` of the Node; undefined: not said. */
+  /** The TTL under `Cache` from the Node's annotation `node.alpha.kubernetes.io/ttl`; undefined when the annotation is absent. */
   readonly objectTTLSeconds: () => number | undefined;
   /** Gate ClusterTrustBundleProjection. */
   readonly projectsTrustBundles: boolean;
-  /** Who asks for pods' certificates; null: the gate PodCertificateRequest is off. */
+  /** Null while the gate PodCertificateRequest is off. */
   readonly certificates: Pick<PodCertificatesOptions, 'nodeName' | 'nodeUID' | 'events'> | null;
-  /** The runtime has it already: its volumes hold tokens that are good, those of new pods go before. */
+  /** True when the runtime already runs the pod: its volumes hold valid tokens, so tokens of new pods are requested first. */
   readonly isRunning: (podUID: PodUID) => boolean;
-  /** What these pods use has changed, or has come: they are to be synced. */
+  /** Called when objects of these pods have changed or become available. */
   readonly onChanged: (podUIDs: ReadonlySet<PodUID>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -40,14 +40,15 @@ export interface PodObjectManagerOptions {
 
 /** Upstream's defaultTTL. */
 const defaultTTLMs = 60_000;
-/** Upstream closes watches of what was not read for five syncs, but not within a minute. */
+/** Upstream closes the watch of an object that was not read for five syncs and at least a minute. */
 const idleSyncs = 5;
 const minIdleMs = 60_000;
 
-/** The controller manager's: the first pod that a node has of a namespace need not see it before its sandbox is made. */
-const inEveryNamespace: ReadonlySet<string> = new Set(['kube-root-ca.crt']);
+/** Config maps that the controller manager creates in every namespace: the start of a namespace's first pod does not wait for them. */
+const existsInEveryNamespace: ReadonlySet<string> = new Set(['kube-root-ca.crt']);
 
-interface Registration {
+/** A registered pod and the names of the objects that it refers to. */
+interface RegisteredPod {
   readonly pod: Pod;
   readonly secrets: ReadonlySet<string>;
   readonly configMaps: ReadonlySet<string>;
@@ -65,7 +66,7 @@ export class PodObjectManager {
   readonly #trustBundles: ClusterTrustBundleManager;
   readonly #certificates: PodCertificates | null;
   readonly #services: ServiceLister;
-  readonly #pods = new Map<string, Registration>();
+  readonly #pods = new Map<string, RegisteredPod>();
 
   private constructor(options: PodObjectManagerOptions) {
     const { client, clock, logger, random = Math.random, projectsTrustBundles, certificates } = options;
@@ -83,44 +84,44 @@ export class PodObjectManager {
     return new PodObjectManager(options);
   }
 
-  /** The pod is to run, or its spec has changed: what it refers to is kept at hand from now on, and asked for at once. */
+  /** Called when the pod is added or its spec has changed. Adds references to its objects and starts to read them. */
   registerPod(pod: Pod): void {
     const { uid } = pod.metadata;
     const before = this.#pods.get(uid);
     if (before?.pod === pod) return;
     const objects = referencedObjects(pod);
     this.#pods.set(uid, { pod, ...objects });
-    this.#refer(pod, before ?? noObjects, objects);
+    this.#updateReferences(pod, before ?? noObjects, objects);
     const isRunning = this.#isRunning(uid as PodUID);
     this.#certificates?.trackPod(pod, { isRunning });
     if (before || isRunning) return;
     for (const ref of tokenRefs(pod)) this.#tokens.prefetch(ref);
   }
 
-  /** The pod has ended, and its volumes are gone. */
+  /** Called when the pod has terminated and its volumes are removed. */
   unregisterPod(podUID: PodUID): void {
     const before = this.#pods.get(podUID);
     if (!before) return;
     this.#pods.delete(podUID);
-    this.#refer(before.pod, before, noObjects);
+    this.#updateReferences(before.pod, before, noObjects);
     this.#tokens.forget(podUID);
     this.#trustBundles.forget(podUID);
     this.#certificates?.forgetPod(podUID);
   }
 
-  /** Every secret and config map that it refers to is known, and there, or is sure to be soon; and its certificates are issued. */
+  /** True when the pod's certificates are issued and its secrets and config maps are cached, except those that exist in every namespace. */
   dependenciesReady({ metadata: { namespace, uid } }: Pod): boolean {
-    const registration = this.#pods.get(uid);
-    if (!registration) return false;
-    const areKnown = (source: ObjectSource, names: ReadonlySet<string>) => [...names].every((name) => source.has(namespace, name));
+    const registered = this.#pods.get(uid);
+    if (!registered) return false;
+    const areCached = (source: ObjectSource, names: ReadonlySet<string>) => [...names].every((name) => source.has(namespace, name));
     return (
-      areKnown(this.#secrets, registration.secrets) &&
-      areKnown(this.#configMaps, registration.configMaps.difference(inEveryNamespace)) &&
+      areCached(this.#secrets, registered.secrets) &&
+      areCached(this.#configMaps, registered.configMaps.difference(existsInEveryNamespace)) &&
       (this.#certificates?.areIssued(uid) ?? true)
     );
   }
 
-  /** What a sync of this pod asks for: a result for each ref, in order. Never rejects. */
+  /** Resolves with one result per ref, in order. Never rejects. */
   get(refs: readonly PodObjectRef[], pod: Pod): Promise<PodObjectResult[]> {
     this.registerPod(pod);
     return Promise.all(
@@ -145,10 +146,10 @@ export class PodObjectManager {
     ]);
   }
 
-  #refer({ metadata: { namespace, uid } }: Pod, before: Omit<Registration, 'pod'>, now: Omit<Registration, 'pod'>): void {
+  #updateReferences({ metadata: { namespace, uid } }: Pod, before: Omit<RegisteredPod, 'pod'>, now: Omit<RegisteredPod, 'pod'>): void {
     for (const kind of ['secrets', 'configMaps'] as const) {
       const source = kind === 'secrets' ? this.#secrets : this.#configMaps;
-      // Only what is new to it: a pod whose status alone has changed must not have its objects read anew.
+      // Only new references: a change of the pod's status must not read its objects again.
       for (const name of now[kind]) if (!before[kind].has(name)) source.addReference(namespace, name, uid);
       for (const name of before[kind]) if (!now[kind].has(name)) source.deleteReference(namespace, name, uid);
     }
@@ -202,7 +203,7 @@ function objectSource(
     return new CacheBasedSource({ client, kind, ttlMs, clock, logger });
   }
   const maxIdleMs = Math.max(idleSyncs * syncFrequencyMs, minIdleMs);
-  // A secret is kept no longer than a pod needs it.
+  // A secret is never retained without a reference.
   const lingerMs = kind === configMapKind ? (configMapLingerMs ?? 0) : 0;
   return new WatchBasedSource({ client, kind, maxIdleMs, retentionMs: lingerMs, onChanged, clock, logger });
 }

@@ -1,4 +1,4 @@
-/** What a pod's spec refers to in the API server (upstream podutil.VisitPodSecretNames, VisitPodConfigmapNames; of volumes those that this kubelet has). Pure. */
+/** Lists the objects that a pod's spec refers to (upstream podutil.VisitPodSecretNames, VisitPodConfigmapNames; only supported volume types). Pure. */
 import type { TokenRef } from '../../shared/contracts/pod-objects.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 
@@ -29,10 +29,10 @@ function named(names: readonly (string | undefined)[]): ReadonlySet<string> {
   return new Set(names.filter((name): name is string => name !== undefined && name !== ''));
 }
 
-/** The API server's default of a token's life. */
+/** The API server's default for expirationSeconds. */
 const defaultExpirationSeconds = 3600;
 
-/** The tokens that the pod's volumes hold. */
+/** The service account tokens of the pod's projected volumes. */
 export function tokenRefs({ metadata, spec }: Pod): TokenRef[] {
   const sources = (spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
   return sources.flatMap(({ serviceAccountToken }): TokenRef[] =>

@@ -1,4 +1,4 @@
-/** Which handler of the runtime a pod's RuntimeClass stands for. Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go. */
+/** Looks up the runtime handler of a pod's RuntimeClass. Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go. */
 import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { runtimeClass as runtimeClassSchema } from '../../shared/kubernetes/schema/objects.ts';
@@ -8,7 +8,7 @@ import { acceptConforming, Reflector, type ApiClient, type ApiObject } from '../
 
 export interface RuntimeClassManagerOptions {
   readonly client: ApiClient;
-  /** Classes with these names are there now, or anew: pods that were refused for want of one may be tried again. */
+  /** Called when classes with these names are added: pods that failed without them can be retried. */
   readonly onAdded: (names: ReadonlySet<string>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,10 +18,10 @@ interface RuntimeClass extends ApiObject {
   readonly handler?: string;
 }
 
-/** How long a sync waits for the first list. Upstream does not, and has the pod wait for its back-off. */
-const patienceMs = 1000;
+/** How long a sync waits for the first list. Upstream fails at once, and the pod waits for its back-off. */
+const listTimeoutMs = 1000;
 
-/** What holds without an API server, where nobody has said what a class stands for. */
+/** The lookup of a standalone kubelet, which knows no classes. */
 export function standaloneRuntimeHandler({ spec: { runtimeClassName } }: Pod): RuntimeHandlerChoice {
   if (!runtimeClassName) return { handler: '' };
   return { problem: `RuntimeClass "${runtimeClassName}" not found: there is no API server to ask for it` };
@@ -34,7 +34,7 @@ export class RuntimeClassManager {
 
   private constructor({ client, onAdded, clock, logger }: RuntimeClassManagerOptions) {
     this.#clock = clock;
-    const tell = (classes: readonly RuntimeClass[]) => {
+    const notifyAdded = (classes: readonly RuntimeClass[]) => {
       if (classes.length > 0) onAdded(new Set(classes.map(({ metadata }) => metadata.name)));
     };
     this.#reflector = Reflector.start<RuntimeClass>({
@@ -47,9 +47,9 @@ export class RuntimeClassManager {
       handler: {
         onReplace: (classes) => {
           this.#synced.resolve();
-          tell(classes);
+          notifyAdded(classes);
         },
-        onChange: (changes) => tell(changes.filter(({ type }) => type === 'ADDED').map(({ object }) => object)),
+        onChange: (changes) => notifyAdded(changes.filter(({ type }) => type === 'ADDED').map(({ object }) => object)),
       },
       clock,
       logger,
@@ -60,7 +60,7 @@ export class RuntimeClassManager {
     return new RuntimeClassManager(options);
   }
 
-  /** Waits for the first list a second at most. Never rejects. */
+  /** Waits at most one second for the first list. Never rejects. */
   async lookupRuntimeHandler({ spec: { runtimeClassName } }: Pod): Promise<RuntimeHandlerChoice> {
     if (!runtimeClassName) return { handler: '' };
     if (!this.#reflector.hasSynced()) await this.#untilSynced();
@@ -75,8 +75,8 @@ export class RuntimeClassManager {
   }
 
   async #untilSynced(): Promise<void> {
-    const late = new AbortController();
-    await Promise.race([this.#synced.promise, this.#clock.sleep(patienceMs, late.signal).catch(() => {})]);
-    late.abort();
+    const stopTimer = new AbortController();
+    await Promise.race([this.#synced.promise, this.#clock.sleep(listTimeoutMs, stopTimer.signal).catch(() => {})]);
+    stopTimer.abort();
   }
 }

@@ -1,4 +1,4 @@
-/** The services that pods' environments tell of: all that have an address, by namespace, as the API server has them now. */
+/** Lists the services with a cluster IP by namespace, for the service environment variables of pods. Upstream: serviceLister. */
 import type { ServiceInfo, ServicesRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import { service as serviceSchema } from '../../shared/kubernetes/schema/objects.ts';
@@ -13,10 +13,10 @@ export interface Service extends ApiObject {
   };
 }
 
-/** The API server's own service: every pod is told of it, unless its namespace has one of that name (upstream masterServices). */
+/** The API server's service, which every pod's environment has unless its namespace has a service of that name (upstream masterServices). */
 const apiServer = { namespace: 'default', name: 'kubernetes' };
 /** How long a sync waits for the first list. */
-const patienceMs = 1000;
+const listTimeoutMs = 1000;
 
 export class ServiceLister {
   readonly #clock: Clock;
@@ -29,7 +29,7 @@ export class ServiceLister {
     this.#reflector = Reflector.start<Service>({
       client,
       path: '/api/v1/services',
-      // Headless ones, which have no address to tell of, may be most of a cluster's.
+      // Excludes headless services, which have no cluster IP and may be the majority.
       fieldSelector: fieldNotEquals('spec.clusterIP', 'None'),
       trafficClass: 'objects',
       apiVersion: 'v1',
@@ -57,12 +57,12 @@ export class ServiceLister {
     return new ServiceLister(options);
   }
 
-  /** `mayWait`: for the first list, a second at most. Rejects with KubeletError `NotSynced` when nothing is known yet. */
+  /** With `mayWait`, waits at most one second for the first list. Rejects with KubeletError `NotSynced` when there is no list yet. */
   async list({ namespace, links }: ServicesRef, mayWait: boolean): Promise<ServiceInfo[]> {
     if (!this.#reflector.hasSynced() && mayWait) {
-      const late = new AbortController();
-      await Promise.race([this.#synced.promise, this.#clock.sleep(patienceMs, late.signal).catch(() => {})]);
-      late.abort();
+      const stopTimer = new AbortController();
+      await Promise.race([this.#synced.promise, this.#clock.sleep(listTimeoutMs, stopTimer.signal).catch(() => {})]);
+      stopTimer.abort();
     }
     if (!this.#reflector.hasSynced()) {
       throw new KubeletError('NotSynced', 'services have not yet been read at least once, cannot construct envvars');
@@ -91,7 +91,7 @@ export class ServiceLister {
   }
 }
 
-/** Null: a service without an address (headless, or of an external name). */
+/** Null for a service without a cluster IP: headless, or of type ExternalName. */
 function toFacts({ metadata: { namespace = '', name }, spec }: Service): ServiceInfo | null {
   const { clusterIP = '', ports = [] } = spec ?? {};
   if (clusterIP === '' || clusterIP === 'None') return null;

@@ -1,6 +1,6 @@
 /**
- * A token that is on disk from before the kubelet started: kept when it is the one that would be asked for, so that a start on a node with a
- * hundred pods costs no hundred tokens. Pure.
+ * Decides whether a token that an earlier kubelet wrote to disk can be reused, so that a restart on a node with a hundred pods does not request a
+ * hundred tokens. Pure.
  */
 import type { TokenRef } from '../../shared/contracts/pod-objects.ts';
 
@@ -13,18 +13,19 @@ interface Claims {
 }
 
 /**
- * When it expires, as wall-clock ms: by what was asked for, the server may have given it longer. Undefined: it is not for this service
- * account, this pod and this audience. The signature is the server's to check: what is on disk only goes back to where it came from.
+ * Returns the wall-clock ms at which the token expires by the requested lifetime, even if the server granted a longer one. Undefined when the
+ * token is for another service account, pod or audience. The signature is not verified: the token only returns to the volume that it was read
+ * from.
  */
 export function reusableTokenExpiryMs(token: string, ref: TokenRef): number | undefined {
   const claims = claimsOf(token);
   if (!claims) return undefined;
   const { sub, aud, iat, exp } = claims;
-  const isOurs =
+  const isForPod =
     sub === `system:serviceaccount:${ref.namespace}:${ref.serviceAccountName}` && claims['kubernetes.io']?.pod?.uid === ref.podUID;
-  // Which audience is the server's own is not known here.
+  // The API server's default audience is unknown here.
   const isAudience = ref.audience === '' || (Array.isArray(aud) ? aud.length === 1 && aud[0] === ref.audience : aud === ref.audience);
-  if (!isOurs || !isAudience || typeof iat !== 'number' || typeof exp !== 'number') return undefined;
+  if (!isForPod || !isAudience || typeof iat !== 'number' || typeof exp !== 'number') return undefined;
   return Math.min(exp, iat + ref.expirationSeconds) * 1000;
 }
 

@@ -1,11 +1,11 @@
-/** When a token is to be renewed: at 80 % of its life, or when it is a day old (upstream requiresRefresh in pkg/kubelet/token). Pure. */
+/** Computes when a token is renewed: at 80 % of its lifetime or at the age of one day (upstream requiresRefresh in pkg/kubelet/token). Pure. */
 
 const maxAgeMs = 24 * 60 * 60 * 1000;
-/** Up to 10 s sooner, in whole seconds, so that tokens of one minute are not renewed in one moment. */
+/** Renews up to 10 s sooner, in whole seconds, so that tokens that were issued in the same minute are not renewed at the same time. */
 const maxJitterSeconds = 10;
 
 /**
- * Wall-clock ms.
+ * Returns wall-clock ms.
  * @param random in [0, 1)
  */
 export function renewAtMs(token: { readonly expiresAtMs: number; readonly expirationSeconds: number }, random: number): number {

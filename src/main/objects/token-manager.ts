@@ -1,6 +1,6 @@
 /**
- * The tokens of pods' service accounts: asked for once, kept until they are to be renewed, forgotten with their pod (upstream
- * pkg/kubelet/token). Where upstream looks with each sync, a timer here wakes the pod whose token is due.
+ * Requests and caches service account tokens of pods until they are due for renewal (upstream pkg/kubelet/token). Upstream checks the token in
+ * each sync; here a timer requests a sync of the pod when its token is due.
  */
 import type { TokenRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -13,7 +13,7 @@ import { renewAtMs } from './token-lifetime.ts';
 
 export interface TokenManagerOptions {
   readonly client: ApiClient;
-  /** The pod's token is to be renewed: its next sync does so. */
+  /** Called when a token of the pod is due for renewal: the pod's next sync renews it. */
   readonly onDue: (podUID: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -35,43 +35,43 @@ interface Token {
 interface Entry {
   readonly ref: TokenRef;
   token?: Token;
-  asking?: Promise<Token>;
+  pendingRequest?: Promise<Token>;
   cancelTimer: () => void;
 }
 
 const deadlineMs = 10_000;
-/** The API server may not yet know the pod, or that it is this node's: a matter of milliseconds. */
-const patientDelaysMs = [50, 150, 400];
-/** With an old token still good, the next try to renew it. */
+/** The API server may not know the pod or its binding to this node yet; that usually takes milliseconds. */
+const retryDelaysMs = [50, 150, 400];
+/** The delay before the next renewal while the current token is valid. */
 const renewRetryMs = 60_000;
-/** On a node whose clock is ahead every new token is due at once: its pod is not woken for that again and again. */
-const minLifeMs = 10_000;
+/** If the node's clock is ahead, every new token is due at once: a shorter timer than this is replaced by `renewRetryMs`. */
+const minTimerMs = 10_000;
 
 export class TokenManager {
   readonly #options: TokenManagerOptions;
-  /** By pod, then by what is asked for. */
+  /** By pod UID, then by the requested token's properties. */
   readonly #pods = new Map<string, Map<string, Entry>>();
 
   constructor(options: TokenManagerOptions) {
     this.#options = options;
   }
 
-  /** Begins to ask for it, for one who will need it in a moment. */
+  /** Requests the token before the pod's sync needs it. */
   prefetch(ref: TokenRef): void {
     this.get(ref).catch((err: unknown) =>
       this.#options.logger.debug({ podUID: ref.podUID, err: messageOf(err) }, 'Could not get a token ahead'),
     );
   }
 
-  /** A token that is good, the old one if it cannot be renewed yet. Rejects with KubeletError that has the API server's reason. */
+  /** Resolves with a valid token; with the current one if the renewal fails. Rejects with KubeletError with the API server's reason. */
   async get(ref: TokenRef): Promise<string> {
     const { clock, logger } = this.#options;
     const entry = this.#entry(ref);
     const token = entry.token ?? this.#adopt(entry, ref);
     if (token && clock.now() <= token.renewAtMs) return token.token;
     try {
-      entry.asking ??= this.#ask(entry, token ? [] : patientDelaysMs).finally(() => delete entry.asking);
-      return (await entry.asking).token;
+      entry.pendingRequest ??= this.#requestWithRetries(entry, token ? [] : retryDelaysMs).finally(() => delete entry.pendingRequest);
+      return (await entry.pendingRequest).token;
     } catch (err) {
       const reason = err instanceof KubeletError ? err.reason : 'InternalError';
       if (!token) throw new KubeletError(reason, `failed to fetch token: ${messageOf(err)}`, { cause: err });
@@ -80,12 +80,12 @@ export class TokenManager {
         throw new KubeletError(reason, `token ${name} expired and refresh failed: ${messageOf(err)}`, { cause: err });
       }
       logger.warn({ podUID: ref.podUID, serviceAccount: ref.serviceAccountName, err: messageOf(err) }, 'A token could not be renewed yet');
-      this.#wakeAt(entry, clock.now() + withJitter(renewRetryMs, 0.5, this.#options.random));
+      this.#setTimer(entry, clock.now() + withJitter(renewRetryMs, 0.5, this.#options.random));
       return token.token;
     }
   }
 
-  /** The pod is gone, and its tokens with it. */
+  /** Called when the pod is gone: drops its tokens. */
   forget(podUID: string): void {
     for (const { cancelTimer } of this.#pods.get(podUID)?.values() ?? []) cancelTimer();
     this.#pods.delete(podUID);
@@ -95,10 +95,10 @@ export class TokenManager {
     for (const podUID of this.#pods.keys()) this.forget(podUID);
   }
 
-  /** What the volume holds from before this kubelet started, if it is still good for a while. */
+  /** Adopts the token that an earlier kubelet wrote to the volume, unless it is due for renewal. */
   #adopt(entry: Entry, ref: TokenRef): Token | undefined {
     const { clock, random } = this.#options;
-    const expiresAtMs = ref.onDisk === undefined || entry.asking ? undefined : reusableTokenExpiryMs(ref.onDisk, ref);
+    const expiresAtMs = ref.onDisk === undefined || entry.pendingRequest ? undefined : reusableTokenExpiryMs(ref.onDisk, ref);
     if (ref.onDisk === undefined || expiresAtMs === undefined) return undefined;
     const token = {
       token: ref.onDisk,
@@ -107,7 +107,7 @@ export class TokenManager {
     };
     if (clock.now() > token.renewAtMs) return undefined;
     entry.token = token;
-    this.#wakeAt(entry, token.renewAtMs + 1);
+    this.#setTimer(entry, token.renewAtMs + 1);
     return token;
   }
 
@@ -120,7 +120,7 @@ export class TokenManager {
     return entry;
   }
 
-  async #ask(entry: Entry, delaysMs: readonly number[]): Promise<Token> {
+  async #requestWithRetries(entry: Entry, delaysMs: readonly number[]): Promise<Token> {
     const { clock } = this.#options;
     for (const delayMs of delaysMs) {
       try {
@@ -136,7 +136,7 @@ export class TokenManager {
   async #request(entry: Entry): Promise<Token> {
     const { client, random } = this.#options;
     const { namespace, serviceAccountName, podName, podUID, audience, expirationSeconds } = entry.ref;
-    const answer = await client.call<TokenRequest>({
+    const response = await client.call<TokenRequest>({
       method: 'POST',
       path: apiPath('api', 'v1', 'namespaces', namespace, 'serviceaccounts', serviceAccountName, 'token'),
       body: {
@@ -152,22 +152,22 @@ export class TokenManager {
       deadlineMs,
       maxAttempts: 1,
     });
-    const { token = '', expirationTimestamp = '' } = answer.status ?? {};
+    const { token = '', expirationTimestamp = '' } = response.status ?? {};
     const expiresAtMs = Date.parse(expirationTimestamp);
     if (token === '' || Number.isNaN(expiresAtMs)) throw new Error('the API server answered a token request without a token');
-    const granted = { expiresAtMs, expirationSeconds: answer.spec?.expirationSeconds ?? expirationSeconds };
+    const granted = { expiresAtMs, expirationSeconds: response.spec?.expirationSeconds ?? expirationSeconds };
     entry.token = { token, expiresAtMs, renewAtMs: renewAtMs(granted, random()) };
-    this.#wakeAt(entry, entry.token.renewAtMs + 1);
+    this.#setTimer(entry, entry.token.renewAtMs + 1);
     return entry.token;
   }
 
-  /** Unless its pod was forgotten while the question was under way. */
-  #wakeAt(entry: Entry, atMs: number): void {
+  /** Calls `onDue` at this time, unless the pod was forgotten during the request. */
+  #setTimer(entry: Entry, atMs: number): void {
     const { clock, onDue, random } = this.#options;
     entry.cancelTimer();
     const { podUID } = entry.ref;
     if (![...(this.#pods.get(podUID)?.values() ?? [])].includes(entry)) return;
     const waitMs = atMs - clock.now();
-    entry.cancelTimer = clock.after(waitMs < minLifeMs ? withJitter(renewRetryMs, 0.5, random) : waitMs, () => onDue(podUID));
+    entry.cancelTimer = clock.after(waitMs < minTimerMs ? withJitter(renewRetryMs, 0.5, random) : waitMs, () => onDue(podUID));
   }
 }

@@ -1,9 +1,9 @@
-/** The certificates of trust bundles: each once, in an order that does not depend on the bundles' (upstream normalizeTrustAnchors). Pure. */
+/** Merges trust bundles: each certificate once, in an order that does not depend on the bundles' (upstream normalizeTrustAnchors). Pure. */
 import { pemBlock } from '../../shared/x509/pem.ts';
 
 const block = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g;
 
-/** PEM, without what stands between the blocks. */
+/** Returns PEM without headers and text between the blocks. */
 export function normalizeTrustAnchors(bundles: readonly string[]): string {
   const certificates = new Set<string>();
   for (const bundle of bundles) {

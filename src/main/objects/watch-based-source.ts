@@ -1,6 +1,6 @@
 /**
- * Watch: every object that a pod refers to has a watch of its own, shared by all pods that refer to it, and closed when nobody has asked for
- * the object in a while (upstream watch_based_manager.go): what environments take is read once, what volumes take with each sync.
+ * The change detection strategy Watch: each referenced object has one watch, shared by all pods that refer to it. The watch is closed when no
+ * sync has read the object for a while (upstream watch_based_manager.go): environments read an object once, volumes with each sync.
  */
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -13,7 +13,7 @@ export interface WatchBasedSourceOptions {
   readonly kind: ObjectKind;
   /** Upstream: five times syncFrequency. */
   readonly maxIdleMs: number;
-  /** The last pod has gone: how long the object is kept for the next one, which in most namespaces is not far (`kube-root-ca.crt`). 0: not at all. */
+  /** How long an object without references is retained for the next pod, such as `kube-root-ca.crt`, which every pod of a namespace uses. */
   readonly retentionMs: number;
   readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
   readonly clock: Clock;
@@ -23,12 +23,12 @@ export interface WatchBasedSourceOptions {
 interface Item {
   readonly object: WatchedObject;
   readonly podUIDs: Set<string>;
-  /** Monotonic ms since which no pod refers to it. */
+  /** Monotonic ms at which the last reference was removed. */
   unusedSinceMs: number;
 }
 
 const sweepPeriodMs = 60_000;
-/** Objects that no pod refers to, kept for the next one. */
+/** The limit of retained objects without references. */
 const maxUnused = 64;
 
 export class WatchBasedSource implements ObjectSource {
@@ -45,7 +45,7 @@ export class WatchBasedSource implements ObjectSource {
     if (this.#isClosed) return;
     const key = `${namespace}/${name}`;
     let item = this.#items.get(key);
-    // Nobody watches it: it may have been deleted and made anew while no pod referred to it.
+    // An immutable object is not watched: it may have been recreated while no pod referred to it.
     if (item?.podUIDs.size === 0 && item.object.isImmutable) {
       this.#remove(key, item);
       item = undefined;
@@ -55,7 +55,7 @@ export class WatchBasedSource implements ObjectSource {
       const podUIDs = new Set<string>();
       const object = new WatchedObject({ client, kind, namespace, name, clock, logger, onChanged: () => onChanged(podUIDs) });
       item = { object, podUIDs, unusedSinceMs: 0 };
-      if (this.#items.size === 0) this.#sweepLater();
+      if (this.#items.size === 0) this.#scheduleSweep();
       this.#items.set(key, item);
     }
     item.podUIDs.add(podUID);
@@ -97,11 +97,11 @@ export class WatchBasedSource implements ObjectSource {
     await Promise.all(items.map(({ object }) => object.close()));
   }
 
-  #sweepLater(): void {
+  #scheduleSweep(): void {
     const { clock, maxIdleMs, retentionMs: lingerMs } = this.#options;
     this.#cancelSweep = clock.after(sweepPeriodMs, () => {
       for (const { object } of this.#items.values()) object.stopIfIdle(maxIdleMs);
-      this.#sweepLater();
+      this.#scheduleSweep();
       for (const [key, item] of this.#unused()) if (clock.monotonic() - item.unusedSinceMs >= lingerMs) this.#remove(key, item);
     });
   }

@@ -1,6 +1,6 @@
 /**
- * One Secret or ConfigMap, kept up to date by a watch of its own. A GET brings it at once: a watch cache may take a moment to say that it is
- * complete. One that can never change is not watched.
+ * Keeps one Secret or ConfigMap up to date with its own watch. A GET reads it first, because a watch cache may need a moment to become
+ * complete. An immutable object is not watched. Upstream: objectCacheItem in pkg/kubelet/util/manager/watch_based_manager.go.
  */
 import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -13,30 +13,30 @@ export interface WatchedObjectOptions {
   readonly kind: ObjectKind;
   readonly namespace: string;
   readonly name: string;
-  /** It is another than those who asked have got, or were told that there is none. */
+  /** Called when the object differs from what earlier calls of `get` returned. */
   readonly onChanged: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How long one who asks waits for an object that is not known yet (upstream: 1 s), and when the GET is tried again meanwhile. */
-const patienceMs = 1000;
-/** The API server may not yet know that the pod is this node's: a matter of milliseconds. */
+/** How long `get` waits for the first read (upstream: 1 s). */
+const readTimeoutMs = 1000;
+/** The delays between GETs. The API server may not know the pod's binding to this node yet; that usually takes milliseconds. */
 const retryDelaysMs = [50, 100, 200, 400];
 
-/** What is known: null, there is no such object. */
+/** Undefined before the first read. `object` is null when it does not exist. */
 type Known = { readonly object: SecretOrConfigMap | null } | undefined;
 
 export class WatchedObject {
   readonly #options: WatchedObjectOptions;
   readonly #logger: Logger;
   #known: Known;
-  /** Somebody was sent away without an answer. */
-  #isOwed = false;
+  /** A call of `get` has timed out: the first read must notify. */
+  #hasTimedOutReader = false;
   #lastAccessMs: number;
   #reflector: Reflector<SecretOrConfigMap> | null = null;
   #stop: AbortController | null = null;
-  #waiting: (() => void)[] = [];
+  #waiters: (() => void)[] = [];
 
   constructor(options: WatchedObjectOptions) {
     this.#options = options;
@@ -45,7 +45,7 @@ export class WatchedObject {
     this.#start();
   }
 
-  /** As far as is known. */
+  /** True when the object was read and exists. */
   get exists(): boolean {
     return Boolean(this.#known?.object);
   }
@@ -54,21 +54,21 @@ export class WatchedObject {
     return this.#known?.object?.immutable === true;
   }
 
-  /** Rejects with KubeletError `NotFound`, or `NotSynced` when a second did not tell. */
+  /** Rejects with KubeletError `NotFound`, or `NotSynced` when the object was not read within a second. */
   async get(): Promise<SecretOrConfigMap> {
     const { clock, kind, name } = this.#options;
     this.#lastAccessMs = clock.monotonic();
     if (!this.#stop && !this.isImmutable) this.#start();
     if (!this.#known) await this.#wait();
     if (!this.#known) {
-      this.#isOwed = true;
+      this.#hasTimedOutReader = true;
       throw new KubeletError('NotSynced', `failed to sync ${kind.singular} cache: timed out waiting for the condition`);
     }
     if (this.#known.object) return this.#known.object;
     throw notFound(kind, name);
   }
 
-  /** Ends the watch of what nobody has asked for in so long; it begins anew with the next who asks. */
+  /** Stops the watch when `get` was not called for this time. The next `get` starts it again. */
   stopIfIdle(maxIdleMs: number): void {
     if (!this.#known || this.isImmutable || this.#options.clock.monotonic() - this.#lastAccessMs <= maxIdleMs) return;
     void this.close();
@@ -91,13 +91,13 @@ export class WatchedObject {
     });
   }
 
-  /** Until something is known, for as long as somebody may still wait for it. */
+  /** Reads the object, with retries while a `get` may wait for it. */
   async #fetch(signal: AbortSignal): Promise<void> {
     const { client, kind, namespace, name, clock } = this.#options;
     for (const delayMs of [...retryDelaysMs, 0]) {
       try {
         const object = await nullIfNotFound(() => fetchObject(client, kind, namespace, name, { signal }));
-        if (!signal.aborted) this.#learn(object);
+        if (!signal.aborted) this.#update(object);
         return;
       } catch (err) {
         if (signal.aborted) return;
@@ -111,7 +111,7 @@ export class WatchedObject {
   #watch(): void {
     const { client, kind, namespace, name, clock, logger } = this.#options;
     const isThis = ({ metadata }: SecretOrConfigMap) => metadata.name === name;
-    // At first a watch may lag behind what a GET has told. Later on, versions that went back are those of a cluster that was restored.
+    // The first list may be older than the GET. A later list with an older version comes from a restored cluster and counts.
     let mayLag: boolean | undefined;
     this.#reflector = Reflector.start<SecretOrConfigMap>({
       client,
@@ -123,10 +123,10 @@ export class WatchedObject {
       handler: {
         onReplace: (objects) => {
           mayLag = mayLag === undefined;
-          this.#learn(objects.find(isThis) ?? null, mayLag);
+          this.#update(objects.find(isThis) ?? null, mayLag);
         },
         onChange: (changes) => {
-          for (const { type, object } of changes) if (isThis(object)) this.#learn(type === 'DELETED' ? null : object, mayLag);
+          for (const { type, object } of changes) if (isThis(object)) this.#update(type === 'DELETED' ? null : object, mayLag);
         },
       },
       clock,
@@ -134,29 +134,29 @@ export class WatchedObject {
     });
   }
 
-  #learn(object: SecretOrConfigMap | null, mayLag = false): void {
+  #update(object: SecretOrConfigMap | null, mayLag = false): void {
     const before = this.#known;
     const isStale =
       mayLag && object?.metadata.uid === before?.object?.metadata.uid && isOlder(versionOf(object), versionOf(before?.object ?? null));
     if (isStale) return;
     this.#known = { object };
-    for (const wake of this.#waiting.splice(0)) wake();
+    for (const resolve of this.#waiters.splice(0)) resolve();
     if (this.isImmutable && this.#reflector) {
-      this.#logger.debug('An object that cannot change is not watched any more');
+      this.#logger.debug('Object is immutable, stopped watching it');
       void this.close();
     }
-    const isNews = before ? !isSame(before.object, object) : this.#isOwed;
-    this.#isOwed = false;
-    if (isNews) this.#options.onChanged();
+    const hasChanged = before ? !isSame(before.object, object) : this.#hasTimedOutReader;
+    this.#hasTimedOutReader = false;
+    if (hasChanged) this.#options.onChanged();
   }
 
   async #wait(): Promise<void> {
     const known = Promise.withResolvers<void>();
-    this.#waiting.push(known.resolve);
-    const cancel = this.#options.clock.after(patienceMs, known.resolve);
+    this.#waiters.push(known.resolve);
+    const cancel = this.#options.clock.after(readTimeoutMs, known.resolve);
     await known.promise;
     cancel();
-    this.#waiting = this.#waiting.filter((wake) => wake !== known.resolve);
+    this.#waiters = this.#waiters.filter((resolve) => resolve !== known.resolve);
   }
 }
 

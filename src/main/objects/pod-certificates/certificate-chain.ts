@@ -1,9 +1,9 @@
-/** What of a signer's answer goes into a pod: its certificates, and nothing that stands between them or in their heads (upstream cleanCertificateChain). Pure. */
+/** Reduces a signer's certificate chain to its PEM blocks, without headers and text between them (upstream cleanCertificateChain). Pure. */
 import { pemBlock } from '../../../shared/x509/pem.ts';
 
 const block = /-----BEGIN ([^\n-]+)-----\r?\n([^-]*)-----END \1-----/g;
 
-/** PEM, in the signer's order: the leaf first. */
+/** Returns PEM in the signer's order: the leaf first. */
 export function cleanCertificateChain(pem: string): string {
   return [...pem.matchAll(block)]
     .map(([, , lines = '']) => {

@@ -1,4 +1,4 @@
-/** The PodCertificateRequest that a kubelet writes for a pod of its own, and what it reads of the signer's answer (certificates.k8s.io/v1beta1). Pure. */
+/** The PodCertificateRequest that the kubelet creates, and the fields of its status that the kubelet reads (certificates.k8s.io/v1beta1). Pure. */
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { ApiObject } from '../../api/index.ts';
 
@@ -8,7 +8,7 @@ export type PodCertificateSource = NonNullable<
 
 export interface PodCertificateRequest extends ApiObject {
   readonly spec?: { readonly podUID?: string };
-  /** At most one of the conditions is `Issued`, `Denied` or `Failed`. */
+  /** At most one condition has the type `Issued`, `Denied` or `Failed`. */
   readonly status?: {
     readonly conditions?: readonly { readonly type: string; readonly reason?: string; readonly message?: string }[];
     /** PEM. */
@@ -20,7 +20,7 @@ export interface PodCertificateRequest extends ApiObject {
 
 export const requestsApi = { group: 'certificates.k8s.io', version: 'v1beta1', plural: 'podcertificaterequests' } as const;
 
-/** Whom the request is for: the API server compares each with what it knows of this node. */
+/** The pod, service account and Node of the request. The API server verifies each for this node. */
 export interface RequestSubject {
   readonly pod: Pod;
   readonly serviceAccountUID: string;
@@ -28,7 +28,7 @@ export interface RequestSubject {
   readonly nodeUID: string;
 }
 
-/** The body of its creation. It goes with its pod. `stubRequest`: PKCS#10 in DER. */
+/** The object to create. The garbage collector removes it with its pod. `stubRequest` is PKCS#10 in DER. */
 export function toCertificateRequest(
   { pod, serviceAccountUID, nodeName, nodeUID }: RequestSubject,
   source: PodCertificateSource,

@@ -1,14 +1,14 @@
 /**
- * The life of one certificate of a pod (upstream projectionRecord in pkg/kubelet/podcertificate). Pure.
+ * The state machine of one certificate of a pod (upstream projectionRecord in pkg/kubelet/podcertificate). Pure.
  *
  *   initial ──requested──▶ wait ──issued──▶ fresh ──requested──▶ waitRefresh
  *      ▲                   │  │               ▲                    │  │
  *      └──request is gone──┘  │               └──issued, or gone───┘  │
  *                             └───────▶ denied, failed ◀──────────────┘
  *
- *  - Denied and failed are for good: the pod is to be made anew.
- *  - What was issued is given out until the next one is issued, also when it has expired.
- *  - Nothing of it outlives the kubelet: after a start every certificate is asked for again.
+ *  - `denied` and `failed` are final: the pod must be recreated.
+ *  - An issued certificate is used until the next one is issued, even after it has expired.
+ *  - The state is not persisted: after a restart every certificate is requested again.
  */
 import type { PodCertificateRequest } from './certificate-request.ts';
 
@@ -19,12 +19,12 @@ export type CertificateState =
   | { readonly state: 'waitRefresh'; readonly issued: Issued; readonly pending: Pending }
   | { readonly state: 'denied' | 'failed'; readonly reason: string; readonly message: string };
 
-/** A request whose answer is awaited. Times are of the wall clock. */
+/** A request that waits for the signer. Times are wall-clock ms. */
 export interface Pending {
   readonly uid: string;
   readonly name: string;
   readonly keyPEM: string;
-  /** When it is not there after this, somebody has deleted it; before, it may only not have been seen yet. */
+  /** A request that is missing after this time was deleted. Before, the watch may not have delivered it yet. */
   readonly abandonAtMs: number;
 }
 
@@ -37,22 +37,22 @@ export interface Issued {
 
 /** Values of the label `state` of kubelet_podcertificate_states. */
 export type StateLabel = 'not_yet_issued' | 'denied' | 'failed' | 'fresh' | 'overdue_for_refresh' | 'expired';
-/** Reasons of events about a certificate that grows old. */
+/** Event reasons for a certificate that is not renewed in time. */
 export type AgeWarning = 'CertificateOverdueForRefresh' | 'CertificateExpired';
 
 /** Upstream's assumeDeletedThreshold, refreshOverdueDuration and jitterDuration. */
 const assumeDeletedMs = 10 * 60_000;
 const refreshOverdueMs = 10 * 60_000;
 const jitterMs = 5 * 60_000;
-/** On a node whose clock is ahead every new certificate is due at once: they are not asked for in a loop. */
-const leastLifeMs = 60_000;
+/** If the node's clock is ahead, every new certificate is due at once: this delay prevents a request loop. */
+const minRefreshDelayMs = 60_000;
 
-/** @param random in [0, 1), as everywhere here */
+/** @param random in [0, 1) */
 export function abandonAtMs(requestedAtMs: number, random: number): number {
   return requestedAtMs + assumeDeletedMs + jitterMs * random;
 }
 
-/** It is time to ask the signer. */
+/** True when a request is due: the first one, or a renewal. */
 export function needsRequest(state: CertificateState, nowMs: number): boolean {
   return state.state === 'initial' || (state.state === 'fresh' && nowMs >= state.issued.beginRefreshAtMs);
 }
@@ -62,7 +62,7 @@ export function afterRequest(state: CertificateState, pending: Pending): Certifi
   return state.state === 'fresh' ? { state: 'waitRefresh', issued: state.issued, pending } : state;
 }
 
-/** After a look at the pending request; null: it is not there. The same object when nothing changes. */
+/** Returns the state after the pending request's status; `request` is null when it does not exist. Returns the same object when nothing changes. */
 export function afterRequestStatus(
   state: CertificateState,
   request: PodCertificateRequest | null,
@@ -83,18 +83,18 @@ export function afterRequestStatus(
     if (Number.isNaN(beginMs) || Number.isNaN(notAfterMs)) {
       return { state: 'failed', reason: 'Invalid', message: 'it was issued without saying from when and until when it is good' };
     }
-    const beginRefreshAtMs = Math.max(beginMs + jitterMs * random, nowMs + leastLifeMs * (1 + random));
+    const beginRefreshAtMs = Math.max(beginMs + jitterMs * random, nowMs + minRefreshDelayMs * (1 + random));
     return { state: 'fresh', issued: { keyPEM: pending.keyPEM, chainPEM: cleanChain(certificateChain), beginRefreshAtMs, notAfterMs } };
   }
   return state;
 }
 
-/** When time alone may next change something: ms after which to look again. Undefined: never. */
+/** Returns the ms after which the passage of time may change the state; undefined when it cannot. */
 export function nextCheckInMs(state: CertificateState, nowMs: number): number | undefined {
-  const moments: number[] = [];
-  if ('pending' in state) moments.push(state.pending.abandonAtMs + 1);
-  if ('issued' in state) moments.push(state.issued.beginRefreshAtMs, overdueAtMs(state.issued) + 1, state.issued.notAfterMs + 1);
-  const next = Math.min(...moments.filter((moment) => moment > nowMs));
+  const times: number[] = [];
+  if ('pending' in state) times.push(state.pending.abandonAtMs + 1);
+  if ('issued' in state) times.push(state.issued.beginRefreshAtMs, overdueAtMs(state.issued) + 1, state.issued.notAfterMs + 1);
+  const next = Math.min(...times.filter((timeMs) => timeMs > nowMs));
   return next === Infinity ? undefined : next;
 }
 
@@ -105,7 +105,7 @@ export function stateLabel(state: CertificateState, nowMs: number): StateLabel {
   return nowMs > overdueAtMs(state.issued) ? 'overdue_for_refresh' : 'fresh';
 }
 
-/** What is to be told of it by now, once for each certificate. */
+/** The warnings that apply now. The caller records each once per certificate. */
 export function ageWarnings(state: CertificateState, nowMs: number): AgeWarning[] {
   if (!('issued' in state)) return [];
   const warnings: AgeWarning[] = [];

@@ -1,7 +1,7 @@
 /**
- * Certificates for pods (`podCertificate` in a projected volume, gate PodCertificateRequest): the keys are made here, a signer in the
- * cluster is asked through PodCertificateRequests, and what it issues is renewed for as long as the pod lives. Owned by PodObjectManager.
- * After upstream's pkg/kubelet/podcertificate.
+ * Certificates for pods (`podCertificate` in a projected volume, gate PodCertificateRequest). The kubelet generates the keys, requests
+ * certificates from a signer in the cluster with PodCertificateRequests, and renews them while the pod exists. PodObjectManager owns it.
+ * Upstream: pkg/kubelet/podcertificate.
  */
 export {
   PodCertificateManager as PodCertificates,

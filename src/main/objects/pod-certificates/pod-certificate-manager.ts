@@ -1,6 +1,7 @@
 /**
- * The certificates of this node's pods: a key and a request for each, the signer's answer by a watch, a timer for the next renewal. Where
- * upstream goes through all of them each minute, here the watch and the timers wake. What is decided is in certificate-state.ts.
+ * Manages the certificates of this node's pods: generates a key and creates a request for each, watches for the signer's response, and sets a
+ * timer for the renewal. Upstream checks all certificates every minute; here the watch and the timers trigger the checks.
+ * certificate-state.ts decides. Upstream: IssuingManager.
  */
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
@@ -28,7 +29,7 @@ import { TrackedCertificates, type TrackedCertificate } from './tracked-certific
 
 export interface PodCertificateManagerOptions extends Omit<Requester, 'generateKey'>, Partial<Pick<Requester, 'generateKey'>> {
   readonly events: EventSink;
-  /** The pods' certificates have come, or will never come: they are to be synced. */
+  /** Called when certificates of these pods were issued, denied or failed. */
   readonly onChanged: (podUIDs: ReadonlySet<string>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,15 +37,15 @@ export interface PodCertificateManagerOptions extends Omit<Requester, 'generateK
   readonly random: () => number;
 }
 
-/** PEM. The key is in PKCS#8. */
+/** PEM; the key is PKCS#8. */
 export interface Credentials {
   readonly keyPEM: string;
   readonly chainPEM: string;
 }
 
-/** How long a sync waits for a signer: many answer in moments. */
-const patienceMs = 1000;
-/** The API server may not yet know that the pod is this node's: a matter of milliseconds. */
+/** How long a sync waits for the signer, which often responds within a second. */
+const issueTimeoutMs = 1000;
+/** The API server may not know the pod's binding to this node yet; that usually takes milliseconds. */
 const backoff = { initialMs: 100, maxMs: 60_000 };
 const parallel = 4;
 const { group, version, plural } = requestsApi;
@@ -55,11 +56,11 @@ const warningMessages = {
 
 export class PodCertificateManager {
   readonly #options: PodCertificateManagerOptions;
-  readonly #asker: Requester;
+  readonly #requester: Requester;
   readonly #tracked = new TrackedCertificates();
   readonly #work: KeyedWorkQueue<TrackedCertificate>;
   readonly #count = new StateMetrics();
-  /** From the first pod on that has such a volume: few nodes have any, and the API may not be served. */
+  /** Started with the first pod that has such a volume, because most nodes have none and the API may not be served. */
   #reflector: Reflector<PodCertificateRequest> | null = null;
   #isClosed = false;
 
@@ -67,7 +68,7 @@ export class PodCertificateManager {
     const { clock, random } = options;
     const keys = new KeyGenerator();
     this.#options = options;
-    this.#asker = { generateKey: (keyType) => keys.generate(keyType), ...options };
+    this.#requester = { generateKey: (keyType) => keys.generate(keyType), ...options };
     this.#work = new KeyedWorkQueue<TrackedCertificate>({
       work: (certificate, signal) => this.#request(certificate, signal),
       onError: (certificate, err, retryAfterMs) => {
@@ -82,15 +83,15 @@ export class PodCertificateManager {
     });
   }
 
-  /** The pod is to run: its certificates are asked for at once, before those of pods that run already. */
+  /** Called when the pod is added. Requests its certificates, those of pods that do not run yet first. */
   trackPod(pod: Pod, { isRunning }: { readonly isRunning: boolean }): void {
     const certificates = this.#isClosed ? [] : this.#tracked.track(pod, !isRunning);
     if (certificates.length === 0) return;
     this.#reflector ??= this.#startReflector();
-    this.#look(certificates);
+    this.#reconcile(certificates);
   }
 
-  /** The pod is gone, and its keys with it. */
+  /** Called when the pod is gone: drops its certificates and keys. */
   forgetPod(podUID: string): void {
     const forgotten = this.#tracked.forget(podUID);
     for (const certificate of forgotten) {
@@ -100,30 +101,30 @@ export class PodCertificateManager {
     if (forgotten.length > 0) this.#countAll();
   }
 
-  /** All that the pod's volumes hold is issued. */
+  /** True when all certificates of the pod's volumes are issued. */
   areIssued(podUID: string): boolean {
     return this.#tracked.ofPod(podUID).every(({ state }) => 'issued' in state);
   }
 
-  /** Waits a second at most for the first answer. Rejects with KubeletError; the messages are upstream's. */
+  /** Waits at most one second for the first result. Rejects with KubeletError; the messages are upstream's. */
   async getCredentialBundle(podUID: string, volume: string, sourceIndex: number): Promise<Credentials> {
     const certificate = this.#tracked.get(podUID, volume, sourceIndex);
     if (!certificate) throw new KubeletError('NotFound', `volume ${goQuote(volume)} has no podCertificate as its source ${sourceIndex}`);
-    // Timers go by another clock than certificates: the host may have slept, or been set right.
-    this.#look([certificate]);
-    if (isUnanswered(certificate.state)) {
-      const late = new AbortController();
+    // Certificates follow the wall clock and timers the monotonic clock: the host may have been suspended, or its clock corrected.
+    this.#reconcile([certificate]);
+    if (hasNoResult(certificate.state)) {
+      const stopTimer = new AbortController();
       const { clock } = this.#options;
-      await Promise.race([certificate.answered.promise, clock.sleep(patienceMs, late.signal).catch(() => {})]);
-      late.abort();
+      await Promise.race([certificate.firstResult.promise, clock.sleep(issueTimeoutMs, stopTimer.signal).catch(() => {})]);
+      stopTimer.abort();
     }
     const { state, lastError: problem } = certificate;
     if ('issued' in state) return { keyPEM: state.issued.keyPEM, chainPEM: state.issued.chainPEM };
     if (state.state === 'initial' || state.state === 'wait') {
       throw new KubeletError('NotIssued', `credential bundle is not issued yet${problem === null ? '' : `: ${problem}`}`);
     }
-    const why = `reason=${goQuote(state.reason)} message=${goQuote(state.message)}`;
-    throw new KubeletError(titleOf(state.state), `PodCertificateRequest was permanently ${state.state}: ${why}`);
+    const cause = `reason=${goQuote(state.reason)} message=${goQuote(state.message)}`;
+    throw new KubeletError(conditionTypeOf(state.state), `PodCertificateRequest was permanently ${state.state}: ${cause}`);
   }
 
   async close(): Promise<void> {
@@ -132,51 +133,51 @@ export class PodCertificateManager {
     await Promise.all([this.#work.close(), this.#reflector?.close()]);
   }
 
-  /** What the signer and the clock have made of them. */
-  #look(certificates: Iterable<TrackedCertificate>): void {
+  /** Updates the states from the requests' statuses and the clock, and starts what they require. */
+  #reconcile(certificates: Iterable<TrackedCertificate>): void {
     const { clock, onChanged } = this.#options;
     const nowMs = clock.now();
     const changed = new Set<string>();
     for (const certificate of certificates) {
       const before = certificate.state;
-      certificate.state = this.#afterLook(certificate);
-      if (certificate.state !== before) this.#changed(certificate, before, changed);
-      this.#warn(certificate);
+      certificate.state = this.#nextState(certificate);
+      if (certificate.state !== before) this.#onStateChanged(certificate, before, changed);
+      this.#recordAgeWarnings(certificate);
       if (needsRequest(certificate.state, nowMs) && !this.#work.isBusy(certificate)) {
         this.#work.enqueue(certificate, certificate.urgent && certificate.state.state === 'initial');
       }
-      this.#wakeLater(certificate);
+      this.#setTimer(certificate);
     }
     this.#countAll();
     if (changed.size > 0) onChanged(changed);
   }
 
-  #afterLook({ state }: TrackedCertificate): CertificateState {
-    // Before all requests are known, one that is missing may be there.
+  #nextState({ state }: TrackedCertificate): CertificateState {
+    // Before the first list, a missing request may exist.
     if (!('pending' in state) || !this.#reflector?.hasSynced()) return state;
     const { clock, random } = this.#options;
     const request = this.#reflector.objects.get(state.pending.uid) ?? null;
     return afterRequestStatus(state, request, { nowMs: clock.now(), random: random(), cleanChain: cleanCertificateChain });
   }
 
-  #changed(certificate: TrackedCertificate, before: CertificateState, changed: Set<string>): void {
+  #onStateChanged(certificate: TrackedCertificate, before: CertificateState, changed: Set<string>): void {
     const { pod, state } = certificate;
     const request = 'pending' in before ? `${pod.metadata.namespace}/${before.pending.name}` : '';
     this.#log(certificate, 'info', 'A certificate has changed its state', { from: before.state, to: state.state, request });
     if (state.state === 'initial' || ('issued' in before && 'issued' in state && before.issued === state.issued)) return;
     certificate.recordedWarnings.clear();
-    certificate.answered.resolve();
+    certificate.firstResult.resolve();
     changed.add(pod.metadata.uid);
     if (state.state !== 'denied' && state.state !== 'failed') return;
-    const what = state.state === 'denied' ? 'was denied' : 'failed';
+    const verb = state.state === 'denied' ? 'was denied' : 'failed';
     this.#event(
       certificate,
-      titleOf(state.state),
-      `PodCertificateRequest ${request} ${what}, reason=${goQuote(state.reason)}, message=${goQuote(state.message)}`,
+      conditionTypeOf(state.state),
+      `PodCertificateRequest ${request} ${verb}, reason=${goQuote(state.reason)}, message=${goQuote(state.message)}`,
     );
   }
 
-  #warn(certificate: TrackedCertificate): void {
+  #recordAgeWarnings(certificate: TrackedCertificate): void {
     for (const reason of ageWarnings(certificate.state, this.#options.clock.now())) {
       if (certificate.recordedWarnings.has(reason)) continue;
       certificate.recordedWarnings.add(reason);
@@ -184,24 +185,24 @@ export class PodCertificateManager {
     }
   }
 
-  #wakeLater(certificate: TrackedCertificate): void {
+  #setTimer(certificate: TrackedCertificate): void {
     const { clock } = this.#options;
     certificate.cancelTimer();
     const nowMs = clock.now();
     const atMs = nextCheckInMs(certificate.state, nowMs);
-    certificate.cancelTimer = atMs === undefined ? () => {} : clock.after(atMs - nowMs, () => this.#look([certificate]));
+    certificate.cancelTimer = atMs === undefined ? () => {} : clock.after(atMs - nowMs, () => this.#reconcile([certificate]));
   }
 
   async #request(certificate: TrackedCertificate, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     if (!this.#tracked.has(certificate) || !needsRequest(certificate.state, clock.now())) return;
-    const asked = await requestCertificate(this.#asker, certificate.pod, certificate.source, signal);
+    const created = await requestCertificate(this.#requester, certificate.pod, certificate.source, signal);
     if (!this.#tracked.has(certificate)) return;
     certificate.lastError = null;
-    certificate.state = afterRequest(certificate.state, { ...asked, abandonAtMs: abandonAtMs(clock.now(), random()) });
-    const request = `${certificate.pod.metadata.namespace}/${asked.name}`;
+    certificate.state = afterRequest(certificate.state, { ...created, abandonAtMs: abandonAtMs(clock.now(), random()) });
+    const request = `${certificate.pod.metadata.namespace}/${created.name}`;
     this.#log(certificate, 'info', 'A certificate was requested', { request });
-    this.#look([certificate]);
+    this.#reconcile([certificate]);
   }
 
   #startReflector(): Reflector<PodCertificateRequest> {
@@ -214,10 +215,10 @@ export class PodCertificateManager {
       apiVersion: `${group}/${version}`,
       kind: 'PodCertificateRequest',
       handler: {
-        onReplace: () => this.#look(this.#tracked.all()),
+        onReplace: () => this.#reconcile(this.#tracked.all()),
         onChange: (changes) => {
           const uids = new Set(changes.map(({ object }) => object.spec?.podUID ?? ''));
-          this.#look([...uids].flatMap((uid) => this.#tracked.ofPod(uid)));
+          this.#reconcile([...uids].flatMap((uid) => this.#tracked.ofPod(uid)));
         },
       },
       clock,
@@ -240,11 +241,11 @@ export class PodCertificateManager {
   }
 }
 
-function isUnanswered({ state }: CertificateState): boolean {
+function hasNoResult({ state }: CertificateState): boolean {
   return state === 'initial' || state === 'wait';
 }
 
-/** As the API has it in the request's conditions. */
-function titleOf(state: 'denied' | 'failed'): 'Denied' | 'Failed' {
+/** The type of the request's condition. */
+function conditionTypeOf(state: 'denied' | 'failed'): 'Denied' | 'Failed' {
   return state === 'denied' ? 'Denied' : 'Failed';
 }

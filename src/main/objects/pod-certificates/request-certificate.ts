@@ -1,4 +1,4 @@
-/** One request for one certificate: for whom, with which key, and its creation in the API server. */
+/** Generates a key for one certificate and creates its PodCertificateRequest in the API server. */
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { apiPath, type ApiClient } from '../../api/index.ts';
@@ -8,12 +8,12 @@ import type { GeneratedKey } from './key-generator.ts';
 export interface Requester {
   readonly client: ApiClient;
   readonly nodeName: string;
-  /** Undefined: the Node is not known yet. */
+  /** Undefined while the Node is unknown. */
   readonly nodeUID: () => string | undefined;
   readonly generateKey: (keyType: string) => Promise<GeneratedKey>;
 }
 
-/** The request as it was created, and the key that it is for. */
+/** The created request and its key. */
 export interface CreatedRequest {
   readonly uid: string;
   readonly name: string;
@@ -22,16 +22,16 @@ export interface CreatedRequest {
 
 const deadlineMs = 10_000;
 
-/** Rejects with an Error that names the step that failed, a KubeletError where the API server gave a reason. */
+/** Rejects with an Error that names the failed step; with a KubeletError when the API server gave a reason. */
 export async function requestCertificate(
-  asker: Requester,
+  requester: Requester,
   pod: Pod,
   source: PodCertificateSource,
   signal: AbortSignal,
 ): Promise<CreatedRequest> {
-  const { client, nodeName } = asker;
+  const { client, nodeName } = requester;
   const { namespace } = pod.metadata;
-  // A creation that went unanswered is not sent again by the client: the next try has a key of its own.
+  // The client does not retry a creation without a response: the next attempt generates a new key.
   const common = { trafficClass: 'objects', deadlineMs, maxAttempts: 1, signal } as const;
   const { metadata: account } = await during('while fetching service account', () =>
     client.call<{ readonly metadata: { readonly uid: string } }>({
@@ -40,11 +40,11 @@ export async function requestCertificate(
       path: apiPath('api', 'v1', 'namespaces', namespace, 'serviceaccounts', pod.spec.serviceAccountName ?? ''),
     }),
   );
-  const nodeUID = asker.nodeUID();
+  const nodeUID = requester.nodeUID();
   if (nodeUID === undefined) throw new Error(`the Node ${nodeName} is not known yet`);
-  const { keyPEM, stubRequest } = await during('while generating keypair', () => asker.generateKey(source.keyType));
+  const { keyPEM, stubRequest } = await during('while generating keypair', () => requester.generateKey(source.keyType));
   const { group, version, plural } = requestsApi;
-  const { metadata: made } = await during('while creating PodCertificateRequest', () =>
+  const { metadata: created } = await during('while creating PodCertificateRequest', () =>
     client.call<PodCertificateRequest>({
       ...common,
       method: 'POST',
@@ -52,15 +52,16 @@ export async function requestCertificate(
       body: toCertificateRequest({ pod, serviceAccountUID: account.uid, nodeName, nodeUID }, source, stubRequest),
     }),
   );
-  return { uid: made.uid, name: made.name, keyPEM };
+  return { uid: created.uid, name: created.name, keyPEM };
 }
 
-async function during<T>(what: string, act: () => Promise<T>): Promise<T> {
+/** Wraps an error of the step in one that names the step. */
+async function during<T>(step: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (err) {
-    if (!(err instanceof KubeletError)) throw new Error(what, { cause: err });
+    if (!(err instanceof KubeletError)) throw new Error(step, { cause: err });
     const { reason, retryAfterMs } = err;
-    throw new KubeletError(reason, what, { cause: err, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+    throw new KubeletError(reason, step, { cause: err, ...(retryAfterMs !== undefined && { retryAfterMs }) });
   }
 }

@@ -1,4 +1,4 @@
-/** The gauge of pods' certificates by signer and state (upstream PodCertificateCollectorFor). */
+/** Maintains the gauge of pods' certificates by signer and state (upstream PodCertificateCollectorFor). */
 import { podCertificateStates } from '../../../shared/metrics/definitions/volumes.ts';
 import { stateLabel, type CertificateState, type StateLabel } from './certificate-state.ts';
 
@@ -10,7 +10,7 @@ interface Counted {
 export class StateMetrics {
   #shown = new Map<string, Counted>();
 
-  /** All there are; what was counted before and is not any more has no series. */
+  /** Sets the counts of all certificates, and removes the series of combinations that no longer occur. */
   set(certificates: readonly { readonly signerName: string; readonly state: CertificateState }[], nowMs: number): void {
     const counts = new Map<string, Counted>();
     for (const certificate of certificates) {

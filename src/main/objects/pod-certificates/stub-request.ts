@@ -1,6 +1,6 @@
 /**
- * A PKCS#10 request that says nothing but whose key it is, signed with that key: what a PodCertificateRequest proves the key's possession
- * with. As Go's x509.CreateCertificateRequest writes it for an empty template. Node signs, but writes no requests.
+ * Builds a PKCS#10 request with an empty subject, signed with its key, by which a PodCertificateRequest proves the key's possession. The encoding
+ * equals Go's x509.CreateCertificateRequest for an empty template. Node.js can sign but has no API for certificate requests.
  */
 import { sign, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -8,15 +8,15 @@ import * as der from '../../../shared/x509/der.ts';
 
 export interface SignatureAlgorithm {
   readonly oid: string;
-  /** Null: the algorithm hashes on its own. */
+  /** Null when the algorithm includes its own hash. */
   readonly hash: string | null;
-  /** Written as NULL: RSA's, for history's sake. */
+  /** The algorithm identifier has NULL parameters, as RFC 4055 requires for RSA. */
   readonly hasNullParameters: boolean;
 }
 
 const signInPool = promisify(sign);
 
-/** DER. The signature is made off the event loop. */
+/** Resolves with DER. The signature is computed in the libuv thread pool. */
 export async function stubCertificateRequest(
   { publicKey, privateKey }: { readonly publicKey: KeyObject; readonly privateKey: KeyObject },
   { oid, hash, hasNullParameters }: SignatureAlgorithm,

@@ -1,4 +1,4 @@
-/** Every certificate of every pod that runs here, and what is known of it: one for each podCertificate source of the pod's volumes. */
+/** The certificates of all pods on this node: one for each podCertificate source of the pods' volumes. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodCertificateSource } from './certificate-request.ts';
 import type { CertificateState } from './certificate-state.ts';
@@ -7,39 +7,39 @@ export interface TrackedCertificate {
   readonly volume: string;
   readonly sourceIndex: number;
   readonly source: PodCertificateSource;
-  /** A pod waits for it that has not started yet. */
+  /** The pod has not started yet and waits for the certificate. */
   readonly urgent: boolean;
-  /** Its newest version. */
+  /** The newest version of the pod. */
   pod: Pod;
   state: CertificateState;
-  /** Why the signer could not be asked the last time. */
+  /** The error of the last attempt to create a request. */
   lastError: string | null;
-  /** Reasons of events that were recorded about what is issued now. */
+  /** Reasons of the events that were recorded about the current certificate. */
   readonly recordedWarnings: Set<string>;
-  /** Resolved with its first answer. */
-  readonly answered: PromiseWithResolvers<void>;
+  /** Resolved when the certificate is first issued, denied or failed. */
+  readonly firstResult: PromiseWithResolvers<void>;
   cancelTimer: () => void;
 }
 
 export class TrackedCertificates {
-  /** By pod, then by volume and source. */
+  /** By pod UID, then by volume and source index. */
   readonly #pods = new Map<string, Map<string, TrackedCertificate>>();
 
-  /** Those of the pod; new ones are `initial`. What a pod's volumes are never changes. */
+  /** Returns the pod's certificates; new ones are `initial`. A pod's volumes never change. */
   track(pod: Pod, urgent: boolean): TrackedCertificate[] {
     const { uid } = pod.metadata;
     const tracked = this.#pods.get(uid) ?? new Map<string, TrackedCertificate>();
-    for (const place of certificateSources(pod)) {
-      const slot = slotOf(place.volume, place.sourceIndex);
-      const known = tracked.get(slot);
+    for (const projection of certificateProjections(pod)) {
+      const key = keyOf(projection.volume, projection.sourceIndex);
+      const known = tracked.get(key);
       if (known) known.pod = pod;
-      else tracked.set(slot, newCertificate(pod, place, urgent));
+      else tracked.set(key, newCertificate(pod, projection, urgent));
     }
     if (tracked.size > 0) this.#pods.set(uid, tracked);
     return [...tracked.values()];
   }
 
-  /** Those that the pod had. */
+  /** Returns the pod's certificates. */
   forget(podUID: string): TrackedCertificate[] {
     const forgotten = this.ofPod(podUID);
     this.#pods.delete(podUID);
@@ -47,10 +47,10 @@ export class TrackedCertificates {
   }
 
   get(podUID: string, volume: string, sourceIndex: number): TrackedCertificate | undefined {
-    return this.#pods.get(podUID)?.get(slotOf(volume, sourceIndex));
+    return this.#pods.get(podUID)?.get(keyOf(volume, sourceIndex));
   }
 
-  /** Its pod was not forgotten since. */
+  /** False after the pod was forgotten. */
   has(certificate: TrackedCertificate): boolean {
     return this.get(certificate.pod.metadata.uid, certificate.volume, certificate.sourceIndex) === certificate;
   }
@@ -68,28 +68,29 @@ export class TrackedCertificates {
   }
 }
 
-type Place = Pick<TrackedCertificate, 'volume' | 'sourceIndex' | 'source'>;
+/** One podCertificate source of a pod's projected volumes. */
+type CertificateProjection = Pick<TrackedCertificate, 'volume' | 'sourceIndex' | 'source'>;
 
-function certificateSources({ spec }: Pod): Place[] {
+function certificateProjections({ spec }: Pod): CertificateProjection[] {
   return (spec.volumes ?? []).flatMap(({ name: volume, projected }) =>
     (projected?.sources ?? []).flatMap(({ podCertificate: source }, sourceIndex) => (source ? [{ volume, sourceIndex, source }] : [])),
   );
 }
 
-function newCertificate(pod: Pod, place: Place, urgent: boolean): TrackedCertificate {
-  const answered = Promise.withResolvers<void>();
+function newCertificate(pod: Pod, projection: CertificateProjection, urgent: boolean): TrackedCertificate {
+  const firstResult = Promise.withResolvers<void>();
   return {
-    ...place,
+    ...projection,
     pod,
     urgent,
     state: { state: 'initial' },
     lastError: null,
     recordedWarnings: new Set(),
-    answered,
+    firstResult,
     cancelTimer: () => {},
   };
 }
 
-function slotOf(volume: string, sourceIndex: number): string {
+function keyOf(volume: string, sourceIndex: number): string {
   return `${volume}/${sourceIndex}`;
 }

@@ -143,7 +143,7 @@ export class Housekeeping {
     this.#directoriesAtMs = nowMs + directoriesPeriodMs;
     listPodDirectories()
       .then((uids) => this.#cleanUpUnknown(uids))
-      .catch((err: unknown) => logger.error({ err }, "Could not list the pods' folders"))
+      .catch((err: unknown) => logger.error({ err }, 'Could not list the pod directories'))
       .finally(() => {
         this.#listing = false;
       });
