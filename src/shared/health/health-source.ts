@@ -1,4 +1,4 @@
-/** The checks of `/healthz` as they are now, counted as metrics each time that they are asked for. */
+/** Runs the checks of `/healthz`, and updates their metrics at each run. */
 import { fstat } from 'node:fs';
 import { promisify } from 'node:util';
 import { messageOf } from '../errors/kubelet-error.ts';
@@ -9,8 +9,8 @@ import { monotonicMs } from '../time/clock.ts';
 import { healthChecks, type HealthCheck } from './health.ts';
 
 const stderr = 2;
-const lookAtLogMs = 10_000;
-/** A label of the metrics. */
+const logCheckPeriodMs = 10_000;
+/** The value of the metrics' `type` label. */
 const type = 'healthz';
 
 export class HealthSource {
@@ -18,13 +18,13 @@ export class HealthSource {
   readonly #logger: Logger;
   readonly #timer: NodeJS.Timeout;
   #logFault = '';
-  /** The names of the checks, and those that were ever in a state: what there is to reset. */
-  readonly #seen = new Map<string, Set<'success' | 'error'>>();
+  /** The statuses that each check has had: the series that `resetMetrics` resets. */
+  readonly #statuses = new Map<string, Set<'success' | 'error'>>();
 
   constructor(heartbeats: HeartbeatsReader, logger: Logger) {
     this.#heartbeats = heartbeats;
     this.#logger = logger;
-    this.#timer = setInterval(() => this.#lookAtLog(), lookAtLogMs);
+    this.#timer = setInterval(() => this.#checkLog(), logCheckPeriodMs);
   }
 
   checks(): HealthCheck[] {
@@ -33,15 +33,15 @@ export class HealthSource {
       const status = fault === '' ? 'success' : 'error';
       healthcheck.set(fault === '' ? 1 : 0, { name, type });
       healthchecksTotal.inc({ name, type, status });
-      this.#seen.set(name, (this.#seen.get(name) ?? new Set()).add(status));
+      this.#statuses.set(name, (this.#statuses.get(name) ?? new Set()).add(status));
       if (fault !== '') this.#logger.warn({ check: name, fault }, 'health check failed');
     }
     return checks;
   }
 
-  /** The metrics begin anew; the checks do not. */
+  /** Resets the metrics, not the checks. */
   resetMetrics(): void {
-    for (const [name, statuses] of this.#seen) {
+    for (const [name, statuses] of this.#statuses) {
       healthcheck.remove({ name, type });
       for (const status of statuses) healthchecksTotal.reset({ name, type, status });
     }
@@ -51,8 +51,8 @@ export class HealthSource {
     clearInterval(this.#timer);
   }
 
-  /** Lines are written where they are logged, so there is no flusher to watch: only whether the log's descriptor is still there. */
-  #lookAtLog(): void {
+  /** Upstream checks that its log flusher runs. Lines are written synchronously here, so this only checks that the log's descriptor is open. */
+  #checkLog(): void {
     promisify(fstat)(stderr).then(
       () => (this.#logFault = ''),
       (err: unknown) => (this.#logFault = `the log can not be written: ${messageOf(err)}`),

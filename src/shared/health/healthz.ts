@@ -1,8 +1,8 @@
-/** `/healthz` and `/healthz/<check>`, answered as upstream does (apiserver pkg/server/healthz). */
+/** Serves `/healthz` and `/healthz/<check>` as upstream does (apiserver pkg/server/healthz). */
 import type { HealthCheck } from './health.ts';
 import { error, notFound, ok, type Reply } from '../http/reply.ts';
 
-/** The healthz port: upstream serves nothing else there. */
+/** The reply on the healthz port. Upstream serves nothing else there. */
 export function replyOnHealthz(path: string, query: URLSearchParams, checks: () => readonly HealthCheck[]): Reply {
   return isHealthz(path) ? replyHealthz(path, query, checks()) : notFound;
 }
@@ -19,9 +19,7 @@ export function replyHealthz(path: string, query: URLSearchParams, checks: reado
   return check.fault === '' ? ok('ok') : error(500, `internal server error: ${check.fault}`);
 }
 
-/**
- * All checks but those excluded. The reasons stay in the log and at each check's own path, as upstream; the names say which thread it is.
- */
+/** The results of all checks that the query does not exclude. As in upstream, the reasons are only in the log and at each check's own path. */
 function replyRoot(query: URLSearchParams, checks: readonly HealthCheck[]): Reply {
   const excluded = new Set(query.getAll('exclude'));
   const lines: string[] = [];

@@ -1,18 +1,18 @@
 /**
- * How a metric is declared: `counter`, `gauge`, `histogram` as module constants, in `definitions/`. They do nothing until the
- * thread that they run in is bound to its segment (`bindMetrics`), so that pure code may count without knowing where.
+ * Declares metrics: `counter`, `gauge` and `histogram` create the module constants in `definitions/`. A metric has no effect until the thread is bound to its
+ * segment (`bindMetrics`), so that pure code can update metrics in tests.
  */
 import type { Counter, Gauge, Histogram, Labels, MetricDefinition, Stability } from './metrics.ts';
 import { SegmentWriter } from './segment.ts';
 
 let bound: SegmentWriter | null = null;
 
-/** Every metric of this thread counts into `segment` from now on; with null, nowhere. One segment has one thread at a time. */
+/** Binds all metrics of this thread to a segment; null unbinds them. A segment has one thread at a time. */
 export function bindMetrics(segment: SharedArrayBuffer | null): void {
   bound = segment && new SegmentWriter(segment);
 }
 
-/** What of a metric is the same for all kinds: its definition, and where each of its series counts. */
+/** The common part of all metrics: the definition, and the cells of each series. */
 class Metric<L extends string> implements MetricDefinition {
   readonly name: string;
   readonly help: string;
@@ -34,7 +34,7 @@ class Metric<L extends string> implements MetricDefinition {
     this.combine = definition.combine;
   }
 
-  /** The cells of this thread's segment and where the series starts in them; undefined when nothing is to be counted. */
+  /** The cells of this thread's segment and the index of the series' first cell. Undefined when no segment is bound, or the segment is full. */
   protected cells(labels: Labels<L> | undefined): { readonly cells: Float64Array; readonly at: number } | undefined {
     if (!bound) return undefined;
     if (this.#segment !== bound) {
@@ -46,7 +46,7 @@ class Metric<L extends string> implements MetricDefinition {
     let at = this.#cells.get(key);
     if (at === undefined) {
       at = bound.open(this, values);
-      // What found no room is asked for again, and counted as dropped again; nothing is kept for it.
+      // A series that does not fit is not cached: each update tries again, and counts as dropped again.
       if (at < 0) return undefined;
       this.#cells.set(key, at);
     }
@@ -79,7 +79,7 @@ class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {
   }
 }
 
-/** Its cells: the sum, then one count for each bucket and for what is above them all. */
+/** The cells of a series: the sum, then the count of each bucket and of the values above the last bucket. */
 class HistogramMetric<L extends string> extends Metric<L> implements Histogram<L> {
   observe(value: number, labels?: Labels<L>): void {
     const found = this.cells(labels);
@@ -99,7 +99,7 @@ export function counter<const L extends string = never>(
   return new CounterMetric({ name, help, type: 'counter', labelNames, stability, buckets: [], combine: 'sum' });
 }
 
-/** Where several threads set the same series, it shows their sum; with `max`, the largest (times, versions). */
+/** A series that several threads set shows their sum; with `max` the largest value (times, versions). */
 export function gauge<const L extends string = never>(
   name: string,
   help: string,
@@ -110,7 +110,7 @@ export function gauge<const L extends string = never>(
   return new GaugeMetric({ name, help, type: 'gauge', labelNames, stability, buckets: [], combine });
 }
 
-/** A counter whose total is kept elsewhere (by the kernel, or in a table) and only shown: it is set, by one thread. */
+/** A counter whose total comes from elsewhere (the kernel, or a table). One thread sets it. */
 export function total<const L extends string = never>(
   name: string,
   help: string,
@@ -130,14 +130,14 @@ export function histogram<const L extends string = never>(
   return new HistogramMetric({ name, help, type: 'histogram', labelNames, stability, buckets, combine: 'sum' });
 }
 
-/** Prometheus' own (client_golang DefBuckets), for seconds. */
+/** Prometheus' default (client_golang DefBuckets), for seconds. */
 export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** `count` bounds from `start`, each `factor` times the one before. */
+/** `count` bounds from `start`, each `factor` times the previous one. */
 export function exponentialBuckets(start: number, factor: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => start * factor ** i);
 }
-/** `count` bounds from `start`, each `width` above the one before. */
+/** `count` bounds from `start`, each `width` above the previous one. */
 export function linearBuckets(start: number, width: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => start + width * i);
 }

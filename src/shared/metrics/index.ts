@@ -1,6 +1,6 @@
 /**
- * Metrics in shared memory. A room declares its own in `definitions/<room>.ts` with `counter`, `gauge`, `histogram`, and counts by
- * `metric.inc()`, `.set()`, `.observe()`; a thread binds itself once (`bindMetrics`); the server thread renders all of them.
+ * Metrics in shared memory. Each part of the kubelet declares its metrics in `definitions/<part>.ts` with `counter`, `gauge` and `histogram`, and updates them
+ * with `inc()`, `set()` and `observe()`. Each thread binds its metrics segment once (`bindMetrics`). The server thread renders the segments of all threads.
  */
 export { bindMetrics, counter, defaultBuckets, exponentialBuckets, gauge, histogram, linearBuckets, total } from './define.ts';
 export type { Counter, Gauge, Histogram, Labels, MetricDefinition, Stability } from './metrics.ts';

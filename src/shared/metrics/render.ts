@@ -1,7 +1,7 @@
 /**
- * Every thread's segments as one page in Prometheus' text format (version 0.0.4), in a fixed order: metrics by name, series by
- * their label values. Counters and histograms are added up over the threads; a gauge is the sum, or the largest where its
- * definition says so. A metric with labels is shown once it has a series; one without always (as client_golang does).
+ * Renders the segments of all threads as a page in Prometheus' text format (version 0.0.4). The metrics are sorted by name, the series by their label values.
+ * Counters and histograms are summed over the threads; gauges are combined as their definition requires. As in client_golang, a metric without labels is
+ * always shown, a metric with labels once it has a series.
  */
 import type { MetricDefinition } from './metrics.ts';
 import { SegmentReader } from './segment.ts';
@@ -30,7 +30,7 @@ export function renderMetrics(segments: readonly SharedArrayBuffer[], definition
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** Series that found no room in any of the segments. */
+/** The number of series that did not fit into the segments. */
 export function droppedSeries(segments: readonly SharedArrayBuffer[]): number {
   return segments.reduce((sum, segment) => sum + new SegmentReader(segment).dropped, 0);
 }
@@ -44,7 +44,7 @@ function collect(
     if (!metric || (metric.definition.type === 'histogram') !== (type === 'histogram') || cells !== emptyCells(metric.definition).length)
       continue;
     const values = segment.cells.slice(cell, cell + cells);
-    // A gauge that was removed, or whose thread has died and not set it again.
+    // Skips a gauge that was removed, or that a restarted thread has not set yet.
     if (Number.isNaN(values[0])) continue;
     const key = labelValues.join('\u0000');
     const sample = metric.samples.get(key);
@@ -98,7 +98,7 @@ function escapeLabel(value: string): string {
   return escapeHelp(value).replaceAll('"', '\\"');
 }
 
-/** As Go's strconv prints a float with `g` and the fewest digits (`1e+06`, `0.005`): the form that other exporters show. */
+/** The format of Go's strconv with `g` and the fewest digits (`1e+06`, `0.005`), as other exporters use it. */
 export function formatNumber(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';

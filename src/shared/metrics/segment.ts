@@ -1,19 +1,19 @@
 /**
- * One thread's metrics in shared memory: a directory of series that only grows, and the cells that they count in. One writer; it
- * publishes an entry by moving the directory's end, so that readers see whole entries only. A segment outlives its thread: the
- * successor reads the directory and counts on; only the gauges, which told of the dead thread's present, begin anew.
+ * One thread's metrics in shared memory: a directory of series, which only grows, and the cells with their values. A segment has one writer. The writer
+ * publishes an entry by moving the directory's end, so that readers see complete entries only. A segment outlives its thread: the successor reads the
+ * directory and continues the counters. It hides the gauges until it sets them, because their values described the dead thread.
  *
- * A cell is a double, written without a lock: one aligned store, which the 64-bit hosts that we run on don't tear.
+ * A cell is a double, written without a lock: an aligned store of 8 bytes is atomic on 64-bit hosts.
  */
 import type { MetricDefinition } from './metrics.ts';
 
-/** Bytes; pages that were never written cost nothing. Room for about 1,500 series of one cell, or 900 histograms. */
+/** Enough for about 1,500 series of one cell, or 900 histograms. Pages that are never written take no memory. */
 const directoryBytes = 160 * 1024;
 const cellCount = 12 * 1024;
 const headerBytes = 64;
 const [magicCell, endCell, cellsCell, droppedCell] = [0, 1, 2, 3];
 const magic = 0x6d747273;
-/** Longer label values are cut: they come from outside, at times. */
+/** Longer label values are truncated: some come from clients. */
 const maxLabelLength = 256;
 
 const kinds = ['counter', 'gauge', 'histogram'] as const;
@@ -22,8 +22,9 @@ export interface Series {
   readonly name: string;
   readonly type: MetricDefinition['type'];
   readonly labelValues: readonly string[];
-  /** The first of its cells. */
+  /** The index of the first cell. */
   readonly cell: number;
+  /** The number of cells. */
   readonly cells: number;
 }
 
@@ -45,12 +46,12 @@ export class SegmentReader {
     this.cells = new Float64Array(buffer, headerBytes + directoryBytes, cellCount);
   }
 
-  /** Series that found no room. */
+  /** The number of series that did not fit. */
   get dropped(): number {
     return Atomics.load(this.header, droppedCell);
   }
 
-  /** Every series published from `offset` on: [the entry, the offset behind it]. */
+  /** Yields every series from `offset` on, with the offset of the next one. */
   *series(offset = 0): Generator<[Series, number]> {
     const end = Atomics.load(this.header, endCell);
     let at = offset;
@@ -70,7 +71,7 @@ export class SegmentReader {
 export class SegmentWriter extends SegmentReader {
   readonly #known = new Map<string, Series>();
 
-  /** Opens a segment, new or a predecessor's. */
+  /** Opens a new segment, or that of a predecessor. */
   constructor(buffer: SharedArrayBuffer) {
     super(buffer);
     for (const [series] of this.series()) {
@@ -79,7 +80,7 @@ export class SegmentWriter extends SegmentReader {
     }
   }
 
-  /** The first cell of a series, made when it is new; −1 when there is no room for it, or it was made with another shape. */
+  /** Returns the first cell of a series, and creates the series if necessary. −1 when it does not fit, or exists with another type or size. */
   open({ name, type, buckets }: MetricDefinition, labelValues: readonly string[]): number {
     const values = labelValues.map((value) => value.slice(0, maxLabelLength));
     const key = keyOf(name, values);
@@ -105,7 +106,7 @@ export class SegmentWriter extends SegmentReader {
     this.directory.writeUInt32LE(series.cell, offset + 4);
     this.directory.writeUInt32LE(series.cells, offset + 8);
     this.directory.write(text, offset + 12, 'utf8');
-    // A thread that dies between the two leaves cells unused, and no entry half made.
+    // A thread that dies between these two stores leaves unused cells, but no incomplete entry.
     Atomics.store(this.header, cellsCell, series.cell + series.cells);
     Atomics.store(this.header, endCell, offset + bytes);
     return series;
@@ -116,7 +117,7 @@ function keyOf(name: string, labelValues: readonly string[]): string {
   return labelValues.length === 0 ? name : `${name}\n${labelValues.map(escape).join('\n')}`;
 }
 
-/** A label value may hold a line feed, which parts the values in the directory. */
+/** Escapes line feeds, which separate the values in the directory. */
 function escape(value: string): string {
   return /[\\\n]/.test(value) ? value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n') : value;
 }

@@ -1,21 +1,21 @@
 /**
- * Exponential back-off, in two shapes: the delay of the next try (pure), and a table of back-offs by key (after client-go's
- * flowcontrol.Backoff), where a key that stayed well for long enough starts afresh.
+ * Exponential back-off, in two forms: the delay before the next attempt, and entries of a table of back-offs by key (after client-go's
+ * flowcontrol.Backoff), which reset after enough time without a failure. Pure.
  */
 export interface BackoffLimits {
   readonly initialMs: number;
   readonly maxMs: number;
-  /** 2 unless said otherwise. */
+  /** Default: 2. */
   readonly factor?: number;
 }
 
-/** The delay after `previousMs`; the first one when there was none. Never above the maximum. */
+/** The delay that follows `previousMs` (undefined: the first delay). Never above the maximum. */
 export function nextBackoffMs(previousMs: number | undefined, limits: BackoffLimits): number {
   const { initialMs, maxMs, factor = 2 } = limits;
   return Math.min(previousMs === undefined ? initialMs : previousMs * factor, maxMs);
 }
 
-/** A delay somewhere in [ms, ms · (1 + maxFactor)): so that many that failed together do not come back together. */
+/** A random delay in [ms, ms · (1 + maxFactor)), so that operations that failed together are not retried together. */
 export function withJitter(ms: number, maxFactor: number, random: () => number = Math.random): number {
   return ms * (1 + maxFactor * random());
 }
@@ -27,7 +27,7 @@ export interface KeyedBackoff {
 }
 
 export interface KeyedBackoffLimits extends BackoffLimits {
-  /** An event this long after the last step starts afresh; twice the maximum in client-go. */
+  /** The back-off resets after this time without a failure. Twice the maximum in client-go. */
   readonly resetAfterMs: number;
 }
 
@@ -35,7 +35,7 @@ function hasExpired(entry: KeyedBackoff, eventMs: number, limits: KeyedBackoffLi
   return eventMs - entry.lastUpdateMs > limits.resetAfterMs;
 }
 
-/** Until when the event at `eventMs` is backed off, as wall-clock ms; undefined when it is not. */
+/** The wall-clock ms at which the back-off of the event at `eventMs` ends. Undefined when it has ended. */
 export function backoffUntilMs(
   entry: KeyedBackoff | undefined,
   eventMs: number,

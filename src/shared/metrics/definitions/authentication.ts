@@ -1,4 +1,4 @@
-/** Who asks the authenticated server (upstream apiserver pkg/authentication/token/cache and request/x509, with their empty helps). */
+/** Authentication and authorization of the server's clients (upstream apiserver pkg/authentication/token/cache, with its empty help texts, and request/x509). */
 import { counter, gauge, histogram } from '../define.ts';
 
 /** `hit`, `miss`. */
@@ -6,10 +6,10 @@ export const tokenCacheRequests = counter('authentication_token_cache_request_to
 export const tokenCacheRequestDuration = histogram('authentication_token_cache_request_duration_seconds', '', ['status']);
 /** `ok`, `error`. */
 export const tokenCacheFetches = counter('authentication_token_cache_fetch_total', '', ['status']);
-/** `in_flight`: questions; `blocked`: requests that wait for them. */
+/** `in_flight`: reviews under way; `blocked`: requests that wait for them. */
 export const tokenCacheActiveFetches = gauge('authentication_token_cache_active_fetch_count', '', ['status']);
 
-/** From nothing over minutes, hours and days to a year. */
+/** 0 to one year, in seconds. */
 const lifetimes = [0, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000];
 export const clientCertificateExpiration = histogram(
   'apiserver_client_certificate_expiration_seconds',
@@ -18,7 +18,7 @@ export const clientCertificateExpiration = histogram(
   lifetimes,
 );
 
-/** Of the API server's answers to reviews, try by try: its status code, or `<error>` where none came. */
+/** Attempts of reviews at the API server, by status code, or `<error>` without a response. */
 const reviewLatencies = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
 const totalHelp = 'Number of HTTP requests partitioned by status code.';
 const latencyHelp = 'Request latency in seconds. Broken down by status code.';

@@ -1,4 +1,4 @@
-/** Exceptions that nobody expected, and that the kubelet goes on after. */
+/** Unexpected exceptions that the kubelet survives. */
 import { counter } from '../define.ts';
 
 export const containedFaults = counter(

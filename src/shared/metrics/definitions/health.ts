@@ -1,4 +1,4 @@
-/** What `/metrics/slis` shows, and nothing else does (upstream component-base metrics/prometheus/slis). */
+/** The metrics of `/metrics/slis`, which no other page shows (upstream component-base metrics/prometheus/slis). */
 import { counter, gauge } from '../define.ts';
 
 export const healthcheck = gauge(
@@ -6,7 +6,7 @@ export const healthcheck = gauge(
   'This metric records the result of a single healthcheck.',
   ['name', 'type'],
   'STABLE',
-  // Two threads check, each when it is asked: a fault that one of them saw is shown.
+  // Two threads run the checks, each on request. The metric shows a fault that either of them found.
   'min',
 );
 export const healthchecksTotal = counter(

@@ -1,4 +1,4 @@
-/** The server's own requests (upstream pkg/kubelet/server/metrics). */
+/** Requests to the kubelet's servers (upstream pkg/kubelet/server/metrics). */
 import { counter, gauge, histogram } from '../define.ts';
 
 const labels = ['method', 'path', 'server_type', 'long_running'] as const;
@@ -10,13 +10,13 @@ export const httpRequestsDuration = histogram(
   labels,
 );
 export const httpInflightRequests = gauge('kubelet_http_inflight_requests', 'Number of the inflight http requests', labels);
-/** Those whose protocol is turned into the runtime's here. */
+/** WebSocket requests that the server translates to the runtime's protocol. */
 export const webSocketStreamingRequests = counter(
   'kubelet_websocket_streaming_requests_total',
   'Total number of WebSocket streaming requests (exec/attach/portforward) received by the kubelet.',
   ['subresource'],
 );
-/** This kubelet's own: connections that a server ended to bound what its clients hold. */
+/** Not in upstream: connections that a server closed to limit its number of connections. */
 export const serverConnectionsEnded = counter(
   'kubelet_server_connections_ended_total',
   'Number of client connections that a server of the kubelet ended to stay within its bounds',

@@ -1,4 +1,4 @@
-/** Every metric that the kubelet declares: what the server thread renders. A new file of definitions is added here. */
+/** All metrics of the kubelet, for the server thread's metrics page. Add new files of definitions here. */
 import type { MetricDefinition } from '../metrics.ts';
 import * as authentication from './authentication.ts';
 import * as faults from './faults.ts';

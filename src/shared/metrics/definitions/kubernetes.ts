@@ -1,4 +1,4 @@
-/** What every Kubernetes component says of itself (upstream component-base), and what the kubelet says of its node. */
+/** The metrics of every Kubernetes component (upstream component-base), and the kubelet's about its node. */
 import { gauge, total } from '../define.ts';
 
 export const buildInfo = gauge(

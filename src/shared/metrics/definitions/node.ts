@@ -1,4 +1,4 @@
-/** How long this node took to join its cluster (upstream: pkg/kubelet/metrics). */
+/** The phases of the node's startup (upstream pkg/kubelet/metrics). */
 import { gauge } from '../define.ts';
 
 export const nodeStartupPreKubelet = gauge(

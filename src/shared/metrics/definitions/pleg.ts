@@ -1,4 +1,4 @@
-/** What the pleg thread counts: upstream's own (pkg/kubelet/metrics), then ours of its relists and looks. */
+/** Metrics of the pleg thread: first upstream's (pkg/kubelet/metrics), then this kubelet's own. */
 import { counter, gauge, histogram } from '../define.ts';
 
 export const plegRelistDuration = histogram('kubelet_pleg_relist_duration_seconds', 'Duration in seconds for relisting pods in PLEG.');

@@ -1,4 +1,4 @@
-/** What the sync pool counts, under upstream's names (pkg/kubelet/metrics/metrics.go). */
+/** Metrics of the sync pool, with upstream's names (pkg/kubelet/metrics/metrics.go). */
 import { counter, histogram } from '../define.ts';
 
 export const startedPods = counter('kubelet_started_pods_total', 'Cumulative number of pods started');

@@ -1,4 +1,4 @@
-/** What main counts of the pods: under upstream's names (pkg/kubelet/metrics/metrics.go), then of its own start admission. */
+/** Metrics of main about pods: first upstream's (pkg/kubelet/metrics/metrics.go), then this kubelet's own about start permits. */
 import { counter, gauge, histogram } from '../define.ts';
 
 /** Upstream's podStartupDuration buckets. */
@@ -104,11 +104,11 @@ export const managedEphemeralContainers = gauge(
 
 export const startPermitLimit = gauge(
   'kubelet_start_permits_limit',
-  'Sandboxes and containers that are started at a time: the parallelism at which the runtime is fastest, as found by now.',
+  'Maximum number of sandboxes and containers that are started in parallel. Adapted to the throughput of the runtime.',
 );
-export const startPermitsInUse = gauge('kubelet_start_permits_in_use', 'Sandboxes and containers that are being started.');
+export const startPermitsInUse = gauge('kubelet_start_permits_in_use', 'Number of sandboxes and containers that are being started.');
 export const startPermitsHung = gauge(
   'kubelet_start_permits_hung',
-  'Sandboxes and containers that are being started for so long that they do not count against the limit.',
+  'Number of sandboxes and containers whose start takes so long that it does not count against the limit.',
 );
-export const startPermitsWaiting = gauge('kubelet_start_permits_waiting', 'Starts that wait for their turn.');
+export const startPermitsWaiting = gauge('kubelet_start_permits_waiting', 'Number of starts that wait for a start permit.');

@@ -1,4 +1,4 @@
-/** The process as a whole, under the names that every Prometheus client uses; set by the server thread when it is asked. */
+/** Metrics of the process, with the names of every Prometheus client. The server thread sets them when it renders the page. */
 import { gauge, total } from '../define.ts';
 
 export const processCpuSeconds = total('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [], 'none');

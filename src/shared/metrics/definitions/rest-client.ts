@@ -1,6 +1,6 @@
 /**
- * The calls to the API server, under the names of every Kubernetes client (upstream component-base/metrics/prometheus/restclient). The
- * `host` is the server's, with its port. (`rest_client_exec_plugin_policy_call_total` is declared upstream but never registered.)
+ * Calls to the API server, with the names of every Kubernetes client (upstream component-base/metrics/prometheus/restclient). `host` is the API server's host
+ * and port. Upstream declares `rest_client_exec_plugin_policy_call_total` but never registers it.
  */
 import { counter, gauge, histogram } from '../define.ts';
 

@@ -1,4 +1,4 @@
-/** Every call to the runtime, by any thread; counted by `countRuntimeOperation` (shared/cri). */
+/** Calls of all threads to the runtime. `countRuntimeOperation` (shared/cri) updates these metrics. */
 import { counter, exponentialBuckets, histogram } from '../define.ts';
 
 const labels = ['operation_type'] as const;

@@ -39,7 +39,7 @@ const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
   {
     name: 'a thread that is silent is named with the time of its silence',
     threads: [aThread('images', { beat: beat(12_000) })],
-    want: ['thread-images: thread images has not been heard of for 12 s'],
+    want: ['thread-images: thread images has had no heartbeat for 12 s'],
   },
   {
     name: 'a thread that was just started may still be silent',
@@ -49,7 +49,7 @@ const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
   {
     name: 'a thread that never beat after its start is not well',
     threads: [aThread('stats', { startedAtMs: now - 11_000, beat: undefined })],
-    want: ['thread-stats: thread stats has not been heard of for 11 s'],
+    want: ['thread-stats: thread stats has had no heartbeat for 11 s'],
   },
   {
     name: 'a thread that was never started is nobody’s fault',
@@ -84,7 +84,7 @@ const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
   {
     name: 'the sync pool is not well with a silent thread, and names it',
     threads: [aThread('pod-sync-0'), aThread('pod-sync-1', { beat: beat(15_000) })],
-    want: ['thread-pod-sync: thread pod-sync-1 has not been heard of for 15 s'],
+    want: ['thread-pod-sync: thread pod-sync-1 has had no heartbeat for 15 s'],
   },
 ];
 table('whether threads are well', (row) => {
