@@ -27,7 +27,7 @@ export function handleSignals(logger: Logger): StopSignal {
   };
   const onSignal = (name: NodeJS.Signals): void => {
     if (controller.signal.aborted) {
-      logger.warn({ signal: name }, 'Told to stop a second time: exiting at once');
+      logger.warn({ signal: name }, 'Received a second signal: exiting at once');
       process.exit(1);
     }
     stop(name);

@@ -37,7 +37,7 @@ test('a second signal ends a stopping kubelet at once with exit code 1', async (
   running.kill('SIGINT');
   const { code, stderr } = await running.ended;
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /"Told to stop a second time: exiting at once" signal="SIGINT"/);
+  assert.match(stderr, /"Received a second signal: exiting at once" signal="SIGINT"/);
   assert.doesNotMatch(stderr, /"Stopped"/);
 });
 
@@ -66,11 +66,11 @@ function faultyProgram(fault: string): { readonly status: number | null; readonl
 
 test('an uncaught fault during the start is logged with its stack and ends the process with exit code 2', () => {
   const { status, stderr } = faultyProgram(`
-    Promise.reject(new Error('nobody saw it coming'));
+    Promise.reject(new Error('an unexpected rejection'));
     setInterval(() => {}, 1000);
   `);
   assert.equal(status, 2, stderr);
-  assert.match(stderr, /^F.*"Uncaught fault, exiting" err="nobody saw it coming" origin="unhandledRejection" stack=/m);
+  assert.match(stderr, /^F.*"Uncaught fault, exiting" err="an unexpected rejection" origin="unhandledRejection" stack=/m);
 });
 
 test('an uncaught fault does not end a running kubelet, and the log of a repeated fault is limited', () => {

@@ -138,7 +138,7 @@ test('the pods keep running while the runtime is unavailable', async (t) => {
   await node.runtime.control.resetCounters();
   await node.runtime.control.closeSocket();
   node.writeManifest('late.json', aManifest('late', 'sim/run:1'));
-  await waitUntil('the kubelet says that the runtime is away', () =>
+  await waitUntil('the kubelet logs that the runtime is unavailable', () =>
     node.logs.lines.some(({ msg, level }) => level >= 40 && msg.includes('ync')),
   );
   await node.runtime.control.openSocket();
@@ -155,7 +155,9 @@ test('a kubelet without a runtime logs the reason, serves its ports, and runs it
   await node.runtime.control.closeSocket();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
   await node.startKubelet();
-  await waitUntil('it says so', () => node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')));
+  await waitUntil('the kubelet logs the reason', () =>
+    node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')),
+  );
   assert.deepEqual(await node.pods(), []);
   await node.runtime.control.openSocket();
   await node.waitForPod('web', 'runs', isRunning);
@@ -176,7 +178,9 @@ test('a kubelet starts its pods after a runtime that answered once and failed be
   await node.startKubelet();
   await waitUntil('it is asked in vain', async () => (await node.runtime.control.counters())['ListPodSandbox']?.count);
   await node.runtime.control.closeSocket();
-  await waitUntil('the kubelet says so', () => node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')));
+  await waitUntil('the kubelet logs the reason', () =>
+    node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')),
+  );
   await node.runtime.control.clearFaults();
   await node.runtime.control.openSocket();
   await node.waitForPod('web', 'runs', isRunning);
@@ -191,7 +195,9 @@ test('a pod that failed while the runtime was briefly unavailable runs soon afte
   await node.runtime.control.closeSocket();
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
   await waitUntil('its sync fails', () => node.logs.lines.some(({ msg }) => msg === 'Error syncing pod, will try again'));
-  await waitUntil('the kubelet says so', () => node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')));
+  await waitUntil('the kubelet logs the reason', () =>
+    node.logs.lines.some(({ msg }) => msg.startsWith('Container runtime sanity check failed')),
+  );
   await node.runtime.control.openSocket();
   const returnedAt = performance.now();
   await node.waitForPod('web', 'runs', isRunning);

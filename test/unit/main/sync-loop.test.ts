@@ -146,7 +146,7 @@ const inspections: { name: string; events: PodLifecycleEvent[]; inspection?: Ins
     want: ['sync web'],
   },
   { name: 'a start that a relist or a runtime event reports', events: [started('web')], want: ['sync web'] },
-  { name: 'a death, whoever asked', events: [died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
+  { name: 'a death in any inspection', events: [died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
   { name: 'a death right after a start', events: [started('web'), died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
   {
     name: 'a repeated inspection',
