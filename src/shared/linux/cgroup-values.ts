@@ -71,7 +71,7 @@ export interface PodCgroupOptions {
 }
 
 /** Upstream ResourceConfigForPod, including the pids limit that EnsureExists adds. */
-export function podCgroupResources(pod: Pod, options: PodCgroupOptions): CgroupResources {
+export function computePodCgroupResources(pod: Pod, options: PodCgroupOptions): CgroupResources {
   const skipPodLevel = !options.podLevelResources;
   const requests = podRequests(pod, { skipPodLevel });
   const declared = { cpu: true, memory: true };

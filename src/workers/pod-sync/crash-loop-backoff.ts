@@ -34,7 +34,7 @@ export type BackoffDecision =
  * Called right before a container is started. When the container may restart, the result holds the back-off that applies after its next
  * exit. A container that never exited has no back-off.
  */
-export function decideBackoff(input: {
+export function computeBackoffDecision(input: {
   readonly key: string;
   /** The newest instance that has exited, if any. */
   readonly exited: RuntimeContainerStatus | undefined;

@@ -8,7 +8,7 @@ import { CgroupTree, PodCgroups } from './cgroups/index.ts';
 import type { PodSyncDependencies } from './dependencies.ts';
 import { HelperClient } from './helper/helper-client.ts';
 import { httpGet } from './hooks/http-get.ts';
-import { podRuntime } from './pod-runtime.ts';
+import { createPodRuntime } from './pod-runtime.ts';
 import { HostInfoReader } from './runtime-config/index.ts';
 import { PodVolumes } from './volumes/index.ts';
 
@@ -25,7 +25,7 @@ export async function createDependencies(settings: PodSyncSettings, logger: Logg
   const tree = new CgroupTree({ root: cgroupFsRoot, version: cgroupVersion, clock, logger });
   return {
     settings,
-    runtime: podRuntime(client.runtime, images.images, settings.runtimeRequestTimeoutMs),
+    runtime: createPodRuntime(client.runtime, images.images, settings.runtimeRequestTimeoutMs),
     cgroups: new PodCgroups({ settings, tree, hugePageSizes, clock, logger }),
     volumes: new PodVolumes({ rootDir, clusterDomain, featureGates, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
     hostInfo: new HostInfoReader(settings),

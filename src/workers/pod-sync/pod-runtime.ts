@@ -60,7 +60,7 @@ const containerStates: Readonly<Record<number, FoundContainer['state']>> = {
 };
 
 /** Wraps the runtime service and the image service, which may have different endpoints. `timeoutMs` is runtimeRequestTimeout. */
-export function podRuntime(runtime: CriClient['runtime'], images: CriClient['images'], timeoutMs: number): PodRuntime {
+export function createPodRuntime(runtime: CriClient['runtime'], images: CriClient['images'], timeoutMs: number): PodRuntime {
   const limits = { deadlineMs: timeoutMs };
   return {
     runPodSandbox: async (config, runtimeHandler, signal) => {

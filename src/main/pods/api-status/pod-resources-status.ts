@@ -3,7 +3,7 @@
  * containers. Upstream: convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go, which reads the cgroup.
  */
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
-import { podCgroupResources } from '../../../shared/linux/cgroup-values.ts';
+import { computePodCgroupResources } from '../../../shared/linux/cgroup-values.ts';
 import { isPodLevelResource, podLimits, podRequests, type ResourceAmounts } from '../../../shared/kubernetes/pod-resources.ts';
 import { formatQuantity, milliValue, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 
@@ -44,7 +44,7 @@ interface Amounts {
  * count.
  */
 function cgroupAmounts(pod: Pod, { requests, limits }: Amounts, podLevelResources: boolean): Amounts {
-  const { cpuQuotaUs = 0, memoryBytes = 0 } = podCgroupResources(pod, {
+  const { cpuQuotaUs = 0, memoryBytes = 0 } = computePodCgroupResources(pod, {
     enforceCPULimits: true,
     cpuPeriodUs: 100_000,
     podPidsLimit: 0,

@@ -8,7 +8,7 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { cgroupPath, podCgroup, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupName } from '../../../shared/linux/cgroup-names.ts';
-import { minShares, podCgroupResources, sharesFromWeight, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
+import { minShares, computePodCgroupResources, sharesFromWeight, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { cgroupManagerDuration } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -69,7 +69,7 @@ export class PodCgroups {
     if (!this.#perQOS) return;
     await this.#ensureQosCgroups();
     const { settings, tree } = this.#options;
-    const resources = podCgroupResources(pod, {
+    const resources = computePodCgroupResources(pod, {
       enforceCPULimits: settings.cpuCFSQuota,
       cpuPeriodUs: settings.cpuCFSQuotaPeriodUs,
       podPidsLimit: settings.podPidsLimit,

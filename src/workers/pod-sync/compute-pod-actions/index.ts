@@ -3,10 +3,10 @@
  * Pure. Called by syncPod. Follows upstream's kuberuntime_manager.go computePodActions.
  */
 import { podSandboxChanged, type SandboxChange } from '../../../shared/kubernetes/pod-sandbox.ts';
-import { initContainerActions } from './init-containers.ts';
-import { regularContainerActions } from './regular-containers.ts';
-import { containersToReset } from './restart-all.ts';
-import { newSandboxActions } from './new-sandbox.ts';
+import { computeInitContainerActions } from './init-containers.ts';
+import { computeRegularContainerActions } from './regular-containers.ts';
+import { computeContainersToReset } from './restart-all.ts';
+import { computeNewSandboxActions } from './new-sandbox.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
 export { findContainerStatus } from './pod-actions.ts';
@@ -24,14 +24,14 @@ export function computePodActions(input: PodActionsInput): PodActions {
   const { pod, status } = input;
   const sandbox = podSandboxChanged(pod, status);
   const noActions = emptyActions(sandbox);
-  if (input.restartAllContainers) return { ...noActions, containersToReset: containersToReset(input) };
-  if (sandbox.changed) return { ...noActions, ...newSandboxActions(input, sandbox.attempt) };
+  if (input.restartAllContainers) return { ...noActions, containersToReset: computeContainersToReset(input) };
+  if (sandbox.changed) return { ...noActions, ...computeNewSandboxActions(input, sandbox.attempt) };
 
   // An ephemeral container never restarts and does not wait for init containers.
   const ephemeralContainersToStart = (pod.spec.ephemeralContainers ?? [])
     .map(({ name }) => name)
     .filter((name) => !findContainerStatus(status, name));
-  const init = initContainerActions(input);
+  const init = computeInitContainerActions(input);
   const actions = {
     ...noActions,
     ephemeralContainersToStart,
@@ -41,7 +41,7 @@ export function computePodActions(input: PodActionsInput): PodActions {
   };
   if (init.killPod || !init.initialized) return actions;
 
-  const regular = regularContainerActions(input);
+  const regular = computeRegularContainerActions(input);
   // No regular container runs or will run: sidecars must not keep the pod running.
   const isFinished = regular.kept === 0 && regular.toStart.length === 0;
   return {

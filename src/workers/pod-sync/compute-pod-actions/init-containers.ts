@@ -27,7 +27,7 @@ interface InitStep {
   readonly fatal?: boolean;
 }
 
-export function initContainerActions(input: PodActionsInput): InitContainerActions {
+export function computeInitContainerActions(input: PodActionsInput): InitContainerActions {
   const containers = input.pod.spec.initContainers ?? [];
   if (containers.length === 0) return { initialized: true, killPod: false, toStart: [], toKill: [] };
 
@@ -44,7 +44,7 @@ export function initContainerActions(input: PodActionsInput): InitContainerActio
       continue;
     }
     if (predecessorsDone && !sidecar) continue;
-    const step = sidecar ? stepOfSidecar(container, current, input) : stepOfInitContainer(container, current, input);
+    const step = sidecar ? computeSidecarStep(container, current, input) : computeInitContainerStep(container, current, input);
     if (step.fatal) return { initialized: false, killPod: true, toStart: [], toKill };
     if (step.done) {
       const next = containers[index + 1];
@@ -71,7 +71,7 @@ function hasRegularContainer({ pod, status }: PodActionsInput): boolean {
   });
 }
 
-function stepOfInitContainer(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): InitStep {
+function computeInitContainerStep(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): InitStep {
   switch (current.state) {
     case 'created': // Creation and start are one step, so the start has failed.
       return { restart: true };
@@ -97,7 +97,7 @@ function mayRestart(container: Container, current: RuntimeContainerStatus, input
   return (container.restartPolicy ?? pod.spec.restartPolicy) !== 'Never';
 }
 
-function stepOfSidecar(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): InitStep {
+function computeSidecarStep(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): InitStep {
   switch (current.state) {
     case 'created':
     case 'exited':
@@ -105,13 +105,13 @@ function stepOfSidecar(container: Container, current: RuntimeContainerStatus, in
     case 'unknown':
       return { restart: true, kill: killBeforeRestart(current, 'Init container') };
     case 'running':
-      return stepOfRunningSidecar(container, current, input);
+      return computeRunningSidecarStep(container, current, input);
     default:
       return current.state satisfies never;
   }
 }
 
-function stepOfRunningSidecar(container: Container, current: RuntimeContainerStatus, { probes }: PodActionsInput): InitStep {
+function computeRunningSidecarStep(container: Container, current: RuntimeContainerStatus, { probes }: PodActionsInput): InitStep {
   const { id, name } = current;
   const replace = (what: string, reason: KillReason) => ({
     restart: true,

@@ -2,7 +2,7 @@
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
-export function newSandboxActions(
+export function computeNewSandboxActions(
   input: PodActionsInput,
   attempt: number,
 ): Partial<Pick<PodActions, 'createSandbox' | 'initContainersToStart' | 'containersToStart'>> {

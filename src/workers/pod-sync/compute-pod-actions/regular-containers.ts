@@ -12,7 +12,7 @@ export interface RegularContainerActions {
   readonly kept: number;
 }
 
-export function regularContainerActions(input: PodActionsInput): RegularContainerActions {
+export function computeRegularContainerActions(input: PodActionsInput): RegularContainerActions {
   const toStart: string[] = [];
   const toKill: ContainerToKill[] = [];
   let kept = 0;
@@ -24,7 +24,7 @@ export function regularContainerActions(input: PodActionsInput): RegularContaine
       if (current?.state === 'unknown') toKill.push(killBeforeRestart(current, 'Container'));
       continue;
     }
-    const kill = killDecision(container, current, input);
+    const kill = computeKill(container, current, input);
     if (!kill) {
       kept += 1;
       continue;
@@ -55,7 +55,7 @@ export function shouldStart(
   return shouldRestartContainer(containerRestartRules ? container : withoutOwnPolicy, pod.spec, current.exitCode);
 }
 
-function killDecision(
+function computeKill(
   container: Container,
   current: RuntimeContainerStatus,
   { pod, probes, containerRestartRules }: PodActionsInput,

@@ -7,7 +7,7 @@ import type { ContainerToReset, PodActionsInput } from './pod-actions.ts';
  * The containers that triggered the reset are removed last. If the kubelet restarts during the reset, they still show the reason (upstream
  * getContainersToReset). All instances of a container are removed, not only the newest.
  */
-export function containersToReset({ pod, status }: PodActionsInput): ContainerToReset[] {
+export function computeContainersToReset({ pod, status }: PodActionsInput): ContainerToReset[] {
   const partition = (containers: readonly Container[]) => {
     const sources: ContainerToReset[] = [];
     const targets: ContainerToReset[] = [];

@@ -13,7 +13,7 @@ export const maximumGraceSeconds = 2 ** 31 - 1;
  * Returns 0 for a pod that is force-deleted. The grace period of a probe counts only while the pod is not being deleted. When the pod's spec
  * is no longer known, the annotations of its container give the grace period.
  */
-export function terminationGracePeriodSeconds(input: {
+export function computeGracePeriodSeconds(input: {
   readonly pod: Pod | null;
   readonly container: Pick<Container, 'startupProbe' | 'livenessProbe'>;
   readonly reason: KillReason;

@@ -9,7 +9,7 @@ import type { KillReason } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { runHook } from '../hooks/run-hook.ts';
 import { GracePeriodBudget } from './grace-period-budget.ts';
-import { maximumGraceSeconds, minimumGraceSeconds, terminationGracePeriodSeconds } from './container-grace-period.ts';
+import { maximumGraceSeconds, minimumGraceSeconds, computeGracePeriodSeconds } from './container-grace-period.ts';
 import type { TerminationOrder } from './termination-order.ts';
 
 export interface KillRequest {
@@ -35,7 +35,7 @@ export async function killContainer(context: TaskContext, request: KillRequest):
   const container = findSpec(context, request);
   const requestedSeconds =
     request.gracePeriodOverrideSeconds ??
-    terminationGracePeriodSeconds({
+    computeGracePeriodSeconds({
       // A container that is no longer in the spec has its grace period in annotations.
       pod: container.fromSpec ? context.identity.pod : null,
       container: container.spec,

@@ -6,7 +6,7 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 
 /** Returns, for each sidecar, the names of the running containers that must terminate before it. Pure. */
-export function terminationPrerequisites(pod: Pod, running: ReadonlySet<string>): Map<string, string[]> {
+export function computeTerminationPrerequisites(pod: Pod, running: ReadonlySet<string>): Map<string, string[]> {
   const prerequisites = new Map<string, string[]>();
   const regular = pod.spec.containers.map(({ name }) => name);
   let later: string[] = [];
@@ -28,7 +28,7 @@ export class TerminationOrder {
   readonly #terminated = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(pod: Pod, running: ReadonlySet<string>) {
-    this.#prerequisites = terminationPrerequisites(pod, running);
+    this.#prerequisites = computeTerminationPrerequisites(pod, running);
     for (const name of running) this.#terminated.set(name, Promise.withResolvers());
   }
 

@@ -39,7 +39,7 @@ export interface SandboxConfigInput extends PodConfigInput {
 /** Is recorded as a Warning event. */
 export interface ConfigWarning {
   /** The object of the event; the pod when absent. */
-  readonly about?: 'node';
+  readonly object?: 'node';
   /** DNSConfigForming, MissingClusterDNS. */
   readonly reason: string;
   readonly message: string;

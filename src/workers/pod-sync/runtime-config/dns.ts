@@ -26,7 +26,7 @@ export interface PodDNSInput {
 }
 
 /** Throws an Error when the node's resolv.conf is invalid. */
-export function podDNS({ pod, settings, resolvConf, nodeIPs }: PodDNSInput): { config: DNSConfig; warnings: ConfigWarning[] } {
+export function computePodDNS({ pod, settings, resolvConf, nodeIPs }: PodDNSInput): { config: DNSConfig; warnings: ConfigWarning[] } {
   const warnings: ConfigWarning[] = [];
   const config = baseConfig({ pod, settings, resolvConf, nodeIPs }, warnings);
   const { dnsConfig } = pod.spec;
@@ -61,7 +61,7 @@ function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warning
   if (cluster) {
     const message =
       'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
-    warnings.push({ about: 'node', reason: 'MissingClusterDNS', message });
+    warnings.push({ object: 'node', reason: 'MissingClusterDNS', message });
     warnings.push({ reason: 'MissingClusterDNS', message: `pod: ${goQuote(formatPod(pod.metadata))}. ${message}` });
   }
   if (settings.resolvConf !== '') return host;

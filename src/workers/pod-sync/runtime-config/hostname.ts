@@ -16,7 +16,7 @@ export interface PodHostname {
 }
 
 /** Throws an Error when a part is not a valid DNS name. */
-export function podHostname(pod: Pod, settings: Pick<PodSyncSettings, 'featureGates' | 'clusterDomain'>): PodHostname {
+export function computePodHostname(pod: Pod, settings: Pick<PodSyncSettings, 'featureGates' | 'clusterDomain'>): PodHostname {
   const { hostname, subdomain: podSubdomain, hostnameOverride } = pod.spec;
   const { name, namespace } = pod.metadata;
   if (hostnameOverride !== undefined && isGateEnabled(settings, 'HostnameOverride')) {

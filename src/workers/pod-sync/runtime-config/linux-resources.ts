@@ -7,7 +7,7 @@ import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { compareQuantities, isZeroQuantity, milliValue, type QuantityLike, value } from '../../../shared/kubernetes/quantity.ts';
 import { hugePageSizeName, quotaFromMilliCPU, sharesFromMilliCPU } from '../../../shared/linux/cgroup-values.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
-import { isCriticalPod, oomScoreAdj } from './oom-score.ts';
+import { isCriticalPod, computeOOMScoreAdj } from './oom-score.ts';
 import type { ContainerConfigInput, PodConfigInput } from './config-inputs.ts';
 
 /** 100 ms, the kernel's default. */
@@ -37,7 +37,7 @@ export function containerResources(input: ContainerConfigInput): LinuxContainerR
   return {
     ...resources,
     ...swapLimit(input, resources),
-    oomScoreAdj: BigInt(oomScoreAdj(pod, container, node.capacity.memoryBytes, podLevel)),
+    oomScoreAdj: BigInt(computeOOMScoreAdj(pod, container, node.capacity.memoryBytes, podLevel)),
     hugepageLimits: hugepageLimits(hostInfo.hugePageSizes, {
       ...(podLevel ? pod.spec.resources?.limits : {}),
       ...container.resources?.limits,

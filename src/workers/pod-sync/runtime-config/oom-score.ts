@@ -23,7 +23,7 @@ export function isCriticalPod({ metadata: { annotations = {} }, spec }: Pod): bo
   );
 }
 
-export function oomScoreAdj(
+export function computeOOMScoreAdj(
   pod: Pod,
   container: Container | EphemeralContainer,
   memoryCapacityBytes: number,

@@ -7,8 +7,8 @@ import {
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podLogsDirectory } from '../../../shared/kubernetes/paths.ts';
-import { podDNS } from './dns.ts';
-import { kernelHostname, podHostname } from './hostname.ts';
+import { computePodDNS } from './dns.ts';
+import { kernelHostname, computePodHostname } from './hostname.ts';
 import { sandboxAnnotations, sandboxLabels } from './labels.ts';
 import { sandboxResources } from './linux-resources.ts';
 import { namespaceOptions } from './namespaces.ts';
@@ -35,11 +35,11 @@ export function makeSandboxConfig(input: SandboxConfigInput): SandboxConfig {
 function toSandboxConfig(input: SandboxConfigInput): SandboxConfig {
   const { pod, attempt, node, settings, hostInfo } = input;
   const { name, namespace, uid } = pod.metadata;
-  const dns = podDNS({ pod, settings, resolvConf: hostInfo.resolvConf, nodeIPs: node.hostIPs });
+  const dns = computePodDNS({ pod, settings, resolvConf: hostInfo.resolvConf, nodeIPs: node.hostIPs });
   const config = {
     metadata: { name, namespace, uid, attempt },
     // A pod in the host's network has the host's name.
-    hostname: pod.spec.hostNetwork ? '' : kernelHostname(podHostname(pod, settings), pod.spec.setHostnameAsFQDN),
+    hostname: pod.spec.hostNetwork ? '' : kernelHostname(computePodHostname(pod, settings), pod.spec.setHostnameAsFQDN),
     logDirectory: podLogsDirectory(settings.podLogsDir, pod),
     dnsConfig: dns.config,
     portMappings: portMappings(pod),

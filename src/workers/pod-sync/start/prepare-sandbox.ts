@@ -63,7 +63,7 @@ export async function prepareSandbox(
       report.fail({ action: 'ConfigPodSandbox', target: formatPod(identity), reason: 'SysctlForbidden', message: forbidden });
       return undefined;
     }
-    for (const { about: object, reason, message } of warnings) {
+    for (const { object, reason, message } of warnings) {
       if (object === 'node') events.onNode(node.nodeName, 'Warning', reason, message);
       else events.onPod('Warning', reason, message);
     }

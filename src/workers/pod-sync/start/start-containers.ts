@@ -9,7 +9,7 @@ import { goDuration } from '../../../shared/kubernetes/go-text.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { startedContainers, startedContainersErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
-import { backoffKey, decideBackoff } from '../crash-loop-backoff.ts';
+import { backoffKey, computeBackoffDecision } from '../crash-loop-backoff.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../format-pod.ts';
 import type { SyncReport } from '../sync-report.ts';
@@ -19,7 +19,7 @@ import { readPullSecrets } from './pull-secrets.ts';
 import { reportStaleStatus } from './stale-status.ts';
 import { startContainer, type StartRequest } from './start-container.ts';
 
-type Kind = 'ephemeral_container' | 'init_container' | 'container';
+type ContainerType = 'ephemeral_container' | 'init_container' | 'container';
 
 /** Starts them in upstream's order. Rejects with Stopped only; failures go to the report. */
 export async function startContainers(
@@ -31,7 +31,7 @@ export async function startContainers(
 ): Promise<void> {
   const { spec } = task.pod;
   const pullSecrets = await (firstContainer?.pullSecrets ?? readPullSecrets(context, task.pod));
-  const start = async (kind: Kind, container: Container | EphemeralContainer) => {
+  const start = async (kind: ContainerType, container: Container | EphemeralContainer) => {
     const prepared = firstContainer?.container === container.name ? firstContainer : undefined;
     if (!prepared?.config && !(await sandbox.podIPs)) return false;
     return startWithBackoff(context, task, kind, container, { ...sandbox, pullSecrets, prepared }, report);
@@ -52,7 +52,7 @@ function findByNames<C extends { readonly name: string }>(containers: readonly C
 async function startWithBackoff(
   context: TaskContext,
   { pod, status, backoffs }: SyncPodTask,
-  kind: Kind,
+  kind: ContainerType,
   container: Container | EphemeralContainer,
   {
     id: sandboxID,
@@ -67,7 +67,7 @@ async function startWithBackoff(
   const { clock, settings, events, channel, identity, logger } = context;
   const { name } = container;
   channel.signal.throwIfAborted();
-  const decision = decideBackoff({
+  const decision = computeBackoffDecision({
     key: backoffKey(pod, container),
     exited: status?.containers.find((one) => one.name === name && one.state === 'exited'),
     backoffs,

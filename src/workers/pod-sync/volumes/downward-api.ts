@@ -12,7 +12,12 @@ type Item = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];
 export const defaultFileMode = 0o644;
 
 /** Throws an Error that names the invalid field. */
-export function downwardAPIPayload(items: readonly Item[], pod: Pod, node: NodeResources, defaultMode: number = defaultFileMode): Payload {
+export function makeDownwardAPIPayload(
+  items: readonly Item[],
+  pod: Pod,
+  node: NodeResources,
+  defaultMode: number = defaultFileMode,
+): Payload {
   return new Map(
     items.map(({ path, mode = defaultMode, fieldRef, resourceFieldRef }): [string, FileProjection] => {
       const content = fieldRef

@@ -2,12 +2,17 @@
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { hasPodLevelResources } from '../../../shared/kubernetes/pod-resources.ts';
 import { formatQuantity, parseQuantity, value } from '../../../shared/kubernetes/quantity.ts';
-import { podCgroupResources } from '../../../shared/linux/cgroup-values.ts';
+import { computePodCgroupResources } from '../../../shared/linux/cgroup-values.ts';
 
 /** Returns the least of the node's allocatable memory, the pod's limit and the volume's limit. A limit of 0 does not count; 0 means unknown. */
-export function memorySizeBytes(pod: Pod, allocatableBytes: number, sizeLimit: string | undefined, podLevelResources: boolean): number {
+export function computeMemorySizeBytes(
+  pod: Pod,
+  allocatableBytes: number,
+  sizeLimit: string | undefined,
+  podLevelResources: boolean,
+): number {
   const podLimitBytes =
-    podCgroupResources(pod, { enforceCPULimits: false, cpuPeriodUs: 100_000, podPidsLimit: 0, podLevelResources }).memoryBytes ?? 0;
+    computePodCgroupResources(pod, { enforceCPULimits: false, cpuPeriodUs: 100_000, podPidsLimit: 0, podLevelResources }).memoryBytes ?? 0;
   let size = allocatableBytes;
   for (const limit of [podLimitBytes, sizeLimit === undefined ? 0 : value(sizeLimit)]) {
     if (limit > 0 && limit <= size) size = limit;

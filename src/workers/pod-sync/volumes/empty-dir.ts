@@ -9,7 +9,7 @@ import { podPluginDir, podVolumeDir } from '../../../shared/kubernetes/paths.ts'
 import { readMountsBelow } from '../../../shared/linux/mountinfo.ts';
 import { mount } from '../../../shared/linux/native.ts';
 import { supportsNoswap } from '../../../shared/linux/noswap.ts';
-import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
+import { computeMemorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
 import type { VolumeContext } from './volume-context.ts';
 import { mountedFilesystemAt } from './mounted-filesystem-at.ts';
 import { startStorageOperationTimer } from './storage-operation-timer.ts';
@@ -59,7 +59,7 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
   const { pod, node, helper, signal, podLevelResources } = context;
   if (medium === 'Memory') {
     await makeFolder(path);
-    const sizeBytes = memorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
+    const sizeBytes = computeMemorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
     const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await supportsNoswap()) ? ['noswap'] : [])].join(',');
     // Does not need the helper: a tmpfs on the node's own disk cannot hang, and almost every pod has such a volume.
     if ((await mountedFilesystemAt(path)) !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);

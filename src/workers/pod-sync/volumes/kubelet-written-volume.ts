@@ -8,12 +8,12 @@ import { podVolumeDir } from '../../../shared/kubernetes/paths.ts';
 import { dataLink, type Payload, validatePath, writeAtomically } from './atomic-writer.ts';
 import { requireSecretOrConfigMap } from './pod-object-results.ts';
 import type { VolumeContext } from './volume-context.ts';
-import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
+import { defaultFileMode, makeDownwardAPIPayload } from './downward-api.ts';
 import { applyFSGroup, setUpEmptyDirAt } from './empty-dir.ts';
 import { mountedFilesystemAt } from './mounted-filesystem-at.ts';
 import { iterateWithYields } from './iterate-with-yields.ts';
-import { objectPayload } from './object-payload.ts';
-import { projectedPayload } from './projected.ts';
+import { makeObjectPayload } from './object-payload.ts';
+import { makeProjectedPayload } from './projected.ts';
 import { pluginNames, type VolumeKind, type WrittenKind } from '../../../shared/kubernetes/volume-kind.ts';
 
 export type KubeletWrittenVolume = Extract<VolumeKind, { readonly kind: WrittenKind }>;
@@ -43,8 +43,8 @@ export async function hasPublishedFiles(context: VolumeContext, volume: string, 
 }
 
 async function makePayload(context: VolumeContext, volume: string, { kind, source }: KubeletWrittenVolume): Promise<Payload> {
-  if (kind === 'downwardAPI') return downwardAPIPayload(source.items ?? [], context.pod, context.node.allocatable, source.defaultMode);
-  if (kind === 'projected') return projectedPayload(context, volume, source, (path) => readPublishedFile(context, volume, path));
+  if (kind === 'downwardAPI') return makeDownwardAPIPayload(source.items ?? [], context.pod, context.node.allocatable, source.defaultMode);
+  if (kind === 'projected') return makeProjectedPayload(context, volume, source, (path) => readPublishedFile(context, volume, path));
   const { namespace } = context.pod.metadata;
   const { items, optional = false, defaultMode: mode = defaultFileMode } = source;
   const ref =
@@ -52,7 +52,7 @@ async function makePayload(context: VolumeContext, volume: string, { kind, sourc
       ? ({ kind: 'Secret', namespace, name: source.secretName ?? '' } as const)
       : ({ kind: 'ConfigMap', namespace, name: source.name ?? '' } as const);
   const [result] = await context.requestPodObjects([ref]);
-  return objectPayload(requireSecretOrConfigMap(ref.kind, result, optional, `${kind} volume ${volume}`), { items, mode, optional });
+  return makeObjectPayload(requireSecretOrConfigMap(ref.kind, result, optional, `${kind} volume ${volume}`), { items, mode, optional });
 }
 
 /** A token has a few kilobytes. */

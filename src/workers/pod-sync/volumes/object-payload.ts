@@ -13,7 +13,7 @@ export interface PayloadOptions {
 }
 
 /** Throws an Error that names the missing key. */
-export function objectPayload(object: SecretObject | ConfigMapObject, { items = [], mode, optional }: PayloadOptions): Payload {
+export function makeObjectPayload(object: SecretObject | ConfigMapObject, { items = [], mode, optional }: PayloadOptions): Payload {
   const content = contentOf(object);
   if (items.length === 0) return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode }]));
   return new Map(

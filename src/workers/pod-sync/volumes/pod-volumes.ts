@@ -9,7 +9,7 @@ import { podDir } from '../../../shared/kubernetes/paths.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileKey } from '../runtime-config/environment.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
-import { podHostname } from '../runtime-config/hostname.ts';
+import { computePodHostname } from '../runtime-config/hostname.ts';
 import { makeContainerMounts, volumePath } from './container-mounts.ts';
 import type { VolumeContext } from './volume-context.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
@@ -64,7 +64,7 @@ export class PodVolumes {
    */
   async makeContainerMounts(input: ContainerMountsInput): Promise<Mount[]> {
     try {
-      const hostname = podHostname(input.pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
+      const hostname = computePodHostname(input.pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
       return await makeContainerMounts({ ...this.#options, ...input, hostname, rootDir: await realpath(this.#options.rootDir) });
     } catch (err) {
       input.signal?.throwIfAborted();
@@ -74,7 +74,7 @@ export class PodVolumes {
 
   /** Fills the hosts file of a pod whose IPs were unknown when the mounts were made. Rejects with the system's error. */
   async writeHostsFile(pod: Pod, podIPs: readonly string[]): Promise<void> {
-    const hostname = podHostname(pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
+    const hostname = computePodHostname(pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
     await writeHostsFile(await realpath(this.#options.rootDir), pod, podIPs, hostname);
   }
 

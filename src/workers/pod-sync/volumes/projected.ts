@@ -5,9 +5,9 @@ import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
 import { requireSecretOrConfigMap, requirePodObject } from './pod-object-results.ts';
 import type { VolumeContext } from './volume-context.ts';
-import { defaultFileMode, downwardAPIPayload } from './downward-api.ts';
+import { defaultFileMode, makeDownwardAPIPayload } from './downward-api.ts';
 import { commonRunAsUser } from './common-run-as-user.ts';
-import { objectPayload } from './object-payload.ts';
+import { makeObjectPayload } from './object-payload.ts';
 
 type Projected = NonNullable<Volume['projected']>;
 type Source = NonNullable<Projected['sources']>[number];
@@ -21,7 +21,7 @@ const privateMode = 0o600;
  * Requests the objects of all sources in one message. Rejects with an Error that names the failures of all sources.
  * @param readPublished reads a file that the volume contains now
  */
-export async function projectedPayload(
+export async function makeProjectedPayload(
   context: VolumeContext,
   volume: string,
   projected: Projected,
@@ -91,9 +91,9 @@ function makeSourcePayload(
     const kind = secret ? 'Secret' : 'ConfigMap';
     const { items, optional = false } = object;
     const what = `projected ${secret ? 'secret' : 'configMap'} volume ${volume}`;
-    return objectPayload(requireSecretOrConfigMap(kind, result, optional, what), { items, mode, optional });
+    return makeObjectPayload(requireSecretOrConfigMap(kind, result, optional, what), { items, mode, optional });
   }
-  if (downwardAPI) return downwardAPIPayload(downwardAPI.items ?? [], pod, node.allocatable, mode);
+  if (downwardAPI) return makeDownwardAPIPayload(downwardAPI.items ?? [], pod, node.allocatable, mode);
   if (serviceAccountToken) {
     const { token } = requirePodObject('Token', result, `projected serviceAccountToken volume ${volume}`);
     return new Map([[serviceAccountToken.path, credentialFile(pod, token, mode)]]);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../../../src/shared/kubernetes/api.ts';
 import {
   hugePageSizeName,
-  podCgroupResources,
+  computePodCgroupResources,
   quotaFromMilliCPU,
   sharesFromMilliCPU,
   sharesFromWeight,
@@ -93,6 +93,6 @@ const cases: { name: string; pod: Pod; options?: Partial<PodCgroupOptions>; want
 ];
 table('the resources of a pod’s cgroup', (row) => {
   for (const { name, pod: input, options: overrides, want } of cases) {
-    row(name, () => assert.deepEqual(podCgroupResources(input, { ...options, ...overrides }), want));
+    row(name, () => assert.deepEqual(computePodCgroupResources(input, { ...options, ...overrides }), want));
   }
 });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerBackoff } from '../../../../src/shared/contracts/pod-sync/result.ts';
-import { backoffKey, decideBackoff } from '../../../../src/workers/pod-sync/crash-loop-backoff.ts';
+import { backoffKey, computeBackoffDecision } from '../../../../src/workers/pod-sync/crash-loop-backoff.ts';
 import { aContainer, aPod, exited } from '../../../support/pod-sync-samples.ts';
 
 const limits = { initialMs: 10_000, maxMs: 300_000 };
 const key = backoffKey(aPod(), aContainer('app'));
 const decide = (finishedAtMs: number, nowMs: number, backoffs: readonly ContainerBackoff[]) =>
-  decideBackoff({ key, exited: exited('app', 1, { finishedAtMs }), backoffs, nowMs, limits });
+  computeBackoffDecision({ key, exited: exited('app', 1, { finishedAtMs }), backoffs, nowMs, limits });
 
 test('a container that never exited starts at once without a back-off', () => {
-  assert.deepEqual(decideBackoff({ key, exited: undefined, backoffs: [], nowMs: 0, limits }), { wait: false });
+  assert.deepEqual(computeBackoffDecision({ key, exited: undefined, backoffs: [], nowMs: 0, limits }), { wait: false });
 });
 
 test('the first restart is immediate, and the second waits 10 s from the exit', () => {

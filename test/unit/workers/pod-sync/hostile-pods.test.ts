@@ -2,19 +2,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerConfig, PodSandboxConfig } from '../../../../src/shared/cri/generated/cri-v1.ts';
-import { podCgroupResources } from '../../../../src/shared/linux/cgroup-values.ts';
+import { computePodCgroupResources } from '../../../../src/shared/linux/cgroup-values.ts';
 import { isRestartableInitContainer } from '../../../../src/shared/kubernetes/restart-policy.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { computePodActions } from '../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
 import { decodeManifest } from '../../../../src/shared/manifest/decode-manifest.ts';
 import { makeContainerConfig } from '../../../../src/workers/pod-sync/runtime-config/container-config.ts';
-import { podDNS } from '../../../../src/workers/pod-sync/runtime-config/dns.ts';
+import { computePodDNS } from '../../../../src/workers/pod-sync/runtime-config/dns.ts';
 import { makeEnvironment } from '../../../../src/workers/pod-sync/runtime-config/environment.ts';
-import { podHostname } from '../../../../src/workers/pod-sync/runtime-config/hostname.ts';
+import { computePodHostname } from '../../../../src/workers/pod-sync/runtime-config/hostname.ts';
 import { makeSandboxConfig } from '../../../../src/workers/pod-sync/runtime-config/sandbox-config.ts';
 import { managedHostsContent } from '../../../../src/workers/pod-sync/volumes/etc-hosts.ts';
-import { memorySizeBytes } from '../../../../src/workers/pod-sync/volumes/empty-dir-size.ts';
+import { computeMemorySizeBytes } from '../../../../src/workers/pod-sync/volumes/empty-dir-size.ts';
 import { acceptedPods, fuzzSeeds, hostilePods } from '../../../support/fuzz/hostile-pods.ts';
 import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
 import { aContainerConfigInput, aNode, aSandboxConfigInput, someHostInfo, someSettings } from '../../../support/runtime-config-inputs.ts';
@@ -45,12 +45,12 @@ function computeActions(pod: Pod, index: number) {
 function makeConfigs(pod: Pod): void {
   mayReject('the sandbox', pod, () => PodSandboxConfig.encode(makeSandboxConfig(aSandboxConfigInput({ pod })).config).finish());
   mayReject('the cgroup', pod, () =>
-    podCgroupResources(pod, { enforceCPULimits: true, cpuPeriodUs: 100_000, podPidsLimit: 10, podLevelResources: true }),
+    computePodCgroupResources(pod, { enforceCPULimits: true, cpuPeriodUs: 100_000, podPidsLimit: 10, podLevelResources: true }),
   );
-  mayReject('DNS', pod, () => podDNS({ pod, settings: someSettings, resolvConf: someHostInfo.resolvConf, nodeIPs: aNode.hostIPs }));
-  mayReject('the hosts file', pod, () => managedHostsContent(['10.0.0.1'], podHostname(pod, someSettings), pod.spec.hostAliases));
+  mayReject('DNS', pod, () => computePodDNS({ pod, settings: someSettings, resolvConf: someHostInfo.resolvConf, nodeIPs: aNode.hostIPs }));
+  mayReject('the hosts file', pod, () => managedHostsContent(['10.0.0.1'], computePodHostname(pod, someSettings), pod.spec.hostAliases));
   for (const { emptyDir } of pod.spec.volumes ?? [])
-    mayReject('an emptyDir', pod, () => memorySizeBytes(pod, 1e9, emptyDir?.sizeLimit, true));
+    mayReject('an emptyDir', pod, () => computeMemorySizeBytes(pod, 1e9, emptyDir?.sizeLimit, true));
   for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? []), ...(pod.spec.ephemeralContainers ?? [])]) {
     isRestartableInitContainer(container);
     mayReject('a container', pod, () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { KillReason } from '../../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
-import { terminationGracePeriodSeconds } from '../../../../../src/workers/pod-sync/kill/container-grace-period.ts';
+import { computeGracePeriodSeconds } from '../../../../../src/workers/pod-sync/kill/container-grace-period.ts';
 import { aContainer, aPod } from '../../../../support/pod-sync-samples.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -65,7 +65,7 @@ table('the grace period of a container', (row) => {
   for (const { name, pod, reason = '', probes = {}, orphan, want } of cases) {
     row(name, () => {
       const container = aContainer('app', probes);
-      assert.equal(terminationGracePeriodSeconds({ pod, container, reason, ...(orphan && { orphan }) }), want);
+      assert.equal(computeGracePeriodSeconds({ pod, container, reason, ...(orphan && { orphan }) }), want);
     });
   }
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { terminationPrerequisites } from '../../../../../src/workers/pod-sync/kill/termination-order.ts';
+import { computeTerminationPrerequisites } from '../../../../../src/workers/pod-sync/kill/termination-order.ts';
 import { aContainer, aPod, aSidecar } from '../../../../support/pod-sync-samples.ts';
 
 const pod = aPod({
@@ -17,5 +17,5 @@ const cases: { name: string; running: string[]; want: Record<string, string[]> }
   { name: 'an init container that is not a sidecar is not waited for', running: ['i', 's1'], want: { s3: [], s2: [], s1: [] } },
 ];
 for (const { name, running, want } of cases) {
-  test(name, () => assert.deepEqual(Object.fromEntries(terminationPrerequisites(pod, new Set(running))), want));
+  test(name, () => assert.deepEqual(Object.fromEntries(computeTerminationPrerequisites(pod, new Set(running))), want));
 }

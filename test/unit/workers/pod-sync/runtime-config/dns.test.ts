@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import { podDNS } from '../../../../../src/workers/pod-sync/runtime-config/dns.ts';
+import { computePodDNS } from '../../../../../src/workers/pod-sync/runtime-config/dns.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { someSettings } from '../../../../support/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
@@ -15,7 +15,7 @@ function dns(
   const { nodeIPs = ['192.168.1.5'], ...settings } = fields;
   const pod: Pod = aPod({ spec });
   const resolvConf = settings.resolvConf === '' ? null : hostConf;
-  return podDNS({ pod, settings: { ...someSettings, ...settings }, resolvConf, nodeIPs });
+  return computePodDNS({ pod, settings: { ...someSettings, ...settings }, resolvConf, nodeIPs });
 }
 
 const clusterSearch = ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'example.com'];
@@ -91,7 +91,7 @@ test('DNS: without a cluster DNS, ClusterFirst falls back to the node’s with w
   const message =
     'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
   assert.deepEqual(warnings, [
-    { about: 'node', reason: 'MissingClusterDNS', message },
+    { object: 'node', reason: 'MissingClusterDNS', message },
     { reason: 'MissingClusterDNS', message: `pod: "web_default(uid-web)". ${message}` },
   ]);
 });
@@ -113,6 +113,6 @@ test('DNS: entries beyond the limits of resolv.conf are omitted with warnings', 
 });
 
 test('DNS: an invalid resolv.conf of the node is an error', () => {
-  const broken = () => podDNS({ pod: aPod(), settings: someSettings, resolvConf: 'nameserver\n', nodeIPs: [] });
+  const broken = () => computePodDNS({ pod: aPod(), settings: someSettings, resolvConf: 'nameserver\n', nodeIPs: [] });
   assert.throws(broken, /^Error: Encountered error while parsing resolv conf file. Error: nameserver list is empty $/);
 });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import { kernelHostname, podHostname } from '../../../../../src/workers/pod-sync/runtime-config/hostname.ts';
+import { kernelHostname, computePodHostname } from '../../../../../src/workers/pod-sync/runtime-config/hostname.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { someSettings } from '../../../../support/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
 
-const hostnameOf = (name: string, spec: Partial<PodSpec>) => podHostname(aPod({ metadata: { name, namespace: 'ns' }, spec }), someSettings);
+const hostnameOf = (name: string, spec: Partial<PodSpec>) =>
+  computePodHostname(aPod({ metadata: { name, namespace: 'ns' }, spec }), someSettings);
 
 const cases: readonly [name: string, podName: string, spec: Partial<PodSpec>, hostname: string, domain: string][] = [
   ['the pod’s name', 'web-node-1', {}, 'web-node-1', ''],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import { oomScoreAdj } from '../../../../../src/workers/pod-sync/runtime-config/oom-score.ts';
+import { computeOOMScoreAdj } from '../../../../../src/workers/pod-sync/runtime-config/oom-score.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -27,25 +27,25 @@ const cases: readonly [name: string, container: Container, spec: Partial<PodSpec
 table('OOM score', (row) => {
   for (const [name, container, spec, want] of cases) {
     row(`OOM score: ${name}`, () =>
-      assert.equal(oomScoreAdj(aPod({ spec: { ...spec, containers: [container] } }), container, capacity, true), want),
+      assert.equal(computeOOMScoreAdj(aPod({ spec: { ...spec, containers: [container] } }), container, capacity, true), want),
     );
   }
 });
 
 test('OOM score: a sidecar is not killed before the regular containers', () => {
   const pod = aPod({ spec: { containers: [request('2G'), request('1G', { name: 'other' })], initContainers: [sidecar] } });
-  assert.equal(oomScoreAdj(pod, sidecar, capacity, true), 750);
+  assert.equal(computeOOMScoreAdj(pod, sidecar, capacity, true), 750);
   const notASidecar = { ...sidecar, name: 'not-in-the-pod' };
-  assert.equal(oomScoreAdj(pod, notASidecar, capacity, true), 999);
+  assert.equal(computeOOMScoreAdj(pod, notASidecar, capacity, true), 999);
 });
 
 test('OOM score: the pod-level request beyond the containers’ is split equally', () => {
   const containers = [request('1G'), aContainer({ name: 'other' })];
   const pod = aPod({ spec: { containers, resources: { requests: { memory: '3G' } } } });
-  assert.equal(oomScoreAdj(pod, containers[0]!, capacity, true), 500);
-  assert.equal(oomScoreAdj(pod, containers[1]!, capacity, true), 750);
+  assert.equal(computeOOMScoreAdj(pod, containers[0]!, capacity, true), 500);
+  assert.equal(computeOOMScoreAdj(pod, containers[1]!, capacity, true), 750);
 });
 
 test('OOM score: on a node of unknown size, Burstable is between BestEffort and Guaranteed', () => {
-  assert.equal(oomScoreAdj(aPod({ spec: { containers: [request('1G')] } }), request('1G'), 0, true), 999);
+  assert.equal(computeOOMScoreAdj(aPod({ spec: { containers: [request('1G')] } }), request('1G'), 0, true), 999);
 });

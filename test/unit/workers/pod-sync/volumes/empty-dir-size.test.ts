@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSpec, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
-import { memorySizeBytes, mountedPageSizeMatches, pageSizeOption } from '../../../../../src/workers/pod-sync/volumes/empty-dir-size.ts';
+import {
+  computeMemorySizeBytes,
+  mountedPageSizeMatches,
+  pageSizeOption,
+} from '../../../../../src/workers/pod-sync/volumes/empty-dir-size.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -22,7 +26,7 @@ const sizes: readonly [name: string, resources: ResourceRequirements, sizeLimit:
 table('the size limit of a volume in memory', (row) => {
   for (const [name, resources, sizeLimit, want] of sizes) {
     row(`the size limit of a volume in memory is ${name}`, () =>
-      assert.equal(memorySizeBytes(podWith(resources), 3_000_000_000, sizeLimit, true), want),
+      assert.equal(computeMemorySizeBytes(podWith(resources), 3_000_000_000, sizeLimit, true), want),
     );
   }
 });
