@@ -32,12 +32,12 @@ export function execInfo(plugin: ExecPluginConfig, cluster: KubeconfigCluster, c
 
 /** Parses the plugin's output. Error messages never quote the output, which is a credential. */
 export function parseExecCredential(printed: string, apiVersion: string): ExecCredential {
-  const answer = parseJSON(printed);
-  if (!isMap(answer) || answer['kind'] !== 'ExecCredential') throw new Error('decoding stdout: not an ExecCredential');
-  if (answer['apiVersion'] !== apiVersion) {
-    throw new Error(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(answer['apiVersion'])}`);
+  const output = parseJSON(printed);
+  if (!isMap(output) || output['kind'] !== 'ExecCredential') throw new Error('decoding stdout: not an ExecCredential');
+  if (output['apiVersion'] !== apiVersion) {
+    throw new Error(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(output['apiVersion'])}`);
   }
-  const { status } = answer;
+  const { status } = output;
   if (!isMap(status)) throw new Error("exec plugin didn't return a status field");
   const [token, cert, key] = (['token', 'clientCertificateData', 'clientKeyData'] as const).map((name) => text(status, name)) as [
     string,
