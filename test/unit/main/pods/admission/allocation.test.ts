@@ -31,54 +31,60 @@ const resourcesIn = ({ containers, initContainers, resources }: PodSpec) => ({
 
 const cpu = (amount: string) => ({ requests: { cpu: amount } });
 const gates = { podLevel: true, initContainers: false };
-/** `want`: what differs from what is asked for; null: the pod is left as it is. */
-const rows: { name: string; admitted: Resources; asked: Resources; gates?: Partial<typeof gates>; want: Partial<Resources> | null }[] = [
-  { name: 'nothing was changed', admitted: { app: cpu('1') }, asked: { app: cpu('1') }, want: null },
-  { name: 'the same amount in other words', admitted: { app: cpu('1') }, asked: { app: cpu('1000m') }, want: null },
-  { name: 'no resources and empty ones', admitted: {}, asked: { app: { requests: {} } }, want: null },
-  { name: 'a container that asks for more', admitted: { app: cpu('1') }, asked: { app: cpu('900') }, want: { app: cpu('1') } },
-  { name: 'a container that asks for no amount', admitted: { app: cpu('1') }, asked: { app: cpu('much') }, want: { app: cpu('1') } },
-  { name: 'a container that asks for less', admitted: { app: cpu('1') }, asked: { app: cpu('1m') }, want: { app: cpu('1') } },
-  { name: 'a container that asked for nothing', admitted: { app: {} }, asked: { app: cpu('900') }, want: { app: {} } },
+/** `want` is the difference from the desired resources; null when the pod is returned unchanged. */
+const rows: { name: string; admitted: Resources; desired: Resources; gates?: Partial<typeof gates>; want: Partial<Resources> | null }[] = [
+  { name: 'nothing changed', admitted: { app: cpu('1') }, desired: { app: cpu('1') }, want: null },
+  { name: 'the same quantity in another notation', admitted: { app: cpu('1') }, desired: { app: cpu('1000m') }, want: null },
+  { name: 'absent and empty resources', admitted: {}, desired: { app: { requests: {} } }, want: null },
+  { name: 'a container with a larger request', admitted: { app: cpu('1') }, desired: { app: cpu('900') }, want: { app: cpu('1') } },
+  { name: 'a container with an invalid quantity', admitted: { app: cpu('1') }, desired: { app: cpu('much') }, want: { app: cpu('1') } },
+  { name: 'a container with a smaller request', admitted: { app: cpu('1') }, desired: { app: cpu('1m') }, want: { app: cpu('1') } },
+  { name: 'a container that had no requests', admitted: { app: {} }, desired: { app: cpu('900') }, want: { app: {} } },
   {
-    name: 'a limit that is added',
+    name: 'an added limit',
     admitted: { app: cpu('1') },
-    asked: { app: { ...cpu('1'), limits: { cpu: '1' } } },
+    desired: { app: { ...cpu('1'), limits: { cpu: '1' } } },
     want: { app: cpu('1') },
   },
   {
     name: 'a request for another resource',
     admitted: { app: cpu('1') },
-    asked: { app: { requests: { memory: '1' } } },
+    desired: { app: { requests: { memory: '1' } } },
     want: { app: cpu('1') },
   },
   {
-    name: 'a sidecar and the pod as a whole',
+    name: 'a sidecar and pod-level resources',
     admitted: { sidecar: cpu('1'), podLevel: cpu('2') },
-    asked: { sidecar: cpu('900'), podLevel: cpu('900') },
+    desired: { sidecar: cpu('900'), podLevel: cpu('900') },
     want: { sidecar: cpu('1'), podLevel: cpu('2') },
   },
-  { name: 'resources of the pod that are new', admitted: {}, asked: { podLevel: cpu('900') }, want: { podLevel: undefined as never } },
-  { name: 'the pod as a whole, with the gate off', admitted: {}, asked: { podLevel: cpu('900') }, gates: { podLevel: false }, want: null },
-  { name: 'an init container is not resized', admitted: { init: cpu('1') }, asked: { init: cpu('900') }, want: null },
+  { name: 'new pod-level resources', admitted: {}, desired: { podLevel: cpu('900') }, want: { podLevel: undefined as never } },
   {
-    name: 'an init container, with its gate on',
+    name: 'pod-level resources with the gate off',
+    admitted: {},
+    desired: { podLevel: cpu('900') },
+    gates: { podLevel: false },
+    want: null,
+  },
+  { name: 'an init container is not resized', admitted: { init: cpu('1') }, desired: { init: cpu('900') }, want: null },
+  {
+    name: 'an init container with its gate on',
     admitted: { init: cpu('1') },
-    asked: { init: cpu('900') },
+    desired: { init: cpu('900') },
     gates: { initContainers: true },
     want: { init: cpu('1') },
   },
 ];
 
-table('a pod keeps the resources that it was admitted with', (row) => {
-  for (const { name, admitted, asked, gates: more, want } of rows) {
+table('a pod keeps its allocated resources', (row) => {
+  for (const { name, admitted, desired, gates: more, want } of rows) {
     row(name, () => {
       const options = { ...gates, ...more };
-      const pod = podOf(asked);
+      const pod = podOf(desired);
       const made = withAllocation(pod, toAllocation(podOf(admitted), options), options);
       if (want === null) return assert.equal(made, pod);
       assert.deepEqual(resourcesIn(made.spec), { ...resourcesIn(pod.spec), ...want });
-      assert.deepEqual(resourcesIn(pod.spec), resourcesIn(podOf(asked).spec));
+      assert.deepEqual(resourcesIn(pod.spec), resourcesIn(podOf(desired).spec));
     });
   }
 });

@@ -4,7 +4,7 @@ import { countRejection } from '../../../../../src/main/pods/admission/index.ts'
 import { admissionRejections } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 
-test('refused pods are counted by reason; those for want of an extended resource, whose names are anybody’s, together', (t) => {
+test('rejected pods are counted by reason, and all extended resources share one', (t) => {
   const segment = createMetricsSegment();
   bindMetrics(segment);
   t.after(() => bindMetrics(null));

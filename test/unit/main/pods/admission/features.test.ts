@@ -15,59 +15,54 @@ const missing = (name: string) => `PodFeatureUnsupported: Pod requires node feat
 const app = { name: 'app' };
 
 const cases: readonly [name: string, spec: Partial<PodSpec>, options: Partial<FeatureAdmissionOptions>, want: string | null][] = [
-  ['that asks for nothing', {}, { declared: [] }, null],
-  ['that may restart as a whole', { containers: [{ ...app, restartPolicyRules: [rule] }] }, {}, null],
+  ['without requirements', {}, { declared: [] }, null],
+  ['with a RestartAllContainers rule', { containers: [{ ...app, restartPolicyRules: [rule] }] }, {}, null],
   [
-    'that may restart as a whole, where nothing does',
+    'with a RestartAllContainers rule on a node without the feature',
     { containers: [{ ...app, restartPolicyRules: [rule] }] },
     { declared: [] },
     missing('RestartAllContainersOnContainerExits'),
   ],
   [
-    'whose init container may restart all of it, where nothing does',
+    'whose init container has a RestartAllContainers rule on a node without the feature',
     { initContainers: [{ name: 'init', restartPolicyRules: [rule] }] },
     { declared: [] },
     missing('RestartAllContainersOnContainerExits'),
   ],
+  ['with a user namespace and the host network', { hostNetwork: true, hostUsers: false }, {}, missing('UserNamespacesHostNetworkSupport')],
+  ['with a user namespace and a pod network', { hostUsers: false }, {}, null],
+  ['that requires a feature while NodeDeclaredFeatures is off', { hostNetwork: true, hostUsers: false }, { declared: null }, null],
+  ['with pod-level resources', { resources: { requests: { cpu: '1' } } }, {}, null],
   [
-    'with users of its own in the network of the host',
-    { hostNetwork: true, hostUsers: false },
-    {},
-    missing('UserNamespacesHostNetworkSupport'),
-  ],
-  ['with users of its own and a network of its own', { hostUsers: false }, {}, null],
-  ['that needs what nobody asks for', { hostNetwork: true, hostUsers: false }, { declared: null }, null],
-  ['with resources of its own', { resources: { requests: { cpu: '1' } } }, {}, null],
-  [
-    'with resources of its own, where that is off',
+    'with pod-level resources while the gate is off',
     { resources: { limits: { memory: '1Gi' } } },
     { podLevelResources: false },
     'PodLevelResourcesNotSupported: PodLevelResources feature gate is disabled',
   ],
-  ['with an empty claim for resources, where that is off', { resources: {} }, { podLevelResources: false }, null],
+  ['with empty pod-level resources while the gate is off', { resources: {} }, { podLevelResources: false }, null],
 ];
-table('what a node can do, and what a pod asks of it', (row) => {
+table('admission of pods that require node features', (row) => {
   for (const [name, spec, options, want] of cases) {
     row(`what a node can do, and a pod ${name}`, () => {
-      const verdict = featureAdmission({ ...all, ...options })(aPod({ spec: { containers: [app], ...spec } }), []);
-      const said = verdict && 'rejection' in verdict ? `${verdict.rejection.reason}: ${verdict.rejection.message}` : null;
-      assert.equal(said, want);
+      const result = featureAdmission({ ...all, ...options })(aPod({ spec: { containers: [app], ...spec } }), []);
+      const rejection = result && 'rejection' in result ? `${result.rejection.reason}: ${result.rejection.message}` : null;
+      assert.equal(rejection, want);
     });
   }
 });
 
-test('a change that the node cannot follow is said so: of the resources of the pod, or of an init container that is no sidecar', () => {
+test('an update of pod-level resources or of an init container’s resources names the missing feature', () => {
   const pod = (fields: Partial<PodSpec>) => aPod({ spec: { containers: [app], ...fields } });
   const init = (cpu: string, restartPolicy?: string) =>
     pod({ initContainers: [{ name: 'init', resources: { requests: { cpu } }, ...(restartPolicy && { restartPolicy }) }] });
-  const said = (name: string) => `Pod requires node features that are not available: ${name}`;
+  const missingFeature = (name: string) => `Pod requires node features that are not available: ${name}`;
   const declared = all.declared;
   assert.equal(missingFeaturesForUpdate(pod({}), pod({}), declared), null);
   assert.equal(
     missingFeaturesForUpdate(pod({ resources: { requests: { cpu: '1' } } }), pod({ resources: { requests: { cpu: '2' } } }), declared),
-    said('InPlacePodLevelResourcesVerticalScaling'),
+    missingFeature('InPlacePodLevelResourcesVerticalScaling'),
   );
-  assert.equal(missingFeaturesForUpdate(init('1'), init('2'), declared), said('InPlacePodVerticalScalingInitContainers'));
+  assert.equal(missingFeaturesForUpdate(init('1'), init('2'), declared), missingFeature('InPlacePodVerticalScalingInitContainers'));
   assert.equal(missingFeaturesForUpdate(init('1', 'Always'), init('2', 'Always'), declared), null);
   assert.equal(missingFeaturesForUpdate(init('1'), init('2'), null), null);
 });

@@ -10,7 +10,7 @@ import { aContainer, aPod } from '../../../../support/pods.ts';
 
 const gates = { podLevel: true, initContainers: false };
 
-/** On a node of two CPUs. */
+/** A node with two CPUs. */
 function aNode() {
   const admitted = new Map<PodUID, PodAllocation>();
   const node: AdmissionNode = { metadata: { name: 'node-1' }, status: { allocatable: { cpu: '2', memory: '1Gi', pods: '10' } } };
@@ -55,7 +55,7 @@ const update = async (setup: Setup, pod: Pod) => {
   await settle();
 };
 
-test('a pod that asks for other resources is synced with those it has, and others find the room that it leaves', async () => {
+test('a pod with changed requests is synced with its allocated resources, which admission counts', async () => {
   const setup = aNode();
   await add(setup, aPodOf('1'));
   await setup.node.completeTask(setup.node.task('sync'));
@@ -69,7 +69,7 @@ test('a pod that asks for other resources is synced with those it has, and other
   assert.equal(setup.node.statuses.get('uid-third' as PodUID)?.reason, 'OutOfcpu');
 });
 
-test('a resize is told once, and again when it is another', async () => {
+test('a pending resize records one event, and another one when it changes', async () => {
   const setup = aNode();
   await add(setup, aPodOf('1'));
   for (const [cpu, generation] of [
@@ -78,12 +78,12 @@ test('a resize is told once, and again when it is another', async () => {
     ['800', 4],
   ] as const)
     await update(setup, aPodOf(cpu, { generation }));
-  const said = (cpu: string, generation: number) =>
+  const resizeEvent = (cpu: string, generation: number) =>
     `Pod resize Infeasible: {"containers":[{"name":"app","resources":{"requests":{"cpu":"${cpu}"}}}],"generation":${generation},"error":"In-place resize is not supported."}`;
-  assert.deepEqual(resizeEvents(setup), [said('900', 2), said('800', 4)]);
+  assert.deepEqual(resizeEvents(setup), [resizeEvent('900', 2), resizeEvent('800', 4)]);
 });
 
-test('a resize that is taken back leaves nothing', async () => {
+test('a reverted resize clears the condition', async () => {
   const setup = aNode();
   await add(setup, aPodOf('1'));
   await update(setup, aPodOf('900', { generation: 2 }));
@@ -94,8 +94,8 @@ test('a resize that is taken back leaves nothing', async () => {
   assert.equal(pendingOf(setup), undefined);
 });
 
-test('after a restart a resize that was told is not told again', async () => {
-  const said = (observedGeneration: number): PodCondition[] => [
+test('after a restart a reported resize records no second event', async () => {
+  const reported = (observedGeneration: number): PodCondition[] => [
     { type: 'PodResizePending', status: 'True', reason: 'Infeasible', observedGeneration },
   ];
   for (const [observedGeneration, events] of [
@@ -104,14 +104,14 @@ test('after a restart a resize that was told is not told again', async () => {
   ] as const) {
     const setup = aNode();
     setup.admitted.set(uid, toAllocation(aPodOf('1'), gates));
-    await add(setup, aPodOf('900', { generation: 2, conditions: said(observedGeneration) }));
+    await add(setup, aPodOf('900', { generation: 2, conditions: reported(observedGeneration) }));
     assert.equal(taskCPU(setup), '1');
     assert.equal(pendingOf(setup)?.observedGeneration, 2);
     assert.equal(resizeEvents(setup).length, events);
   }
 });
 
-test('a pod whose status alone changed is worked towards with what it has', async () => {
+test('a pod of which only the status changed is synced with its allocated resources', async () => {
   const setup = aNode();
   await add(setup, aPodOf('1'));
   setup.handlers.reconcile([aPodOf('900', { conditions: [] })]);

@@ -8,12 +8,12 @@ import { table } from '../../../../support/table.ts';
 const api = { 'kubernetes.io/config.source': 'api' };
 type Fields = Parameters<typeof aPod>[0];
 
-/** Not a static one: those are critical. */
+/** An API pod: static pods are critical. */
 function anApiPod(spec: NonNullable<Fields>['spec'] = {}, metadata: NonNullable<Fields>['metadata'] = {}): Pod {
   return aPod({ metadata: { annotations: api, ...metadata }, spec });
 }
 
-function asking(requests: Record<string, string>, name = 'web', more: NonNullable<Fields>['spec'] = {}): Pod {
+function requesting(requests: Record<string, string>, name = 'web', more: NonNullable<Fields>['spec'] = {}): Pod {
   return anApiPod({ containers: [aContainer({ resources: { requests } })], ...more }, { name, uid: `uid-${name}` });
 }
 
@@ -21,68 +21,71 @@ const labels = { 'kubernetes.io/os': 'linux', disk: 'ssd', cores: '4' };
 const allocatable = { cpu: '2', memory: '1Gi', pods: '3', 'ephemeral-storage': '10Gi', 'example.com/gpu': '1' };
 const aNode: AdmissionNode = { metadata: { name: 'node-1', labels }, status: { allocatable } };
 
-function told(pod: Pod, active: readonly Pod[] = [], node: AdmissionNode | null = aNode): string {
-  const verdict = predicateAdmission({ node: () => node, tolerationComparisons: true })(pod, active);
-  if (!verdict) return 'admitted';
-  return 'rejection' in verdict
-    ? `${verdict.rejection.reason}: ${verdict.rejection.message}`
-    : `preempts ${verdict.preemption.victims.map(({ metadata }) => metadata.name).join()}`;
+function admission(pod: Pod, active: readonly Pod[] = [], node: AdmissionNode | null = aNode): string {
+  const result = predicateAdmission({ node: () => node, tolerationComparisons: true })(pod, active);
+  if (!result) return 'admitted';
+  return 'rejection' in result
+    ? `${result.rejection.reason}: ${result.rejection.message}`
+    : `preempts ${result.preemption.victims.map(({ metadata }) => metadata.name).join()}`;
 }
 
-suite('a pod that asks for', () => {
-  const used = asking({ cpu: '1500m', memory: '512Mi', 'example.com/gpu': '1' }, 'other');
+suite('a pod that requests', () => {
+  const used = requesting({ cpu: '1500m', memory: '512Mi', 'example.com/gpu': '1' }, 'other');
   const cases: readonly [string, Record<string, string>, string][] = [
-    ['what is left is admitted', { cpu: '500m', memory: '512Mi' }, 'admitted'],
+    ['the free resources is admitted', { cpu: '500m', memory: '512Mi' }, 'admitted'],
     ['nothing is admitted', {}, 'admitted'],
     [
-      'too much CPU is refused',
+      'too much CPU is rejected',
       { cpu: '501m' },
       "OutOfcpu: Node didn't have enough resource: cpu, requested: 501, used: 1500, capacity: 2000",
     ],
     [
-      'too much memory is refused',
+      'too much memory is rejected',
       { memory: '513Mi' },
       "OutOfmemory: Node didn't have enough resource: memory, requested: 537919488, used: 536870912, capacity: 1073741824",
     ],
     [
-      'too much storage is refused',
+      'too much storage is rejected',
       { 'ephemeral-storage': '11Gi' },
       "OutOfephemeral-storage: Node didn't have enough resource: ephemeral-storage, requested: 11811160064, used: 0, capacity: 10737418240",
     ],
-    ['a resource that is named like what an object inherits is admitted', { 'example.com/constructor': '1' }, 'admitted'],
+    ['an extended resource with the name of an inherited property is admitted', { 'example.com/constructor': '1' }, 'admitted'],
     [
-      'a standard resource that is named so is refused',
+      'a standard resource with the name of an inherited property is rejected',
       { constructor: '1' },
       "OutOfconstructor: Node didn't have enough resource: constructor, requested: 1, used: 0, capacity: 0",
     ],
     [
-      'more memory than can be counted is refused',
+      'more memory than an int64 is rejected',
       { memory: '10e39' },
       "OutOfmemory: Node didn't have enough resource: memory, requested: 9223372036854775000, used: 536870912, capacity: 1073741824",
     ],
     [
-      'a device that is taken is refused',
+      'a device in use is rejected',
       { 'example.com/gpu': '1' },
       "OutOfexample.com/gpu: Node didn't have enough resource: example.com/gpu, requested: 1, used: 1, capacity: 1",
     ],
-    ['a resource of the cluster is admitted', { 'example.com/licence': '1' }, 'admitted'],
+    ['an extended resource that the node does not have is admitted', { 'example.com/licence': '1' }, 'admitted'],
     [
-      'huge pages that there are none of is refused',
+      'absent huge pages are rejected',
       { 'hugepages-2Mi': '2Mi' },
       "OutOfhugepages-2Mi: Node didn't have enough resource: hugepages-2Mi, requested: 2097152, used: 0, capacity: 0",
     ],
   ];
-  table('a resource that a pod asks for', (row) => {
-    for (const [name, requests, want] of cases) row(name, () => assert.equal(told(asking(requests), [used]), want));
+  table('the requests of a pod', (row) => {
+    for (const [name, requests, want] of cases) row(name, () => assert.equal(admission(requesting(requests), [used]), want));
   });
 
-  test('a place where all are taken is refused', () => {
-    const others = ['a', 'b', 'c'].map((name) => asking({}, name));
-    assert.equal(told(asking({}), others), "OutOfpods: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3");
+  test('a pod beyond the node’s pod limit is rejected', () => {
+    const others = ['a', 'b', 'c'].map((name) => requesting({}, name));
+    assert.equal(
+      admission(requesting({}), others),
+      "OutOfpods: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3",
+    );
   });
 });
 
-suite('a pod is for this node', () => {
+suite('a pod matches this node', () => {
   const required = (matchExpressions: object[], matchFields: object[] = []) =>
     ({
       affinity: {
@@ -92,23 +95,23 @@ suite('a pod is for this node', () => {
   const misfit = "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
   const cases: readonly [string, NonNullable<Fields>['spec'], boolean][] = [
     ['by its selector', { nodeSelector: { disk: 'ssd' } }, true],
-    ['not by a label of another value', { nodeSelector: { disk: 'hdd' } }, false],
-    ['not by a label that is missing', { nodeSelector: { zone: 'a' } }, false],
-    ['by a value that is one of', required([{ key: 'disk', operator: 'In', values: ['hdd', 'ssd'] }]), true],
-    ['by a value that is none of', required([{ key: 'disk', operator: 'NotIn', values: ['hdd'] }]), true],
-    ['by a label that it does not have', required([{ key: 'zone', operator: 'NotIn', values: ['a'] }]), true],
-    ['by a label that exists', required([{ key: 'disk', operator: 'Exists' }]), true],
-    ['not by a label that must not', required([{ key: 'disk', operator: 'DoesNotExist' }]), false],
-    ['by a number that is greater', required([{ key: 'cores', operator: 'Gt', values: ['3'] }]), true],
-    ['not by a number that is not less', required([{ key: 'cores', operator: 'Lt', values: ['4'] }]), false],
-    ['not by a word in place of a number', required([{ key: 'disk', operator: 'Gt', values: ['1'] }]), false],
+    ['not by a label with another value', { nodeSelector: { disk: 'hdd' } }, false],
+    ['not by a missing label', { nodeSelector: { zone: 'a' } }, false],
+    ['by a value with In', required([{ key: 'disk', operator: 'In', values: ['hdd', 'ssd'] }]), true],
+    ['by a value with NotIn', required([{ key: 'disk', operator: 'NotIn', values: ['hdd'] }]), true],
+    ['by a missing label with NotIn', required([{ key: 'zone', operator: 'NotIn', values: ['a'] }]), true],
+    ['by an existing label with Exists', required([{ key: 'disk', operator: 'Exists' }]), true],
+    ['not by an existing label with DoesNotExist', required([{ key: 'disk', operator: 'DoesNotExist' }]), false],
+    ['by a number with Gt', required([{ key: 'cores', operator: 'Gt', values: ['3'] }]), true],
+    ['not by an equal number with Lt', required([{ key: 'cores', operator: 'Lt', values: ['4'] }]), false],
+    ['not by a value that is not a number', required([{ key: 'disk', operator: 'Gt', values: ['1'] }]), false],
     ['by its name', required([], [{ key: 'metadata.name', operator: 'In', values: ['node-1'] }]), true],
     ['not by another name', required([], [{ key: 'metadata.name', operator: 'In', values: ['node-2'] }]), false],
-    ['not by all but its name', required([], [{ key: 'metadata.name', operator: 'NotIn', values: ['node-1'] }]), false],
-    ['not by a term that asks for nothing', required([]), false],
-    ['not by an operator that nobody knows', required([{ key: 'disk', operator: 'Like', values: ['s'] }]), false],
+    ['not by its name with NotIn', required([], [{ key: 'metadata.name', operator: 'NotIn', values: ['node-1'] }]), false],
+    ['not by an empty term', required([]), false],
+    ['not by an unknown operator', required([{ key: 'disk', operator: 'Like', values: ['s'] }]), false],
     [
-      'not where one of two requirements fails',
+      'not when one of two requirements fails',
       required([
         { key: 'disk', operator: 'Exists' },
         { key: 'zone', operator: 'Exists' },
@@ -117,79 +120,84 @@ suite('a pod is for this node', () => {
     ],
   ];
   table('by its labels and its name', (row) => {
-    for (const [name, spec, isFor] of cases) row(name, () => assert.equal(told(anApiPod(spec)), isFor ? 'admitted' : misfit));
+    for (const [name, spec, isFor] of cases) row(name, () => assert.equal(admission(anApiPod(spec)), isFor ? 'admitted' : misfit));
   });
 
-  test('not when it is bound to another', () => {
+  test('not when it is bound to another node', () => {
     assert.equal(
-      told(anApiPod({ nodeName: 'node-2' })),
+      admission(anApiPod({ nodeName: 'node-2' })),
       "NodeName: Predicate NodeName failed: node(s) didn't match the requested node name",
     );
   });
 });
 
-suite('a port of the host', () => {
+suite('a host port', () => {
   const withPort = (hostPort: number, hostIP?: string, protocol = 'TCP') =>
     anApiPod({ containers: [aContainer({ ports: [{ containerPort: 80, hostPort, protocol, ...(hostIP ? { hostIP } : {}) }] })] });
   const taken = "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
   const cases: readonly [string, Pod, Pod, string][] = [
-    ['that another has is refused', withPort(80), withPort(80), taken],
+    ['that another pod uses is rejected', withPort(80), withPort(80), taken],
     ['of another protocol is free', withPort(80), withPort(80, '', 'UDP'), 'admitted'],
     ['on another address is free', withPort(80, '10.0.0.1'), withPort(80, '10.0.0.2'), 'admitted'],
-    ['on every address takes each', withPort(80, '10.0.0.1'), withPort(80, '0.0.0.0'), taken],
-    ['on one address is not free for all', withPort(80), withPort(80, '10.0.0.2'), taken],
+    ['on one address conflicts with all addresses', withPort(80, '10.0.0.1'), withPort(80, '0.0.0.0'), taken],
+    ['on all addresses conflicts with one address', withPort(80), withPort(80, '10.0.0.2'), taken],
   ];
-  table('that another pod has, or not', (row) => {
-    for (const [name, pod, other, want] of cases) row(name, () => assert.equal(told(pod, [other]), want));
+  table('in use or free', (row) => {
+    for (const [name, pod, other, want] of cases) row(name, () => assert.equal(admission(pod, [other]), want));
   });
 });
 
 suite('a taint', () => {
   const tainted = (effect: string, value = '') => ({ ...aNode, spec: { taints: [{ key: 'gone', effect, value }] } });
-  const refused = "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate";
-  const bearing = (toleration: object) => anApiPod({ tolerations: [toleration] });
+  const rejected = "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate";
+  const tolerating = (toleration: object) => anApiPod({ tolerations: [toleration] });
   const cases: readonly [string, Pod, AdmissionNode, string][] = [
-    ['that ends pods refuses one that does not bear it', anApiPod(), tainted('NoExecute'), refused],
-    ['that only keeps new pods away is the scheduler’s', anApiPod(), tainted('NoSchedule'), 'admitted'],
-    ['does not refuse a static pod', aPod(), tainted('NoExecute'), 'admitted'],
-    ['is borne by its key', bearing({ key: 'gone', operator: 'Exists' }), tainted('NoExecute', 'x'), 'admitted'],
-    ['is borne by its value', bearing({ key: 'gone', value: 'x' }), tainted('NoExecute', 'x'), 'admitted'],
-    ['is not borne by another value', bearing({ key: 'gone', value: 'y' }), tainted('NoExecute', 'x'), refused],
-    ['is not borne for another effect', bearing({ key: 'gone', operator: 'Exists', effect: 'NoSchedule' }), tainted('NoExecute'), refused],
-    ['is borne by who bears all', bearing({ operator: 'Exists' }), tainted('NoExecute'), 'admitted'],
-    ['is borne up to a number', bearing({ key: 'gone', operator: 'Lt', value: '5' }), tainted('NoExecute', '4'), 'admitted'],
-    ['is not borne beyond it', bearing({ key: 'gone', operator: 'Lt', value: '5' }), tainted('NoExecute', '5'), refused],
+    ['with effect NoExecute rejects a pod that does not tolerate it', anApiPod(), tainted('NoExecute'), rejected],
+    ['with effect NoSchedule is ignored', anApiPod(), tainted('NoSchedule'), 'admitted'],
+    ['does not reject a static pod', aPod(), tainted('NoExecute'), 'admitted'],
+    ['is tolerated by key', tolerating({ key: 'gone', operator: 'Exists' }), tainted('NoExecute', 'x'), 'admitted'],
+    ['is tolerated by value', tolerating({ key: 'gone', value: 'x' }), tainted('NoExecute', 'x'), 'admitted'],
+    ['is not tolerated by another value', tolerating({ key: 'gone', value: 'y' }), tainted('NoExecute', 'x'), rejected],
+    [
+      'is not tolerated for another effect',
+      tolerating({ key: 'gone', operator: 'Exists', effect: 'NoSchedule' }),
+      tainted('NoExecute'),
+      rejected,
+    ],
+    ['is tolerated by a toleration without a key', tolerating({ operator: 'Exists' }), tainted('NoExecute'), 'admitted'],
+    ['is tolerated below a number with Lt', tolerating({ key: 'gone', operator: 'Lt', value: '5' }), tainted('NoExecute', '4'), 'admitted'],
+    ['is not tolerated at that number', tolerating({ key: 'gone', operator: 'Lt', value: '5' }), tainted('NoExecute', '5'), rejected],
   ];
-  table('and what a pod bears', (row) => {
-    for (const [name, pod, node, want] of cases) row(name, () => assert.equal(told(pod, [], node), want));
+  table('and a pod’s tolerations', (row) => {
+    for (const [name, pod, node, want] of cases) row(name, () => assert.equal(admission(pod, [], node), want));
   });
 });
 
-suite('a pod that can never run here', () => {
+suite('a pod that this node never supports', () => {
   const cases: readonly [string, Pod, string][] = [
     [
-      'is one for another system, by its field',
+      'has another operating system in its spec',
       anApiPod({ os: { name: 'windows' } }),
       "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS",
     ],
     [
-      'is one for another system, by its label',
+      'has another operating system in its label',
       anApiPod({}, { labels: { 'kubernetes.io/os': 'windows' } }),
       "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
     ],
     [
-      'asks for strict groups of a runtime without',
+      'requires strict supplemental groups',
       anApiPod({ securityContext: { supplementalGroupsPolicy: 'Strict' } }),
       'SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node',
     ],
   ];
-  for (const [name, pod, want] of cases) test(name, () => assert.equal(told(pod), want));
+  for (const [name, pod, want] of cases) test(name, () => assert.equal(admission(pod), want));
 
-  test('is any while nothing is known of the node', () => {
-    assert.equal(told(anApiPod(), [], null), 'InvalidNodeInfo: Kubelet cannot get node info.');
+  test('is any pod while the node is unknown', () => {
+    assert.equal(admission(anApiPod(), [], null), 'InvalidNodeInfo: Kubelet cannot get node info.');
   });
 
-  test('asks for a profile where there is no AppArmor', () => {
+  test('has a profile on a node without AppArmor', () => {
     const confined = (type: string) => anApiPod({ securityContext: { appArmorProfile: { type } } });
     const admit = apparmorAdmission(false);
     assert.deepEqual(admit(confined('RuntimeDefault'), []), {
@@ -200,45 +208,44 @@ suite('a pod that can never run here', () => {
   });
 });
 
-suite('a critical pod without room', () => {
+suite('a critical pod with insufficient resources', () => {
   const critical = (cpu: string, more: NonNullable<Fields>['spec'] = {}) =>
-    asking({ cpu }, 'critical', { priority: 2_000_000_000, ...more });
-  const small = asking({ cpu: '200m' }, 'small');
-  const big = asking({ cpu: '1700m' }, 'big');
+    requesting({ cpu }, 'critical', { priority: 2_000_000_000, ...more });
+  const small = requesting({ cpu: '200m' }, 'small');
+  const big = requesting({ cpu: '1700m' }, 'big');
   const guaranteed = anApiPod(
     { containers: [aContainer({ resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } } })] },
     { name: 'guaranteed', uid: 'uid-guaranteed' },
   );
 
-  test('takes that of the pod which brings what is missing, and of no more', () =>
-    assert.equal(told(critical('200m'), [small, big]), 'preempts small'));
-  test('takes that of several where it must', () => assert.equal(told(critical('1900m'), [small, big]), 'preempts big,small'));
-  test('takes a guaranteed pod’s last', () =>
-    assert.equal(told(critical('1'), [guaranteed, asking({ cpu: '1' }, 'burstable')]), 'preempts burstable'));
-  test('is refused where all are critical', () => {
+  test('preempts only the pod that frees enough', () => assert.equal(admission(critical('200m'), [small, big]), 'preempts small'));
+  test('preempts several pods when required', () => assert.equal(admission(critical('1900m'), [small, big]), 'preempts big,small'));
+  test('preempts guaranteed pods last', () =>
+    assert.equal(admission(critical('1'), [guaranteed, requesting({ cpu: '1' }, 'burstable')]), 'preempts burstable'));
+  test('is rejected when all pods are critical', () => {
     assert.match(
-      told(critical('1'), [asking({ cpu: '2' }, 'other', { priority: 2_000_000_000 })]),
+      admission(critical('1'), [requesting({ cpu: '2' }, 'other', { priority: 2_000_000_000 })]),
       /^UnexpectedAdmissionError: .*no set of running pods found/,
     );
   });
-  test('is refused for what room would not help', () => {
-    assert.match(told(critical('9', { nodeSelector: { disk: 'hdd' } }), [big]), /^NodeAffinity: /);
+  test('is rejected when preemption does not help', () => {
+    assert.match(admission(critical('9', { nodeSelector: { disk: 'hdd' } }), [big]), /^NodeAffinity: /);
   });
 });
 
-test('labels are perhaps outdated where they alone speak against a pod, a critical one too', () => {
+test('the node may be stale only when labels are the only reason for the rejection', () => {
   const mayBeStaleNode = (pod: Pod) => {
-    const verdict = predicateAdmission({ node: () => aNode, tolerationComparisons: true })(pod, []);
-    return Boolean(verdict && 'rejection' in verdict && verdict.rejection.mayBeStaleNode);
+    const result = predicateAdmission({ node: () => aNode, tolerationComparisons: true })(pod, []);
+    return Boolean(result && 'rejection' in result && result.rejection.mayBeStaleNode);
   };
   const elsewhere = { nodeSelector: { disk: 'hdd' } };
   const critical = { priority: 2_000_000_000 };
   const pods = [
-    asking({ cpu: '1' }, 'web', elsewhere),
-    asking({ cpu: '1' }, 'critical', { ...elsewhere, ...critical }),
-    asking({ cpu: '9' }, 'big', elsewhere),
-    asking({ cpu: '9' }, 'big-critical', { ...elsewhere, ...critical }),
-    asking({ cpu: '1' }, 'other-node', { ...elsewhere, nodeName: 'node-2' }),
+    requesting({ cpu: '1' }, 'web', elsewhere),
+    requesting({ cpu: '1' }, 'critical', { ...elsewhere, ...critical }),
+    requesting({ cpu: '9' }, 'big', elsewhere),
+    requesting({ cpu: '9' }, 'big-critical', { ...elsewhere, ...critical }),
+    requesting({ cpu: '1' }, 'other-node', { ...elsewhere, nodeName: 'node-2' }),
   ];
   assert.deepEqual(pods.filter(mayBeStaleNode), pods.slice(0, 2));
 });

@@ -41,7 +41,7 @@ function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => P
   return { node, updates, admitted };
 }
 
-test('a pod with a sysctl that could reach beyond it is Failed with the reason, and never started', async () => {
+test('a pod with a forbidden sysctl is Failed with the reason and never started', async () => {
   const { node, updates } = aNode([]);
   void updates.add([withSysctl('net.core.somaxconn')]);
   await settle();
@@ -67,7 +67,7 @@ test('a pod with a sysctl that the configuration allows is started', async () =>
   assert.deepEqual(node.startedTasks, ['sync uid-web']);
 });
 
-test('a pod that was admitted is not asked again, whatever has changed on the node since', async () => {
+test('an admitted pod is not admitted again, whatever has changed on the node', async () => {
   const { node, updates, admitted } = aNodeWith([() => ({ rejection: { reason: 'NodeAffinity', message: 'the labels are others now' } })]);
   admitted.add('uid-web' as PodUID);
   void updates.add([aPod()]);
@@ -75,12 +75,12 @@ test('a pod that was admitted is not asked again, whatever has changed on the no
   assert.deepEqual(node.startedTasks, ['sync uid-web']);
 });
 
-test('before a pod is refused for labels that may be outdated the node is read afresh, once', async () => {
+test('before a pod is rejected for labels, the Node is read once more', async () => {
   let reads = 0;
   const rejection = { reason: 'NodeAffinity', message: 'no', mayBeStaleNode: true };
   const { node, updates } = aNodeWith([() => ({ rejection })], async () => (reads += 1));
   void updates.add([aPod()]);
-  // Housekeeping finds it unknown meanwhile.
+  // Housekeeping finds the pod without a worker meanwhile.
   updates.start(aPod());
   await settle();
   assert.deepEqual([reads, node.statuses.get('uid-web' as PodUID)?.reason], [1, 'NodeAffinity']);
@@ -91,7 +91,7 @@ test('before a pod is refused for labels that may be outdated the node is read a
   assert.deepEqual(labelled.node.startedTasks, ['sync uid-web']);
 });
 
-test('a critical pod starts when those that give way to it have ended, which are Failed and say why', async () => {
+test('a critical pod starts after its preempted pods have terminated, which are Failed with the reason', async () => {
   const victim = aPod({ metadata: { name: 'victim', uid: 'uid-victim' } });
   const isAlone = (active: readonly Pod[]) => active.every((pod) => pod.metadata.name !== 'victim');
   const admit: AdmitHandler = (pod, active) =>
@@ -112,7 +112,7 @@ test('a critical pod starts when those that give way to it have ended, which are
   assert.deepEqual(node.statuses.get('uid-victim' as PodUID)?.reason, 'Preempting');
 });
 
-test('a pod that gives way is counted when it has ended; one that does not in time holds up no critical pod, nor is it asked again', async (t) => {
+test('a preempted pod is counted when it has terminated, and one that does not terminate in time delays no critical pod', async (t) => {
   const segment = createMetricsSegment();
   bindMetrics(segment);
   t.after(() => bindMetrics(null));
@@ -141,12 +141,12 @@ test('a pod that gives way is counted when it has ended; one that does not in ti
   assert.equal(count(), '1');
 });
 
-test('where the room of those that gave way is not enough any more, others give way; what else speaks against the pod still does', async () => {
-  const asked: string[][] = [];
+test('when the freed resources no longer suffice, more pods are preempted, and other rejections still apply', async () => {
+  const admissions: string[][] = [];
   const admit: AdmitHandler = (pod, active) => {
-    const victims = active.filter(({ metadata }) => metadata.uid === (asked.length === 0 ? 'first' : 'second'));
+    const victims = active.filter(({ metadata }) => metadata.uid === (admissions.length === 0 ? 'first' : 'second'));
     if (pod.metadata.uid !== 'uid-web' || victims.length === 0) return null;
-    asked.push(active.map(({ metadata }) => metadata.uid));
+    admissions.push(active.map(({ metadata }) => metadata.uid));
     return { preemption: { victims, resources: ['cpu'] } };
   };
   const rejection = { reason: 'AppArmor', message: 'no' };
@@ -157,16 +157,16 @@ test('where the room of those that gave way is not enough any more, others give 
   for (const uid of ['first', 'second']) await node.completeTask(node.task('sync', uid));
   void updates.add([aPod()]);
   await node.clock.advance(20_000);
-  assert.deepEqual(asked, [['first', 'second'], ['second']]);
+  assert.deepEqual(admissions, [['first', 'second'], ['second']]);
   assert.equal(node.statuses.get('uid-web' as PodUID)?.reason, 'AppArmor');
 });
 
-test('a critical pod that needs room takes it from pods that were admitted, not from one whose admission is still open', async () => {
+test('a critical pod preempts admitted pods, not pods whose admission is pending', async () => {
   const read = Promise.withResolvers<void>();
-  const asked: string[][] = [];
+  const admissions: string[][] = [];
   const admit: AdmitHandler = (pod, active) => {
     const others = active.map(({ metadata }) => metadata.uid);
-    asked.push([pod.metadata.uid, ...others]);
+    admissions.push([pod.metadata.uid, ...others]);
     if (pod.metadata.uid === 'undecided') return { rejection: { reason: 'NodeAffinity', message: 'no', mayBeStaleNode: true } };
     return active[0] ? { preemption: { victims: [active[0]], resources: ['cpu'] } } : null;
   };
@@ -174,13 +174,13 @@ test('a critical pod that needs room takes it from pods that were admitted, not 
   void updates.add([aPod({ metadata: { uid: 'undecided', name: 'undecided' } })]);
   void updates.add([aPod({ metadata: { uid: 'critical', name: 'critical' } })]);
   await settle();
-  assert.deepEqual([asked, node.startedTasks], [[['undecided'], ['critical']], ['sync critical']]);
+  assert.deepEqual([admissions, node.startedTasks], [[['undecided'], ['critical']], ['sync critical']]);
   read.resolve();
   await settle();
   assert.equal(node.phase('undecided'), 'Failed');
 });
 
-test('the room that a critical pod is made is not given to another meanwhile', async () => {
+test('resources freed for a critical pod are not given to another pod', async () => {
   const seen = new Map<string, string[]>();
   const admit: AdmitHandler = (pod, active) => {
     const uids = active.map(({ metadata }) => metadata.uid);

@@ -89,19 +89,19 @@ test('a pod for which the runtime does not respond shows that until the runtime 
   // The API server returns the reason that the kubelet wrote.
   const answering = statusOf({ previous: wedged, pod: aPod({ status: wedged }) });
   assert.deepEqual([answering.reason, answering.message], [undefined, undefined]);
-  const said = { phase: 'Running', reason: 'NodeLost', message: 'the node did not answer' };
-  assert.equal(statusOf({ pod: aPod({ status: said }) }).reason, 'NodeLost');
+  const reported = { phase: 'Running', reason: 'NodeLost', message: 'the node did not answer' };
+  assert.equal(statusOf({ pod: aPod({ status: reported }) }).reason, 'NodeLost');
 });
 
 test('containers that a restarted kubelet knows only from lists keep their previous status unless their state changed', () => {
   const ended = anExitedContainer(3, { id: 'c1' as ContainerID });
   const running = aRuntimeContainer({ id: 'c2' as ContainerID, restartCount: 1, createdAtMs: ended.createdAtMs + 1 });
-  const said = statusOf({ status: aRuntimePodStatus({ containers: [running, ended] }) });
+  const reported = statusOf({ status: aRuntimePodStatus({ containers: [running, ended] }) });
   const failure = { reason: failureReasons.container, message: 'no answer' };
   const unknown = { listedOnly: true, startedAtMs: 0, finishedAtMs: 0, exitCode: 137, imageRef: '' } as const;
   const listed = (containers: readonly RuntimeContainerStatus[], state: 'ready' | 'notReady' = 'ready') =>
     statusOf({
-      pod: aPod({ status: said }),
+      pod: aPod({ status: reported }),
       status: aRuntimePodStatus({
         podIPs: [],
         sandboxes: [aSandbox({ state, podIPs: [], listedOnly: true })],
@@ -109,10 +109,10 @@ test('containers that a restarted kubelet knows only from lists keep their previ
         failure,
       }),
     });
-  assert.deepEqual(listed([running, ended]), { ...said, reason: failure.reason, message: failure.message });
+  assert.deepEqual(listed([running, ended]), { ...reported, reason: failure.reason, message: failure.message });
   // One container terminated while no kubelet ran, one disappeared.
   assert.deepEqual(listed([{ ...running, state: 'exited' }, ended]).containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
-  assert.deepEqual(listed([running]).containerStatuses, said.containerStatuses);
+  assert.deepEqual(listed([running]).containerStatuses, reported.containerStatuses);
   assert.ok(conditionsOf(listed([running, ended], 'notReady')).includes('PodReadyToStartContainers=False'));
   // The container waited for its back-off: the termination is its last state.
   const waiting = { app: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } };
@@ -176,17 +176,17 @@ const askingForAll = aContainer({
 const prepared = aContainer({ name: 'prepare' });
 
 /** Generates the pod’s status repeatedly, each from the previous one. */
-function told(looks: readonly (readonly RuntimeContainerStatus[])[], fields: Partial<ApiStatusInput> = {}): PodStatus[] {
+function statusesAfter(inspections: readonly (readonly RuntimeContainerStatus[])[], fields: Partial<ApiStatusInput> = {}): PodStatus[] {
   const pod = aPod({ spec: { restartPolicy: 'Never', initContainers: [prepared], containers: [aContainer(), askingForAll] } });
   let previous: PodStatus | undefined;
-  return looks.map((containers) => (previous = statusOf({ pod, previous, status: aRuntimePodStatus({ containers }), ...fields })));
+  return inspections.map((containers) => (previous = statusOf({ pod, previous, status: aRuntimePodStatus({ containers }), ...fields })));
 }
 
 const run = (name: string, restartCount = 0) => aRuntimeContainer({ name, restartCount, id: `${name}-${restartCount}` as ContainerID });
 const ended = (name: string, exitCode: number) => anExitedContainer(exitCode, { name, id: `${name}-0` as ContainerID });
 
 test('a RestartAllContainers rule restarts the whole pod, which stays Running meanwhile', () => {
-  const looks = [
+  const inspections = [
     [run('app'), run('watcher'), ended('prepare', 0)],
     [run('app'), ended('watcher', 42), ended('prepare', 0)],
     [ended('watcher', 42)],
@@ -194,7 +194,7 @@ test('a RestartAllContainers rule restarts the whole pod, which stays Running me
     [run('prepare', 1)],
     [run('app', 1), run('watcher', 1)],
   ];
-  const statuses = told(looks);
+  const statuses = statusesAfter(inspections);
   const restarting = statuses.map((status) => conditionsOf(status).find((condition) => condition.startsWith('AllContainersRestarting')));
   const started = 'AllContainersRestarting=True RestartAllContainersStarted';
   const none = 'AllContainersRestarting=False';
@@ -219,7 +219,7 @@ test('a RestartAllContainers rule restarts the whole pod, which stays Running me
 });
 
 test('an exit code that matches no rule restarts only what the restart policy says', () => {
-  const [, after] = told([
+  const [, after] = statusesAfter([
     [run('app'), run('watcher')],
     [run('app'), ended('watcher', 1)],
   ]);
@@ -229,6 +229,6 @@ test('an exit code that matches no rule restarts only what the restart policy sa
 test('the condition exists only with such a rule and the feature gate', () => {
   const has = (status: PodStatus) => status.conditions?.some(({ type }) => type === 'AllContainersRestarting') ?? false;
   assert.equal(has(statusOf()), false);
-  const [off] = told([[run('app'), ended('watcher', 42)]], { restartAllContainers: false });
+  const [off] = statusesAfter([[run('app'), ended('watcher', 42)]], { restartAllContainers: false });
   assert.equal(has(off!), false);
 });

@@ -134,13 +134,13 @@ test('a static pod’s lost init container counts as completed, whatever the mir
   const before = aRuntimePodStatus({
     containers: [aRuntimeContainer(), anExitedContainer(0, { name: 'prepare', id: 'init' as ContainerID })],
   });
-  const said = aCache().statuses.regenerate(pod, before, syncing);
-  const mirror = aPod({ metadata: { uid: 'mirror', annotations: { 'kubernetes.io/config.mirror': 'h1' } }, status: said });
+  const reported = aCache().statuses.regenerate(pod, before, syncing);
+  const mirror = aPod({ metadata: { uid: 'mirror', annotations: { 'kubernetes.io/config.mirror': 'h1' } }, status: reported });
   const init = (status: PodStatus) => status.initContainerStatuses?.[0];
   const { statuses } = aCache({ mirror });
   // Containers that the runtime still has keep the mirror pod’s status.
-  assert.deepEqual(init(statuses.regenerate(pod, before, syncing)), init(said));
-  assert.deepEqual(init(statuses.regenerate(pod, running, syncing)), init(said));
+  assert.deepEqual(init(statuses.regenerate(pod, before, syncing)), init(reported));
+  assert.deepEqual(init(statuses.regenerate(pod, running, syncing)), init(reported));
   const restarted = aCache({ mirror }).statuses;
   for (const round of ['first', 'second']) {
     const status = restarted.regenerate(pod, running, syncing);
@@ -149,7 +149,7 @@ test('a static pod’s lost init container counts as completed, whatever the mir
   }
   const late = aCache().statuses;
   late.regenerate(pod, running, syncing);
-  late.adoptMirrorStatus(uid, said);
+  late.adoptMirrorStatus(uid, reported);
   assert.equal(init(late.regenerate(pod, running, syncing))?.state?.terminated?.message, lostInit);
 });
 

@@ -20,7 +20,7 @@ function someContainers({ isGone = false, keep = 1, failure = null as Error | nu
   const removed: ContainerID[] = [];
   const { logger, lines } = aLogger();
   const containers = new ContainerDeletor({
-    cache: { get: (asked) => (asked === uid ? status : null) },
+    cache: { get: (requested) => (requested === uid ? status : null) },
     shouldContentBeRemoved: () => isGone,
     removeContainers: async (ids) => {
       if (failure) throw failure;
@@ -32,25 +32,25 @@ function someContainers({ isGone = false, keep = 1, failure = null as Error | nu
   return { containers, removed, lines };
 }
 
-test('when a container dies, it and the instance before it are kept even where none is to be', () => {
+test('when a container dies, that instance and the previous one are kept even with a limit of 0', () => {
   const { containers, removed } = someContainers({ keep: 0 });
   containers.deleteContainersInPod(uid, id('third'));
   assert.deepEqual(removed, ['first']);
 });
 
-test('of a pod that is gone for good nothing is kept', () => {
+test('no container of a deleted pod is kept', () => {
   const { containers, removed } = someContainers({ isGone: true });
   containers.deleteContainersInPod(uid, id('third'));
   assert.deepEqual(removed, ['third', 'second', 'first']);
 });
 
-test('a container of a pod that the runtime has forgotten is nobody to remove', () => {
+test('nothing is removed for a pod that the runtime does not have', () => {
   const { containers, removed } = someContainers();
   containers.deleteContainersInPod('other' as PodUID, id('third'));
   assert.deepEqual(removed, []);
 });
 
-test('a removal that fails is left to garbage collection, and said', async () => {
+test('a failed removal is logged and left to garbage collection', async () => {
   const { containers, lines } = someContainers({ failure: new Error('busy') });
   containers.deleteContainersInPod(uid, id('third'));
   await settle();

@@ -17,25 +17,25 @@ const status = aRuntimePodStatus({
 
 const cases: { name: string; changed: string; keep: number; removeAll?: boolean; want: string[] }[] = [
   {
-    name: 'when a container starts, its newest dead instance is kept for its logs, older ones go',
+    name: 'when a container starts, its newest dead instance is kept for its logs and older ones are removed',
     changed: 'app-3',
     keep: 1,
     want: ['app-1'],
   },
-  { name: 'when a container dies, the instance before it stays: the pod’s status still names it', changed: 'app-2', keep: 1, want: [] },
-  { name: 'when a container dies, the instances before those go', changed: 'app-2', keep: 0, want: ['app-1'] },
-  { name: 'dead containers of other names stay', changed: 'other-1', keep: 0, want: [] },
-  { name: 'nothing goes while there are not more dead ones than are kept', changed: 'app-3', keep: 2, want: [] },
-  { name: 'a container that the pod no longer has decides nothing', changed: 'gone', keep: 0, want: [] },
+  { name: 'when a container dies, the previous instance is kept because the pod’s status names it', changed: 'app-2', keep: 1, want: [] },
+  { name: 'when a container dies, older instances are removed', changed: 'app-2', keep: 0, want: ['app-1'] },
+  { name: 'dead containers of other names are kept', changed: 'other-1', keep: 0, want: [] },
+  { name: 'nothing is removed while the limit is not exceeded', changed: 'app-3', keep: 2, want: [] },
+  { name: 'an unknown container removes nothing', changed: 'gone', keep: 0, want: [] },
   {
-    name: 'all dead containers of a deleted pod go, newest first',
+    name: 'all dead containers of a deleted pod are removed, newest first',
     changed: 'gone',
     keep: 5,
     removeAll: true,
     want: ['app-2', 'app-1', 'other-1'],
   },
 ];
-table('which dead containers of a pod go', (row) => {
+table('selecting the dead containers to remove', (row) => {
   for (const { name, changed, keep, removeAll = false, want } of cases) {
     row(name, () => assert.deepEqual(containersToDelete(status, id(changed), { keep, removeAll }), want));
   }

@@ -10,7 +10,7 @@ import { aRuntimeContainer, aRuntimePodStatus, anExitedContainer, aSandbox } fro
 
 const uid = (name: string) => name as PodUID;
 
-test('a pod that no source wants any more is ended and forgotten', async () => {
+test('a pod that no source has is terminated and forgotten', async () => {
   const { node, handlers, runHousekeeping } = aNodeWithHandlers();
   const pod = aStaticPod('web');
   void handlers.add([pod]);
@@ -24,14 +24,14 @@ test('a pod that no source wants any more is ended and forgotten', async () => {
   assert.deepEqual(node.forgotten, ['web']);
 });
 
-test('a pod that is wanted and that no worker knows is started', async () => {
+test('a desired pod without a worker is started', async () => {
   const { node, runHousekeeping } = aNodeWithHandlers();
   node.podManager.set(aStaticPod('web'));
   await runHousekeeping();
   assert.deepEqual(node.startedTasks, ['sync web']);
 });
 
-test('a pod that was rejected is not started, not even by housekeeping', async () => {
+test('a rejected pod is not started by housekeeping', async () => {
   const setup = aNodeWithHandlers();
   const { node, handlers, runHousekeeping } = setup;
   setup.rejection = { reason: 'OutOfpods', message: 'Node has no room' };
@@ -47,7 +47,7 @@ test('a pod that was rejected is not started, not even by housekeeping', async (
   );
 });
 
-test('a rejected pod whose manifest goes is forgotten', async () => {
+test('a rejected pod whose manifest is removed is forgotten', async () => {
   const setup = aNodeWithHandlers();
   setup.rejection = { reason: 'OutOfpods', message: 'x' };
   void setup.handlers.add([aStaticPod('web')]);
@@ -56,7 +56,7 @@ test('a rejected pod whose manifest goes is forgotten', async () => {
   assert.equal(setup.node.statuses.get(uid('web')), undefined);
 });
 
-test('a pod that only the runtime knows is ended; one that has ended there is left to garbage collection', async () => {
+test('a running pod that only the runtime knows is terminated; a stopped one is left to garbage collection', async () => {
   const { node, runHousekeeping } = aNodeWithHandlers();
   const running = aRuntimePodStatus({ podUID: uid('runs'), observedAtMs: 0, containers: [aRuntimeContainer()] });
   const ended = aRuntimePodStatus({
@@ -70,7 +70,7 @@ test('a pod that only the runtime knows is ended; one that has ended there is le
   assert.deepEqual(node.startedTasks, ['terminating runs']);
 });
 
-test('the folder of a pod that nobody knows is removed, that of a pod that runs or is wanted is not', async () => {
+test('the directory of an unknown pod is removed, that of a running or desired pod is not', async () => {
   const setup = aNodeWithHandlers();
   const { node, runHousekeeping } = setup;
   setup.podDirectories = [uid('unknown'), uid('wanted'), uid('runs')];
@@ -87,7 +87,7 @@ test('the folder of a pod that nobody knows is removed, that of a pod that runs 
   );
 });
 
-test('folders of pods that nobody knows are counted with each look, and those that an earlier look could not remove', async (t) => {
+test('orphaned pod directories are counted, and those that could not be removed are counted separately', async (t) => {
   const segment = createMetricsSegment();
   bindMetrics(segment);
   t.after(() => bindMetrics(null));
@@ -109,7 +109,7 @@ test('folders of pods that nobody knows are counted with each look, and those th
   assert.deepEqual(await look(), [0, 0]);
 });
 
-test('a node full of leftovers is cleaned up a few at a time', async () => {
+test('many orphaned directories are removed a few per round', async () => {
   const setup = aNodeWithHandlers();
   const { node, runHousekeeping } = setup;
   setup.podDirectories = Array.from({ length: 40 }, (_, index) => uid(`left-${index}`));
@@ -119,7 +119,7 @@ test('a node full of leftovers is cleaned up a few at a time', async () => {
   assert.equal(node.tasks.length, 32);
 });
 
-test('dead containers are collected each minute, and soon after a pod was forgotten', async () => {
+test('dead containers are collected every minute, and shortly after a pod was forgotten', async () => {
   const { node, collected, housekeeping, runHousekeeping } = aNodeWithHandlers();
   await runHousekeeping();
   assert.equal(collected.length, 1);
@@ -135,7 +135,7 @@ test('dead containers are collected each minute, and soon after a pod was forgot
   assert.equal(collected.length, 3);
 });
 
-test('a collection of dead containers that fails is an event about the node, and comes again', async () => {
+test('a failed container garbage collection records an event about the node and is retried', async () => {
   const setup = aNodeWithHandlers();
   const { node, collected, runHousekeeping } = setup;
   setup.gcError = new Error('cannot read the folder of logs');
@@ -153,7 +153,7 @@ test('a collection of dead containers that fails is an event about the node, and
   assert.equal(collected.length, 2);
 });
 
-test('what an ended and deleted pod left may all be collected, what another left may not', async () => {
+test('all containers of a terminated and deleted pod may be collected', async () => {
   const { node, handlers, collected, runHousekeeping } = aNodeWithHandlers();
   const pod = aStaticPod('goes');
   void handlers.add([pod, aStaticPod('stays')]);

@@ -24,22 +24,22 @@ function aMirror(hash = 'h1', metadata: Partial<Pod['metadata']> = {}): Pod {
   return aPod({ metadata: { name: 'web', uid: `mirror-${hash}`, annotations, ...metadata } });
 }
 
-const actions: { name: string; pod?: Pod; mirror?: Pod; orphanMayGo?: boolean; want: string }[] = [
-  { name: 'a static pod without a mirror gets one', pod: aStatic(), want: 'create' },
-  { name: 'a mirror that is right stays', pod: aStatic(), mirror: aMirror(), want: 'none' },
-  { name: 'a mirror of another manifest goes', pod: aStatic('h2'), mirror: aMirror('h1'), want: 'delete' },
-  { name: 'a mirror that somebody deletes goes', pod: aStatic(), mirror: aMirror('h1', { deletionTimestamp }), want: 'delete' },
-  { name: 'a mirror without a static pod goes', mirror: aMirror(), orphanMayGo: true, want: 'delete' },
-  { name: 'a mirror whose static pod may still come stays', mirror: aMirror(), want: 'none' },
-  { name: 'nothing is nothing', want: 'none' },
+const actions: { name: string; pod?: Pod; mirror?: Pod; canDeleteOrphan?: boolean; want: string }[] = [
+  { name: 'a static pod without a mirror needs one', pod: aStatic(), want: 'create' },
+  { name: 'a current mirror is kept', pod: aStatic(), mirror: aMirror(), want: 'none' },
+  { name: 'a mirror of another manifest is deleted', pod: aStatic('h2'), mirror: aMirror('h1'), want: 'delete' },
+  { name: 'a mirror with a deletion timestamp is deleted', pod: aStatic(), mirror: aMirror('h1', { deletionTimestamp }), want: 'delete' },
+  { name: 'an orphaned mirror is deleted', mirror: aMirror(), canDeleteOrphan: true, want: 'delete' },
+  { name: 'an orphaned mirror is kept until every source has reported', mirror: aMirror(), want: 'none' },
+  { name: 'without both nothing is needed', want: 'none' },
 ];
-table('what is to be done with a mirror pod', (row) => {
-  for (const { name, pod, mirror, orphanMayGo = false, want } of actions) {
-    row(name, () => assert.equal(computeMirrorAction(pod, mirror, orphanMayGo), want));
+table('computing the action for a mirror pod', (row) => {
+  for (const { name, pod, mirror, canDeleteOrphan = false, want } of actions) {
+    row(name, () => assert.equal(computeMirrorAction(pod, mirror, canDeleteOrphan), want));
   }
 });
 
-test('a Node that is being deleted is no owner for mirror pods, nor is none', () => {
+test('a Node that is being deleted or absent owns no mirror pods', () => {
   const metadata = { name: 'node-1', uid: 'node-uid' };
   const owners = [null, undefined, { metadata }, { metadata: { ...metadata, deletionTimestamp } }].map(ownerUID);
   assert.deepEqual(owners, [undefined, undefined, 'node-uid', undefined]);
@@ -110,11 +110,11 @@ function aKeeper() {
   };
 }
 
-test('a static pod that came while the API server was away gets its mirror when that is back, and not a back-off later', async () => {
+test('a static pod that was added while the API server was unavailable gets its mirror when the server is back, without the back-off', async () => {
   const { api, clock, set } = aKeeper();
   api.failure = apiError(0, 'Unreachable');
   await set(aStatic());
-  // 1, 2, 4, 8, 16 and 32 s; the next try would come after a minute.
+  // 1, 2, 4, 8, 16 and 32 s; the next retry would be after a minute.
   await clock.advance(64_000);
   assert.deepEqual([api.calls.length, api.pods.size], [7, 0]);
   api.recover();
@@ -122,7 +122,7 @@ test('a static pod that came while the API server was away gets its mirror when 
   assert.deepEqual([api.calls.length, api.pods.size], [8, 1]);
 });
 
-test('a static pod gets its mirror as soon as it is there, and only one', async () => {
+test('a static pod gets one mirror as soon as it is added', async () => {
   const { api, set, show, reconcile, mirrored } = aKeeper();
   await set(aStatic());
   assert.deepEqual(api.calls, ['POST']);
@@ -132,7 +132,7 @@ test('a static pod gets its mirror as soon as it is there, and only one', async 
   assert.deepEqual(mirrored, ['static-h1 created-1']);
 });
 
-test('no mirror is made before the Node is known and the API source has said what there is', async () => {
+test('no mirror is created before the Node is known and the API source has synced', async () => {
   const { api, state, set, reconcile } = aKeeper();
   state.nodeUID = undefined;
   state.isSynced = false;
@@ -145,7 +145,7 @@ test('no mirror is made before the Node is known and the API source has said wha
   assert.deepEqual(api.calls, ['POST']);
 });
 
-test('a mirror that somebody deletes is removed and made anew at once', async () => {
+test('a mirror with a deletion timestamp is deleted and recreated at once', async () => {
   const { api, set, show } = aKeeper();
   await set(aStatic());
   await show();
@@ -157,7 +157,7 @@ test('a mirror that somebody deletes is removed and made anew at once', async ()
   assert.equal(api.pods.get('web')?.metadata.uid, 'created-2');
 });
 
-test('a mirror that was removed without the kubelet is made anew', async () => {
+test('a mirror that another client removed is recreated', async () => {
   const { api, set, show } = aKeeper();
   await set(aStatic());
   await show();
@@ -166,7 +166,7 @@ test('a mirror that was removed without the kubelet is made anew', async () => {
   assert.deepEqual(api.calls, ['POST', 'POST']);
 });
 
-test('a manifest that changes gets a mirror of its own', async () => {
+test('a changed manifest gets a new mirror', async () => {
   const { api, podManager, set, show } = aKeeper();
   await set(aStatic('h1'));
   await show();
@@ -176,7 +176,7 @@ test('a manifest that changes gets a mirror of its own', async () => {
   assert.equal(api.pods.get('web')?.metadata.annotations?.['kubernetes.io/config.mirror'], 'h2');
 });
 
-test('a manifest that changes gets its mirror once the pod of the old one has ended', async () => {
+test('a changed manifest gets its mirror once the old pod has terminated', async () => {
   const { api, state, set, show, reconcile, podManager } = aKeeper();
   await set(aStatic('h1'));
   await show();
@@ -190,7 +190,7 @@ test('a manifest that changes gets its mirror once the pod of the old one has en
   assert.deepEqual(api.calls, ['POST', 'DELETE web', 'POST']);
 });
 
-test('the mirror of a static pod that is gone is removed once the pod has ended, by its UID', async () => {
+test('the mirror of a removed static pod is deleted by its UID once the pod has terminated', async () => {
   const { api, state, podManager, set, show, reconcile } = aKeeper();
   await set(aStatic());
   await show();
@@ -204,7 +204,7 @@ test('the mirror of a static pod that is gone is removed once the pod has ended,
   assert.deepEqual((api.bodies.at(-1) as { preconditions: unknown }).preconditions, { uid: 'created-1' });
 });
 
-test('no mirror is taken for an orphan before every source has reported', async () => {
+test('no mirror is an orphan before every source has reported', async () => {
   const { api, state, set, reconcile } = aKeeper();
   state.sourcesReady = false;
   api.add(aMirror());
@@ -213,14 +213,14 @@ test('no mirror is taken for an orphan before every source has reported', async 
   assert.deepEqual(api.calls, []);
 });
 
-test('a mirror that is there already, unseen, is not made again', async () => {
+test('an existing mirror that the watch has not delivered is not created again', async () => {
   const { api, set } = aKeeper();
   api.put(aMirror());
   await set(aStatic());
   assert.deepEqual(api.calls, ['POST', 'GET web']);
 });
 
-test('an older mirror that was not seen goes before the new one comes', async () => {
+test('an outdated mirror that the watch has not delivered is deleted before the new one is created', async () => {
   const { api, clock, set } = aKeeper();
   api.put(aMirror('old'));
   await set(aStatic());
@@ -229,7 +229,7 @@ test('an older mirror that was not seen goes before the new one comes', async ()
   assert.deepEqual(api.calls.slice(3), ['POST']);
 });
 
-test('another pod of that name is left alone, and it is tried again with longer and longer waits', async () => {
+test('another pod of that name is not deleted, and the creation is retried with an exponential back-off', async () => {
   const { api, clock, logs, set } = aKeeper();
   api.put(aPod({ metadata: { name: 'web', uid: 'stranger' } }));
   await set(aStatic());
@@ -242,7 +242,7 @@ test('another pod of that name is left alone, and it is tried again with longer 
   );
 });
 
-test('a server that is away costs nothing but the mirror, which comes when it is back', async () => {
+test('an unavailable server delays only the mirror', async () => {
   const { api, clock, set } = aKeeper();
   api.failure = apiError(0, 'Unreachable');
   await set(aStatic());

@@ -16,7 +16,7 @@ function aWatch() {
   return { clock, exceeded, deadlines, watch };
 }
 
-test('a pod is told of when its time is over, once, to the second', async () => {
+test('an exceeded deadline is reported once', async () => {
   const { clock, exceeded, watch } = aWatch();
   watch(60);
   watch(60);
@@ -27,7 +27,7 @@ test('a pod is told of when its time is over, once, to the second', async () => 
   assert.deepEqual(exceeded, ['uid-web']);
 });
 
-test('a deadline that was made shorter holds, and one that has passed is told of at once', async () => {
+test('a shortened deadline replaces the timer, and an exceeded one is reported at once', async () => {
   const { clock, exceeded, watch } = aWatch();
   watch(3600);
   await clock.advance(10_000);
@@ -38,7 +38,7 @@ test('a deadline that was made shorter holds, and one that has passed is told of
   assert.deepEqual(exceeded, ['uid-web', 'uid-web']);
 });
 
-test('a pod without a deadline, or that has not begun, or that is forgotten, is not told of', async () => {
+test('a pod that has no deadline, has not started or is forgotten is not reported', async () => {
   const { clock, exceeded, deadlines, watch } = aWatch();
   watch(undefined);
   deadlines.watch(aPod({ spec: { activeDeadlineSeconds: 1 } }), undefined);
