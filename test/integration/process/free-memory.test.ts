@@ -21,7 +21,7 @@ const script = `
   console.log(JSON.stringify({ before, after: resident() }));
 `;
 
-test('free memory of the C library goes back to the kernel', async () => {
+test('free memory of the C library is returned to the kernel', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
     cwd: new URL('../../..', import.meta.url),
   });

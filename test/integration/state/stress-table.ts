@@ -1,4 +1,4 @@
-/** The table that the seqlock is tried on: one number, in every kind of field, from the first byte of a row to its last. */
+/** The table of the seqlock’s stress test: all fields of a row have the same number, in every kind of field. */
 import { f64, i64, text, u32 } from '../../../src/shared/state/table-layout.ts';
 import { defineTable } from '../../../src/shared/state/typed-table.ts';
 

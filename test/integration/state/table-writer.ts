@@ -1,4 +1,4 @@
-/** Writes one row and frees and takes another, as fast as it can, until it is ended: each write has one number in every field. */
+/** Updates a row in an endless loop, and frees and reinserts it at times. Each write has the same number in every field. */
 import { workerData } from 'node:worker_threads';
 import { stressTable } from './stress-table.ts';
 

@@ -10,7 +10,7 @@ async function aWriter(buffer: SharedArrayBuffer): Promise<Worker> {
   return worker;
 }
 
-test('a reader never sees half a write, however fast a row changes', async () => {
+test('a reader never sees half of a write, however fast a row changes', async () => {
   const buffer = stressTable.create(4);
   const worker = await aWriter(buffer);
   const reader = stressTable.reader(buffer);
@@ -29,9 +29,9 @@ test('a reader never sees half a write, however fast a row changes', async () =>
   assert.ok(seen > 100, `${seen} different rows`);
 });
 
-test('wherever a writer is killed, its successor has a table that works', async () => {
+test('a table works for the successor of a writer that was killed at any moment', async () => {
   const buffer = stressTable.create(4);
-  for (let life = 0; life < 8; life += 1) {
+  for (let i = 0; i < 8; i += 1) {
     const worker = await aWriter(buffer);
     await worker.terminate();
     const successor = stressTable.writer(buffer);

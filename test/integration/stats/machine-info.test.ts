@@ -24,7 +24,7 @@ function machine(files: Readonly<Record<string, string>>) {
   return readMachineInfo({ root, rootDir: root });
 }
 
-test('a machine is known by its processors, memory, pages and names', async () => {
+test('machine info has processors, memory, huge pages and IDs', async () => {
   const { rootFsCapacityBytes, rootFsInodes, ...info } = await machine({
     ...bare,
     'sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages': '1\n',
@@ -50,12 +50,12 @@ test('a machine is known by its processors, memory, pages and names', async () =
   assert.ok(rootFsCapacityBytes > 0 && rootFsInodes >= 0);
 });
 
-test('a machine without firmware goes by its device tree, then by its machine ID', async () => {
+test('the system UUID of a machine without DMI is that of the device tree, then the machine ID', async () => {
   assert.equal((await machine({ ...bare, 'proc/device-tree/vm,uuid': 'tree-1\0' })).systemUUID, 'tree-1');
   const named = await machine({ ...bare, 'etc/machine-id': '', 'var/lib/dbus/machine-id': 'dbus-1\n' });
   assert.deepEqual([named.machineID, named.systemUUID, named.osImage, named.hugePages], ['dbus-1', 'dbus-1', 'Unknown', []]);
 });
 
-test('a machine without procfs is an error that names the file', async () => {
+test('without procfs the read rejects with the file’s name', async () => {
   await assert.rejects(machine({ 'proc/cpuinfo': '' }), /ENOENT.*proc\//);
 });

@@ -43,7 +43,7 @@ test('a cgroup v2 is read as cadvisor reads it', () => {
   assert.deepEqual(readCgroupUsage({ version: 2, root: aTree(v2('a/b', 5000)) }, '/a/b'), want);
 });
 
-test('a cgroup v1 is read with all that lies below it', () => {
+test('a cgroup v1 is read including its children', () => {
   assert.deepEqual(readCgroupUsage({ version: 1, root: aTree(v1('a/b', '5000000')) }, '/a/b'), want);
 });
 
@@ -51,11 +51,11 @@ test('processor time beyond 2^53 ns stays exact', () => {
   assert.equal(readCgroupUsage({ version: 1, root: aTree(v1('a', '9007199254740993')) }, '/a')?.cpuUsageNs, 9007199254740993n);
 });
 
-test('a working set is never below zero: the counters are not read at one moment', () => {
+test('a working set is never below zero, although the counters are read at different moments', () => {
   assert.equal(readCgroupUsage({ version: 2, root: aTree(v2('a', 1, 100)) }, '/a')?.memoryWorkingSetBytes, 0);
 });
 
-test('a cgroup without its controllers counts nothing, and one that is gone is nothing', () => {
+test('a cgroup without controllers has usage 0, and a cgroup that is gone has none', () => {
   const root = aTree({ 'a/cpu.stat': 'usage_usec 5000\n', 'b/cpu.stat': 'garbage' });
   assert.deepEqual(readCgroupUsage({ version: 2, root }, '/a'), {
     cpuUsageNs: 5_000_000n,
@@ -135,7 +135,7 @@ function aSampler(root: string, capacity = 10) {
   return { options, rows, lines };
 }
 
-test('a pod and its containers are sampled; sandboxes and strangers are not', async () => {
+test('a pod and its containers are sampled; sandboxes and unknown containers are not', async () => {
   const root = aTree({
     ...v2('kubepods/poda', 3),
     ...v2('kubepods/poda/c1', 1),
@@ -149,7 +149,7 @@ test('a pod and its containers are sampled; sandboxes and strangers are not', as
   assert.deepEqual([row.containerID, row.sampledAtMs, row.memoryWorkingSetBytes], ['c1', 5000, 600]);
 });
 
-test('a sample renews the rows, frees those of cgroups that are gone, and a successor takes over what it finds', async () => {
+test('a sample updates the rows and frees those of cgroups that are gone; a successor keeps existing rows', async () => {
   const root = aTree({ ...v2('kubepods/poda/c1', 1), ...v2('kubepods/poda', 1), ...v2('kubepods/podb', 1) });
   const { options, rows } = aSampler(root);
   await new UsageSampler(options).sample();
@@ -160,7 +160,7 @@ test('a sample renews the rows, frees those of cgroups that are gone, and a succ
   assert.deepEqual(rows(), ['a/ 9000', 'a/app 1000']);
 });
 
-test('a full table is said once, and the sample goes on', async () => {
+test('a full table is logged once, and sampling continues', async () => {
   const root = aTree({ ...v2('kubepods/poda', 1), ...v2('kubepods/podb', 1), ...v2('kubepods/podc', 1) });
   const { options, rows, lines } = aSampler(root, 1);
   const sampler = new UsageSampler(options);

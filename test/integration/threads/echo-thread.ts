@@ -1,4 +1,4 @@
-/** A thread for the tests of supervision: it answers, waits, throws, dies and fills its heap as it is told. */
+/** A thread for the tests of supervision. Its calls reply, hang, throw, end the thread or exhaust its heap. */
 import { enterThread, serveThread } from '../../../src/shared/thread/enter-thread.ts';
 import type { MessagePort } from 'node:worker_threads';
 import type { ThreadWorkerData } from '../../../src/shared/contracts/thread.ts';
@@ -11,27 +11,27 @@ export interface EchoWorkerData extends ThreadWorkerData {
   readonly events: MessagePort;
 }
 
-const { workerData: birth } = enterThread<EchoWorkerData>();
-birth.events.postMessage({ born: birth.generation });
+const { workerData } = enterThread<EchoWorkerData>();
+workerData.events.postMessage({ started: workerData.generation });
 
 const api = {
   async echo<T>(value: T): Promise<T> {
     echoes.inc();
-    birth.events.postMessage({ echoed: true });
+    workerData.events.postMessage({ echoed: true });
     return value;
   },
-  generation: async () => birth.generation,
-  /** Never lets go of its thread. */
+  generation: async () => workerData.generation,
+  /** Blocks the thread's event loop. */
   async spin(): Promise<never> {
     for (;;);
   },
   hang: () => new Promise<never>(() => {}),
   async fail(): Promise<never> {
-    throw new Error('as it was told');
+    throw new Error('requested by the test');
   },
   async die(): Promise<void> {
     setImmediate(() => {
-      throw new Error('it died as it was told');
+      throw new Error('the test requested death');
     });
     await new Promise(() => {});
   },

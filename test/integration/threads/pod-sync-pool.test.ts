@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PodSyncPool, SharedThreadState, type TaskHandlers, type PodTask } from '../../../src/main/threads/index.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
@@ -41,7 +41,7 @@ function aPool(over: Partial<TaskHandlers> = {}, settings: unknown = {}) {
 }
 const aTask = (podUID: string): PodTask => ({ kind: 'cleanUp', podUID: podUID as PodUID, node: {} as never });
 
-test('a task is run, its requests are answered over its line, and its permit is given back', async () => {
+test('a task gets replies to its requests over its channel, and its permit is released', async () => {
   const recorded = Promise.withResolvers<RecordedEvent>();
   const { pool, permits } = aPool({ event: recorded.resolve });
   assert.equal((await pool.run(aTask('image-and-permit')).result).outcome, 'synced');
@@ -53,16 +53,16 @@ test('a task is run, its requests are answered over its line, and its permit is 
 
 test('each thread prepares before its first task when main requests it', async () => {
   const { pool } = aPool();
-  const areReady = async () => {
+  const arePrepared = async () => {
     const results = await Promise.all([pool.run(aTask('is-ready')).result, pool.run(aTask('is-ready')).result]);
     return results.map(({ retryAtMs }) => retryAtMs);
   };
-  assert.deepEqual(await areReady(), [0, 0]);
+  assert.deepEqual(await arePrepared(), [0, 0]);
   pool.prepare();
-  assert.deepEqual(await areReady(), [1, 1]);
+  assert.deepEqual(await arePrepared(), [1, 1]);
 });
 
-test('a task hears that it should stop, and that its grace period shrank: to the least that was said', async () => {
+test('a task gets the command to stop, and the shortest grace period', async () => {
   const { pool } = aPool();
   const stopped = pool.run(aTask('until-stopped'));
   const shrunk = pool.run(aTask('until-shrunk'));
@@ -83,7 +83,7 @@ test('hundreds of tasks share the threads', async () => {
   assert.ok(results.every(({ outcome }) => outcome === 'stopped'));
 });
 
-test('tasks that are lost with their threads are sent again, and hear again what they were told', async () => {
+test('tasks that are lost with their threads are sent again, with their commands', async () => {
   const { pool, lines, threads } = aPool();
   await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('any')).result));
   const runs = Array.from({ length: 20 }, () => pool.run(aTask('until-stopped')));
@@ -100,14 +100,14 @@ test('tasks that are lost with their threads are sent again, and hear again what
   assert.equal(pool.pending, 0);
 });
 
-test('what a lost task held is given back, and what it waited for is cancelled', async () => {
+test('the permits of a lost task are released, and its requests are cancelled', async () => {
   const cancelled = Promise.withResolvers<string>();
-  const held: string[] = [];
-  const asked = Promise.withResolvers<void>();
+  const released: string[] = [];
+  const requested = Promise.withResolvers<void>();
   const { pool } = aPool({
     startPermit: (kind, _task, signal) => {
-      if (kind === 'sandbox') return Promise.resolve({ release: (succeeded) => held.push(`${kind} ${succeeded}`) });
-      asked.resolve();
+      if (kind === 'sandbox') return Promise.resolve({ release: (succeeded) => released.push(`${kind} ${succeeded}`) });
+      requested.resolve();
       return new Promise((_, reject) => {
         signal.addEventListener('abort', () => {
           cancelled.resolve(kind);
@@ -117,14 +117,14 @@ test('what a lost task held is given back, and what it waited for is cancelled',
     },
   });
   pool.run(aTask('permit-then-hang')).result.catch(() => {});
-  await asked.promise;
+  await requested.promise;
   await Promise.all([pool.kill(0), pool.kill(1)]);
   assert.equal(await cancelled.promise, 'container');
-  await nextTurn();
-  assert.deepEqual(held, ['sandbox false']);
+  await nextIteration();
+  assert.deepEqual(released, ['sandbox false']);
 });
 
-test('a task that ends every thread that it meets fails, and the pool goes on', async () => {
+test('a task that kills every thread fails, and the pool continues', async () => {
   const { pool } = aPool();
   const result = await pool.run(aTask('kills-its-thread')).result;
   assert.equal(result.outcome, 'failed');
@@ -132,7 +132,7 @@ test('a task that ends every thread that it meets fails, and the pool goes on', 
   assert.equal((await pool.run(aTask('any')).result).outcome, 'synced');
 });
 
-test('threads killed at any moment, while they boot too, are replaced, and no task is lost', async () => {
+test('threads that are killed at any moment, also while they start, are replaced, and no task is lost', async () => {
   const { pool } = aPool();
   for (let round = 0; round < 5; round += 1) {
     const runs = Array.from({ length: 10 }, () => pool.run(aTask('any')).result);
@@ -143,12 +143,12 @@ test('threads killed at any moment, while they boot too, are replaced, and no ta
   assert.equal(pool.pending, 0);
 });
 
-test('a thread’s entry is imported, not required: ended while it requires one, a thread takes the process with it', async () => {
+test('a thread’s entry is imported, not required: terminating a thread during a require aborts the process', async () => {
   const { pool } = aPool();
   assert.equal((await pool.run(aTask('is-required')).result).retryAtMs, 0);
 });
 
-test('a manifest is decoded in the pool; one that breaks the decoder is an error of its own', async () => {
+test('a manifest is decoded in the pool; a fault of the decoder is an error of the manifest', async () => {
   const { pool } = aPool();
   const task = { source: 'file', nodeName: 'n', content: Buffer.from('hello') } as const;
   assert.deepEqual(await pool.decodeManifest({ ...task, origin: 'a.yaml' }), { pods: [], errors: ['hello'], readable: true });
@@ -159,7 +159,7 @@ test('a manifest is decoded in the pool; one that breaks the decoder is an error
   });
 });
 
-test('a closed pool rejects what is under way and what comes after', async () => {
+test('a closed pool rejects the tasks under way and later ones', async () => {
   const { pool, threads } = aPool();
   await pool.run(aTask('any')).result;
   const { result } = pool.run(aTask('until-stopped'));
@@ -170,18 +170,18 @@ test('a closed pool rejects what is under way and what comes after', async () =>
   assert.ok(threads().every(({ alive, deaths }) => alive === 0 && deaths === 0));
 });
 
-test('a thread that never lets go of a task is ended, and all of its tasks are sent again', async () => {
+test('a thread in an endless loop is terminated, and all of its tasks are sent again', async () => {
   const { pool, lines, threads } = aPool({}, new SharedArrayBuffer(4));
   await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('any')).result));
-  const spun = pool.run(aTask('spins-once'));
+  const blocking = pool.run(aTask('spins-once'));
   const others = Array.from({ length: 20 }, () => pool.run(aTask('any')).result);
-  assert.equal((await spun.result).outcome, 'synced');
+  assert.equal((await blocking.result).outcome, 'synced');
   assert.ok((await Promise.all(others)).every(({ outcome }) => outcome === 'synced'));
   assert.equal(lines.filter(({ msg }) => msg.startsWith('thread hangs')).length, 1);
   assert.match(threads().find(({ deaths }) => deaths === 1)?.lastError ?? '', /^no heartbeat for/);
 });
 
-test('a fault that a task leaves behind ends neither its thread nor the tasks that are on it', async () => {
+test('a fault that a task leaves behind ends neither its thread nor the thread’s tasks', async () => {
   const { pool, lines } = aPool();
   const others = [pool.run(aTask('until-stopped')), pool.run(aTask('until-stopped'))];
   for (let task = 0; task < 4; task += 1) assert.equal((await pool.run(aTask('leaves-faults')).result).outcome, 'synced');

@@ -1,4 +1,4 @@
-/** A thread of the pool for the tests of supervision: what a task does is said by its pod's UID. */
+/** A worker of the sync pool for the tests of supervision. The pod's UID selects what a task does. */
 import type { MessageToTask, MessageToMain, PodSyncNotification } from '../../../src/shared/contracts/pod-sync/channel.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../../src/shared/contracts/pod-sync/decode-manifest.ts';
 import type { PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
@@ -6,23 +6,23 @@ import type { PodSyncTask, PodSyncTaskReply } from '../../../src/shared/contract
 import { surviveFaults } from '../../../src/shared/errors/survive-faults.ts';
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 
-const { workerData: birth, slot, logger } = enterPoolThread();
-/** By the code that runs on the way to this line. */
+const { workerData, slot, logger } = enterPoolThread();
+/** True if `require` loaded this module: its frames are on the stack. */
 const isRequired = new Error().stack?.includes('internal/modules/cjs') ?? true;
 const done: PodSyncResult = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true };
 
 export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncTaskReply> {
-  const told: PodSyncNotification[] = [];
+  const notifications: PodSyncNotification[] = [];
   try {
-    return { result: await act(task, told), notifications: told };
+    return { result: await act(task, notifications), notifications };
   } finally {
     task.channel.close();
   }
 }
 
-async function act(task: PodSyncTask, told: PodSyncNotification[]): Promise<PodSyncResult> {
+async function act(task: PodSyncTask, notifications: PodSyncNotification[]): Promise<PodSyncResult> {
   const replies = messages(task);
-  const ask = (request: MessageToMain) => task.channel.postMessage([request]);
+  const post = (request: MessageToMain) => task.channel.postMessage([request]);
   switch (task.podUID as string) {
     case 'until-stopped':
       for await (const reply of replies) if (reply.type === 'stop') return { ...done, outcome: 'stopped' };
@@ -33,18 +33,18 @@ async function act(task: PodSyncTask, told: PodSyncNotification[]): Promise<PodS
       }
       break;
     case 'permit-then-hang':
-      ask({ type: 'startPermit', id: 1, kind: 'sandbox' });
+      post({ type: 'startPermit', id: 1, kind: 'sandbox' });
       await replies.next();
-      ask({ type: 'startPermit', id: 2, kind: 'container' });
+      post({ type: 'startPermit', id: 2, kind: 'container' });
       await new Promise(() => {});
       break;
     case 'image-and-permit': {
-      ask({ type: 'startPermit', id: 1, kind: 'sandbox' });
+      post({ type: 'startPermit', id: 1, kind: 'sandbox' });
       const permit = (await replies.next()).value;
-      ask({ type: 'releasePermit', id: 1, succeeded: true });
-      ask({ type: 'ensureImage', id: 2, image: { image: 'busybox' } as never });
+      post({ type: 'releasePermit', id: 1, succeeded: true });
+      post({ type: 'ensureImage', id: 2, image: { image: 'busybox' } as never });
       const image = (await replies.next()).value;
-      told.push({
+      notifications.push({
         type: 'event',
         event: { object: {} as never, type: 'Normal', reason: 'Seen', message: JSON.stringify([permit, image]) },
       });
@@ -54,7 +54,7 @@ async function act(task: PodSyncTask, told: PodSyncNotification[]): Promise<PodS
       setImmediate(() => {
         throw new Error('left behind');
       });
-      void Promise.reject(new Error('left behind too'));
+      void Promise.reject(new Error('left behind, as a rejection'));
       return { ...done, retryAtMs: slot };
     case 'is-ready':
       return { ...done, retryAtMs: Number(isReady) };
@@ -63,8 +63,8 @@ async function act(task: PodSyncTask, told: PodSyncNotification[]): Promise<PodS
     case 'which-slot':
       return { ...done, retryAtMs: slot };
     case 'spins-once':
-      // The second thread that meets it lets it pass.
-      if (Atomics.add(new Int32Array(birth.settings as unknown as SharedArrayBuffer), 0, 1) === 0) for (;;);
+      // Only the first thread blocks.
+      if (Atomics.add(new Int32Array(workerData.settings as unknown as SharedArrayBuffer), 0, 1) === 0) for (;;);
       return { ...done, retryAtMs: slot };
     case 'kills-its-thread':
       process.exit(7);
@@ -85,10 +85,10 @@ export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeMa
   return { pods: [], errors: [Buffer.from(task.content).toString()], readable: true };
 }
 
-async function* messages({ channel: line }: PodSyncTask): AsyncGenerator<MessageToTask, undefined> {
+async function* messages({ channel }: PodSyncTask): AsyncGenerator<MessageToTask, undefined> {
   const queue: MessageToTask[] = [];
   let wake = () => {};
-  line.on('message', (reply: MessageToTask) => {
+  channel.on('message', (reply: MessageToTask) => {
     queue.push(reply);
     wake();
   });

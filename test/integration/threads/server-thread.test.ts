@@ -14,7 +14,7 @@ async function aServer(over: { healthz?: ListenAddress; mainApi?: Partial<MainAp
     podSyncThreads: 1,
     syncFrequencyMs: 60_000,
   });
-  const heart = state.enterMain();
+  const heartbeat = state.enterMain();
   const health = HealthThread.start({ state, logger, settings: { listen: over.healthz ?? anyPort } });
   const server = ServerThread.start({
     state,
@@ -23,7 +23,7 @@ async function aServer(over: { healthz?: ListenAddress; mainApi?: Partial<MainAp
     settings: serverSettings(),
   });
   after(async () => {
-    heart.stop();
+    heartbeat.stop();
     await server.close();
     await health.close();
   });
@@ -54,18 +54,18 @@ test('the server answers health, pods and metrics', async () => {
   assert.match(await (await get('/metrics/slis')).text(), /kubernetes_healthcheck\{name="ping",type="healthz"\} 1\n/);
 });
 
-test('killed, the server is back, and holds no port of its life before', async () => {
+test('a killed server thread is restarted, and the port of its predecessor is free', async () => {
   const { server, get } = await aServer();
   const before = await server.addresses();
   const port = before.readOnly!.port;
   await server.thread.kill();
   assert.equal((await get('/healthz')).status, 200);
-  // Port 0 means another one for each life; the old one must be free.
+  // Port 0 chooses a new port at each start.
   await assert.rejects(fetch(`http://127.0.0.1:${port}/healthz`));
   assert.match(await (await get('/healthz?verbose')).text(), /\[\+\]thread-server ok \(died 1 times, last with exit code 1\)\n/);
 });
 
-test('a thread that is down is named by /healthz', async () => {
+test('/healthz names a thread that is down', async () => {
   const { state, get } = await aServer();
   const row = state.threadStatuses.rowOf('images');
   state.threadStatuses.started(row, 0);
@@ -76,7 +76,7 @@ test('a thread that is down is named by /healthz', async () => {
   assert.match(await (await get('/healthz/thread-images')).text(), /down, its last exit code was 134: JS heap out of memory/);
 });
 
-test('the healthz port answers while the server thread dies and starts again, and says that it died', async () => {
+test('the healthz port replies while the server thread restarts, and shows the death', async () => {
   const { server, health, get } = await aServer();
   await server.addresses();
   const { port } = (await health.address())!;
@@ -89,7 +89,7 @@ test('the healthz port answers while the server thread dies and starts again, an
   assert.equal((await get('/healthz')).status, 200);
 });
 
-test('health checks of both ports are counted together, and begin anew together', async () => {
+test('health checks of both ports are counted together, and reset together', async () => {
   const { state, get } = await aServer();
   const counted = async () =>
     /kubernetes_healthchecks_total\{name="thread-images",status="(?:success|error)",type="healthz"\} (\d+)/.exec(
@@ -107,24 +107,24 @@ test('health checks of both ports are counted together, and begin anew together'
   assert.equal(await counted(), '0');
 });
 
-test('a main thread that fails is an error for who asked, and many who ask at once are one question', async () => {
-  let asked = 0;
-  const gate = Promise.withResolvers<string>();
+test('an error of main is an error response, and concurrent requests share one call to main', async () => {
+  let calls = 0;
+  const reply = Promise.withResolvers<string>();
   const pods = () => {
-    asked += 1;
-    return asked === 1 ? Promise.reject(new Error('not ready')) : gate.promise;
+    calls += 1;
+    return calls === 1 ? Promise.reject(new Error('not ready')) : reply.promise;
   };
   const { get } = await aServer({ mainApi: { pods } });
   const failed = await get('/pods');
   assert.deepEqual([failed.status, await failed.text()], [500, 'not ready\n']);
   const answers = Array.from({ length: 10 }, () => get('/pods'));
   assert.equal((await get('/healthz')).status, 200);
-  gate.resolve('{}');
+  reply.resolve('{}');
   for (const answer of await Promise.all(answers)) assert.equal(await answer.text(), '{}');
-  assert.equal(asked, 2);
+  assert.equal(calls, 2);
 });
 
-test('a taken port is tried again until it is free', async () => {
+test('the health thread retries a port in use until it is free', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const { port } = taken.address() as { port: number };
@@ -139,14 +139,14 @@ const hostile: { name: string; bytes: string; want: RegExp }[] = [
   { name: 'garbage', bytes: '\u0000\u0001garbage\r\n\r\n', want: /^HTTP\/1\.1 400 / },
   { name: 'endless headers', bytes: `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, want: /^HTTP\/1\.1 431 / },
   {
-    name: 'a body that nobody wants',
+    name: 'an unexpected body',
     bytes: 'POST /pods HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\nxx',
     want: /^HTTP\/1\.1 405 [^]*Connection: close/,
   },
   { name: 'a target that is no path', bytes: 'GET http://[::bad/%zz?% HTTP/1.1\r\nHost: a\r\n\r\n', want: /^HTTP\/1\.1 404 / },
 ];
 for (const { name, bytes, want } of hostile) {
-  test(`${name} gets an answer, and the server lives on`, async () => {
+  test(`${name} gets a response, and the server continues`, async () => {
     const { server, get } = await aServer();
     const { readOnly } = await server.addresses();
     const socket = connect(readOnly!.port, '127.0.0.1');

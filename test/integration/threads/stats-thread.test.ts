@@ -8,7 +8,7 @@ import { aLogger } from '../../support/logger.ts';
 
 const logging = { format: 'text', verbosity: -9, vmodule: [] } as const;
 
-test('the stats thread knows its machine, and after a death too', async () => {
+test('the stats thread returns the machine info, also after a restart', async () => {
   const { logger } = aLogger();
   const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const settings = {
@@ -31,7 +31,7 @@ test('the stats thread knows its machine, and after a death too', async () => {
   assert.deepEqual(await stats.machineInfo(), info);
 });
 
-test('the probes thread lives, beats, and comes back', async () => {
+test('the probes thread is restarted when it is killed', async () => {
   const { logger } = aLogger();
   const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const probes = ProbesThread.start({ state, logger, settings: { runtimeEndpoint: 'unix:///nowhere' }, onResults: () => {} });

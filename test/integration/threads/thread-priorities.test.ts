@@ -15,42 +15,42 @@ function mayRaise(): boolean {
 }
 
 const ownStat = '/proc/thread-self/stat';
-/** By its number in proc(5). */
+/** A field of the stat file, by its number in proc(5). */
 const fieldOf = (stat: string, number: number): number => Number(stat.split(') ')[1]!.split(' ')[number - 3]);
-/** 0 by nice values, 2 in real time by turns. */
+/** 0 is SCHED_OTHER, 2 is SCHED_RR. */
 const policyIn = (stat: string): number => fieldOf(stat, 41);
 const niceIn = (stat: string): number => fieldOf(stat, 19);
 
-/** Of a new thread, from its start on. */
+/** The stat file of a new thread. */
 async function statOfNewThread(): Promise<string> {
-  const tell = `require('node:worker_threads').parentPort.postMessage(require('node:fs').readFileSync('${ownStat}', 'utf8'))`;
-  const worker = new Worker(tell, { eval: true });
+  const script = `require('node:worker_threads').parentPort.postMessage(require('node:fs').readFileSync('${ownStat}', 'utf8'))`;
+  const worker = new Worker(script, { eval: true });
   const [stat] = (await once(worker, 'message')) as [string];
   await worker.terminate();
   return stat;
 }
 
-/** util-linux asks the kernel for it as we do. */
+/** chrt of util-linux makes the same system call. */
 const mayBeInRealTime = spawnSync('chrt', ['--rr', '1', 'true']).status === 0;
 const normal = niceOfThisThread();
 
-test('main goes before the threads that it makes; where that is not allowed, all stay as they are', async () => {
+test('main has a lower nice value than the threads that it starts, if permitted; else all keep theirs', async () => {
   const priorities = new ThreadPriorities();
   assert.equal(priorities.raiseMain(), mayRaise() ? 'ahead' : 'normal');
   const main = readFileSync(ownStat, 'utf8');
   assert.deepEqual([niceIn(main), policyIn(main)], [mayRaise() ? normal - 5 : normal, 0]);
   const thread = await statOfNewThread();
-  // The kernel gives the nice value 0 to a thread whose maker has a negative one.
+  // Reset-on-fork: a new thread gets nice value 0 if its creator has a negative one.
   assert.deepEqual([niceIn(thread), policyIn(thread)], [mayRaise() ? Math.max(0, normal - 5) : normal, 0]);
 });
 
-test('a process that main starts has an ordinary nice value', () => {
+test('a process that main starts has a normal nice value', () => {
   new ThreadPriorities().raiseMain();
   const stat = spawnSync('cat', ['/proc/self/stat'], { encoding: 'utf8' }).stdout;
   assert.ok(niceIn(stat) >= Math.min(0, normal), stat);
 });
 
-test('in real time, when it is wanted, is main alone: no thread and no process that it starts', async () => {
+test('with real-time scheduling only main is real-time, and no thread or process that it starts', async () => {
   const raised = new ThreadPriorities().raiseMain({ realTime: true });
   assert.equal(raised, mayBeInRealTime ? 'realTime' : mayRaise() ? 'ahead' : 'normal');
   assert.equal(policyIn(readFileSync(ownStat, 'utf8')), mayBeInRealTime ? 2 : 0);
@@ -60,9 +60,9 @@ test('in real time, when it is wanted, is main alone: no thread and no process t
   assert.ok(niceIn(stat) >= Math.min(0, normal), stat);
 });
 
-table('whether real time is wanted is read from the environment', (row) => {
+table('the environment variable enables real-time scheduling', (row) => {
   const read = (value?: string) => isRealTimeWanted(value === undefined ? {} : { [realTimeVariable]: value });
-  for (const value of ['true', '1']) row(`${value} is yes`, () => assert.equal(read(value), true));
-  for (const value of [undefined, '', 'false', '0']) row(`${value} is no`, () => assert.equal(read(value), false));
-  for (const value of ['yes', 'TRUE ', '2']) row(`${value} is neither`, () => assert.equal(read(value), undefined));
+  for (const value of ['true', '1']) row(`${value} enables it`, () => assert.equal(read(value), true));
+  for (const value of [undefined, '', 'false', '0']) row(`${value} disables it`, () => assert.equal(read(value), false));
+  for (const value of ['yes', 'TRUE ', '2']) row(`${value} is invalid`, () => assert.equal(read(value), undefined));
 });

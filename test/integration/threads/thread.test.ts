@@ -49,12 +49,12 @@ function anEchoThread(watchdogLimits: Pick<HangWatchdogOptions, 'limitMs' | 'per
   return { thread, lines, events, state, health, close };
 }
 
-test('a call is answered, and what the thread throws comes back with its message', async () => {
+test('a call resolves with the result, and rejects with the message of what the thread throws', async () => {
   const { thread, health, close } = anEchoThread();
   assert.deepEqual(await thread.call((api) => api.echo({ a: [1, null, 'ü'] })), { a: [1, null, 'ü'] });
   await assert.rejects(
     thread.call((api) => api.fail()),
-    /as it was told/,
+    /requested by the test/,
   );
   assert.equal(thread.pendingCalls, 0);
   assert.deepEqual([health().alive, health().starts, health().deaths], [1, 1, 0]);
@@ -67,41 +67,41 @@ test('a call is answered, and what the thread throws comes back with its message
   );
 });
 
-test('a thread that is killed is back at once; the call in flight is rejected, or asked again where that was wanted', async () => {
+test('a killed thread is restarted immediately; a call in flight is rejected, or retried if requested', async () => {
   const { thread, lines, health } = anEchoThread();
   await thread.call((api) => api.generation());
   const lost = thread.call((api) => api.hang());
-  const repeated = thread.call(async (api) => ((await api.generation()) === 1 ? api.hang() : 'from the successor'), { retry: true });
+  const repeated = thread.call(async (api) => ((await api.generation()) === 1 ? api.hang() : 'from the next worker'), { retry: true });
   await assert.doesNotReject(thread.call((api) => api.generation()));
   const killedAtMs = monotonicMs();
   await thread.kill();
   await assert.rejects(lost, { reason: 'ThreadDied', message: 'the echo thread died with exit code 1' });
-  assert.equal(await repeated, 'from the successor');
-  // No back-off comes before its first successor.
+  assert.equal(await repeated, 'from the next worker');
+  // The first restart has no back-off.
   assert.ok(health().startedAtMs - killedAtMs < 5000, `${health().startedAtMs - killedAtMs} ms`);
   assert.equal(thread.pendingCalls, 0);
   assert.deepEqual([health().starts, health().deaths, health().lastExitCode], [2, 1, 1]);
   assert.equal(lines.find(({ msg }) => msg.startsWith('thread died'))?.['thread'], 'echo');
 });
 
-test('a call made while the thread is down waits for its successor', async () => {
+test('a call while the thread is down waits for the next worker', async () => {
   const { thread } = anEchoThread();
   await thread.call((api) => api.generation());
   await thread.kill();
   assert.equal(await thread.call((api) => api.generation()), 2);
 });
 
-test('an error that nobody caught ends the thread, and its message is kept', async () => {
+test('an uncaught error ends the worker, and its message is recorded', async () => {
   const { thread, health } = anEchoThread();
   await assert.rejects(
     thread.call((api) => api.die()),
-    (err: Error) => (err.cause as Error).message === 'it died as it was told',
+    (err: Error) => (err.cause as Error).message === 'the test requested death',
   );
   assert.equal(await thread.call((api) => api.generation()), 2);
-  assert.equal(health().lastError, 'it died as it was told');
+  assert.equal(health().lastError, 'the test requested death');
 });
 
-test('a thread that fills its heap is ended and started again, and main lives on', async () => {
+test('a worker that exhausts its heap is restarted, and main continues', async () => {
   const { thread, lines } = anEchoThread();
   await assert.rejects(
     thread.call((api) => api.eatHeap()),
@@ -111,7 +111,7 @@ test('a thread that fills its heap is ended and started again, and main lives on
   assert.match(JSON.stringify(lines), /memory/);
 });
 
-test('a call that is not answered ends by its deadline', async () => {
+test('a call without a reply ends by its deadline', async () => {
   const { thread } = anEchoThread();
   await assert.rejects(
     thread.call((api) => api.hang(), { deadlineMs: 20 }),
@@ -120,32 +120,32 @@ test('a call that is not answered ends by its deadline', async () => {
   assert.equal(await thread.call((api) => api.generation()), 1);
 });
 
-test('counters and events go on over a death: the segment stays, the port is made anew', async () => {
+test('counters and notifications continue after a restart: the segment is kept, the port is new', async () => {
   const { thread, events, state } = anEchoThread();
   await thread.call((api) => api.echo(1));
   await thread.kill();
   await thread.call((api) => api.echo(2));
-  assert.deepEqual(events, [{ born: 1 }, { echoed: true }, { born: 2 }, { echoed: true }]);
+  assert.deepEqual(events, [{ started: 1 }, { echoed: true }, { started: 2 }, { echoed: true }]);
   assert.match(renderMetrics(state.metricsSegments(), [counter('echoes_total', 'Echoes.')]), /\nechoes_total 2\n/);
 });
 
-test('killed six times at any moment, a thread is there again each time and keeps nothing of its lives', async () => {
+test('a thread that is killed six times at any moment is restarted each time and leaks no call', async () => {
   const { thread, health } = anEchoThread();
   for (let death = 1; death <= 6; death += 1) {
     const calls = Array.from({ length: 20 }, () => thread.call((api) => api.echo(death), { retry: true }));
-    // Not awaited, awaited half, awaited whole: the kill meets a thread that is booting, answering, or idle.
+    // Awaits none, some or all calls: the kill hits a worker that is starting, serving or idle.
     if (death % 3 === 1) await calls[10];
     if (death % 3 === 2) await Promise.all(calls);
     await thread.kill();
     await Promise.allSettled(calls);
     assert.equal(thread.pendingCalls, 0);
   }
-  // A kill that met no thread, between two lives, killed nothing.
+  // A kill while the thread is down has no effect.
   assert.ok(health().deaths >= 4);
   assert.equal(await thread.call((api) => api.generation()), health().deaths + 1);
 });
 
-test('a thread that never lets go is ended and started again, and a call that may be made twice is answered', async () => {
+test('a thread in an endless loop is restarted, and a call with retry resolves', async () => {
   const { thread, lines, health } = anEchoThread({ limitMs: 4000, periodMs: 200 });
   await thread.call((api) => api.generation());
   const lost = thread.call((api) => api.spin(), { deadlineMs: null });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { MemoryTrimmer } from '../../../../src/main/threads/free-memory.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
-test('free memory is given back 20 s after the last collection, once, and not after the end', async () => {
+test('free memory is returned to the kernel 20 s after the last collection, once, and not after close', async () => {
   const clock = new FakeClock();
   const trims: number[] = [];
   const memory = new MemoryTrimmer(clock, async () => {

@@ -14,28 +14,28 @@ const refs: PodObjectRef[] = [
   { kind: 'Services', namespace: 'd', links: true },
 ];
 
-/** What main answers to a task that asks for values. */
-async function answer(t: TestContext, values?: NonNullable<TaskHandlers['podObjects']>): Promise<MessageToTask> {
+/** Main’s reply to a task that requests pod objects. */
+async function replyToPodObjects(t: TestContext, podObjects?: NonNullable<TaskHandlers['podObjects']>): Promise<MessageToTask> {
   const handlers: TaskHandlers = {
-    ensureImage: () => Promise.reject(new Error('not asked for')),
-    startPermit: () => Promise.reject(new Error('not asked for')),
+    ensureImage: () => Promise.reject(new Error('unexpected request')),
+    startPermit: () => Promise.reject(new Error('unexpected request')),
     event: () => {},
-    ...(values && { podObjects: values }),
+    ...(podObjects && { podObjects }),
   };
-  const line = new TaskChannel(task, handlers, silentLogger);
+  const channel = new TaskChannel(task, handlers, silentLogger);
   t.after(() => {
-    line.close();
-    line.port.close();
+    channel.close();
+    channel.port.close();
   });
-  line.port.postMessage([{ type: 'podObjects', id: 7, refs }]);
-  const [reply] = (await once(line.port, 'message')) as [MessageToTask];
+  channel.port.postMessage([{ type: 'podObjects', id: 7, refs }]);
+  const [reply] = (await once(channel.port, 'message')) as [MessageToTask];
   return reply;
 }
 
-test('a task that asks for values is answered with one for each, in order', async (t) => {
-  const reply = await answer(t, async (asked, by) => {
-    assert.deepEqual([asked, by], [refs, task]);
-    return asked.map(({ kind }) => ({ outcome: 'failed', failure: { reason: kind, message: '' } }));
+test('the reply to a request for pod objects has one result for each reference, in order', async (t) => {
+  const reply = await replyToPodObjects(t, async (requested, by) => {
+    assert.deepEqual([requested, by], [refs, task]);
+    return requested.map(({ kind }) => ({ outcome: 'failed', failure: { reason: kind, message: '' } }));
   });
   assert.deepEqual(reply, {
     type: 'podObjects',
@@ -47,8 +47,8 @@ test('a task that asks for values is answered with one for each, in order', asyn
   });
 });
 
-test('a kubelet without an API server answers that it has none', async (t) => {
-  const reply = await answer(t);
+test('a kubelet without an API server replies NoClient', async (t) => {
+  const reply = await replyToPodObjects(t);
   assert.ok(reply.type === 'podObjects');
   assert.deepEqual(
     reply.results.map((result) => result.outcome === 'failed' && result.failure.reason),
@@ -56,8 +56,8 @@ test('a kubelet without an API server answers that it has none', async (t) => {
   );
 });
 
-test('a handler that fails fails every value', async (t) => {
-  const reply = await answer(t, () => Promise.reject(new KubeletError('Broken', 'it is broken')));
+test('a failure of the handler is the result of every reference', async (t) => {
+  const reply = await replyToPodObjects(t, () => Promise.reject(new KubeletError('Broken', 'it is broken')));
   assert.ok(reply.type === 'podObjects');
   assert.deepEqual(
     reply.results,
@@ -65,15 +65,15 @@ test('a handler that fails fails every value', async (t) => {
   );
 });
 
-const granting = (granted: string[]): TaskHandlers => ({
-  ensureImage: () => Promise.reject(new Error('not asked for')),
-  startPermit: () => Promise.reject(new Error('not asked for')),
+const recordingHandlers = (calls: string[]): TaskHandlers => ({
+  ensureImage: () => Promise.reject(new Error('unexpected request')),
+  startPermit: () => Promise.reject(new Error('unexpected request')),
   tryStartPermit: (kind) => {
-    granted.push(kind);
+    calls.push(kind);
     return {
-      release: (succeeded) => void granted.push(`released ${succeeded}`),
-      transfer: () => void granted.push('passed on'),
-      stopCounting: () => void granted.push('set aside'),
+      release: (succeeded) => void calls.push(`released ${succeeded}`),
+      transfer: () => void calls.push('transferred'),
+      stopCounting: () => void calls.push('stopped counting'),
     };
   },
   event: () => {},
@@ -81,63 +81,63 @@ const granting = (granted: string[]): TaskHandlers => ({
 const aSync = (fields: object) =>
   ({ kind: 'sync', podUID: 'uid-1', status: null, dependenciesReady: true, ...fields }) as unknown as PodTask;
 
-test('a pod that need not wait for its values brings the permit for its sandbox along; unused, it goes back after the line', async () => {
-  const granted: string[] = [];
-  const line = new TaskChannel(aSync({}), granting(granted), silentLogger);
-  assert.equal(line.hasSandboxPermit, true);
-  line.close();
-  line.port.close();
-  assert.deepEqual(granted, ['sandbox'], 'who waits for the result goes first');
+test('a pod that waits for nothing starts with its sandbox permit; an unused permit is released after the channel has closed', async () => {
+  const calls: string[] = [];
+  const channel = new TaskChannel(aSync({}), recordingHandlers(calls), silentLogger);
+  assert.equal(channel.hasSandboxPermit, true);
+  channel.close();
+  channel.port.close();
+  assert.deepEqual(calls, ['sandbox'], 'the receiver of the result has priority');
   await nextTurn();
-  assert.deepEqual(granted, ['sandbox', 'released false']);
+  assert.deepEqual(calls, ['sandbox', 'released false']);
 });
 
-test('what a task told last is heard before what it held is taken back', async () => {
-  const granted: string[] = [];
-  const line = new TaskChannel(aSync({}), granting(granted), silentLogger);
-  line.close([
+test('the last notifications of a task are handled before its permits are released', async () => {
+  const calls: string[] = [];
+  const channel = new TaskChannel(aSync({}), recordingHandlers(calls), silentLogger);
+  channel.close([
     { type: 'transferPermit', id: sandboxPermitID },
     { type: 'releasePermit', id: sandboxPermitID, succeeded: true },
   ]);
-  line.port.close();
+  channel.port.close();
   await nextTurn();
-  assert.deepEqual(granted, ['sandbox', 'passed on', 'released true']);
+  assert.deepEqual(calls, ['sandbox', 'transferred', 'released true']);
 });
 
-test('what a task holds when it is told to stop is set aside at once, and given back when it has ended', async () => {
-  const granted: string[] = [];
-  const line = new TaskChannel(aSync({}), granting(granted), silentLogger);
-  line.stop(true);
-  assert.deepEqual(granted, ['sandbox', 'set aside']);
-  line.close([{ type: 'releasePermit', id: sandboxPermitID, succeeded: false }]);
-  line.port.close();
+test('the permits of a stopped task stop counting immediately, and are released when the task has ended', async () => {
+  const calls: string[] = [];
+  const channel = new TaskChannel(aSync({}), recordingHandlers(calls), silentLogger);
+  channel.stop(true);
+  assert.deepEqual(calls, ['sandbox', 'stopped counting']);
+  channel.close([{ type: 'releasePermit', id: sandboxPermitID, succeeded: false }]);
+  channel.port.close();
   await nextTurn();
-  assert.deepEqual(granted, ['sandbox', 'set aside', 'released false']);
+  assert.deepEqual(calls, ['sandbox', 'stopped counting', 'released false']);
 });
 
 for (const [what, fields] of [
   ['has its sandbox', { status: { sandboxes: [{ state: 'ready' }], containers: [] } }],
-  ['has an old sandbox to be ended before', { status: { sandboxes: [{ state: 'notReady' }], containers: [] } }],
+  ['has an old sandbox to stop first', { status: { sandboxes: [{ state: 'notReady' }], containers: [] } }],
   ['may have to wait for a secret', { dependenciesReady: false }],
 ] as const) {
-  test(`a pod that ${what} gets no permit before it asks`, () => {
-    const granted: string[] = [];
-    const line = new TaskChannel(aSync(fields), granting(granted), silentLogger);
-    line.close();
-    line.port.close();
-    assert.deepEqual([line.hasSandboxPermit, granted], [false, []]);
+  test(`a pod that ${what} gets no permit before it requests one`, () => {
+    const calls: string[] = [];
+    const channel = new TaskChannel(aSync(fields), recordingHandlers(calls), silentLogger);
+    channel.close();
+    channel.port.close();
+    assert.deepEqual([channel.hasSandboxPermit, calls], [false, []]);
   });
 }
 
-test('which volumes a task has set up is heard with its pod', async () => {
+test('the notification of mounted volumes reaches the handler with its pod', async () => {
   const { promise, resolve } = Promise.withResolvers<unknown[]>();
-  const line = new TaskChannel(
+  const channel = new TaskChannel(
     aSync({}),
-    { ...granting([]), volumesMounted: (names, { podUID }) => resolve([podUID, names]) },
+    { ...recordingHandlers([]), volumesMounted: (names, { podUID }) => resolve([podUID, names]) },
     silentLogger,
   );
-  line.port.postMessage([{ type: 'volumesMounted', volumes: ['data'] }]);
+  channel.port.postMessage([{ type: 'volumesMounted', volumes: ['data'] }]);
   assert.deepEqual(await promise, ['uid-1', ['data']]);
-  line.close();
-  line.port.close();
+  channel.close();
+  channel.port.close();
 });

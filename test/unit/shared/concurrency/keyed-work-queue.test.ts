@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { KeyedWorkQueue } from '../../../../src/shared/concurrency/keyed-work-queue.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
-function aDesk({ parallel = 2 } = {}) {
+function aQueue({ parallel = 2 } = {}) {
   const clock = new FakeClock();
-  const begun: string[] = [];
+  const started: string[] = [];
   const ends = new Map<string, { resolve: () => void; reject: (err: Error) => void }>();
   const errors: string[] = [];
   const work = new KeyedWorkQueue<string>({
     work: (key, signal) => {
-      begun.push(key);
+      started.push(key);
       return new Promise((resolve, reject) => {
         ends.set(key, { resolve, reject });
         signal.addEventListener('abort', () => reject(signal.reason as Error));
@@ -29,35 +29,35 @@ function aDesk({ parallel = 2 } = {}) {
     else resolve();
     await settle();
   };
-  return { clock, begun, errors, work, end };
+  return { clock, started, errors, work, end };
 }
 
-test('so many keys are worked on at a time, each once, and urgent ones come before those that wait', async () => {
-  const { begun, work, end } = aDesk();
+test('at most `parallel` keys are in flight, each once, and urgent keys come before waiting ones', async () => {
+  const { started, work, end } = aQueue();
   for (const key of ['a', 'b', 'c', 'd', 'c']) work.enqueue(key);
   work.enqueue('d', true);
-  assert.deepEqual(begun, ['a', 'b']);
+  assert.deepEqual(started, ['a', 'b']);
   await end('a');
-  assert.deepEqual(begun, ['a', 'b', 'd']);
+  assert.deepEqual(started, ['a', 'b', 'd']);
   await end('b');
   await end('d');
-  assert.deepEqual(begun, ['a', 'b', 'd', 'c']);
+  assert.deepEqual(started, ['a', 'b', 'd', 'c']);
 });
 
-test('what is asked for while its key is in flight is done once more afterwards', async () => {
-  const { begun, work, end } = aDesk();
+test('a key that is enqueued while in flight is worked on once more afterwards', async () => {
+  const { started, work, end } = aQueue();
   work.enqueue('a');
   work.enqueue('a');
   work.enqueue('a', true);
-  assert.deepEqual(begun, ['a']);
+  assert.deepEqual(started, ['a']);
   await end('a');
-  assert.deepEqual(begun, ['a', 'a']);
+  assert.deepEqual(started, ['a', 'a']);
   await end('a');
   assert.equal(work.isBusy('a'), false);
 });
 
 test('a key that failed waits longer each time, up to the maximum, and other keys do not wait for it', async () => {
-  const { begun, errors, work, end, clock } = aDesk();
+  const { started, errors, work, end, clock } = aQueue();
   work.enqueue('a');
   for (const [index, delayMs] of [100, 200, 400, 400].entries()) {
     await end('a', new Error('down'));
@@ -65,9 +65,9 @@ test('a key that failed waits longer each time, up to the maximum, and other key
     work.enqueue(`other ${index}`);
     await end(`other ${index}`);
     await clock.advance(delayMs - 1);
-    assert.equal(begun.filter((key) => key === 'a').length, index + 1);
+    assert.equal(started.filter((key) => key === 'a').length, index + 1);
     await clock.advance(1);
-    assert.equal(begun.filter((key) => key === 'a').length, index + 2);
+    assert.equal(started.filter((key) => key === 'a').length, index + 2);
   }
   assert.deepEqual(errors, ['a down 100', 'a down 200', 'a down 400', 'a down 400']);
   await end('a');
@@ -76,41 +76,41 @@ test('a key that failed waits longer each time, up to the maximum, and other key
   assert.equal(errors.at(-1), 'a down 100');
 });
 
-test('an error that asks for a longer wait gets it', async () => {
-  const { begun, work, end, clock } = aDesk();
+test('an error can require a longer delay', async () => {
+  const { started, work, end, clock } = aQueue();
   work.enqueue('a');
   await end('a', Object.assign(new Error('slow down'), { retryAfterMs: 5000 }));
   await clock.advance(4999);
-  assert.deepEqual(begun, ['a']);
+  assert.deepEqual(started, ['a']);
   await clock.advance(1);
-  assert.deepEqual(begun, ['a', 'a']);
+  assert.deepEqual(started, ['a', 'a']);
 });
 
-test('a key whose failure is known to be over is tried at once', async () => {
-  const { begun, work, end } = aDesk();
+test('retryNow retries a failed key immediately', async () => {
+  const { started, work, end } = aQueue();
   work.enqueue('a');
   await end('a', new Error('down'));
-  work.retryNow(['a', 'nobody']);
-  assert.deepEqual(begun, ['a', 'a']);
+  work.retryNow(['a', 'unknown']);
+  assert.deepEqual(started, ['a', 'a']);
 });
 
-test('a key that is forgotten is not begun any more', async () => {
-  const { begun, work, end, clock } = aDesk({ parallel: 1 });
+test('a forgotten key is not worked on any more', async () => {
+  const { started, work, end, clock } = aQueue({ parallel: 1 });
   work.enqueue('a');
   work.enqueue('b');
   work.forget('b');
   await end('a', new Error('down'));
   work.forget('a');
   await clock.advance(10_000);
-  assert.deepEqual(begun, ['a']);
+  assert.deepEqual(started, ['a']);
 });
 
-test('closing aborts what is in flight and begins nothing more', async () => {
-  const { begun, work, errors } = aDesk({ parallel: 1 });
+test('closing aborts the work in flight and starts no more', async () => {
+  const { started, work, errors } = aQueue({ parallel: 1 });
   work.enqueue('a');
   work.enqueue('b');
   await work.close();
   work.enqueue('c');
-  assert.deepEqual(begun, ['a']);
+  assert.deepEqual(started, ['a']);
   assert.deepEqual(errors, []);
 });

@@ -4,52 +4,52 @@ import { SharedFetch } from '../../../../src/shared/concurrency/shared-fetch.ts'
 import { settle } from '../../../support/fake-clock.ts';
 
 function aFetch() {
-  const begun: PromiseWithResolvers<string>[] = [];
+  const started: PromiseWithResolvers<string>[] = [];
   const fetch = new SharedFetch(() => {
-    const answer = Promise.withResolvers<string>();
-    begun.push(answer);
-    return answer.promise;
+    const result = Promise.withResolvers<string>();
+    started.push(result);
+    return result.promise;
   });
-  return { fetch, begun };
+  return { fetch, started };
 }
 
-test('who asks before a request has begun shares it', async () => {
-  const { fetch, begun } = aFetch();
-  const answers = Array.from({ length: 100 }, () => fetch.get());
+test('callers before the start of a fetch share it', async () => {
+  const { fetch, started } = aFetch();
+  const results = Array.from({ length: 100 }, () => fetch.get());
   await settle();
-  assert.equal(begun.length, 1);
-  begun[0]!.resolve('node');
-  assert.deepEqual(new Set(await Promise.all(answers)), new Set(['node']));
+  assert.equal(started.length, 1);
+  started[0]!.resolve('node');
+  assert.deepEqual(new Set(await Promise.all(results)), new Set(['node']));
 });
 
-test('who asks while one is under way shares the next: the answer to that one may be older than the question', async () => {
-  const { fetch, begun } = aFetch();
+test('callers during a fetch share the next one, because the current result may be older than their call', async () => {
+  const { fetch, started } = aFetch();
   const first = fetch.get();
   await settle();
   const late: Promise<string>[] = [];
-  for (let turn = 0; turn < 3; turn += 1) {
+  for (let i = 0; i < 3; i += 1) {
     late.push(fetch.get());
     await settle();
   }
-  assert.equal(begun.length, 1);
-  begun[0]!.resolve('old');
+  assert.equal(started.length, 1);
+  started[0]!.resolve('old');
   await settle();
-  assert.equal(begun.length, 2);
-  begun[1]!.resolve('new');
+  assert.equal(started.length, 2);
+  started[1]!.resolve('new');
   assert.deepEqual([await first, ...(await Promise.all(late))], ['old', 'new', 'new', 'new']);
 });
 
-test('a request that fails does so for all that share it, and for nobody after', async () => {
-  const { fetch, begun } = aFetch();
+test('a failed fetch rejects all callers that share it, and no later ones', async () => {
+  const { fetch, started } = aFetch();
   const failed = [fetch.get(), fetch.get()];
   await settle();
   const next = fetch.get();
-  begun[0]!.reject(new Error('refused'));
+  started[0]!.reject(new Error('refused'));
   assert.deepEqual(
     (await Promise.allSettled(failed)).map(({ status }) => status),
     ['rejected', 'rejected'],
   );
   await settle();
-  begun[1]!.resolve('node');
+  started[1]!.resolve('node');
   assert.equal(await next, 'node');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SingleFlight } from '../../../../src/shared/concurrency/single-flight.ts';
 
-test('all who ask for the same meanwhile share one call; others, and who comes later, have their own', async () => {
+test('concurrent callers of one key share a call; other keys and later callers have their own', async () => {
   const flights = new SingleFlight<string, number>();
   let calls = 0;
   const call = async () => (calls += 1);
@@ -10,7 +10,7 @@ test('all who ask for the same meanwhile share one call; others, and who comes l
   assert.equal(await flights.run('a', call), 3);
 });
 
-test('a failure is shared, and is not kept: also one that is thrown before the first wait', async () => {
+test('a failure is shared and not kept, also when the call throws synchronously', async () => {
   const flights = new SingleFlight<string, number>();
   const fail = (): Promise<number> => {
     throw new Error('refused');

@@ -4,7 +4,7 @@ import { withDeadline } from '../../../../src/main/sources/deadline.ts';
 import { Wakeup } from '../../../../src/shared/concurrency/wakeup.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
-/** Waits with a wakeup, and tells how long it took. */
+/** Waits with a wakeup, and returns how long the wait took. */
 function aWait(ms: number) {
   const clock = new FakeClock();
   const wakeup = new Wakeup(clock);
@@ -14,14 +14,14 @@ function aWait(ms: number) {
   return { clock, wakeup, stop, ended, start };
 }
 
-test('a wait ends by its time', async () => {
+test('a wait ends after its time', async () => {
   const { clock, ended, start } = aWait(1000);
   start();
   await clock.advance(5000);
   assert.deepEqual(ended, [1000]);
 });
 
-test('a wait ends a moment after it is woken', async () => {
+test('a wait ends shortly after a wakeup', async () => {
   const { clock, wakeup, ended, start } = aWait(1000);
   start();
   await clock.advance(100);
@@ -30,7 +30,7 @@ test('a wait ends a moment after it is woken', async () => {
   assert.deepEqual(ended, [104]);
 });
 
-test('a call before the wait ends it too, once', async () => {
+test('a wakeup before the wait ends it too, once', async () => {
   const { clock, wakeup, ended, start } = aWait(1000);
   wakeup.wake();
   start();
@@ -41,7 +41,7 @@ test('a call before the wait ends it too, once', async () => {
   assert.deepEqual(ended, [4, 1500]);
 });
 
-test('a burst is one wake-up, and one without end is cut', async () => {
+test('a burst is one wakeup, and an endless burst is limited', async () => {
   const { clock, wakeup, ended, start } = aWait(1000);
   start();
   for (let at = 0; at < 240; at += 3) {
@@ -52,7 +52,7 @@ test('a burst is one wake-up, and one without end is cut', async () => {
   assert.ok((ended[0] ?? 0) <= 204, `${ended[0]}`);
 });
 
-test('a wait ends at once when it is given up', async () => {
+test('a wait ends immediately when its signal aborts', async () => {
   const { stop, ended, start } = aWait(1000);
   start();
   stop.abort();

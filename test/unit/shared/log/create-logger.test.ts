@@ -21,20 +21,20 @@ test('a line is written before the call that logs it returns', () => {
   assert.equal(lines[0]?.['msg'], 'now');
 });
 
-test('a child’s component and fields are on its lines, once', () => {
+test('the lines of a child logger have its component and fields once', () => {
   const { logger, lines } = aLoggerInto();
   logger.child({ component: 'pleg' }).child({ component: 'relist', pod: 'ns/a' }).info({ n: 1 }, 'seen');
   assert.deepEqual({ ...lines[0], ts: 0 }, { ts: 0, caller: 'relist', msg: 'seen', v: 0, pod: 'ns/a', n: 1 });
 });
 
-test('an error is logged as its message with its causes, under any name', () => {
+test('an error under any key is logged as its message with its causes', () => {
   const { logger, lines } = aLoggerInto();
   logger.error({ err: new Error('no sandbox', { cause: new Error('no image') }), first: new Error('busy') }, 'sync failed');
   assert.equal(lines[0]?.['err'], 'no sandbox: no image');
   assert.equal(lines[0]?.['first'], 'busy');
 });
 
-test('fields can’t pass for the line’s own level, time or message', () => {
+test('fields cannot replace the line’s level, time or message', () => {
   const { logger, lines } = aLoggerInto();
   logger.info({ level: 60, time: 'never', $msgs: 1 }, 'calm');
   assert.equal(lines[0]?.['v'], 0);
@@ -51,7 +51,7 @@ test('a cycle, a bigint and a function do not break the line', () => {
   assert.deepEqual(lines[0]?.['cycle'], { name: 'a', self: '[Circular]' });
 });
 
-test('--vmodule makes one component say more, its children with it', () => {
+test('--vmodule raises the verbosity of one component and its child loggers', () => {
   const { logger, lines } = aLoggerInto({ vmodule: [{ pattern: 'pl*', verbosity: 4 }] });
   logger.debug('main says nothing');
   logger.child({ component: 'images' }).debug('images say nothing');
@@ -62,7 +62,7 @@ test('--vmodule makes one component say more, its children with it', () => {
   );
 });
 
-test('with a split stream errors go to stderr and the rest to stdout', () => {
+test('with a split stream errors go to stderr and all other lines to stdout', () => {
   const { logger, fds } = aLoggerInto({ splitStream: true });
   logger.info('a');
   logger.warn('b');
@@ -70,7 +70,7 @@ test('with a split stream errors go to stderr and the rest to stdout', () => {
   assert.deepEqual(fds, [1, 1, 2]);
 });
 
-test('without one everything goes to stderr', () => {
+test('without a split stream all lines go to stderr', () => {
   const { logger, fds } = aLoggerInto();
   logger.info('a');
   logger.error('c');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createLogger } from '../../../../src/shared/log/create-logger.ts';
 import { createVerbosityCell, setVerbosity } from '../../../../src/shared/log/live-verbosity.ts';
 
-test('a verbosity that changes reaches loggers that are there, their children, and those that come', async () => {
+test('a change of the verbosity applies to existing loggers, their children and new loggers', async () => {
   const live = createVerbosityCell();
   const logger = createLogger({ format: 'text', verbosity: 2, vmodule: [{ pattern: 'loud', verbosity: 6 }], live }, { component: 'a' });
   const child = logger.child({ pod: 'p' });

@@ -77,7 +77,7 @@ table('a record is written as JSON', (row) => {
   }
 });
 
-test('a huge value is cut, and the line says how much is missing', () => {
+test('a huge value is truncated, and the line states how much is missing', () => {
   const record = aRecord({ huge: 'x'.repeat(20_000), list: Array.from({ length: 20_000 }, () => 1) });
   for (const line of [renderText(record, 1), renderJSON(record)]) {
     assert.ok(line.length < 34_000);

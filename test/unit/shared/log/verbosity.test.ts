@@ -3,15 +3,15 @@ import { levelFor } from '../../../../src/shared/log/verbosity.ts';
 import { table } from '../../../support/table.ts';
 
 const cases: { name: string; verbosity?: number; vmodule?: [string, number][]; component?: string; want: string }[] = [
-  { name: 'the kubelet logs what changed at -v=0', want: 'info' },
-  { name: 'the kubelet logs what changed at -v=3', verbosity: 3, want: 'info' },
+  { name: 'the kubelet logs changes at -v=0', want: 'info' },
+  { name: 'the kubelet logs changes at -v=3', verbosity: 3, want: 'info' },
   { name: 'the kubelet logs each call at -v=4', verbosity: 4, want: 'debug' },
   { name: 'the kubelet logs everything from -v=6', verbosity: 6, want: 'trace' },
   { name: 'a pattern raises the verbosity of its component', vmodule: [['pl*', 4]], want: 'debug' },
   { name: 'a pattern that does not match changes nothing', vmodule: [['pl', 4]], want: 'info' },
   { name: 'a question mark stands for one character', vmodule: [['ple?', 6]], want: 'trace' },
   {
-    name: 'the first pattern that matches counts',
+    name: 'the first matching pattern counts',
     vmodule: [
       ['pleg', 4],
       ['*', 6],
@@ -20,7 +20,7 @@ const cases: { name: string; verbosity?: number; vmodule?: [string, number][]; c
   },
   { name: 'a pattern never lowers the verbosity', verbosity: 6, vmodule: [['pleg', 0]], want: 'trace' },
   {
-    name: 'other characters of a pattern mean themselves',
+    name: 'other characters of a pattern are literal',
     vmodule: [
       ['p.*g', 6],
       ['p(l|x)eg', 6],
@@ -28,7 +28,7 @@ const cases: { name: string; verbosity?: number; vmodule?: [string, number][]; c
     want: 'info',
   },
 ];
-table('what is logged at which verbosity', (row) => {
+table('log level by verbosity', (row) => {
   for (const { name, verbosity = 0, vmodule = [], component = 'pleg', want } of cases) {
     row(name, () => {
       const items = vmodule.map(([pattern, of]) => ({ pattern, verbosity: of }));

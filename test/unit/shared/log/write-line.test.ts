@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { LineWriter } from '../../../../src/shared/log/write-line.ts';
 import { table } from '../../../support/table.ts';
 
-/** A file descriptor that takes, or refuses, as told; each answer is used once. */
+/** A file descriptor whose writes have the given results, one each. */
 function aDescriptor(answers: (number | string)[]): { writer: LineWriter; written: () => string; waits: number[] } {
   let written = '';
   const waits: number[] = [];
@@ -17,7 +17,7 @@ function aDescriptor(answers: (number | string)[]): { writer: LineWriter; writte
   return { writer: new LineWriter(write, (ms) => void waits.push(ms)), written: () => written, waits };
 }
 
-test('a full pipe is waited for, a little longer each time, and no line is lost', () => {
+test('the writer waits for a full pipe, longer each time, and drops no line', () => {
   const { writer, written, waits } = aDescriptor(['EAGAIN', 'EAGAIN', 3, 'EAGAIN', 4]);
   writer.writeLine(2, 'a long line\n');
   assert.equal(written(), 'a long line\n');
@@ -31,9 +31,9 @@ test('the wait for a pipe that stays full has an upper bound', () => {
   assert.deepEqual(waits, [1, 2, 4, 8, 16, 32, 50, 50, 50, 50]);
 });
 
-table('a log that can’t be written costs the line and not the kubelet', (row) => {
+table('an unwritable log drops the line and does not throw', (row) => {
   for (const code of ['EPIPE', 'ENOSPC', 'EBADF', 'EIO']) {
-    row(`${code} costs the line and not the kubelet`, () => {
+    row(`${code} drops the line and does not throw`, () => {
       const { writer, written } = aDescriptor([code]);
       writer.writeLine(2, 'lost\n');
       assert.equal(writer.lost, 1);

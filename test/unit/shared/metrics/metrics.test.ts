@@ -14,13 +14,13 @@ import { definitions } from '../../../../src/shared/metrics/definitions/index.ts
 import { formatNumber } from '../../../../src/shared/metrics/render.ts';
 import { table } from '../../../support/table.ts';
 
-// A hook outside would run around the tests of every file: they share one process.
+// The hook is inside the suite: a top-level hook would apply to the tests of all files, which share one process.
 describe('metrics', () => {
   afterEach(() => bindMetrics(null));
 
   const lines = (text: string) => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
-  test('a metric counts nothing before its thread is bound', () => {
+  test('a metric has no effect before its thread is bound', () => {
     const pods = counter('pods_total', 'Pods.');
     pods.inc();
     const segment = createMetricsSegment();
@@ -48,7 +48,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('counters and histograms are sums over the threads, in the order of names and labels', () => {
+  test('counters and histograms are summed over the threads, and sorted by names and labels', () => {
     const operations = counter('operations_total', 'Operations.', ['type', 'code']);
     const seconds = histogram('seconds', 'Seconds.', ['type'], [0.5, 1]);
     const segments = [createMetricsSegment(), createMetricsSegment()];
@@ -71,7 +71,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('a gauge is the sum of the threads, or the largest where it says so', () => {
+  test('a gauge is the sum over the threads, or the largest value if defined so', () => {
     const inFlight = gauge('in_flight', 'In flight.');
     const lastSeen = gauge('last_seen', 'Last seen.', [], 'ALPHA', 'max');
     const segments = [3, 5].map((value) => {
@@ -85,7 +85,7 @@ describe('metrics', () => {
     assert.deepEqual(lines(renderMetrics(segments, [inFlight, lastSeen])), ['in_flight 10', 'last_seen 5']);
   });
 
-  test("a thread's successor counts on; its gauges begin anew", () => {
+  test("a thread's successor continues its counters, but not its gauges", () => {
     const syncs = counter('syncs_total', 'Syncs.', ['result']);
     const seconds = histogram('seconds', 'Seconds.', [], [1]);
     const running = gauge('running', 'Running.', ['kind']);
@@ -119,7 +119,7 @@ describe('metrics', () => {
     assert.deepEqual(lines(renderMetrics([segment], [volume])), ['volume_bytes{name="a"} 2']);
   });
 
-  test('hostile label values are escaped, cut, and never break a line', () => {
+  test('hostile label values are escaped and truncated, and never break a line', () => {
     const named = counter('named_total', 'Back\\slash\nand line.', ['name']);
     const segment = createMetricsSegment();
     bindMetrics(segment);
@@ -133,7 +133,7 @@ describe('metrics', () => {
     assert.equal(third, `named_total{name="${'x'.repeat(256)}"} 1`);
   });
 
-  test('series beyond the room of a segment are dropped and counted', () => {
+  test('series that do not fit into a segment are dropped and counted', () => {
     const many = counter('many_total', 'Many.', ['name']);
     const segment = createMetricsSegment();
     bindMetrics(segment);
@@ -143,7 +143,7 @@ describe('metrics', () => {
     assert.equal(lines(renderMetrics([segment], [many])).length, 800 - dropped);
   });
 
-  test('a series whose shape changed is left alone', () => {
+  test('a series of another type or size is not updated', () => {
     const segment = createMetricsSegment();
     bindMetrics(segment);
     histogram('changed', 'Old.', [], [1, 2]).observe(1);
@@ -152,7 +152,7 @@ describe('metrics', () => {
     assert.match(renderMetrics([segment], [now]), /changed_count 0/);
   });
 
-  test('a total that is kept elsewhere is shown as a counter', () => {
+  test('a total from elsewhere is rendered as a counter', () => {
     const cpu = total('cpu_seconds_total', 'CPU.', [], 'none');
     const segment = createMetricsSegment();
     bindMetrics(segment);
@@ -175,10 +175,10 @@ describe('metrics', () => {
     [NaN, 'NaN'],
   ];
   table('writes numbers as Prometheus does', (row) => {
-    for (const [value, want] of numbers) row(`${value} is written ${want}`, () => assert.equal(formatNumber(value), want));
+    for (const [value, want] of numbers) row(`${value} is rendered as ${want}`, () => assert.equal(formatNumber(value), want));
   });
 
-  test('every metric of the kubelet has a name of its own', () => {
+  test('every metric of the kubelet has a unique name', () => {
     const names = definitions.map(({ name }) => name);
     assert.deepEqual(names, [...new Set(names)]);
   });

@@ -7,47 +7,47 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 
 function someHeartbeats() {
   const heartbeats = createHeartbeats([{ thread: 'main', loopStaleAfterMs: 300_000 }, { thread: 'pleg' }]);
-  const lives = new ThreadStatusWriter(heartbeats);
-  return { heartbeats, lives, reader: new HeartbeatsReader(heartbeats), row: lives.rowOf('pleg') };
+  const threadStatuses = new ThreadStatusWriter(heartbeats);
+  return { heartbeats, threadStatuses, reader: new HeartbeatsReader(heartbeats), row: threadStatuses.rowOf('pleg') };
 }
 
-test('a thread that was never started has neither life nor beat', () => {
+test('a thread that was never started has neither a start nor a heartbeat', () => {
   const { reader } = someHeartbeats();
   const [main, pleg] = reader.threads();
   assert.equal(main?.loopStaleAfterMs, 300_000);
   assert.deepEqual([pleg?.thread, pleg?.alive, pleg?.starts, pleg?.beat], ['pleg', 0, 0, undefined]);
 });
 
-test('a thread beats each second and says how late it was', async () => {
-  const { heartbeats, lives, reader, row } = someHeartbeats();
+test('a thread beats each second and records the delay of its event loop', async () => {
+  const { heartbeats, threadStatuses, reader, row } = someHeartbeats();
   const clock = new FakeClock();
   const delays: number[] = [];
-  lives.started(row, clock.monotonic());
-  const heart = startHeartbeat({ heartbeats, heartbeatRow: row, clock, onBeat: (seconds) => delays.push(seconds) });
+  threadStatuses.started(row, clock.monotonic());
+  const heartbeat = startHeartbeat({ heartbeats, heartbeatRow: row, clock, onBeat: (seconds) => delays.push(seconds) });
   await clock.advance(3000);
-  heart.loop();
+  heartbeat.loop();
   assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 3000, eventLoopDelayMs: 0, loopAtMs: 3000 });
   assert.deepEqual(delays, [0, 0, 0, 0]);
-  heart.stop();
+  heartbeat.stop();
   await clock.advance(3000);
   assert.equal(reader.threads()[row]?.beat?.beatAtMs, 3000);
 });
 
-test('a death is counted with its cause, and the beat of the life before is no sign of the next', () => {
-  const { heartbeats, lives, reader, row } = someHeartbeats();
+test('a death is recorded with its cause, and a heartbeat from before a restart does not count after it', () => {
+  const { heartbeats, threadStatuses, reader, row } = someHeartbeats();
   const clock = new FakeClock();
-  lives.started(row, 0);
+  threadStatuses.started(row, 0);
   startHeartbeat({ heartbeats, heartbeatRow: row, clock }).stop();
-  lives.died(row, 1, `${'ü'.repeat(300)}\nat someone`);
+  threadStatuses.died(row, 1, `${'ü'.repeat(300)}\nat someone`);
   const dead = reader.threads()[row];
   assert.deepEqual([dead?.alive, dead?.starts, dead?.deaths, dead?.lastExitCode], [0, 1, 1, 1]);
   assert.match(dead?.lastError ?? '', /^ü+…$/);
-  lives.started(row, 5);
+  threadStatuses.started(row, 5);
   assert.equal(reader.threads()[row]?.beat, undefined);
   assert.equal(reader.threads()[row]?.starts, 2);
 });
 
-test('pool threads take the first free slot, and a dead thread gives its slot back', () => {
+test('pool threads claim the first free slot, and the slot of a dead thread is released', () => {
   const claims = createClaims(2);
   assert.deepEqual([claimSlot(claims, 11), claimSlot(claims, 12)], [0, 1]);
   assert.throws(() => claimSlot(claims, 13), /thread 13 found all 2 slots of the pool taken, by the threads 11, 12/);

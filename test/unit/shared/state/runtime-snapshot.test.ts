@@ -18,7 +18,7 @@ const container: SnapshotItem = {
 };
 
 suite('the snapshot of the runtime', () => {
-  test('shows every thread what its writer put into it', () => {
+  test('shows the writer’s rows to every reader', () => {
     const buffer = createRuntimeSnapshot(1);
     const reader = new RuntimeSnapshotReader(buffer);
     const writer = new RuntimeSnapshotWriter(buffer);
@@ -32,7 +32,7 @@ suite('the snapshot of the runtime', () => {
     assert.equal(reader.size, 0);
   });
 
-  test('keeps what a dead writer left until its successor has a list of its own, and tells whose it was', () => {
+  test('keeps the rows of a dead writer until its successor has a list, and returns their pods', () => {
     const buffer = createRuntimeSnapshot(1);
     const first = new RuntimeSnapshotWriter(buffer);
     first.add(container);
@@ -50,13 +50,13 @@ suite('the snapshot of the runtime', () => {
     assert.deepEqual([...second.dropInherited()], []);
   });
 
-  test('has room for ten items a pod, and some more', () => {
+  test('has room for ten items per pod, and some more', () => {
     const writer = new RuntimeSnapshotWriter(createRuntimeSnapshot(1));
     for (let n = 0; n < 210; n += 1) assert.notEqual(writer.add(container), undefined);
     assert.equal(writer.add(container), undefined);
   });
 
-  test('refuses a name that is too long, by name', () => {
+  test('rejects a name that is too long, with the field’s name', () => {
     const writer = new RuntimeSnapshotWriter(createRuntimeSnapshot(1));
     assert.throws(() => writer.add({ ...container, podName: 'x'.repeat(300) }), /runtime-snapshot.podName: .* has 300 bytes/);
   });

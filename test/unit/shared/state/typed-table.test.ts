@@ -7,7 +7,7 @@ const fields = { flag: u8, id: text(12), count: u32, code: i32, at: f64, ns: i64
 const table = defineTable('samples', fields);
 const row = (id: string, over = {}) => ({ flag: 1, id, count: 4_000_000_000, code: -7, at: 1.5, ns: 2n ** 60n, name: 'ä', ...over });
 
-test('a row comes back as it was written, in every kind of field', () => {
+test('a row reads as it was written, with every kind of field', () => {
   const buffer = table.create(3);
   const writer = table.writer(buffer);
   const index = writer.insert(row('first'));
@@ -25,7 +25,7 @@ test('an update changes the fields that it names and the version by two', () => 
   assert.equal(writer.version(index), before + 2);
 });
 
-test('a freed row is taken again, and nobody reads it meanwhile', () => {
+test('a freed row is reused, and cannot be read before', () => {
   const buffer = table.create(2);
   const writer = table.writer(buffer);
   const [a, b] = [writer.insert(row('a')), writer.insert(row('b'))];
@@ -43,30 +43,30 @@ test('a freed row is taken again, and nobody reads it meanwhile', () => {
   assert.throws(() => writer.insert(row('d')), /samples is full: all of its 2 rows/);
 });
 
-test('a text that does not fit is refused by name and leaves the table as it was', () => {
+test('a text that does not fit throws with the field’s name and changes nothing', () => {
   const writer = table.writer(table.create(1));
   assert.throws(() => writer.insert(row('thirteen char')), /samples\.id: "thirteen char…" has 13 bytes, more than the 12/);
   assert.equal(writer.used, 0);
   assert.equal(writer.insert(row('twelve chars')), 0);
 });
 
-test('a buffer of another table is an error and not garbage', () => {
+test('opening the buffer of another table throws', () => {
   const other = defineTable('others', { id: text(12) });
   assert.throws(() => table.reader(other.create(9)), /does not hold the table samples/);
   assert.throws(() => table.reader(new SharedArrayBuffer(64)), /does not hold the table samples/);
 });
 
-test('a row outside the table is an error', () => {
+test('reading a row outside the table throws', () => {
   const writer = table.writer(table.create(1));
   for (const index of [-1, 1, NaN]) assert.throws(() => writer.read(index), /is not in the table samples of 1 rows/);
 });
 
-test('a row that a dead writer left half written is emptied by its successor', (t) => {
+test('a successor empties a row that a dead writer left half-written', (t) => {
   const buffer = table.create(3);
   const writer = table.writer(buffer);
   const [whole, half] = [writer.insert(row('whole')), writer.insert(row('half'))];
   leaveHalfWritten(buffer, half);
-  t.mock.method(Atomics, 'wait', () => 'timed-out'); // Who reads it naps meanwhile.
+  t.mock.method(Atomics, 'wait', () => 'timed-out'); // A reader of the row would sleep.
   assert.equal(table.reader(buffer).read(half), undefined);
   const successor = table.writer(buffer);
   assert.equal(successor.used, 1);
@@ -75,7 +75,7 @@ test('a row that a dead writer left half written is emptied by its successor', (
   assert.equal(successor.read(half)?.id, 'next');
 });
 
-test('a writer that died before it had counted its row as one leaves that row fit for use', () => {
+test('the row of a writer that died before raising the high-water mark can be reused', () => {
   const buffer = table.create(3);
   table.writer(buffer);
   leaveHalfWritten(buffer, 0);
@@ -84,7 +84,7 @@ test('a writer that died before it had counted its row as one leaves that row fi
   assert.equal(table.reader(buffer).read(0)?.id, 'next');
 });
 
-test('a successor finds the rows that its predecessor freed', () => {
+test('a successor reuses the rows that its predecessor freed', () => {
   const buffer = table.create(2);
   const writer = table.writer(buffer);
   writer.insert(row('a'));
@@ -94,7 +94,7 @@ test('a successor finds the rows that its predecessor freed', () => {
   assert.equal(successor.used, 2);
 });
 
-test('a text is compared in place, as bytes', () => {
+test('a text is compared as bytes, without decoding', () => {
   const writer = table.writer(table.create(1));
   const index = writer.insert(row('abc'));
   const bytes = Buffer.from('xabcx');
@@ -103,7 +103,7 @@ test('a text is compared in place, as bytes', () => {
   assert.equal(writer.textEquals(index, 'id', bytes, 0, 3), false);
 });
 
-test('two tables live in one buffer', () => {
+test('two tables can share a buffer', () => {
   const other = defineTable('others', { id: text(12) });
   const buffer = new SharedArrayBuffer(table.bytes(2) + other.bytes(2));
   table.create(2, buffer);
@@ -114,7 +114,7 @@ test('two tables live in one buffer', () => {
   assert.deepEqual(other.reader(buffer, table.bytes(2)).read(0), { id: 'two' });
 });
 
-/** As a writer does that dies between its two steps of the version: the first cell of the row. */
+/** Makes the row’s version odd, like a writer that dies during a write. */
 function leaveHalfWritten(buffer: SharedArrayBuffer, index: number): void {
   const headerBytes = table.bytes(0);
   Atomics.add(new Int32Array(buffer), (headerBytes + index * table.layout.rowBytes) / 4, 1);

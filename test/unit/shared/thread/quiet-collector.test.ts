@@ -10,7 +10,7 @@ function aThread() {
     busy: 0,
     heap: 10 * mebibyte,
     collections: 0,
-    told: 0,
+    notifications: 0,
     utilization: () => thread.busy,
     heapBytes: () => thread.heap,
     collect: () => {
@@ -18,14 +18,14 @@ function aThread() {
       thread.heap = 10 * mebibyte;
     },
   };
-  const collector = new QuietCollector(() => (thread.told += 1), thread);
+  const collector = new QuietCollector(() => (thread.notifications += 1), thread);
   const beat = (times: number) => {
     for (let i = 0; i < times; i += 1) collector.onBeat();
   };
   return { thread, beat };
 }
 
-test('a thread’s heap is collected once it was quiet for ten seconds, and not again before it grew', () => {
+test('a thread’s heap is collected after ten idle seconds, and not again before it has grown', () => {
   const { thread, beat } = aThread();
   beat(9);
   assert.equal(thread.collections, 0);
@@ -36,10 +36,10 @@ test('a thread’s heap is collected once it was quiet for ten seconds, and not 
   thread.heap = 40 * mebibyte;
   beat(1);
   assert.equal(thread.collections, 2);
-  assert.equal(thread.told, 2);
+  assert.equal(thread.notifications, 2);
 });
 
-test('a busy thread is left alone, and its ten seconds begin anew', () => {
+test('the heap of a busy thread is not collected, and its ten seconds start over', () => {
   const { thread, beat } = aThread();
   beat(9);
   thread.busy = 0.3;

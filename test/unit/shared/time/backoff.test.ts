@@ -10,7 +10,7 @@ test('a delay doubles from its first value up to its maximum', () => {
   assert.deepEqual(delays, [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
 });
 
-test('jitter only ever lengthens a delay, within its factor', () => {
+test('jitter only lengthens a delay, by at most its factor', () => {
   assert.equal(
     withJitter(1000, 0.5, () => 0),
     1000,
@@ -21,17 +21,17 @@ test('jitter only ever lengthens a delay, within its factor', () => {
   );
 });
 
-test('what never failed is not backed off', () => {
+test('a key that never failed is not backed off', () => {
   assert.equal(backoffUntilMs(undefined, 0, 0, limits), undefined);
 });
 
-test('a failure is backed off from the event, not from the step', () => {
+test('a back-off starts at the event, not at the step', () => {
   const entry = { backoffMs: 20_000, lastUpdateMs: 5_000 };
   assert.equal(backoffUntilMs(entry, 30_000, 40_000, limits), 50_000);
   assert.equal(backoffUntilMs(entry, 30_000, 50_000, limits), undefined);
 });
 
-test('one that stayed well for longer than the reset time starts afresh', () => {
+test('a back-off resets after the reset time without a failure', () => {
   const entry = { backoffMs: 300_000, lastUpdateMs: 0 };
   assert.equal(backoffUntilMs(entry, 600_001, 600_002, limits), undefined);
   assert.deepEqual(stepBackoff(entry, 600_001, 600_002, limits), { backoffMs: 10_000, lastUpdateMs: 600_002 });

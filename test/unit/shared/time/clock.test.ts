@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { systemClock } from '../../../../src/shared/time/clock.ts';
 
-/** A timer of Node holds 32 bits of milliseconds: one that is longer would ring at once. */
+/** A Node timer has 31 bits of milliseconds. A longer delay would fire immediately. */
 const monthMs = 30 * 24 * 3600 * 1000;
 
-/** Lets time go by: for Node's timers, and for the clock, by so much less. */
+/** Advances Node's timers, and the monotonic clock by less. */
 function fakeTime(t: TestContext): (ms: number, clockLagMs?: number) => void {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let nowMs = 0;
@@ -16,7 +16,7 @@ function fakeTime(t: TestContext): (ms: number, clockLagMs?: number) => void {
   };
 }
 
-test('an alarm in a month rings in a month, and not before', (t) => {
+test('a timer of a month fires after a month, and not before', (t) => {
   const pass = fakeTime(t);
   let rung = 0;
   systemClock.after(monthMs, () => (rung += 1));
@@ -26,7 +26,7 @@ test('an alarm in a month rings in a month, and not before', (t) => {
   assert.equal(rung, 1);
 });
 
-test('an alarm that Node rings a part of a millisecond too soon rings when its time has come', (t) => {
+test('a timer that Node fires early by a part of a millisecond fires when it is due', (t) => {
   const pass = fakeTime(t);
   const rungAtMs: number[] = [];
   systemClock.after(200, () => rungAtMs.push(systemClock.monotonic()));
@@ -36,7 +36,7 @@ test('an alarm that Node rings a part of a millisecond too soon rings when its t
   assert.deepEqual(rungAtMs, [200.25]);
 });
 
-test('an alarm that was called off does not ring, however far off it was', (t) => {
+test('a cancelled timer does not fire, however long it was', (t) => {
   const pass = fakeTime(t);
   let rung = 0;
   const callOff = systemClock.after(monthMs, () => (rung += 1));
@@ -46,7 +46,7 @@ test('an alarm that was called off does not ring, however far off it was', (t) =
   assert.equal(rung, 0);
 });
 
-test('a sleep of a month is woken by its signal, with the reason of that', async (t) => {
+test('a sleep of a month rejects when its signal aborts, with the signal’s reason', async (t) => {
   const pass = fakeTime(t);
   const stop = new AbortController();
   const asleep = systemClock.sleep(monthMs, stop.signal);
