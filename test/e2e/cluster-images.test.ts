@@ -14,7 +14,7 @@ const archive = join(import.meta.dirname, '../../.cache/images/local.example_bus
 
 describe('a private image', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
-  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
   let namespace: string;
   let registry: PrivateRegistry;
@@ -52,12 +52,12 @@ describe('a private image', () => {
 
   before(async () => {
     cluster = await sharedCluster();
-    later.after(() => cluster.close());
-    namespace = await cluster.namespace(later);
-    const member = await cluster.member(later, nodeName);
+    hooks.after(() => cluster.close());
+    namespace = await cluster.namespace(hooks);
+    const member = await cluster.member(hooks, nodeName);
     config = { ...member.config };
-    node = await TestNode.start(later, { ...member, config });
-    registry = await PrivateRegistry.start(later, archive, { me: 'geheim' });
+    node = await TestNode.start(hooks, { ...member, config });
+    registry = await PrivateRegistry.start(hooks, archive, { me: 'geheim' });
     await node.startKubelet();
     await secret('right', 'geheim');
     await secret('wrong', 'geraten');

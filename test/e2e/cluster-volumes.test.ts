@@ -10,7 +10,7 @@ const nodeName = 'cluster-volumes';
 
 describe('API objects in a pod', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
-  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
   let node: TestNode;
   let namespace: string;
@@ -37,9 +37,9 @@ describe('API objects in a pod', () => {
 
   before(async () => {
     cluster = await sharedCluster();
-    later.after(() => cluster.close());
-    namespace = await cluster.namespace(later);
-    node = await TestNode.start(later, await cluster.member(later, nodeName));
+    hooks.after(() => cluster.close());
+    namespace = await cluster.namespace(hooks);
+    node = await TestNode.start(hooks, await cluster.member(hooks, nodeName));
     await node.startKubelet();
   });
   after(async () => {

@@ -19,7 +19,7 @@ const preload = join(import.meta.dirname, '../support/thread-ender.mjs');
 
 describe('a standalone node', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
-  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   const insecure = new Agent({ connect: { rejectUnauthorized: false } });
   /** The URL's response, and the header of the last request. */
   const source = { answer: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }), header: '' };
@@ -28,16 +28,16 @@ describe('a standalone node', () => {
 
   before(async () => {
     const dropIns = mkdtempSync(join(tmpdir(), 'drop-ins-'));
-    later.after(() => rmSync(dropIns, { recursive: true }));
+    hooks.after(() => rmSync(dropIns, { recursive: true }));
     const server = createServer(({ headers }, response) => {
       source.header = String(headers['x-node']);
       response.end(source.answer);
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    later.after(() => void server.close());
-    later.after(() => insecure.destroy());
+    hooks.after(() => void server.close());
+    hooks.after(() => insecure.destroy());
     [port = 0] = await findStablePorts(1);
-    node = await TestNode.start(later, {
+    node = await TestNode.start(hooks, {
       flags: ['--config-dir', dropIns, '--cert-dir', dropIns],
       env: { NODE_OPTIONS: `--import=${preload}` },
       config: {
@@ -159,7 +159,7 @@ describe('a standalone node', () => {
 
   test('pulls with the node’s credentials, each time under policy Always', async () => {
     // Last test of the file: from here on the busybox image, which all tests use, needs these credentials.
-    const registry = await PrivateRegistry.start(later, archive, { node: 'geheim' });
+    const registry = await PrivateRegistry.start(hooks, archive, { node: 'geheim' });
     const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
     mkdirSync(node.rootDir, { recursive: true });
     writeFileSync(join(node.rootDir, 'config.json'), JSON.stringify({ auths }));

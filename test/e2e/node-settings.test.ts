@@ -17,13 +17,13 @@ const archive = join(import.meta.dirname, '../../.cache/images/local.example_bus
 
 describe('node settings', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
-  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let node: TestNode;
   let port: number;
 
   before(async () => {
     [port = 0] = await findStablePorts(1);
-    node = await TestNode.start(later, {
+    node = await TestNode.start(hooks, {
       config: {
         port,
         authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
@@ -57,7 +57,7 @@ describe('node settings', () => {
 
   test('enableDebuggingHandlers: false closes the debug endpoints only', async () => {
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
-    later.after(() => dispatcher.destroy());
+    hooks.after(() => dispatcher.destroy());
     const statusOf = async (path: string) => {
       const { statusCode, body } = await request(`https://127.0.0.1:${port}${path}`, { dispatcher });
       await body.dump();
@@ -68,7 +68,7 @@ describe('node settings', () => {
   });
 
   test('maxParallelImagePulls limits parallel pulls', async () => {
-    const registry = await PrivateRegistry.start(later, archive, { node: 'geheim' });
+    const registry = await PrivateRegistry.start(hooks, archive, { node: 'geheim' });
     const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
     writeFileSync(join(node.rootDir, 'config.json'), JSON.stringify({ auths }));
     const released = Promise.withResolvers<void>();

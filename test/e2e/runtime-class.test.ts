@@ -13,7 +13,7 @@ const classPath = '/apis/node.k8s.io/v1/runtimeclasses';
 
 describe('a pod with a runtime class', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
-  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
   let namespace: string;
   let node: TestNode;
@@ -31,11 +31,11 @@ describe('a pod with a runtime class', () => {
 
   before(async () => {
     cluster = await sharedCluster();
-    later.after(() => cluster.close());
-    namespace = await cluster.namespace(later);
-    later.after(() => cluster.api.delete(`${classPath}/${className}`).catch(() => {}));
+    hooks.after(() => cluster.close());
+    namespace = await cluster.namespace(hooks);
+    hooks.after(() => cluster.api.delete(`${classPath}/${className}`).catch(() => {}));
     await createClass();
-    node = await TestNode.start(later, await cluster.member(later, nodeName));
+    node = await TestNode.start(hooks, await cluster.member(hooks, nodeName));
   });
   after(async () => {
     await cluster?.kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});

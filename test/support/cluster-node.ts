@@ -45,20 +45,20 @@ export class ClusterNode {
 
   /**
    * Starts a node and waits until it is Ready. The options are added to those of a member.
-   * @param of another cluster than the run's, which the test closes
+   * @param options.cluster replaces the run's cluster; the test closes it
    */
   static async start<C extends ControlPlaneAccess>(
     nodeName: string,
-    { of, ...options }: TestNodeOptions & { readonly of?: TestCluster<C> } = {},
+    { cluster: given, ...options }: TestNodeOptions & { readonly cluster?: TestCluster<C> } = {},
   ): Promise<ClusterNode> {
     const cleanups: (() => Promise<unknown> | void)[] = [];
-    const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+    const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
     try {
-      const cluster = of ?? (await sharedCluster());
-      if (of === undefined) later.after(() => cluster.close());
-      const member = await cluster.member(later, nodeName);
-      const namespace = await cluster.namespace(later);
-      const node = await TestNode.start(later, {
+      const cluster = given ?? (await sharedCluster());
+      if (given === undefined) hooks.after(() => cluster.close());
+      const member = await cluster.member(hooks, nodeName);
+      const namespace = await cluster.namespace(hooks);
+      const node = await TestNode.start(hooks, {
         containerd: '1.7',
         config: { ...member.config, ...options.config },
         flags: [...member.flags, ...(options.flags ?? [])],

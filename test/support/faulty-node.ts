@@ -12,7 +12,7 @@ import { aManifest, TestNode, type TestNodeOptions } from './test-node.ts';
 
 export interface FaultyNodeOptions extends Pick<TestNodeOptions, 'config' | 'flags' | 'env'> {
   /** Called before the kubelet starts. Returns the path of the kubeconfig to use. */
-  readonly kubeconfig?: (way: FaultyApiServer) => string;
+  readonly kubeconfig?: (proxy: FaultyApiServer) => string;
 }
 
 export interface FaultyNode {
@@ -20,7 +20,7 @@ export interface FaultyNode {
   readonly namespace: string;
   readonly node: TestNode;
   /** The proxy between the kubelet and the API server. */
-  readonly way: FaultyApiServer;
+  readonly proxy: FaultyApiServer;
   readonly pods: PodWatch;
   /** Creates a pod that is bound to this node. */
   create(name: string, ...rest: Tail<Parameters<typeof aManifest>>): ReturnType<PodWatch['create']>;
@@ -41,10 +41,10 @@ export async function startFaultyNode(
 ): Promise<FaultyNode> {
   const namespace = await cluster.namespace(t);
   const member = await cluster.member(t, nodeName);
-  const way = await FaultyApiServer.start(t, cluster, nodeName);
+  const proxy = await FaultyApiServer.start(t, cluster, nodeName);
   const node = await TestNode.start(t, {
     config: { ...member.config, ...config },
-    flags: [...member.flags, ...(kubeconfig ? ['--kubeconfig', kubeconfig(way)] : way.flags), ...flags],
+    flags: [...member.flags, ...(kubeconfig ? ['--kubeconfig', kubeconfig(proxy)] : proxy.flags), ...flags],
     env: { ...loopDelayEnv(), ...env },
   });
   const pods = await PodWatch.start(t, cluster, namespace);
@@ -53,7 +53,7 @@ export async function startFaultyNode(
     nodeName,
     namespace,
     node,
-    way,
+    proxy,
     pods,
     create: (name, spec = {}, metadata = {}) => pods.create(aManifest(name, { nodeName, ...spec }, { namespace, ...metadata })),
     conditionReady: async () => {

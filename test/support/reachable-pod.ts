@@ -24,25 +24,25 @@ const crashing = { name: 'crashing', sh: 'echo attempt at $(cat /proc/uptime); s
 /** The container `app` serves a page with the content of /tmp/say, `cat` echoes its input, and `crashing` exits. */
 export async function aReachablePod() {
   const cleanups: Cleanup[] = [];
-  const later = { after: (clean: Cleanup) => void cleanups.push(clean) };
+  const hooks = { after: (clean: Cleanup) => void cleanups.push(clean) };
   const close = async () => {
     for (const clean of cleanups.toReversed()) await clean();
   };
   try {
     const cluster = await sharedCluster();
-    later.after(() => cluster.close());
-    return { ...(await startPod(cluster, later)), cluster, close };
+    hooks.after(() => cluster.close());
+    return { ...(await startPod(cluster, hooks)), cluster, close };
   } catch (err) {
     await close();
     throw err;
   }
 }
 
-async function startPod(cluster: TestCluster, later: { after(clean: Cleanup): void }) {
-  const namespace = await cluster.namespace(later);
+async function startPod(cluster: TestCluster, hooks: { after(clean: Cleanup): void }) {
+  const namespace = await cluster.namespace(hooks);
   const [port = 0] = await findStablePorts(1);
   const { certFile, keyFile } = cluster.controlPlane.kubeletServingCertificate('test-node');
-  const node = await TestNode.start(later, {
+  const node = await TestNode.start(hooks, {
     config: {
       port,
       tlsCertFile: certFile,
@@ -59,7 +59,7 @@ async function startPod(cluster: TestCluster, later: { after(clean: Cleanup): vo
     (status?.containerStatuses ?? []).some(({ name, restartCount, state }) => name === 'crashing' && restartCount > 0 && !state?.running),
   );
   const pod = running.metadata.name;
-  await registerNodeAndPod(cluster, later, running, port);
+  await registerNodeAndPod(cluster, hooks, running, port);
 
   const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams => {
     const [command, all, own] = cluster.kubectlCommand(['-n', namespace, ...args]);
@@ -81,7 +81,7 @@ async function startPod(cluster: TestCluster, later: { after(clean: Cleanup): vo
     const files = { ca: cluster.controlPlane.caFile, cert: certFile, key: keyFile };
     const connect = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, readFileSync(file)]));
     const dispatcher = new Agent({ connect, bodyTimeout: 0 });
-    later.after(() => dispatcher.destroy());
+    hooks.after(() => dispatcher.destroy());
     return dispatcher;
   };
   const webSocket = (path: string, frames: Buffer[], protocol = 'v4.channel.k8s.io'): WebSocket => {
@@ -94,10 +94,10 @@ async function startPod(cluster: TestCluster, later: { after(clean: Cleanup): vo
   return { node, namespace, pod, port, start, kubectl, admin, webSocket };
 }
 
-async function registerNodeAndPod(cluster: TestCluster, later: { after(clean: Cleanup): void }, running: Pod, port: number): Promise<void> {
+async function registerNodeAndPod(cluster: TestCluster, hooks: { after(clean: Cleanup): void }, running: Pod, port: number): Promise<void> {
   const nodes = '/api/v1/nodes';
   await cluster.api.create(nodes, { metadata: { name: 'test-node' } });
-  later.after(() => cluster.api.delete(`${nodes}/test-node`));
+  hooks.after(() => cluster.api.delete(`${nodes}/test-node`));
   await cluster.api.patch(`${nodes}/test-node/status`, {
     status: { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], daemonEndpoints: { kubeletEndpoint: { Port: port } } },
   });

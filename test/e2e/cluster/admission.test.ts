@@ -61,7 +61,7 @@ describe('a pod that is bound to an unsuitable node', () => {
   });
   after(() => node?.destroy());
 
-  const untilRefused = async (name: string, reason: string, message: RegExp) => {
+  const untilRejected = async (name: string, reason: string, message: RegExp) => {
     const { status } = await node.untilEnded(name);
     assert.deepEqual([status?.phase, status?.reason], ['Failed', reason]);
     assert.match(status?.message ?? '', message);
@@ -73,7 +73,7 @@ describe('a pod that is bound to an unsuitable node', () => {
   for (const { name, spec, reason, message } of refused) {
     test(`is refused for ${reason} (${name})`, async () => {
       await node.create(name, spec);
-      await untilRefused(name, reason, message);
+      await untilRejected(name, reason, message);
     });
   }
 
@@ -86,7 +86,7 @@ describe('a pod that is bound to an unsuitable node', () => {
     await node.untilRunning('unknown-device');
     await node.api.patch(`${node.nodePath}/status`, { status: { capacity: { 'example.com/dongle': '3' } } }, 'strategic-merge');
     await waitUntil(
-      'the kubelet has taken it over',
+      'the new resource is allocatable',
       async () => {
         const { status } = await node.api.get<{ status: { allocatable: Record<string, string> } }>(node.nodePath);
         return status.allocatable['example.com/dongle'] === '3';
@@ -95,14 +95,14 @@ describe('a pod that is bound to an unsuitable node', () => {
     );
     await node.create('devices', requesting('3'));
     const message = /resource: example.com\/dongle, requested: 3, used: 1, capacity: 3$/;
-    await untilRefused('devices', 'OutOfexample.com/dongle', message);
+    await untilRejected('devices', 'OutOfexample.com/dongle', message);
   });
 
   test('is refused for another operating system', async () => {
     await node.create('windows', { os: { name: 'windows' } });
-    await untilRefused('windows', 'PodOSNotSupported', /^Pod was rejected: Failed to admit pod as the OS field doesn't match node OS$/);
+    await untilRejected('windows', 'PodOSNotSupported', /^Pod was rejected: Failed to admit pod as the OS field doesn't match node OS$/);
     await node.create('labelled', {}, { labels: { 'kubernetes.io/os': 'windows' } });
-    await untilRefused('labelled', 'PodOSSelectorNodeLabelDoesNotMatch', /`kubernetes.io\/os` label doesn't match node label$/);
+    await untilRejected('labelled', 'PodOSSelectorNodeLabelDoesNotMatch', /`kubernetes.io\/os` label doesn't match node label$/);
   });
 
   test('is refused for a host port in use, until its user has terminated', async () => {
@@ -110,7 +110,7 @@ describe('a pod that is bound to an unsuitable node', () => {
     await node.create('has-port', { containers: [aBusybox({ ports })] });
     await node.untilRunning('has-port');
     await node.create('wants-port', { containers: [aBusybox({ ports })] });
-    await untilRefused(
+    await untilRejected(
       'wants-port',
       'NodePorts',
       /Predicate NodePorts failed: node\(s\) didn't have free ports for the requested pod ports$/,
@@ -135,7 +135,7 @@ describe('a pod that is bound to an unsuitable node', () => {
           'TaintToleration',
           /^Predicate TaintToleration failed: node\(s\) had taints that the pod didn't tolerate$/,
         );
-        await node.until('intolerant', 'is refused', ({ status }) => status?.phase === 'Failed');
+        await node.until('intolerant', 'has failed', ({ status }) => status?.phase === 'Failed');
       } finally {
         resume();
       }
@@ -157,13 +157,13 @@ describe('a pod that is bound to an unsuitable node', () => {
     await node.kubectl('label', 'node', nodeName, 'disk-');
     await node.restartKubelet();
     // A new pod shows that the restarted kubelet has taken over its pods.
-    await node.create('later');
-    await node.untilRunning('later');
+    await node.create('after-restart');
+    await node.untilRunning('after-restart');
     const after = await node.get('settled');
     assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
     assert.equal(after.status?.phase, 'Running');
     await node.create('unsettled', { nodeSelector: { disk: 'ssd' } });
-    await untilRefused('unsettled', 'NodeAffinity', /Predicate NodeAffinity failed/);
+    await untilRejected('unsettled', 'NodeAffinity', /Predicate NodeAffinity failed/);
   });
 
   test('stays refused across a restart of the kubelet, and can be deleted', async () => {
@@ -200,9 +200,9 @@ describe('a node with room for three pods', () => {
       await node.create('critical', { priorityClassName: 'system-node-critical' });
       await node.untilRunning('critical');
       const pods = await Promise.all(['b', 'c', 'e'].map((name) => node.get(name)));
-      const [victim, ...more] = pods.filter(({ status: now }) => now?.phase === 'Failed');
+      const [victim, ...others] = pods.filter(({ status: current }) => current?.phase === 'Failed');
       assert.deepEqual(
-        [victim?.status?.reason, victim?.status?.message, more],
+        [victim?.status?.reason, victim?.status?.message, others],
         ['Preempting', 'Preempted in order to admit critical pod', []],
       );
       assert.equal(conditionOf(victim?.status, 'DisruptionTarget'), 'True');

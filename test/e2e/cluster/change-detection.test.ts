@@ -21,7 +21,7 @@ describe('a changed secret or config map reaches a running pod', () => {
         // Without a watch the next sync of the pod reads the object.
         config: { configMapAndSecretChangeDetectionStrategy: strategy, syncFrequency: '2s' },
       });
-      const { pods, way, namespace } = node;
+      const { pods, proxy, namespace } = node;
       const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
       await kubectl('create', 'secret', 'generic', 'login', '--from-literal=value=one');
       await kubectl('create', 'configmap', 'settings', '--from-literal=value=one');
@@ -43,8 +43,8 @@ describe('a changed secret or config map reaches a running pod', () => {
       const before = await pods.until('reader', 'runs', isRunning);
       const read = () => kubectl('exec', 'reader', '--', 'cat', '/login/value', '/settings/value');
       assert.equal(await read(), 'oneone');
-      const watched = () => way.underWay(isWatchOfValue);
-      if (strategy === 'Watch') await waitUntil('both are watched', () => watched().length === 2, 60_000);
+      const openWatches = () => proxy.underWay(isWatchOfValue);
+      if (strategy === 'Watch') await waitUntil('both objects are watched', () => openWatches().length === 2, 60_000);
 
       await kubectl('patch', 'secret', 'login', '-p', '{"stringData":{"value":"two"}}');
       await kubectl('patch', 'configmap', 'settings', '-p', '{"data":{"value":"two"}}');
@@ -55,9 +55,9 @@ describe('a changed secret or config map reaches a running pod', () => {
       await pods.delete('reader');
       await pods.untilGone('reader');
       // A config map's watch continues for a minute: the next pod of the namespace may need it.
-      await waitUntil('the secret is not watched', () => !watched().some((path) => path.includes('/secrets')), 60_000);
-      const ever = way.requests.some(({ method, path }) => isWatchOfValue(method, path));
-      assert.equal(ever, strategy === 'Watch');
+      await waitUntil('the secret is no longer watched', () => !openWatches().some((path) => path.includes('/secrets')), 60_000);
+      const wasWatched = proxy.requests.some(({ method, path }) => isWatchOfValue(method, path));
+      assert.equal(wasWatched, strategy === 'Watch');
     });
   }
 });
@@ -67,11 +67,11 @@ test('the strategy Cache caches for the Node’s TTL, and reads afresh for a new
   const node = await startFaultyNode(t, cluster, 'cache-for-a-while', {
     config: { configMapAndSecretChangeDetectionStrategy: 'Cache', syncFrequency: '2s' },
   });
-  const { nodeName, namespace, pods, way } = node;
+  const { nodeName, namespace, pods, proxy } = node;
   // The controller manager would set the annotation to 0: the cluster is small.
   await stopProgram(cluster.controlPlane.folder, 'kube-controller-manager', 5000);
   const kubectl = (...args: string[]) => cluster.kubectl('-n', namespace, ...args);
-  const goodFor = (seconds: number) => kubectl('annotate', '--overwrite', 'node', nodeName, `node.alpha.kubernetes.io/ttl=${seconds}`);
+  const setNodeTTL = (seconds: number) => kubectl('annotate', '--overwrite', 'node', nodeName, `node.alpha.kubernetes.io/ttl=${seconds}`);
   const writeSecret = (value: string) => kubectl('patch', 'secret', 'login', '-p', JSON.stringify({ stringData: { value } }));
   const createReader = (name: string) =>
     node.create(name, {
@@ -80,32 +80,32 @@ test('the strategy Cache caches for the Node’s TTL, and reads afresh for a new
       volumes: [{ name: 'login', secret: { secretName: 'login' } }],
     });
   const read = (name: string) => kubectl('exec', name, '--', 'cat', '/login/value');
-  /** The GETs of the secret since the last call: from the API server's cache, or up to date. */
-  const asked = () =>
-    way.requests
+  /** Returns for each GET of a secret since the last call whether the API server may answer it from its cache. */
+  const takeSecretReads = () =>
+    proxy.requests
       .splice(0)
       .filter(({ path }) => path.includes('/secrets/'))
       .map(({ path }) => path.includes('resourceVersion=0'));
-  const lifeSeconds = 20;
-  await goodFor(lifeSeconds);
+  const ttlSeconds = 20;
+  await setNodeTTL(ttlSeconds);
   await kubectl('create', 'secret', 'generic', 'login', '--from-literal=value=one');
-  const beganAtMs = Date.now();
+  const createdAtMs = Date.now();
   await createReader('reader');
   await pods.until('reader', 'runs', isRunning);
   const readAtMs = Date.now();
-  assert.deepEqual([await read('reader'), new Set(asked())], ['one', new Set([false])]);
+  assert.deepEqual([await read('reader'), new Set(takeSecretReads())], ['one', new Set([false])]);
   await writeSecret('two');
   await waitUntil('the file has changed', async () => (await read('reader')) === 'two', 50_000);
-  assert.ok(Date.now() - beganAtMs >= lifeSeconds * 1000, `asked again after ${Date.now() - beganAtMs} ms`);
+  assert.ok(Date.now() - createdAtMs >= ttlSeconds * 1000, `read again after ${Date.now() - createdAtMs} ms`);
   // Without the Node's annotation the TTL would be a minute.
-  assert.ok(Date.now() - readAtMs < 50_000, `asked again after ${Date.now() - readAtMs} ms`);
-  assert.deepEqual(asked(), [true]);
+  assert.ok(Date.now() - readAtMs < 50_000, `read again after ${Date.now() - readAtMs} ms`);
+  assert.deepEqual(takeSecretReads(), [true]);
 
-  await goodFor(3600);
+  await setNodeTTL(3600);
   await writeSecret('three');
   await createReader('newcomer');
   await pods.until('newcomer', 'runs', isRunning);
   assert.equal(await read('newcomer'), 'three');
-  assert.equal(asked().at(-1), false);
-  await waitUntil('the other has it too', async () => (await read('reader')) === 'three', 30_000);
+  assert.equal(takeSecretReads().at(-1), false);
+  await waitUntil('the file of the first pod has changed', async () => (await read('reader')) === 'three', 30_000);
 });

@@ -33,20 +33,20 @@ describe('a deleted pod', () => {
     const filter = { labelSelector: { 'io.kubernetes.pod.uid': metadata.uid }, state: { state: ContainerState.CONTAINER_RUNNING } };
     return (await node.node.cri.runtime.call('listContainers', { filter }, { deadlineMs: 10_000 })).containers.length;
   };
-  /** What the host has of the pod at this moment. */
-  const leftOvers = async (pod: Pod): Promise<string[]> => {
+  /** Returns the mounts, volumes, cgroups and running containers that the host has of the pod. */
+  const remainingOnHost = async (pod: Pod): Promise<string[]> => {
     const { uid } = pod.metadata;
-    const left: string[] = [];
-    if (readFileSync('/proc/self/mounts', 'utf8').includes(`/pods/${uid}/`)) left.push('mounts');
+    const found: string[] = [];
+    if (readFileSync('/proc/self/mounts', 'utf8').includes(`/pods/${uid}/`)) found.push('mounts');
     // Each volume is in the folder of its plugin; the plugin folders are removed with the pod's folder, a little later.
     const volumes = join(node.node.rootDir, 'pods', uid, 'volumes');
-    left.push(...namesIn(volumes).flatMap((plugin) => namesIn(join(volumes, plugin))));
+    found.push(...namesIn(volumes).flatMap((plugin) => namesIn(join(volumes, plugin))));
     for (const slice of ['', '/besteffort', '/burstable']) {
       const cgroup = `/sys/fs/cgroup/memory${node.node.cgroupRoot}/kubepods${slice}/pod${uid}`;
-      if (existsSync(cgroup)) left.push('cgroup');
+      if (existsSync(cgroup)) found.push('cgroup');
     }
-    if ((await runningContainers(pod)) > 0) left.push('containers');
-    return left;
+    if ((await runningContainers(pod)) > 0) found.push('containers');
+    return found;
   };
   const withVolume = (container: Parameters<typeof aBusybox>[0] = {}): Partial<PodSpec> => ({
     containers: [aBusybox({ volumeMounts: [{ name: 'memory', mountPath: '/memory' }], ...container })],
@@ -57,17 +57,17 @@ describe('a deleted pod', () => {
     return node.untilRunning(name);
   };
 
-  /** Every version of the pod from this one on, and what the host has of it when its object is deleted. */
-  const untilItsObjectGoes = async ({ metadata: { name, resourceVersion, uid } }: Pod): Promise<{ seen: Pod[]; left: string[] }> => {
+  /** Returns every later version of the pod, and what the host has of the pod when its object is deleted. */
+  const untilObjectDeleted = async ({ metadata: { name, resourceVersion, uid } }: Pod): Promise<{ seen: Pod[]; remaining: string[] }> => {
     const seen: Pod[] = [];
     const watching = new AbortController();
-    const which = `fieldSelector=metadata.name%3D${name}&resourceVersion=${resourceVersion}`;
-    for await (const { type, object } of node.api.watch<Pod>(`${node.podsPath}?${which}`, watching.signal)) {
+    const query = `fieldSelector=metadata.name%3D${name}&resourceVersion=${resourceVersion}`;
+    for await (const { type, object } of node.api.watch<Pod>(`${node.podsPath}?${query}`, watching.signal)) {
       seen.push(object);
       if (type !== 'DELETED' || object.metadata.uid !== uid) continue;
-      const left = await leftOvers(object);
+      const remaining = await remainingOnHost(object);
       watching.abort();
-      return { seen, left };
+      return { seen, remaining };
     }
     throw new Error(`the watch of ${name} has ended`);
   };
@@ -76,13 +76,13 @@ describe('a deleted pod', () => {
     const pod = await run('graceful', {
       ...withVolume({
         lifecycle: { preStop: { exec: { command: ['sh', '-c', 'echo stopping > /proc/1/fd/1; sleep 1'] } } },
-        sh: 'trap "echo told; exit 7" TERM; while :; do sleep 1000 & wait $!; done',
+        sh: 'trap "echo terminated; exit 7" TERM; while :; do sleep 1000 & wait $!; done',
       }),
       terminationGracePeriodSeconds: 30,
     });
     await node.delete('graceful');
-    const { seen, left } = await untilItsObjectGoes(pod);
-    assert.deepEqual(left, []);
+    const { seen, remaining } = await untilObjectDeleted(pod);
+    assert.deepEqual(remaining, []);
     assert.ok(seen[0]?.metadata.deletionTimestamp);
     assert.equal(seen[0].status?.phase, 'Running');
     const last = seen.at(-1)!;
@@ -97,16 +97,16 @@ describe('a deleted pod', () => {
       containers: [
         aBusybox({
           lifecycle: { preStop: { exec: { command: ['sleep', 'inf'] } } },
-          sh: 'trap "echo told > /dev/termination-log" TERM; while :; do sleep 1000 & wait $!; done',
+          sh: 'trap "echo terminated > /dev/termination-log" TERM; while :; do sleep 1000 & wait $!; done',
         }),
       ],
       terminationGracePeriodSeconds: 3,
     });
     await node.delete('hanging-hook');
-    const { seen } = await untilItsObjectGoes(pod);
+    const { seen } = await untilObjectDeleted(pod);
     const { containerID = '', state } = seen.at(-1)!.status?.containerStatuses?.[0] ?? {};
     // The container got the signal, and did not exit by itself.
-    assert.deepEqual([state?.terminated?.message, state?.terminated?.exitCode], ['told\n', 137]);
+    assert.deepEqual([state?.terminated?.message, state?.terminated?.exitCode], ['terminated\n', 137]);
     const stops = readFileSync(node.node.containerd.logFile, 'utf8').match(
       new RegExp(`StopContainer for .{0,4}${containerID.split('//')[1]}.{0,4} with timeout \\d+`, 'g'),
     );
@@ -125,20 +125,20 @@ describe('a deleted pod', () => {
   });
 
   test('is killed earlier after a second deletion with a shorter grace period', async () => {
-    const pod = await run('hurried', { containers: [aBusybox(stubborn)], terminationGracePeriodSeconds: 600 });
-    await node.delete('hurried');
-    await node.untilEvent('hurried', 'Killing', /./);
+    const pod = await run('shortened', { containers: [aBusybox(stubborn)], terminationGracePeriodSeconds: 600 });
+    await node.delete('shortened');
+    await node.untilEvent('shortened', 'Killing', /./);
     assert.equal(await runningContainers(pod), 1);
-    await node.delete('hurried', { gracePeriodSeconds: 1 });
-    await node.untilGone('hurried', 60_000);
-    assert.deepEqual(await leftOvers(pod), []);
+    await node.delete('shortened', { gracePeriodSeconds: 1 });
+    await node.untilGone('shortened', 60_000);
+    assert.deepEqual(await remainingOnHost(pod), []);
   });
 
   test('disappears from the API at once and from the node soon when deleted by force', async () => {
     const pod = await run('forced', { ...withVolume(stubborn), terminationGracePeriodSeconds: 600 });
     await node.kubectl('delete', 'pod', 'forced', '--force', '--grace-period=0');
     assert.equal(await node.api.find(`${node.podsPath}/forced`), undefined);
-    await waitUntil('nothing of it is left', async () => (await leftOvers(pod)).length === 0, 60_000);
+    await waitUntil('nothing of the pod is left', async () => (await remainingOnHost(pod)).length === 0, 60_000);
   });
 
   test('is independent of a new pod of the same name', async () => {
@@ -146,22 +146,22 @@ describe('a deleted pod', () => {
     await node.kubectl('delete', 'pod', 'again', '--force', '--grace-period=0');
     const pod = await run('again', withVolume());
     assert.notEqual(pod.metadata.uid, old.metadata.uid);
-    await waitUntil('nothing of the old one is left', async () => (await leftOvers(old)).length === 0, 60_000);
+    await waitUntil('nothing of the old pod is left', async () => (await remainingOnHost(old)).length === 0, 60_000);
     assert.equal(await runningContainers(pod), 1);
   });
 
   test('is terminated by the next kubelet if deleted while the kubelet was down, also without an object', async () => {
-    const told = await run('told-later', withVolume());
-    const gone = await run('gone-meanwhile', withVolume());
+    const deleting = await run('deleted-while-down', withVolume());
+    const withoutObject = await run('object-gone', withVolume());
     const kept = await run('kept', {});
     await node.node.stopKubelet('SIGKILL');
-    await node.delete('told-later');
-    await node.delete('gone-meanwhile', { gracePeriodSeconds: 0 });
-    assert.equal(await runningContainers(told), 1);
+    await node.delete('deleted-while-down');
+    await node.delete('object-gone', { gracePeriodSeconds: 0 });
+    assert.equal(await runningContainers(deleting), 1);
     await node.node.startKubelet();
-    await node.untilGone('told-later');
-    assert.deepEqual(await leftOvers(told), []);
-    await waitUntil('nothing of it is left', async () => (await leftOvers(gone)).length === 0, 90_000);
+    await node.untilGone('deleted-while-down');
+    assert.deepEqual(await remainingOnHost(deleting), []);
+    await waitUntil('nothing of the pod is left', async () => (await remainingOnHost(withoutObject)).length === 0, 90_000);
     assert.equal((await node.get('kept')).status?.containerStatuses?.[0]?.containerID, kept.status?.containerStatuses?.[0]?.containerID);
   });
 
@@ -173,11 +173,11 @@ describe('a deleted pod', () => {
     await node.untilEvent('waits', 'FailedMount', /secret "none-such" not found/);
     await node.delete('waits');
     await node.untilGone('waits', 30_000);
-    assert.deepEqual(await leftOvers(waits), []);
+    assert.deepEqual(await remainingOnHost(waits), []);
     await node.create('no-image', { containers: [aBusybox({ image: 'local.example/none:1', imagePullPolicy: 'Never' })] });
     await node.until(
       'no-image',
-      'says why',
+      'shows ErrImageNeverPull',
       ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ErrImageNeverPull',
     );
     await node.delete('no-image');
@@ -185,41 +185,41 @@ describe('a deleted pod', () => {
   });
 
   test('leaves no volume when deleted while the kubelet was down, before its containers started', async () => {
-    const pod = await node.create('half-made', {
+    const pod = await node.create('partly-mounted', {
       containers: [aBusybox({ volumeMounts: ['memory', 'none'].map((name) => ({ name, mountPath: `/${name}` })) })],
       volumes: [
         { name: 'memory', emptyDir: { medium: 'Memory' } },
         { name: 'none', secret: { secretName: 'none-such' } },
       ],
     });
-    await waitUntil('its volume is mounted', async () => (await leftOvers(pod)).includes('mounts'), 60_000);
-    await node.untilEvent('half-made', 'FailedMount', /secret "none-such" not found/);
+    await waitUntil('the pod’s volume is mounted', async () => (await remainingOnHost(pod)).includes('mounts'), 60_000);
+    await node.untilEvent('partly-mounted', 'FailedMount', /secret "none-such" not found/);
     await node.node.stopKubelet('SIGKILL');
-    await node.delete('half-made');
-    assert.ok((await leftOvers(pod)).includes('mounts'));
-    const gone = untilItsObjectGoes(pod);
+    await node.delete('partly-mounted');
+    assert.ok((await remainingOnHost(pod)).includes('mounts'));
+    const deleted = untilObjectDeleted(pod);
     await node.node.startKubelet();
-    const { seen, left } = await gone;
-    assert.deepEqual([seen.at(-1)?.status?.phase, left], ['Failed', []]);
+    const { seen, remaining } = await deleted;
+    assert.deepEqual([seen.at(-1)?.status?.phase, remaining], ['Failed', []]);
   });
 
   test('disappears even if deleted during its start', async () => {
     const pod = await node.create('early', { initContainers: [aBusybox({ name: 'first', sh: 'sleep 1000' })], ...withVolume() });
     await node.delete('early', { gracePeriodSeconds: 1 });
     await node.untilGone('early', 60_000);
-    await waitUntil('nothing of it is left', async () => (await leftOvers(pod)).length === 0, 60_000);
+    await waitUntil('nothing of the pod is left', async () => (await remainingOnHost(pod)).length === 0, 60_000);
   });
 
   test('terminates while a finalizer keeps its object', async () => {
-    const pod = await run('finalized', withVolume(), { finalizers: ['example.com/hold'] });
+    const pod = await run('finalized', withVolume(), { finalizers: ['example.com/keep'] });
     await node.delete('finalized');
     const ended = await node.until(
       'finalized',
-      'has ended and waits for its finalizer',
+      'has succeeded and waits for its finalizer',
       ({ status, metadata }) => status?.phase === 'Succeeded' && metadata.deletionGracePeriodSeconds === 0,
     );
-    assert.deepEqual(ended.metadata.finalizers, ['example.com/hold']);
-    await waitUntil('nothing of it is left', async () => (await leftOvers(pod)).length === 0, 60_000);
+    assert.deepEqual(ended.metadata.finalizers, ['example.com/keep']);
+    await waitUntil('nothing of the pod is left', async () => (await remainingOnHost(pod)).length === 0, 60_000);
     // A kubelet that starts meanwhile does not start the pod again.
     await node.restartKubelet();
     await run('after-finalized', {});
@@ -232,7 +232,7 @@ describe('a deleted pod', () => {
   test('disappears at once if it had completed', async () => {
     const pod = await node.create('ended', { restartPolicy: 'Never', ...withVolume({ sh: 'exit 0' }) });
     await node.untilEnded('ended');
-    await waitUntil('its volumes are gone', async () => (await leftOvers(pod)).length === 0, 60_000);
+    await waitUntil('the pod’s volumes are gone', async () => (await remainingOnHost(pod)).length === 0, 60_000);
     await node.delete('ended');
     await node.untilGone('ended', 30_000);
   });
@@ -241,24 +241,24 @@ describe('a deleted pod', () => {
     const pod = await run('evicted', { ...withVolume(stubborn), terminationGracePeriodSeconds: 2 });
     const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'evicted', namespace: node.namespace } };
     await node.api.create(`${node.podsPath}/evicted/eviction`, eviction);
-    const { status } = await node.until('evicted', 'was killed', ({ status: now }) => now?.phase === 'Failed');
+    const { status } = await node.until('evicted', 'was killed', ({ status: current }) => current?.phase === 'Failed');
     assert.equal(status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.reason, 'EvictionByEvictionAPI');
     await node.untilGone('evicted');
-    assert.deepEqual(await leftOvers(pod), []);
+    assert.deepEqual(await remainingOnHost(pod), []);
   });
 
   test('stays with an event while a mount is busy, and disappears when it is free', async () => {
     const pod = await run('busy-mount', withVolume());
     const volume = join(node.node.rootDir, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~empty-dir/memory');
-    const held = openSync(join(volume, 'held'), 'w');
+    const openFile = openSync(join(volume, 'open-file'), 'w');
     try {
       await node.delete('busy-mount', { gracePeriodSeconds: 1 });
       const { type } = await node.untilEvent('busy-mount', 'FailedCleanUp', /memory still mounted: EBUSY/);
       assert.equal(type, 'Warning');
       assert.ok(await node.api.find(`${node.podsPath}/busy-mount`));
-      assert.ok(existsSync(join(volume, 'held')));
+      assert.ok(existsSync(join(volume, 'open-file')));
     } finally {
-      closeSync(held);
+      closeSync(openFile);
     }
     await node.untilGone('busy-mount');
   });
@@ -279,7 +279,7 @@ describe('a deleted pod', () => {
     const { items } = await node.api.get<{ items: Pod[] }>(node.podsPath);
     const known = new Set(items.map(({ metadata }) => metadata.uid));
     await waitUntil(
-      'only pods that the API server has, have a folder',
+      'only pods of the API server have a folder',
       () => readdirSync(join(node.node.rootDir, 'pods')).every((uid) => known.has(uid)),
       60_000,
     );

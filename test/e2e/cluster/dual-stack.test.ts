@@ -16,7 +16,7 @@ function addressesOf(t: TestContext): readonly [string, string] {
   const all = Object.entries(networkInterfaces()).flatMap(([device, found = []]) => found.map((address) => ({ device, ...address })));
   const usable = all.filter(({ internal, scopeid }) => !internal && !scopeid);
   const [ipv4, ipv6] = (['IPv4', 'IPv6'] as const).map((wanted) => usable.find(({ family }) => family === wanted));
-  if (!ipv4) throw new Error('this host has no address but those of loopback, which cannot be a node’s');
+  if (!ipv4) throw new Error('this host has only loopback addresses, which a node cannot use');
   if (ipv6) return [ipv4.address, ipv6.address];
   const ip = (verb: 'add' | 'del') =>
     execFileSync('ip', ['-6', 'address', verb, `${ownIPv6}/128`, 'dev', ipv4.device], { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -37,10 +37,10 @@ test('a dual-stack node reports both addresses, as do its hostNetwork pods', asy
   assert.equal(metadata.labels?.['rack'], 'r1');
   // Lifecycle taints come and go in addition.
   const taints = await waitUntil(
-    'it is taken for ready',
+    'the node has no lifecycle taint',
     async () => {
-      const now = (await node.api.get<Node>(node.nodePath)).spec?.taints ?? [];
-      return now.some(({ key }) => key.startsWith('node.kubernetes.io/')) ? undefined : now;
+      const current = (await node.api.get<Node>(node.nodePath)).spec?.taints ?? [];
+      return current.some(({ key }) => key.startsWith('node.kubernetes.io/')) ? undefined : current;
     },
     60_000,
   );
@@ -57,9 +57,9 @@ test('a dual-stack node reports both addresses, as do its hostNetwork pods', asy
     hostNetwork: true,
     containers: [aBusybox({ env: [field('PODS', 'status.podIPs'), field('HOSTS', 'status.hostIPs'), field('HOST', 'status.hostIP')] })],
   });
-  const { status: told } = await node.untilRunning('in-host');
+  const { status: reported } = await node.untilRunning('in-host');
   const wanted = ips.map((ip) => ({ ip }));
-  assert.deepEqual([told?.podIP, told?.podIPs, told?.hostIP, told?.hostIPs], [ips[0], wanted, ips[0], wanted]);
+  assert.deepEqual([reported?.podIP, reported?.podIPs, reported?.hostIP, reported?.hostIPs], [ips[0], wanted, ips[0], wanted]);
   assert.equal(await node.exec('in-host', 'echo $PODS $HOSTS $HOST'), `${ips.join()} ${ips.join()} ${ips[0]}\n`);
 
   await node.create('in-own');

@@ -38,16 +38,16 @@ describe('a pod with an extreme quantity', () => {
       const { status } = await node.untilEnded(name);
       assert.deepEqual([status?.phase, status?.reason], ['Failed', reason]);
     }
-    for (const { name } of admitted) await node.until(name, 'is known to the kubelet', ({ status }) => status?.startTime !== undefined);
-    await node.create('beside');
-    await node.untilRunning('beside');
+    for (const { name } of admitted) await node.until(name, 'has a start time', ({ status }) => status?.startTime !== undefined);
+    await node.create('unaffected');
+    await node.untilRunning('unaffected');
 
     await node.restartKubelet();
     await node.create('after');
     await node.untilRunning('after');
-    const still = await node.get('before');
+    const current = await node.get('before');
     assert.deepEqual(
-      still.status?.containerStatuses?.map(({ containerID, restartCount }) => ({ containerID, restartCount })),
+      current.status?.containerStatuses?.map(({ containerID, restartCount }) => ({ containerID, restartCount })),
       before.status?.containerStatuses?.map(({ containerID, restartCount }) => ({ containerID, restartCount })),
     );
     for (const { name, reason } of refused) assert.equal((await node.get(name)).status?.reason, reason);

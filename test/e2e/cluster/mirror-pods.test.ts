@@ -42,14 +42,14 @@ describe('a static pod in a cluster', () => {
     await node.delete(mirrorName('deleted'));
     const second = await node.until(
       mirrorName('deleted'),
-      'is there anew and runs',
+      'was recreated and is ready',
       ({ metadata, status }) => metadata.uid !== first.metadata.uid && conditionOf(status, 'Ready') === 'True',
     );
     assert.equal(containerID(second), containerID(first));
     await node.kubectl('delete', 'pod', mirrorName('deleted'), '--force', '--grace-period=0');
     const third = await node.until(
       mirrorName('deleted'),
-      'is there anew and runs',
+      'was recreated and is ready',
       ({ metadata, status }) => metadata.uid !== second.metadata.uid && conditionOf(status, 'Ready') === 'True',
     );
     assert.equal(containerID(third), containerID(first));
@@ -64,7 +64,7 @@ describe('a static pod in a cluster', () => {
     await node.node.startKubelet();
     const pod = await node.until(
       mirrorName('initialized'),
-      'shows its init container anew',
+      'shows its init container without the removed one',
       ({ status }) => status?.initContainerStatuses?.[0]?.state?.terminated?.containerID === undefined,
     );
     assert.deepEqual(pod.status?.initContainerStatuses?.[0]?.state, {
@@ -86,7 +86,7 @@ describe('a static pod in a cluster', () => {
     apply('changed', { containers: [aBusybox({ env: [{ name: 'VERSION', value: '2' }] })] });
     const second = await node.until(
       mirrorName('changed'),
-      'is the new one and runs',
+      'has the new spec and is ready',
       ({ spec, status }) => spec.containers[0]?.env?.[0]?.value === '2' && conditionOf(status, 'Ready') === 'True',
     );
     assert.notEqual(second.metadata.uid, first.metadata.uid);
@@ -96,18 +96,18 @@ describe('a static pod in a cluster', () => {
   });
 
   /** Exits some seconds after SIGTERM. */
-  const slowToEnd = (env: string) =>
-    aBusybox({ sh: "trap 'sleep 4; exit 0' TERM; sleep 1000 & wait", env: [{ name: 'VERSION', value: env }] });
+  const slowToTerminate = (version: string) =>
+    aBusybox({ sh: "trap 'sleep 4; exit 0' TERM; sleep 1000 & wait", env: [{ name: 'VERSION', value: version }] });
 
   test('keeps its mirror pod until it has terminated when its manifest changes', async (t) => {
-    apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToEnd('1')] });
+    apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToTerminate('1')] });
     const first = await node.untilRunning(mirrorName('slow'));
     const pods = await PodWatch.start(t, node.cluster, node.namespace);
     const changedAtMs = Date.now();
-    for (const version of ['2', '3', '4']) apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToEnd(version)] });
+    for (const version of ['2', '3', '4']) apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToTerminate(version)] });
     const second = await node.until(
       mirrorName('slow'),
-      'is the last one and runs',
+      'has the last spec and is ready',
       ({ spec, status }) => spec.containers[0]?.env?.[0]?.value === '4' && conditionOf(status, 'Ready') === 'True',
     );
     const uids = [...new Set(pods.seen(mirrorName('slow')).map(({ metadata }) => metadata.uid))];
@@ -123,7 +123,7 @@ describe('a static pod in a cluster', () => {
     apply('again');
     const second = await node.until(
       mirrorName('again'),
-      'runs anew',
+      'has restarted and is ready',
       ({ status }) => conditionOf(status, 'Ready') === 'True' && status?.containerStatuses?.[0]?.restartCount === 1,
     );
     assert.equal(second.metadata.uid, first.metadata.uid);
@@ -147,22 +147,22 @@ describe('a static pod in a cluster', () => {
     await node.node.startKubelet();
     await node.untilGone(mirrorName('orphan'));
     await waitUntil(
-      'nothing of it runs',
+      'the sandbox of the static pod is removed',
       async () => {
         const { items } = await node.node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
         return !items.some((sandbox) => sandbox.metadata?.name === metadata.name);
       },
       60_000,
     );
-    const now = await node.get(mirrorName('stays'));
-    assert.deepEqual([now.metadata.uid, containerID(now)], [stays.metadata.uid, containerID(stays)]);
+    const current = await node.get(mirrorName('stays'));
+    assert.deepEqual([current.metadata.uid, containerID(current)], [stays.metadata.uid, containerID(stays)]);
   });
 
   test('runs without its namespace, and is mirrored when the namespace exists', async (t) => {
-    const name = 'test-static-later';
+    const name = 'test-static-created-late';
     node.node.apply(aManifest('early', {}, { namespace: name }));
     await waitUntil(
-      'its container runs',
+      'the container of the static pod runs',
       async () => {
         const { containers } = await node.node.cri.runtime.call('listContainers', {}, { deadlineMs: 10_000 });
         return containers.some(({ labels }) => labels['io.kubernetes.pod.namespace'] === name);
@@ -172,9 +172,13 @@ describe('a static pod in a cluster', () => {
     t.after(() => node.api.delete(`/api/v1/namespaces/${name}`));
     await node.api.create('/api/v1/namespaces', { metadata: { name } });
     const path = `/api/v1/namespaces/${name}/pods/${mirrorName('early')}`;
-    await waitUntil('it has its mirror', async () => conditionOf((await node.api.find<Pod>(path))?.status, 'Ready') === 'True', 60_000);
+    await waitUntil(
+      'the mirror pod is ready',
+      async () => conditionOf((await node.api.find<Pod>(path))?.status, 'Ready') === 'True',
+      60_000,
+    );
     node.node.delete('early');
-    await waitUntil('its mirror is gone', async () => (await node.api.find(path)) === undefined, 60_000);
+    await waitUntil('the mirror pod is gone', async () => (await node.api.find(path)) === undefined, 60_000);
   });
 
   test('must not reference API objects', async () => {
@@ -182,7 +186,7 @@ describe('a static pod in a cluster', () => {
       containers: [aBusybox({ volumeMounts: [{ name: 'secret', mountPath: '/secret' }] })],
       volumes: [{ name: 'secret', secret: { secretName: 'any' } }],
     });
-    await waitUntil('it is refused, and the log says why', () => /greedy.*static pods may not reference/i.test(node.node.log()), 30_000);
+    await waitUntil('the log names the refused manifest', () => /greedy.*static pods may not reference/i.test(node.node.log()), 30_000);
     assert.equal(await node.api.find(`${node.podsPath}/${mirrorName('greedy')}`), undefined);
     node.node.delete('greedy');
   });
@@ -190,7 +194,7 @@ describe('a static pod in a cluster', () => {
 
 test('static pods start and run without an API server, and are mirrored when it returns', async (t) => {
   const cluster = await privateCluster(t, { scheduler: false });
-  const node = await ClusterNode.start('cluster-alone', { of: cluster });
+  const node = await ClusterNode.start('cluster-alone', { cluster });
   t.after(() => node.destroy());
   const apply = (name: string) => node.node.apply(aManifest(name, {}, { namespace: node.namespace }));
   const runningContainers = async () => {
@@ -198,7 +202,7 @@ test('static pods start and run without an API server, and are mirrored when it 
     const { containers } = await node.node.cri.runtime.call('listContainers', { filter }, { deadlineMs: 10_000 });
     return new Map(containers.map(({ labels, id }) => [labels['io.kubernetes.pod.name'], id]));
   };
-  const untilItRuns = (name: string) =>
+  const untilContainerRuns = (name: string) =>
     waitUntil(`${name} runs`, async () => (await runningContainers()).get(`${name}-cluster-alone`), 90_000);
 
   apply('first');
@@ -208,11 +212,11 @@ test('static pods start and run without an API server, and are mirrored when it 
   const before = await runningContainers();
   await cluster.controlPlane.stopApiServer(0);
   apply('while-away');
-  await untilItRuns('while-away');
+  await untilContainerRuns('while-away');
   // Without the API server a new kubelet does not know bound pods: it terminates none, and starts static ones.
   await node.restartKubelet('SIGKILL');
   apply('after-restart');
-  await untilItRuns('after-restart');
+  await untilContainerRuns('after-restart');
   await cluster.controlPlane.startApiServer();
   for (const name of ['first', 'while-away', 'after-restart']) await node.untilRunning(`${name}-cluster-alone`);
   await node.create('bound-later');

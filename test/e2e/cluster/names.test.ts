@@ -15,10 +15,10 @@ describe('a pod in a cluster', () => {
   });
   after(() => node?.destroy());
 
-  const printed = (name: string, sh: string, spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}) =>
+  const outputOf = (name: string, sh: string, spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}) =>
     node.outputOf(name, { containers: [aBusybox({ sh })], ...spec }, metadata);
-  /** The entries of a keyword in the host's resolv.conf. */
-  const ofHost = (keyword: string) =>
+  /** Returns the entries of a keyword in the host's resolv.conf. */
+  const hostEntries = (keyword: string) =>
     readFileSync('/etc/resolv.conf', 'utf8')
       .split('\n')
       .map((line) => line.trim().split(/\s+/))
@@ -26,24 +26,24 @@ describe('a pod in a cluster', () => {
       .flatMap(([, ...words]) => words);
   const parse = (text: string) => {
     const lines = text.split('\n').map((line) => line.split(' '));
-    const of = (keyword: string) => lines.filter(([first]) => first === keyword).flatMap(([, ...words]) => words);
-    return { nameservers: of('nameserver'), searches: of('search'), options: of('options') };
+    const entries = (keyword: string) => lines.filter(([first]) => first === keyword).flatMap(([, ...words]) => words);
+    return { nameservers: entries('nameserver'), searches: entries('search'), options: entries('options') };
   };
   const clusterSearches = () => [`${node.namespace}.svc.cluster.local`, 'svc.cluster.local', 'cluster.local'];
 
   test('uses the cluster’s DNS with ClusterFirst', async () => {
-    const conf = parse(await printed('cluster-first', 'cat /etc/resolv.conf'));
+    const conf = parse(await outputOf('cluster-first', 'cat /etc/resolv.conf'));
     assert.deepEqual(conf.nameservers, [clusterDnsIp]);
-    assert.deepEqual(conf.searches, [...clusterSearches(), ...ofHost('search')]);
+    assert.deepEqual(conf.searches, [...clusterSearches(), ...hostEntries('search')]);
     assert.deepEqual(conf.options, ['ndots:5']);
   });
 
   test('uses the host’s resolver with Default and on the host network', async () => {
-    const conf = parse(await printed('default', 'cat /etc/resolv.conf', { dnsPolicy: 'Default' }));
-    assert.deepEqual([conf.nameservers, conf.searches], [ofHost('nameserver'), ofHost('search')]);
-    const host = parse(await printed('host-network', 'cat /etc/resolv.conf', { hostNetwork: true }));
-    assert.deepEqual(host.nameservers, ofHost('nameserver'));
-    const both = parse(await printed('host-cluster', 'cat /etc/resolv.conf', { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }));
+    const conf = parse(await outputOf('default', 'cat /etc/resolv.conf', { dnsPolicy: 'Default' }));
+    assert.deepEqual([conf.nameservers, conf.searches], [hostEntries('nameserver'), hostEntries('search')]);
+    const host = parse(await outputOf('host-network', 'cat /etc/resolv.conf', { hostNetwork: true }));
+    assert.deepEqual(host.nameservers, hostEntries('nameserver'));
+    const both = parse(await outputOf('host-cluster', 'cat /etc/resolv.conf', { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }));
     assert.deepEqual(both.nameservers, [clusterDnsIp]);
     assert.deepEqual(both.searches.slice(0, 3), clusterSearches());
   });
@@ -54,11 +54,11 @@ describe('a pod in a cluster', () => {
       searches: ['example.test', 'svc.cluster.local'],
       options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
     };
-    const added = parse(await printed('added', 'cat /etc/resolv.conf', { dnsConfig }));
+    const added = parse(await outputOf('added', 'cat /etc/resolv.conf', { dnsConfig }));
     assert.deepEqual(added.nameservers, [clusterDnsIp, '192.0.2.53']);
-    assert.deepEqual(added.searches, [...new Set([...clusterSearches(), ...ofHost('search'), 'example.test'])]);
+    assert.deepEqual(added.searches, [...new Set([...clusterSearches(), ...hostEntries('search'), 'example.test'])]);
     assert.deepEqual(added.options.toSorted(), ['edns0', 'ndots:2']);
-    const alone = parse(await printed('alone', 'cat /etc/resolv.conf', { dnsPolicy: 'None', dnsConfig }));
+    const alone = parse(await outputOf('alone', 'cat /etc/resolv.conf', { dnsPolicy: 'None', dnsConfig }));
     assert.deepEqual(alone, {
       nameservers: ['192.0.2.53'],
       searches: ['example.test', 'svc.cluster.local'],
@@ -68,7 +68,7 @@ describe('a pod in a cluster', () => {
 
   test('has an event about omitted search domains', async () => {
     const searches = Array.from({ length: 32 }, (_, i) => `s${i}.example.test`);
-    const conf = parse(await printed('searching', 'cat /etc/resolv.conf', { dnsConfig: { searches } }));
+    const conf = parse(await outputOf('searching', 'cat /etc/resolv.conf', { dnsConfig: { searches } }));
     assert.equal(conf.searches.length, 32);
     const event = await node.untilEvent(
       'searching',
@@ -79,17 +79,17 @@ describe('a pod in a cluster', () => {
   });
 
   test('has its host name, subdomain and FQDN', async () => {
-    assert.equal(await printed('plain', 'hostname'), 'plain');
+    assert.equal(await outputOf('plain', 'hostname'), 'plain');
     const full = `own.sub.${node.namespace}.svc.cluster.local`;
-    const output = await printed('named', 'hostname; hostname -f; cat /etc/hosts', { hostname: 'own', subdomain: 'sub' });
+    const output = await outputOf('named', 'hostname; hostname -f; cat /etc/hosts', { hostname: 'own', subdomain: 'sub' });
     const [short, fqdn, ...hosts] = output.split('\n');
     assert.deepEqual([short, fqdn], ['own', full]);
     assert.ok(
       hosts.some((line) => /^10\.\d+\.\d+\.\d+\t/.test(line) && line.endsWith(`${full}\town`)),
       output,
     );
-    assert.equal(await printed('full', 'hostname', { hostname: 'own', subdomain: 'sub', setHostnameAsFQDN: true }), full);
-    assert.equal(await printed('overridden', 'hostname', { hostnameOverride: 'quite.another.name' }), 'quite.another.name');
+    assert.equal(await outputOf('full', 'hostname', { hostname: 'own', subdomain: 'sub', setHostnameAsFQDN: true }), full);
+    assert.equal(await outputOf('overridden', 'hostname', { hostnameOverride: 'quite.another.name' }), 'quite.another.name');
   });
 
   test('waits with an event when its FQDN is too long', async () => {
@@ -109,7 +109,7 @@ describe('a pod in a cluster', () => {
       { ip: '192.0.2.9', hostnames: ['one.test', 'two.test'] },
       { ip: '2001:db8::9', hostnames: ['six.test'] },
     ];
-    const output = await printed('aliased', 'cat /etc/hosts; echo $IP', {
+    const output = await outputOf('aliased', 'cat /etc/hosts; echo $IP', {
       hostAliases,
       containers: [
         aBusybox({ sh: 'cat /etc/hosts; echo $IP', env: [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }] }),
@@ -121,7 +121,7 @@ describe('a pod in a cluster', () => {
     for (const line of ['127.0.0.1\tlocalhost', `${ip}\taliased`, '192.0.2.9\tone.test\ttwo.test', '2001:db8::9\tsix.test']) {
       assert.ok(lines.includes(line), `${line} in ${output}`);
     }
-    const ofHostNetwork = await printed('host-aliased', 'cat /etc/hosts', { hostNetwork: true, hostAliases });
+    const ofHostNetwork = await outputOf('host-aliased', 'cat /etc/hosts', { hostNetwork: true, hostAliases });
     assert.match(ofHostNetwork, /^# Kubernetes-managed hosts file \(host network\)\.\n/);
     assert.match(ofHostNetwork, /192\.0\.2\.9\tone\.test\ttwo\.test/);
   });
@@ -137,7 +137,7 @@ describe('a pod in a cluster', () => {
     const output = await waitUntil(
       'a pod sees the service',
       async () => {
-        const text = await printed(`linked-${attempt++}`, 'env | sort');
+        const text = await outputOf(`linked-${attempt++}`, 'env | sort');
         return text.includes('DATA_BASE') ? text : null;
       },
       60_000,
@@ -149,7 +149,7 @@ describe('a pod in a cluster', () => {
     assert.equal(env.get('DATA_BASE_PORT'), `tcp://${clusterIP}:5432`);
     assert.equal(env.get('DATA_BASE_PORT_5432_TCP_ADDR'), clusterIP);
     assert.equal(env.get('KUBERNETES_SERVICE_HOST'), '10.96.0.1');
-    const unlinked = await printed('unlinked', 'env | sort', { enableServiceLinks: false });
+    const unlinked = await outputOf('unlinked', 'env | sort', { enableServiceLinks: false });
     assert.doesNotMatch(unlinked, /DATA_BASE/);
     assert.match(unlinked, /^KUBERNETES_SERVICE_HOST=10\.96\.0\.1$/m);
   });

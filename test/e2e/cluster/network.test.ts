@@ -18,15 +18,15 @@ test('without a network plugin only hostNetwork pods start; others wait with a r
   await node.untilRunning('ends');
 
   const network = join(node.node.folder, 'containerd/cni/10-bridge.conflist');
-  renameSync(network, `${network}.away`);
-  const ready = async () => {
+  renameSync(network, `${network}.disabled`);
+  const readyCondition = async () => {
     const { status } = await node.api.get<{ status: NodeStatus }>(node.nodePath);
     return status.conditions?.find(({ type }) => type === 'Ready');
   };
-  await waitUntil('the node is not ready', async () => (await ready())?.status === 'False', 60_000);
-  const told = await ready();
-  assert.equal(told?.reason, 'KubeletNotReady');
-  assert.match(told?.message ?? '', notReady);
+  await waitUntil('the node is not ready', async () => (await readyCondition())?.status === 'False', 60_000);
+  const condition = await readyCondition();
+  assert.equal(condition?.reason, 'KubeletNotReady');
+  assert.match(condition?.message ?? '', notReady);
 
   await node.create('waits');
   await node.create('host', { hostNetwork: true });
@@ -34,7 +34,11 @@ test('without a network plugin only hostNetwork pods start; others wait with a r
   const event = await node.untilEvent('waits', 'NetworkNotReady', /^network is not ready: /);
   assert.equal(event.type, 'Warning');
   assert.match(event.message, notReady);
-  const waits = await node.until('waits', 'has no sandbox', ({ status }) => conditionOf(status, 'PodReadyToStartContainers') === 'False');
+  const waits = await node.until(
+    'waits',
+    'cannot start containers',
+    ({ status }) => conditionOf(status, 'PodReadyToStartContainers') === 'False',
+  );
   assert.equal(waits.status?.phase, 'Pending');
 
   // The pod's network can't be removed; the exit of its containers is reported nevertheless.
@@ -44,7 +48,7 @@ test('without a network plugin only hostNetwork pods start; others wait with a r
   assert.equal(conditionOf(ended.status, 'PodReadyToStartContainers'), 'False');
   await node.untilEvent('ends', 'FailedKillPod', /failed to destroy network for sandbox/);
 
-  renameSync(`${network}.away`, network);
+  renameSync(`${network}.disabled`, network);
   await node.untilRunning('waits');
   await node.untilGone('ends');
   await node.untilReady();

@@ -38,19 +38,19 @@ describe('a node of a cluster', () => {
   after(() => node?.destroy());
 
   const get = () => node.api.get<RealNode>(node.nodePath);
-  const until = (what: string, isSo: (seen: RealNode) => boolean) =>
+  const until = (what: string, condition: (node: RealNode) => boolean) =>
     waitUntil(
       `the node ${what}`,
       async () => {
-        const seen = await get();
-        return isSo(seen) ? seen : null;
+        const current = await get();
+        return condition(current) ? current : null;
       },
       60_000,
     );
   const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
 
   test('has its configured labels, taints and addresses', async () => {
-    const { metadata, spec, status } = await until('has its lifecycle taints off', ({ spec: now }) => now?.taints?.length === 1);
+    const { metadata, spec, status } = await until('has no lifecycle taint', ({ spec: current }) => current?.taints?.length === 1);
     for (const [label, wanted] of Object.entries({
       'kubernetes.io/hostname': nodeName,
       'kubernetes.io/os': 'linux',
@@ -77,7 +77,7 @@ describe('a node of a cluster', () => {
   });
 
   test('reports its versions, images, runtime handlers and port', async () => {
-    const { status } = await until('shows its images', ({ status: now }) => (now?.images?.length ?? 0) >= 2);
+    const { status } = await until('shows its images', ({ status: current }) => (current?.images?.length ?? 0) >= 2);
     const { nodeInfo, daemonEndpoints, images, runtimeHandlers, features } = status as unknown as {
       nodeInfo: Record<string, string>;
       daemonEndpoints: { kubeletEndpoint: { Port: number } };
@@ -94,8 +94,11 @@ describe('a node of a cluster', () => {
     assert.ok(images.some(({ names, sizeBytes }) => names.includes('local.example/busybox:1') && sizeBytes > 100_000));
     assert.ok(images.every(({ sizeBytes }, i) => i === 0 || sizeBytes <= images[i - 1]!.sizeBytes));
     // containerd reports its handlers since 2.0.
-    const told = await node.node.cri.runtime.call('status', {}, { deadlineMs: 10_000 });
-    assert.deepEqual(new Set((runtimeHandlers ?? []).map(({ name }) => name)), new Set(told.runtimeHandlers.map(({ name }) => name)));
+    const runtimeStatus = await node.node.cri.runtime.call('status', {}, { deadlineMs: 10_000 });
+    assert.deepEqual(
+      new Set((runtimeHandlers ?? []).map(({ name }) => name)),
+      new Set(runtimeStatus.runtimeHandlers.map(({ name }) => name)),
+    );
     assert.notEqual(features?.supplementalGroupsPolicy, true);
   });
 
@@ -117,17 +120,21 @@ describe('a node of a cluster', () => {
 
   test('renews its lease, and creates it again after a deletion', async () => {
     const { metadata } = await get();
-    const lease = await waitUntil('it is there', () => node.api.find<Lease>(leasePath), 30_000);
+    const lease = await waitUntil('the lease exists', () => node.api.find<Lease>(leasePath), 30_000);
     assert.deepEqual(
       lease.metadata.ownerReferences.map(({ kind, name, uid }) => [kind, name, uid]),
       [['Node', nodeName, metadata.uid]],
     );
     assert.equal(lease.spec.holderIdentity, nodeName);
-    await waitUntil('it is renewed', async () => (await node.api.get<Lease>(leasePath)).spec.renewTime > lease.spec.renewTime, 30_000);
+    await waitUntil(
+      'the lease is renewed',
+      async () => (await node.api.get<Lease>(leasePath)).spec.renewTime > lease.spec.renewTime,
+      30_000,
+    );
     await node.api.delete(leasePath);
-    const anew = await waitUntil('it is made anew', () => node.api.find<Lease>(leasePath), 30_000);
-    assert.notEqual(anew.metadata.uid, lease.metadata.uid);
-    assert.equal(anew.metadata.ownerReferences[0]?.uid, metadata.uid);
+    const recreated = await waitUntil('the lease is created again', () => node.api.find<Lease>(leasePath), 30_000);
+    assert.notEqual(recreated.metadata.uid, lease.metadata.uid);
+    assert.equal(recreated.metadata.ownerReferences[0]?.uid, metadata.uid);
   });
 
   test('writes no status while nothing changes', async () => {
@@ -135,7 +142,7 @@ describe('a node of a cluster', () => {
     const renewals = () => node.requests(({ objectRef, verb }) => objectRef?.resource === 'leases' && verb === 'update').length;
     const [writesBefore, renewalsBefore] = [writes(), renewals()];
     // The kubelet checks the status and renews the lease each second.
-    await waitUntil('some seconds have passed', () => renewals() >= renewalsBefore + 5, 60_000);
+    await waitUntil('the lease was renewed five times', () => renewals() >= renewalsBefore + 5, 60_000);
     assert.ok(writes() - writesBefore <= 1, `${writes() - writesBefore} writes`);
   });
 
@@ -144,7 +151,7 @@ describe('a node of a cluster', () => {
     await node.kubectl('annotate', 'node', nodeName, 'foreign=2');
     await node.kubectl('taint', 'node', nodeName, 'foreign=3:PreferNoSchedule');
     await node.api.patch(`${node.nodePath}/status`, foreignStatus(2), 'strategic-merge');
-    await until('offers the foreign resource', ({ status }) => status?.allocatable?.['example.com/dongle'] === '2');
+    await until('has the foreign resource', ({ status }) => status?.allocatable?.['example.com/dongle'] === '2');
     await node.restartKubelet();
     await node.create('after-foreign');
     await node.untilRunning('after-foreign');
@@ -160,7 +167,7 @@ describe('a node of a cluster', () => {
   test('restores its own labels when it starts', async () => {
     await node.kubectl('label', 'node', nodeName, '--overwrite', 'kubernetes.io/os=plan9');
     await node.restartKubelet();
-    await until('is labelled rightly', ({ metadata }) => metadata.labels?.['kubernetes.io/os'] === 'linux');
+    await until('has its own label again', ({ metadata }) => metadata.labels?.['kubernetes.io/os'] === 'linux');
   });
 
   test('stays Ready while its kubelet restarts', async () => {
@@ -171,7 +178,7 @@ describe('a node of a cluster', () => {
     await node.restartKubelet();
     const after = await until(
       'has another heartbeat',
-      (seen) => String(readyOf(seen)?.lastHeartbeatTime) > String(before?.lastHeartbeatTime),
+      (current) => String(readyOf(current)?.lastHeartbeatTime) > String(before?.lastHeartbeatTime),
     );
     assert.deepEqual([readyOf(after)?.status, readyOf(after)?.lastTransitionTime], ['True', before?.lastTransitionTime]);
   });
@@ -189,21 +196,21 @@ describe('a node of a cluster', () => {
     await node.create('steady');
     const pod = await node.untilRunning('steady');
     await node.node.containerd.stop('SIGKILL');
-    const { status } = await until('is not ready', ({ status: now }) => conditionOf(now, 'Ready') === 'False');
+    const { status } = await until('is not ready', ({ status: current }) => conditionOf(current, 'Ready') === 'False');
     const ready = status?.conditions?.find(({ type }) => type === 'Ready');
     assert.equal(ready?.reason, 'KubeletNotReady');
     assert.match(ready?.message ?? '', /container runtime|PLEG|runtime/);
     await node.node.startContainerd();
-    await until('is ready again', ({ status: now }) => conditionOf(now, 'Ready') === 'True');
+    await until('is ready again', ({ status: current }) => conditionOf(current, 'Ready') === 'True');
     await node.untilEvent(nodeName, 'NodeNotReady', /./, 'default');
     await node.create('after-outage');
     await node.untilRunning('after-outage');
-    const now = await node.until(
+    const current = await node.until(
       'steady',
       'is ready',
       ({ status: { conditions } = {} }) => conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') === true,
     );
-    assert.equal(now.status?.containerStatuses?.[0]?.containerID, pod.status?.containerStatuses?.[0]?.containerID);
+    assert.equal(current.status?.containerStatuses?.[0]?.containerID, pod.status?.containerStatuses?.[0]?.containerID);
   });
 
   test('registers again at the next start when its object was deleted', async () => {
@@ -211,12 +218,12 @@ describe('a node of a cluster', () => {
     await node.node.stopKubelet();
     await node.api.delete(node.nodePath);
     await node.node.startKubelet();
-    const anew = await waitUntil('it is there again', () => node.api.find<RealNode>(node.nodePath), 60_000);
-    assert.notEqual(anew.metadata.uid, metadata.uid);
+    const recreated = await waitUntil('the Node is registered again', () => node.api.find<RealNode>(node.nodePath), 60_000);
+    assert.notEqual(recreated.metadata.uid, metadata.uid);
     await node.untilReady();
     assert.equal((await get()).metadata.labels?.tier, 'test');
-    await node.create('of-new-node');
-    await node.untilRunning('of-new-node');
+    await node.create('after-registration');
+    await node.untilRunning('after-registration');
   });
 });
 

@@ -12,18 +12,18 @@ import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox } from '../../support/test-node.ts';
 
 const signerName = 'example.com/internal';
-const patienceMs = 90_000;
+const waitTimeoutMs = 90_000;
 const clockJumpMs = 31 * 60_000;
 const bundle = { credentialBundlePath: 'bundle.pem' };
 
 describe('pod certificates', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
-  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let node: ClusterNode;
   let signer: PodCertificateSigner;
 
   before(async () => {
-    const cluster = await privateCluster(later, {
+    const cluster = await privateCluster(hooks, {
       scheduler: false,
       apiServerFlags: [
         '--runtime-config=certificates.k8s.io/v1beta1/podcertificaterequests=true',
@@ -32,13 +32,13 @@ describe('pod certificates', () => {
     });
     const clock = `--import=${join(import.meta.dirname, '../../support/clock-ahead.mjs')}`;
     node = await ClusterNode.start('cluster-certs', {
-      of: cluster,
+      cluster,
       config: { featureGates: { PodCertificateRequest: true } },
       env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${clock}`.trim() },
     });
-    later.after(() => node.destroy());
+    hooks.after(() => node.destroy());
     signer = PodCertificateSigner.start(node.api);
-    later.after(() => signer.close());
+    hooks.after(() => signer.close());
   });
   after(async () => {
     for (const clean of cleanups.toReversed()) await clean();
@@ -72,7 +72,7 @@ describe('pod certificates', () => {
     await node.untilRunning('types');
     for (const keyType of keyTypes) {
       const [key, chain] = await Promise.all([read('types', `${keyType}/key.pem`), read('types', `${keyType}/chain.pem`)]);
-      assert.ok(isForKey(chain, key), `the certificate is not for the key ${keyType}`);
+      assert.ok(isForKey(chain, key), `the certificate does not match the key ${keyType}`);
       const [leaf, authority] = certificatesOf(chain);
       assert.equal(leaf?.subject, 'CN=types');
       assert.ok(authority && leaf?.verify(authority.publicKey));
@@ -81,11 +81,14 @@ describe('pod certificates', () => {
     assert.match(both, /^-----BEGIN PRIVATE KEY-----\n[^-]+-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\n/);
     assert.ok(isForKey(both, both));
     assert.doesNotMatch(both, /own/);
-    const asked = signer.requestsOf('types');
-    assert.equal(asked.length, keyTypes.length + 1);
-    assert.deepEqual([...new Set(asked.map(({ spec }) => `${spec.serviceAccountName} ${spec.nodeName}`))], [`default ${node.nodeName}`]);
-    const one = asked.find(({ spec }) => spec.unverifiedUserAnnotations !== undefined);
-    assert.deepEqual([one?.spec.maxExpirationSeconds, one?.spec.unverifiedUserAnnotations], [7200, { 'example.com/team': 'a' }]);
+    const requests = signer.requestsOf('types');
+    assert.equal(requests.length, keyTypes.length + 1);
+    assert.deepEqual([...new Set(requests.map(({ spec }) => `${spec.serviceAccountName} ${spec.nodeName}`))], [`default ${node.nodeName}`]);
+    const annotated = requests.find(({ spec }) => spec.unverifiedUserAnnotations !== undefined);
+    assert.deepEqual(
+      [annotated?.spec.maxExpirationSeconds, annotated?.spec.unverifiedUserAnnotations],
+      [7200, { 'example.com/team': 'a' }],
+    );
     assert.deepEqual(signer.errors, []);
   });
 
@@ -129,13 +132,13 @@ describe('pod certificates', () => {
     const [first, container] = [await read('restarted', 'bundle.pem'), await containerOf('restarted')];
     await node.restartKubelet();
     const second = await waitUntil(
-      'there is another certificate',
+      'the file has another certificate',
       async () => {
         // The kubelet is healthy before it has listed its pods.
         const pem = await read('restarted', 'bundle.pem').catch(() => first);
         return pem === first ? undefined : pem;
       },
-      patienceMs,
+      waitTimeoutMs,
     );
     assert.ok(isForKey(second, second));
     const { containerID, restartCount } = (await containerOf('restarted')) ?? {};
@@ -149,12 +152,12 @@ describe('pod certificates', () => {
     await signer.decide(() => 'wait');
     writeFileSync(join(node.node.folder, 'clock-ahead-ms'), String(clockJumpMs));
     // Timers do not follow a changed clock: the pod's next sync checks the certificate.
-    await node.kubectl('annotate', 'pod', 'renewed', 'example.com/look=now');
+    await node.kubectl('annotate', 'pod', 'renewed', 'example.com/sync=now');
     await node.untilEvent('renewed', 'CertificateOverdueForRefresh', /^PodCertificate refresh overdue$/);
-    await waitUntil('a renewal is asked for', () => signer.requestsOf('renewed').length === 2, patienceMs);
+    await waitUntil('a renewal is requested', () => signer.requestsOf('renewed').length === 2, waitTimeoutMs);
     assert.equal(await read('renewed', 'bundle.pem'), first);
     await signer.decide(() => 'issue');
-    await waitUntil('there is another certificate', async () => (await read('renewed', 'bundle.pem')) !== first, patienceMs);
+    await waitUntil('the file has another certificate', async () => (await read('renewed', 'bundle.pem')) !== first, waitTimeoutMs);
     const second = await read('renewed', 'bundle.pem');
     assert.ok(isForKey(second, second));
     assert.equal((await containerOf('renewed'))?.containerID, container?.containerID);

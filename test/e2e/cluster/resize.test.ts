@@ -80,8 +80,8 @@ describe('a pod with a resize request', () => {
       error: 'In-place resize is not supported.',
     });
 
-    await node.create('beside', withResources({ requests: { cpu: '100m' } }));
-    await node.untilRunning('beside');
+    await node.create('neighbour', withResources({ requests: { cpu: '100m' } }));
+    await node.untilRunning('neighbour');
 
     // The shell may exit with the container before it has printed the result.
     await node.exec('greedy', 'kill 1').catch(() => {});
@@ -96,27 +96,27 @@ describe('a pod with a resize request', () => {
     const before = pending(await node.get('greedy'));
     await node.restartKubelet('SIGKILL');
     await node.untilReady();
-    await node.create('later', withResources({ requests: { cpu: '100m' } }));
-    await node.untilRunning('later');
+    await node.create('after-restart', withResources({ requests: { cpu: '100m' } }));
+    await node.untilRunning('after-restart');
     const after = await node.get('greedy');
     assert.deepEqual([after.metadata.uid, pending(after), resourcesIn(after)], [metadata.uid, before, admitted]);
     assert.equal((await resizeEvents('greedy')).length, 1);
     await resize('greedy', { requests: { cpu: '0.02' }, limits: { memory: '64Mi' } });
-    const back = await node.until('greedy', 'has nothing pending', (pod) => pending(pod) === undefined);
-    assert.deepEqual(resourcesIn(back), admitted);
+    const restored = await node.until('greedy', 'has nothing pending', (pod) => pending(pod) === undefined);
+    assert.deepEqual(resourcesIn(restored), admitted);
   });
 
   test('cannot be resized at pod level, which the Node does not declare', async () => {
     const podLevel = { requests: { cpu: '50m' }, limits: { memory: '128Mi' } };
-    await node.create('whole', { ...withResources(small), resources: podLevel });
-    const { pod } = resourcesIn(await node.untilRunning('whole'));
+    await node.create('pod-level', { ...withResources(small), resources: podLevel });
+    const { pod } = resourcesIn(await node.untilRunning('pod-level'));
     assert.deepEqual(pod, {
       resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { memory: '128Mi' } },
       allocatedResources: { cpu: '50m', memory: '32Mi' },
     });
     const patch = JSON.stringify({ spec: { resources: { requests: { cpu: '60m' } } } });
     await assert.rejects(
-      node.kubectl('patch', 'pod', 'whole', '--subresource', 'resize', '-p', patch),
+      node.kubectl('patch', 'pod', 'pod-level', '--subresource', 'resize', '-p', patch),
       /InPlacePodLevelResourcesVerticalScaling/,
     );
   });

@@ -21,52 +21,58 @@ describe('a failing pod', () => {
   const waitsFor = (reason: RegExp) => (pod: Pod) => reason.test(pod.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? '');
   const hasStatus = (pod: Pod) => pod.status?.startTime !== undefined;
 
-  const cases: { title: string; count: number; spec: Parameters<typeof aManifest>[1]; reason: string; isSo: (pod: Pod) => boolean }[] = [
+  const cases: {
+    title: string;
+    count: number;
+    spec: Parameters<typeof aManifest>[1];
+    reason: string;
+    isExpectedStatus: (pod: Pod) => boolean;
+  }[] = [
     {
       title: 'a missing secret',
       count: 1,
       spec: { volumes: [missing], containers: [aBusybox(mount)] },
       reason: 'FailedMount',
-      isSo: hasStatus,
+      isExpectedStatus: hasStatus,
     },
     {
       title: 'a missing config map, in a burst',
       count: 20,
       spec: { volumes: [{ name: 'missing', configMap: { name: 'none-such' } }], containers: [aBusybox(mount)] },
       reason: 'FailedMount',
-      isSo: hasStatus,
+      isExpectedStatus: hasStatus,
     },
     {
       title: 'an image that cannot be pulled, and another container',
       count: 1,
       spec: { containers: [aBusybox({ image: 'local.example/none-such:1' }), aBusybox({ name: 'other' })] },
       reason: 'Failed',
-      isSo: waitsFor(/^ErrImagePull$/),
+      isExpectedStatus: waitsFor(/^ErrImagePull$/),
     },
     {
-      title: 'a config that cannot be made',
+      title: 'a config that cannot be created',
       count: 1,
       spec: { containers: [aBusybox({ env: [{ name: 'X', valueFrom: { secretKeyRef: { name: 'none-such', key: 'x' } } }] })] },
       reason: 'Failed',
-      isSo: waitsFor(/^CreateContainerConfigError$/),
+      isExpectedStatus: waitsFor(/^CreateContainerConfigError$/),
     },
     {
       title: 'a command that does not exist',
       count: 1,
       spec: { containers: [{ ...aBusybox(), command: ['/none-such'] }] },
       reason: 'Failed',
-      isSo: waitsFor(/^(RunContainerError|CrashLoopBackOff)$/),
+      isExpectedStatus: waitsFor(/^(RunContainerError|CrashLoopBackOff)$/),
     },
     {
       title: 'a container that crashes',
       count: 1,
       spec: { containers: [aBusybox({ sh: 'exit 1' })] },
       reason: 'BackOff',
-      isSo: waitsFor(/^CrashLoopBackOff$/),
+      isExpectedStatus: waitsFor(/^CrashLoopBackOff$/),
     },
   ];
 
-  for (const { title, count, spec, reason, isSo } of cases) {
+  for (const { title, count, spec, reason, isExpectedStatus } of cases) {
     test(`has its status before its warning event: ${title}`, async (t) => {
       const pods = await PodWatch.start(t, node.cluster, node.namespace);
       const names = Array.from({ length: count }, (_, index) => `${title.replaceAll(/[^a-z]+/g, '-')}-${index}`);
@@ -74,9 +80,9 @@ describe('a failing pod', () => {
       await Promise.all(names.map((name) => pods.create(aManifest(name, { nodeName, terminationGracePeriodSeconds: 1, ...spec }))));
       const warnings = await firstWarnings(node.cluster, node.namespace, since, names);
       for (const [name, event] of warnings) {
-        await pods.until(name, 'was so', () => pods.seen(name).some(isSo));
+        await pods.until(name, 'has had the expected status', () => pods.seen(name).some(isExpectedStatus));
         assert.equal(event.reason, reason);
-        assertStatusCameFirst(pods, event, isSo);
+        assertStatusCameFirst(pods, event, isExpectedStatus);
       }
       await Promise.all(names.map((name) => pods.delete(name, { gracePeriodSeconds: 0 })));
     });

@@ -7,7 +7,7 @@ import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox } from '../../support/test-node.ts';
 
 /** The shortest lifetime that the API server grants. */
-const lifeSeconds = 600;
+const lifetimeSeconds = 600;
 /** The age of a new token by this kubelet's clock: a token is renewed at 480 s, less up to 10 s of jitter. */
 const aheadSeconds = 458;
 
@@ -17,7 +17,7 @@ test('a token is renewed at 80 % of its lifetime, and a running container sees t
     env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${clock}`.trim(), CLOCK_AHEAD_MS: String(aheadSeconds * 1000) },
   });
   t.after(() => node.destroy());
-  const source = { serviceAccountToken: { path: 'token', audience: 'vault.example', expirationSeconds: lifeSeconds } };
+  const source = { serviceAccountToken: { path: 'token', audience: 'vault.example', expirationSeconds: lifetimeSeconds } };
   const created = await node.create('renewed', {
     automountServiceAccountToken: false,
     containers: [aBusybox({ volumeMounts: [{ name: 'vault', mountPath: '/vault' }] })],
@@ -35,12 +35,12 @@ test('a token is renewed at 80 % of its lifetime, and a running container sees t
     90_000,
   );
   const [old, renewed] = [claimsOf(first), claimsOf(second)];
-  assert.deepEqual([old.exp - old.iat, renewed.exp - renewed.iat], [lifeSeconds, lifeSeconds]);
+  assert.deepEqual([old.exp - old.iat, renewed.exp - renewed.iat], [lifetimeSeconds, lifetimeSeconds]);
   assert.deepEqual([renewed.aud, renewed.sub], [['vault.example'], `system:serviceaccount:${node.namespace}:default`]);
   assert.equal(renewed['kubernetes.io'].pod.uid, created.metadata.uid);
   const ageSeconds = renewed.iat - old.iat + aheadSeconds;
-  assert.ok(ageSeconds >= 0.8 * lifeSeconds - 10, `renewed when it was ${ageSeconds} s old`);
-  assert.ok(ageSeconds < lifeSeconds, `renewed when it was ${ageSeconds} s old`);
+  assert.ok(ageSeconds >= 0.8 * lifetimeSeconds - 10, `renewed when it was ${ageSeconds} s old`);
+  assert.ok(ageSeconds < lifetimeSeconds, `renewed when it was ${ageSeconds} s old`);
   const review = { spec: { token: second, audiences: ['vault.example'] } };
   const { status } = await node.api.create<{ status: { authenticated?: boolean } }>('/apis/authentication.k8s.io/v1/tokenreviews', review);
   assert.equal(status.authenticated, true);

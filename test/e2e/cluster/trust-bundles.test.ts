@@ -20,44 +20,46 @@ const signerName = 'example.com/internal';
 
 describe('trust bundles in a projected volume', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
-  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   const certificates = mkdtempSync(join(tmpdir(), 'trust-'));
-  later.after(() => rmSync(certificates, { recursive: true }));
+  hooks.after(() => rmSync(certificates, { recursive: true }));
   let node: ClusterNode;
 
   before(async () => {
     const gates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true };
-    const cluster = await privateCluster(later, {
+    const cluster = await privateCluster(hooks, {
       scheduler: false,
       apiServerFlags: [
         '--runtime-config=certificates.k8s.io/v1beta1/clustertrustbundles=true',
         '--feature-gates=ClusterTrustBundle=true,ClusterTrustBundleProjection=true',
       ],
     });
-    node = await ClusterNode.start('cluster-trust', { of: cluster, config: { featureGates: gates } });
-    later.after(() => node.destroy());
+    node = await ClusterNode.start('cluster-trust', { cluster, config: { featureGates: gates } });
+    hooks.after(() => node.destroy());
   });
   after(async () => {
     for (const clean of cleanups.toReversed()) await clean();
   });
 
-  /** The PEM certificate of an authority of that name. */
+  /** Creates a certificate authority of that name. Returns its certificate in PEM. */
   const anchor = (name: string) => readFileSync(new CertificateAuthority(join(certificates, name), name).certFile, 'utf8');
-  const createBundle = (name: string, of: string, labels: Record<string, string> = {}, signer?: string) =>
-    node.api.create(path, { metadata: { name, labels }, spec: { trustBundle: anchor(of), ...(signer && { signerName: signer }) } });
+  const createBundle = (name: string, authority: string, labels: Record<string, string> = {}, signer?: string) =>
+    node.api.create(path, { metadata: { name, labels }, spec: { trustBundle: anchor(authority), ...(signer && { signerName: signer }) } });
   const create = (name: string, sources: readonly BundleSource[]) =>
     node.create(name, {
       automountServiceAccountToken: false,
       containers: [aBusybox({ volumeMounts: [{ name: 'trust', mountPath: '/trust' }] })],
       volumes: [{ name: 'trust', projected: { sources: sources.map((clusterTrustBundle) => ({ clusterTrustBundle })) } }],
     });
-  /** The subjects of the certificates in the file. */
+  /** Waits until the file has exactly the certificates of these authorities. */
   const untilTrusts = (name: string, file: string, wanted: readonly string[]) =>
     waitUntil(
       `${file} of ${name} has ${wanted.join(', ')}`,
       async () => {
         const text = await node.exec(name, `cat /trust/${file}`);
-        return text.match(/BEGIN CERTIFICATE/g)?.length === wanted.length && wanted.every((of) => text.includes(anchor(of).trim()));
+        return (
+          text.match(/BEGIN CERTIFICATE/g)?.length === wanted.length && wanted.every((authority) => text.includes(anchor(authority).trim()))
+        );
       },
       60_000,
     );
@@ -69,8 +71,8 @@ describe('trust bundles in a projected volume', () => {
     await untilTrusts('by-name', 'named.pem', ['one']);
     await node.api.patch(`${path}/named`, { spec: { trustBundle: `${anchor('one')}and\n${anchor('two')}` } });
     await untilTrusts('by-name', 'named.pem', ['one', 'two']);
-    const now = await node.get('by-name');
-    assert.equal(now.status?.containerStatuses?.[0]?.containerID, status?.containerStatuses?.[0]?.containerID);
+    const current = await node.get('by-name');
+    assert.equal(current.status?.containerStatuses?.[0]?.containerID, status?.containerStatuses?.[0]?.containerID);
   });
 
   test('bundles of a signer follow the label selector in the running container', async () => {
@@ -79,7 +81,7 @@ describe('trust bundles in a projected volume', () => {
     await create('by-signer', [
       { signerName, labelSelector: { matchLabels: { stage: 'live' } }, path: 'live.pem' },
       { signerName, labelSelector: {}, path: 'all.pem' },
-      { signerName: 'example.com/nobody', labelSelector: {}, path: 'none.pem', optional: true },
+      { signerName: 'example.com/no-such-signer', labelSelector: {}, path: 'none.pem', optional: true },
     ]);
     await node.untilRunning('by-signer');
     await untilTrusts('by-signer', 'live.pem', ['live']);

@@ -15,7 +15,11 @@ describe('API objects in volumes and variables', () => {
   });
   after(() => node?.destroy());
 
-  const mounted = (sh: string | undefined, volumes: NonNullable<PodSpec['volumes']>, container: Parameters<typeof aBusybox>[0] = {}) => ({
+  const withVolumes = (
+    sh: string | undefined,
+    volumes: NonNullable<PodSpec['volumes']>,
+    container: Parameters<typeof aBusybox>[0] = {},
+  ) => ({
     containers: [
       aBusybox({
         ...(sh === undefined ? {} : { sh }),
@@ -55,7 +59,7 @@ describe('API objects in volumes and variables', () => {
     assert.equal(await node.exec('own-token', `cat ${account}/token`), token);
     await node.delete('own-token');
     await node.untilGone('own-token');
-    await waitUntil('the token is worth nothing', async () => (await review(token)).authenticated !== true, 30_000);
+    await waitUntil('the token is invalid', async () => (await review(token)).authenticated !== true, 30_000);
   });
 
   test('automountServiceAccountToken: false mounts no token', async () => {
@@ -83,7 +87,7 @@ describe('API objects in volumes and variables', () => {
       },
     ];
     const volumes = [{ name: 'all', projected: { defaultMode: 0o440, sources } }];
-    await node.create('projected', mounted(undefined, volumes, { resources: { limits: { cpu: '300m' } } }), {
+    await node.create('projected', withVolumes(undefined, volumes, { resources: { limits: { cpu: '300m' } } }), {
       labels: { app: 'projected' },
     });
     await node.untilRunning('projected');
@@ -119,7 +123,7 @@ describe('API objects in volumes and variables', () => {
       { name: 'FROM_MAP', valueFrom: { configMapKeyRef: { name: 'perhaps', key: 'a', optional: true } } },
     ];
     const envFrom = [{ configMapRef: { name: 'perhaps', optional: true } }, { secretRef: { name: 'perhaps', optional: true } }];
-    await node.create('optional', mounted(undefined, volumes, { env, envFrom }));
+    await node.create('optional', withVolumes(undefined, volumes, { env, envFrom }));
     await node.untilRunning('optional');
     assert.equal(await node.exec('optional', 'echo "[$FROM_SECRET$FROM_MAP]"; ls /secret /map'), '[]\n/map:\n\n/secret:\n');
     await node.kubectl('create', 'secret', 'generic', 'perhaps', '--from-literal=a=secret');
@@ -152,12 +156,12 @@ describe('API objects in volumes and variables', () => {
     await node.create('doubled', { containers: [aBusybox({ env: [{ name: 'V0', value: 'x'.repeat(100) }, ...doubled] })] });
     const { status } = await node.until(
       'doubled',
-      'is refused',
+      'shows CreateContainerConfigError',
       ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerConfigError',
     );
     assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /^\$\(V17\): more than 16777216 bytes/);
-    await node.create('beside-doubled');
-    await node.untilRunning('beside-doubled');
+    await node.create('after-doubled');
+    await node.untilRunning('after-doubled');
   });
 
   test('resource fields without limits have the node’s allocatable', async () => {
@@ -201,24 +205,24 @@ describe('API objects in volumes and variables', () => {
     await node.kubectl('create', 'secret', 'generic', 'owned', '--from-literal=a=b');
     const output = await node.outputOf('owners', {
       securityContext: { runAsUser: 1000, fsGroup: 3000 },
-      ...mounted(
+      ...withVolumes(
         'stat -L -c "%u:%g %a" /secret/a; stat -c "%g %a" /scratch; cat /secret/a; echo; touch /scratch/x && stat -c %g /scratch/x',
         volumes,
       ),
     });
     assert.deepEqual(output.split('\n'), ['0:3000 440', '3000 2777', 'b', '3000']);
-    const alone = await node.outputOf('owner', {
+    const ownedByUser = await node.outputOf('owner', {
       securityContext: { runAsUser: 1000 },
       containers: [aBusybox({ sh: `stat -L -c "%u %a" ${account}/token; test -r ${account}/token && echo readable` })],
     });
-    assert.equal(alone, '1000 600\nreadable');
+    assert.equal(ownedByUser, '1000 600\nreadable');
   });
 
   test('an emptyDir of medium Memory is a tmpfs of its sizeLimit', async () => {
     const volumes = [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '2Mi' } }];
     const output = await node.outputOf(
       'memory',
-      mounted('grep " /memory " /proc/mounts | cut -d" " -f1,3; df -k /memory | tail -1 | tr -s " " | cut -d" " -f2', volumes),
+      withVolumes('grep " /memory " /proc/mounts | cut -d" " -f1,3; df -k /memory | tail -1 | tr -s " " | cut -d" " -f2', volumes),
     );
     assert.equal(output, 'tmpfs tmpfs\n2048');
   });
@@ -248,12 +252,12 @@ describe('API objects in volumes and variables', () => {
       immutable: true,
       stringData: { a: 'b' },
     });
-    await node.create('of-fixed', mounted(undefined, [{ name: 'fixed', secret: { secretName: 'fixed' } }]));
+    await node.create('of-fixed', withVolumes(undefined, [{ name: 'fixed', secret: { secretName: 'fixed' } }]));
     await node.untilRunning('of-fixed');
     assert.equal(await node.exec('of-fixed', 'cat /fixed/a'), 'b');
-    await node.create('of-fixed-too', mounted(undefined, [{ name: 'fixed', secret: { secretName: 'fixed' } }]));
+    await node.create('of-fixed-too', withVolumes(undefined, [{ name: 'fixed', secret: { secretName: 'fixed' } }]));
     await node.untilRunning('of-fixed-too');
-    const asked = node.requests(({ requestURI }) => requestURI.includes('secrets') && requestURI.includes('fixed'));
-    assert.ok(asked.length >= 1 && asked.length <= 3, asked.join());
+    const reads = node.requests(({ requestURI }) => requestURI.includes('secrets') && requestURI.includes('fixed'));
+    assert.ok(reads.length >= 1 && reads.length <= 3, reads.join());
   });
 });

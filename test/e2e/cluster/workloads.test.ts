@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox } from '../../support/test-node.ts';
 
 const nodeName = 'cluster-workloads';
-const here = { 'kubernetes.io/hostname': nodeName };
+const onThisNode = { 'kubernetes.io/hostname': nodeName };
 
 describe('workloads in a cluster', () => {
   let node: ClusterNode;
@@ -21,7 +21,7 @@ describe('workloads in a cluster', () => {
     Object.fromEntries((status?.conditions ?? []).map(({ type, status: value, reason }) => [type, reason ? `${value} ${reason}` : value]));
   const template = (app: string, spec: Partial<PodSpec> = {}) => ({
     metadata: { labels: { app } },
-    spec: { nodeSelector: here, terminationGracePeriodSeconds: 1, containers: [aBusybox()], ...spec },
+    spec: { nodeSelector: onThisNode, terminationGracePeriodSeconds: 1, containers: [aBusybox()], ...spec },
   });
 
   test('a deployment runs three replicas, rolls out, and scales down', async () => {
@@ -35,26 +35,26 @@ describe('workloads in a cluster', () => {
     assert.equal(pods.length, 3);
     for (const line of pods) assert.match(line, /web-\S+\s+1\/1\s+Running\s+0\s+\S+\s+10\.\d+\.\d+\.\d+\s+cluster-workloads/);
     await node.kubectl('set', 'env', 'deployment/web', 'VERSION=2');
-    const rolled = await node.cluster.runKubectl(['-n', node.namespace, 'rollout', 'status', 'deployment/web', '--timeout=80s'], {
+    const rollout = await node.cluster.runKubectl(['-n', node.namespace, 'rollout', 'status', 'deployment/web', '--timeout=80s'], {
       timeoutMs: 85_000,
     });
-    assert.match(rolled.stdout, /successfully rolled out/);
+    assert.match(rollout.stdout, /successfully rolled out/);
     await node.kubectl('scale', 'deployment/web', '--replicas=0');
     await waitUntil(
-      'its pods are gone',
+      'the pods of the deployment are gone',
       async () => (await node.api.get<{ items: Pod[] }>(`${node.podsPath}?labelSelector=app%3Dweb`)).items.length === 0,
       60_000,
     );
   });
 
   test('a job completes after one of its pods failed', async () => {
-    const make = (name: string, sh: string, spec: object = {}) =>
+    const createJob = (name: string, sh: string, spec: object = {}) =>
       node.api.create(`/apis/batch/v1/namespaces/${node.namespace}/jobs`, {
         metadata: { name },
         spec: { template: template(name, { restartPolicy: 'Never', containers: [aBusybox({ sh })] }), ...spec },
       });
-    await make('computes', 'echo 42', { completions: 2, parallelism: 2 });
-    await make('fails', 'exit 3', { backoffLimit: 0 });
+    await createJob('computes', 'echo 42', { completions: 2, parallelism: 2 });
+    await createJob('fails', 'exit 3', { backoffLimit: 0 });
     await node.kubectl('wait', '--for=condition=Complete', 'job/computes', '--timeout=28s');
     await node.kubectl('wait', '--for=condition=Failed', 'job/fails', '--timeout=28s');
     assert.equal(await node.kubectl('logs', 'job/computes'), '42\n');
@@ -86,14 +86,14 @@ describe('workloads in a cluster', () => {
       ],
       containers: [aBusybox({ sh: 'sleep 1; exit 0' })],
     });
-    const early = await node.until(
+    const initializing = await node.until(
       'ordered',
-      'runs its first',
+      'runs its first init container',
       ({ status }) => status?.initContainerStatuses?.[0]?.state?.running !== undefined,
     );
-    assert.equal(conditions(early).Initialized, 'False ContainersNotInitialized');
-    assert.equal(early.status?.phase, 'Pending');
-    assert.equal(early.status?.containerStatuses?.[0]?.state?.waiting?.reason, 'PodInitializing');
+    assert.equal(conditions(initializing).Initialized, 'False ContainersNotInitialized');
+    assert.equal(initializing.status?.phase, 'Pending');
+    assert.equal(initializing.status?.containerStatuses?.[0]?.state?.waiting?.reason, 'PodInitializing');
     assert.match(await node.kubectl('get', 'pod', 'ordered', '--no-headers'), /ordered\s+0\/2\s+Init:0\/3|ordered\s+\d\/2/);
     const { status } = await node.untilEnded('ordered');
     assert.deepEqual(
@@ -117,7 +117,7 @@ describe('workloads in a cluster', () => {
 
   test('a crashing container’s restarts and back-off are reported', async () => {
     await node.create('crashing', { containers: [aBusybox({ sh: 'echo dying > /dev/termination-log; exit 5' })] });
-    const { status } = await node.until('crashing', 'backs off', ({ status: { containerStatuses } = {} }) => {
+    const { status } = await node.until('crashing', 'shows CrashLoopBackOff', ({ status: { containerStatuses } = {} }) => {
       const [app] = containerStatuses ?? [];
       return app?.state?.waiting?.reason === 'CrashLoopBackOff' && app.restartCount >= 1;
     });
@@ -168,14 +168,14 @@ describe('workloads in a cluster', () => {
       ['Failed', 'DeadlineExceeded', 'Pod was active on the node longer than the specified deadline'],
     );
     await node.untilEvent('late', 'DeadlineExceeded', /Pod was active on the node longer than the specified deadline/);
-    await node.until('late', 'has its container ended', (pod) => pod.status?.containerStatuses?.[0]?.state?.terminated !== undefined);
+    await node.until('late', 'has terminated', (pod) => pod.status?.containerStatuses?.[0]?.state?.terminated !== undefined);
   });
 
   test('an active deadline can be set on a running pod', async () => {
-    await node.create('later', { terminationGracePeriodSeconds: 1 });
-    await node.untilRunning('later');
-    await node.api.patch(`${node.podsPath}/later`, { spec: { activeDeadlineSeconds: 1 } });
-    const { status, metadata } = await node.untilEnded('later');
+    await node.create('deadline-set', { terminationGracePeriodSeconds: 1 });
+    await node.untilRunning('deadline-set');
+    await node.api.patch(`${node.podsPath}/deadline-set`, { spec: { activeDeadlineSeconds: 1 } });
+    const { status, metadata } = await node.untilEnded('deadline-set');
     assert.equal(status?.reason, 'DeadlineExceeded');
     assert.equal(status?.observedGeneration, metadata.generation);
   });
@@ -197,7 +197,7 @@ describe('workloads in a cluster', () => {
     );
     const second = await node.until(
       'generations',
-      'is observed in its new generation',
+      'has observed its new generation',
       ({ metadata, status }) => metadata.generation === 2 && status?.observedGeneration === 2,
     );
     assert.equal(second.status?.containerStatuses?.[0]?.containerID, first.status?.containerStatuses?.[0]?.containerID);
@@ -208,7 +208,7 @@ describe('workloads in a cluster', () => {
 
   test('a failed pull is reported with upstream’s reasons and messages', async () => {
     await node.create('unpullable', { containers: [aBusybox({ image: 'local.example/none-such:1' })] });
-    await node.until('unpullable', 'says why', ({ status }) =>
+    await node.until('unpullable', 'shows the failed pull', ({ status }) =>
       /^(ErrImagePull|ImagePullBackOff)$/.test(status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
     );
     await node.untilEvent('unpullable', 'Pulling', /^Pulling image "local.example\/none-such:1"$/);
@@ -234,20 +234,20 @@ describe('workloads in a cluster', () => {
   });
 
   test('a pod start costs at most two status writes and no GET; a restarted kubelet writes none', async () => {
-    const isOfPods = ({ objectRef }: { objectRef?: { resource: string; namespace?: string } }) =>
+    const isPodRequest = ({ objectRef }: { objectRef?: { resource: string; namespace?: string } }) =>
       objectRef?.resource === 'pods' && objectRef.namespace === node.namespace;
-    const named = (name: string) => node.requests((event) => isOfPods(event) && event.objectRef?.name === name);
+    const requestsOf = (name: string) => node.requests((event) => isPodRequest(event) && event.objectRef?.name === name);
     await node.create('counted');
     const counted = await node.untilRunning('counted');
-    await waitUntil('the writes are in the log', () => named('counted').length >= 1);
-    assert.ok(named('counted').length <= 2, named('counted').join());
+    await waitUntil('the writes are in the audit log', () => requestsOf('counted').length >= 1);
+    assert.ok(requestsOf('counted').length <= 2, requestsOf('counted').join());
     assert.ok(
-      named('counted').every((request) => request === 'patch pods/status'),
-      named('counted').join(),
+      requestsOf('counted').every((request) => request === 'patch pods/status'),
+      requestsOf('counted').join(),
     );
     await node.kubectl('delete', 'pods', '-l', 'app', '--wait=false');
     await waitUntil(
-      'only those are left that stay as they are',
+      'no pod is pending or being deleted',
       async () => {
         const { items } = await node.api.get<{ items: Pod[] }>(node.podsPath);
         return items.every(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase !== 'Pending');
@@ -270,15 +270,15 @@ describe('workloads in a cluster', () => {
     const { newcomer: _, ...unchanged } = await versions();
     assert.deepEqual(unchanged, before);
     assert.equal((await node.get('counted')).metadata.uid, counted.metadata.uid);
-    assert.ok(named('counted').length <= 2, named('counted').join());
+    assert.ok(requestsOf('counted').length <= 2, requestsOf('counted').join());
   });
 
   test('no request of the kubelet was forbidden', () => {
     // The Node authorizer learns a node's pods by a watch: an object of a new pod may be refused once.
-    const isOfPod = /\/(secrets|configmaps|serviceaccounts)\//;
+    const isPodObject = /\/(secrets|configmaps|serviceaccounts)\//;
     const refused = node.cluster.controlPlane
       .auditEvents(nodeName)
-      .filter(({ responseStatus, requestURI }) => responseStatus?.code === 403 && !isOfPod.test(requestURI));
+      .filter(({ responseStatus, requestURI }) => responseStatus?.code === 403 && !isPodObject.test(requestURI));
     assert.deepEqual(
       refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`),
       [],

@@ -15,7 +15,7 @@ const isCall: Matches = (method, path) => !isWatch(method, path);
 
 describe('a node with a faulty API server', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
-  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
   let faulty: FaultyNode;
   /** Runs through all tests, and must not be affected. */
@@ -24,8 +24,8 @@ describe('a node with a faulty API server', () => {
 
   before(async () => {
     cluster = await sharedCluster();
-    later.after(() => cluster.close());
-    faulty = await startFaultyNode(later, cluster, 'faulty-answers');
+    hooks.after(() => cluster.close());
+    faulty = await startFaultyNode(hooks, cluster, 'faulty-answers');
     wellUID = (await faulty.create('well')).metadata.uid;
     await faulty.pods.until('well', 'runs', isRunning);
     wellID = await runningOf(faulty.node, wellUID);
@@ -66,28 +66,28 @@ describe('a node with a faulty API server', () => {
 
   /** The number of matching requests since `from`: a refused client must back off. */
   const askedFor = (from: number, matches: Matches) =>
-    faulty.way.requests.slice(from).filter(({ method, path }) => matches(method, path)).length;
+    faulty.proxy.requests.slice(from).filter(({ method, path }) => matches(method, path)).length;
 
   test('429 with Retry-After: requests are retried at that time', async (t) => {
-    const from = faulty.way.requests.length;
+    const from = faulty.proxy.requests.length;
     const throttle = { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 };
     // As many as a pod's start and end need, and some more.
-    const stop = faulty.way.fault({ matches: isCall, answer: throttle, times: 12 });
+    const stop = faulty.proxy.fault({ matches: isCall, answer: throttle, times: 12 });
     await livesAndDies(t, 'throttled');
     stop();
     assert.ok(askedFor(from, isCall) < 12 + 60, `${askedFor(from, isCall)} requests`);
   });
 
   test('429 to a watch that is resumed', async (t) => {
-    faulty.way.fault({ matches: isWatch, answer: { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 }, times: 3 });
-    faulty.way.cut(isWatch);
+    faulty.proxy.fault({ matches: isWatch, answer: { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 }, times: 3 });
+    faulty.proxy.cut(isWatch);
     await livesAndDies(t, 'watched-later');
   });
 
   test('500 to everything for a while, including watches', async (t) => {
-    const from = faulty.way.requests.length;
-    const stop = faulty.way.fault({ matches: anything, answer: { status: 500, reason: 'InternalError' } });
-    faulty.way.cut(isWatch);
+    const from = faulty.proxy.requests.length;
+    const stop = faulty.proxy.fault({ matches: anything, answer: { status: 500, reason: 'InternalError' } });
+    faulty.proxy.cut(isWatch);
     const created = faulty.create('after-errors');
     // Until the kubelet has met the errors, and backs off.
     const timer = setInterval(() => askedFor(from, anything) >= 12 && stop(), 20);
@@ -101,46 +101,46 @@ describe('a node with a faulty API server', () => {
   });
 
   test('500 to status writes, and then to the final deletion', async (t) => {
-    faulty.way.fault({ matches: isStatusPatch, answer: { status: 500, reason: 'InternalError' }, times: 4 });
+    faulty.proxy.fault({ matches: isStatusPatch, answer: { status: 500, reason: 'InternalError' }, times: 4 });
     await livesAndDies(t, 'unwritten', () => {
-      faulty.way.fault({ matches: (method) => method === 'DELETE', answer: { status: 500, reason: 'InternalError' }, times: 3 });
+      faulty.proxy.fault({ matches: (method) => method === 'DELETE', answer: { status: 500, reason: 'InternalError' }, times: 3 });
     });
   });
 
   test('409 to a status write: the pod is read, and the status is written', async (t) => {
     const conflict = { status: 409, reason: 'Conflict' };
-    faulty.way.fault({ matches: isStatusPatch, answer: conflict, times: 6 });
+    faulty.proxy.fault({ matches: isStatusPatch, answer: conflict, times: 6 });
     await livesAndDies(t, 'contested', () => {
-      faulty.way.fault({ matches: isStatusPatch, answer: conflict, times: 2 });
-      faulty.way.fault({ matches: (method) => method === 'DELETE', answer: conflict, times: 1 });
+      faulty.proxy.fault({ matches: isStatusPatch, answer: conflict, times: 2 });
+      faulty.proxy.fault({ matches: (method) => method === 'DELETE', answer: conflict, times: 1 });
     });
   });
 
   test('410 to a resumed watch: everything is listed again, and nothing is restarted', async (t) => {
-    const from = faulty.way.requests.length;
-    faulty.way.fault({ matches: isWatch, answer: { status: 410, reason: 'Expired' }, times: 4 });
-    faulty.way.cut(isWatch);
+    const from = faulty.proxy.requests.length;
+    faulty.proxy.fault({ matches: isWatch, answer: { status: 410, reason: 'Expired' }, times: 4 });
+    faulty.proxy.cut(isWatch);
     await livesAndDies(t, 'expired');
     assert.ok(askedFor(from, isWatch) < 60, `${askedFor(from, isWatch)} watches`);
   });
 
   test('responses cut in the middle of an object: nothing is done twice', async (t) => {
     // The status is written without a response; the token is created, and half of it arrives.
-    faulty.way.fault({ matches: isCall, cutAfterBytes: 100, times: 10 });
+    faulty.proxy.fault({ matches: isCall, cutAfterBytes: 100, times: 10 });
     await livesAndDies(t, 'cut', () => {
-      faulty.way.fault({ matches: isCall, cutAfterBytes: 30, times: 5 });
+      faulty.proxy.fault({ matches: isCall, cutAfterBytes: 30, times: 5 });
     });
   });
 
   test('watches cut repeatedly in the middle of an object', async (t) => {
-    faulty.way.fault({ matches: isPodWatch, cutAfterBytes: 1500, times: 4 });
-    faulty.way.cut(isWatch);
+    faulty.proxy.fault({ matches: isPodWatch, cutAfterBytes: 1500, times: 4 });
+    faulty.proxy.cut(isWatch);
     await livesAndDies(t, 'half-seen');
   });
 
   test('responses that never arrive delay only their own object', async () => {
     await faulty.create('held');
-    const stop = faulty.way.fault({ matches: (_, path) => path.includes('/pods/held'), hang: true });
+    const stop = faulty.proxy.fault({ matches: (_, path) => path.includes('/pods/held'), hang: true });
     for (const name of ['beside-1', 'beside-2']) {
       await faulty.create(name);
       await faulty.pods.until(name, 'runs', isRunning);
@@ -150,7 +150,7 @@ describe('a node with a faulty API server', () => {
     assert.equal(await faulty.conditionReady(), 'True');
     stop();
     // The request would end at its deadline, 60 s.
-    faulty.way.cutHanging();
+    faulty.proxy.cutHanging();
     await faulty.pods.until('held', 'runs', isRunning, 120_000);
     await faulty.pods.delete('held');
     await faulty.pods.untilGone('held', 120_000);
@@ -158,7 +158,7 @@ describe('a node with a faulty API server', () => {
   });
 
   test('one second for every response: slow but correct', async (t) => {
-    const stop = faulty.way.fault({ matches: anything, delayMs: 1000 });
+    const stop = faulty.proxy.fault({ matches: anything, delayMs: 1000 });
     t.after(stop);
     await livesAndDies(t, 'slow');
     // The exit of a container is reported, too.

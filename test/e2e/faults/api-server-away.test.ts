@@ -135,22 +135,22 @@ test('a partitioned node catches up with deletions, creations and replacements',
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
   const faulty = await startFaultyNode(t, cluster, 'cut-off');
-  const { node, pods, way } = faulty;
+  const { node, pods, proxy } = faulty;
   for (const name of ['stays', 'goes', 'anew', 'forced']) await faulty.create(name);
   await pods.untilAll('all run', (all) => all.length === 4 && all.every(isRunning));
   const stays = uidOnNode(pods.get('stays')!.metadata);
   const staysID = await runningOf(node, stays);
 
-  const heal = way.fault({ matches: () => true, reset: true });
-  way.cut(() => true);
+  const heal = proxy.fault({ matches: () => true, reset: true });
+  proxy.cut(() => true);
   await pods.delete('goes');
   await pods.delete('anew', { gracePeriodSeconds: 0 });
   await pods.delete('forced', { gracePeriodSeconds: 0 });
   await pods.untilGone('anew');
   const anew = await faulty.create('anew');
   const later = await faulty.create('later');
-  const from = way.requests.length;
-  await waitUntil('the kubelet has tried in vain for a while', () => way.requests.length > from + 10, 60_000);
+  const from = proxy.requests.length;
+  await waitUntil('the kubelet has tried in vain for a while', () => proxy.requests.length > from + 10, 60_000);
   assert.equal((await runningOf(node)).length, 4);
   heal();
   await pods.untilGone('goes');
@@ -168,16 +168,16 @@ test('silent connections are given up', async (t) => {
   const faulty = await startFaultyNode(t, cluster, 'gone-silent', {
     config: { nodeLeaseDurationSeconds: 8, nodeStatusUpdateFrequency: '4s' },
   });
-  const { pods, way } = faulty;
+  const { pods, proxy } = faulty;
   await faulty.create('before');
   await pods.until('before', 'runs', isRunning);
   // As behind a router that forgot the connections: they stay open, and new ones work.
-  way.silence(isWatch);
-  const heal = way.fault({ matches: (method, path) => !isWatch(method, path), hang: true });
+  proxy.silence(isWatch);
+  const heal = proxy.fault({ matches: (method, path) => !isWatch(method, path), hang: true });
   await pods.delete('before');
   const startedAt = performance.now();
-  const from = way.requests.length;
-  await waitUntil('heartbeats fail', () => way.requests.slice(from).filter(({ path }) => path.includes('/leases/')).length >= 2, 60_000);
+  const from = proxy.requests.length;
+  await waitUntil('heartbeats fail', () => proxy.requests.slice(from).filter(({ path }) => path.includes('/leases/')).length >= 2, 60_000);
   heal();
   await pods.untilGone('before');
   t.diagnostic(`heard of it after ${Math.round(performance.now() - startedAt)} ms`);
@@ -187,23 +187,23 @@ test('a kubelet restarted without an API server keeps its pods, and starts stati
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
   const faulty = await startFaultyNode(t, cluster, 'alone');
-  const { node, pods, way } = faulty;
+  const { node, pods, proxy } = faulty;
   const staticName = `static-${faulty.nodeName}`;
   node.apply(aManifest('static', {}, { namespace: faulty.namespace }));
   for (const name of ['stays', 'goes']) await faulty.create(name);
   await pods.untilAll('all run', (all) => all.length === 3 && all.every(isRunning));
   const ids = (await runningOf(node)).toSorted();
 
-  const heal = way.fault({ matches: () => true, reset: true });
-  way.cut(() => true);
+  const heal = proxy.fault({ matches: () => true, reset: true });
+  proxy.cut(() => true);
   await node.stopKubelet('SIGKILL');
   await pods.delete('goes');
   await node.startKubelet();
   node.apply(aManifest('static-later', {}, { namespace: faulty.namespace }));
   await waitUntil('the static pod that came meanwhile runs', async () => (await runningOf(node)).length === ids.length + 1, 60_000);
   // The kubelet has processed everything it knows, and no source reports that an API pod is gone.
-  const from = way.requests.length;
-  await waitUntil('it has tried in vain for a while', () => way.requests.length > from + 10, 60_000);
+  const from = proxy.requests.length;
+  await waitUntil('it has tried in vain for a while', () => proxy.requests.length > from + 10, 60_000);
   const now = new Set(await runningOf(node));
   assert.deepEqual(
     ids.filter((id) => !now.has(id)),

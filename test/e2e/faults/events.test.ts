@@ -10,16 +10,16 @@ const patienceMs = 40_000;
 
 describe('while events of one namespace are', () => {
   const ends: (() => Promise<unknown>)[] = [];
-  const later = { after: (end: () => Promise<unknown>) => void ends.unshift(end) };
+  const hooks = { after: (end: () => Promise<unknown>) => void ends.unshift(end) };
   let node: SimulatedMember;
-  let way: FaultyApiServer;
+  let proxy: FaultyApiServer;
   let otherNamespace: string;
   before(async () => {
-    node = await startSimulatedMember(later, nodeName, async (cluster) => {
-      way = await FaultyApiServer.start(later, cluster, nodeName);
-      return way.kubeconfig;
+    node = await startSimulatedMember(hooks, nodeName, async (cluster) => {
+      proxy = await FaultyApiServer.start(hooks, cluster, nodeName);
+      return proxy.kubeconfig;
     });
-    otherNamespace = await node.cluster.namespace(later);
+    otherNamespace = await node.cluster.namespace(hooks);
   });
   after(async () => {
     for (const end of ends) await end();
@@ -32,9 +32,9 @@ describe('while events of one namespace are', () => {
     test(`${what}, events of another are recorded`, async () => {
       const name = what.replaceAll(' ', '-');
       const isRefused: Matches = (method, path) => method === 'POST' && path.startsWith(`/api/v1/namespaces/${node.namespace}/events`);
-      const asked = () => way.requests.filter(({ method, path }) => isRefused(method, path)).length;
+      const asked = () => proxy.requests.filter(({ method, path }) => isRefused(method, path)).length;
       const before = asked();
-      const stop = way.fault({ matches: isRefused, ...fault });
+      const stop = proxy.fault({ matches: isRefused, ...fault });
       const image = 'sim/unpullable:not-found';
       await node.create(name, { containers: [{ name: 'app', image }] });
       await waitUntil('an event was refused', () => asked() > before, patienceMs);

@@ -44,9 +44,9 @@ for (const { name, nodeName, user, issue } of kinds) {
     t.after(() => cluster.close());
     const folder = mkdtempSync(join(tmpdir(), 'credentials-'));
     t.after(() => rmSync(folder, { recursive: true }));
-    const kubeconfig = (way: FaultyApiServer) => {
-      way.acceptedToken = 'the first';
-      issue(folder, way.acceptedToken);
+    const kubeconfig = (proxy: FaultyApiServer) => {
+      proxy.acceptedToken = 'the first';
+      issue(folder, proxy.acceptedToken);
       const path = join(folder, 'kubeconfig');
       writeFileSync(
         path,
@@ -56,7 +56,7 @@ for (const { name, nodeName, user, issue } of kinds) {
           clusters: [
             {
               name: 'c',
-              cluster: { server: way.url, 'certificate-authority-data': readFileSync(cluster.controlPlane.caFile).toString('base64') },
+              cluster: { server: proxy.url, 'certificate-authority-data': readFileSync(cluster.controlPlane.caFile).toString('base64') },
             },
           ],
           users: [{ name: 'u', user: user(folder) }],
@@ -67,28 +67,28 @@ for (const { name, nodeName, user, issue } of kinds) {
       return path;
     };
     const faulty = await startFaultyNode(t, cluster, nodeName, { kubeconfig });
-    const { pods, way, node } = faulty;
+    const { pods, proxy, node } = faulty;
     const { metadata } = await faulty.create('well');
     await pods.until('well', 'runs', isRunning);
     const ids = await runningOf(node, metadata.uid);
 
     // The old token is refused at once, and watches end; the new token does not exist yet.
-    const from = way.requests.length;
-    way.acceptedToken = 'the second';
-    way.cut(() => true);
+    const from = proxy.requests.length;
+    proxy.acceptedToken = 'the second';
+    proxy.cut(() => true);
     await faulty.create('unseen');
-    await waitUntil('the kubelet is refused', () => way.requests.length >= from + 6, 60_000);
+    await waitUntil('the kubelet is refused', () => proxy.requests.length >= from + 6, 60_000);
     assert.deepEqual(await runningOf(node), ids);
     issue(folder, 'the second');
     const renewedAt = performance.now();
     await pods.until('unseen', 'runs', isRunning, 120_000);
     t.diagnostic(
-      `${Math.round(performance.now() - renewedAt)} ms after the new token; ${way.requests.length - from} requests since the old one expired`,
+      `${Math.round(performance.now() - renewedAt)} ms after the new token; ${proxy.requests.length - from} requests since the old one expired`,
     );
     assert.deepEqual(await runningOf(node, metadata.uid), ids);
     // The next token exists before the old one is refused: no request fails.
     issue(folder, 'the third');
-    way.acceptedToken = 'the third';
+    proxy.acceptedToken = 'the third';
     await faulty.create('later');
     await pods.until('later', 'runs', isRunning, 120_000);
     assert.equal(await faulty.conditionReady(), 'True');

@@ -11,13 +11,13 @@ const isStatusPatch: Matches = (method, path) => method === 'PATCH' && path.incl
 
 describe('a failing pod with a late status', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
-  const later = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let cluster: TestCluster;
   let faulty: FaultyNode;
   before(async () => {
     cluster = await sharedCluster();
-    later.after(() => cluster.close());
-    faulty = await startFaultyNode(later, cluster, 'late-status');
+    hooks.after(() => cluster.close());
+    faulty = await startFaultyNode(hooks, cluster, 'late-status');
   });
   after(async () => {
     for (const clean of cleanups.reverse()) await clean();
@@ -34,7 +34,7 @@ describe('a failing pod with a late status', () => {
   }
 
   test('has its status before its warning event', async () => {
-    const stop = faulty.way.fault({ matches: isStatusPatch, delayMs: 3000 });
+    const stop = faulty.proxy.fault({ matches: isStatusPatch, delayMs: 3000 });
     const warning = await firstWarning('late');
     stop();
     assert.equal(warning.reason, 'FailedMount');
@@ -43,7 +43,7 @@ describe('a failing pod with a late status', () => {
   });
 
   test('has its warning event even when its status is refused', async () => {
-    const stop = faulty.way.fault({ matches: isStatusPatch, answer: { status: 500 } });
+    const stop = faulty.proxy.fault({ matches: isStatusPatch, answer: { status: 500 } });
     const warning = await firstWarning('refused');
     assert.equal(warning.reason, 'FailedMount');
     assert.equal(faulty.pods.get('refused')?.status?.startTime, undefined);
