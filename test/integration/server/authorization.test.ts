@@ -6,42 +6,42 @@ import { aSecureServer } from '../../support/secure-server.ts';
 const t = { after };
 const authorization = { authorizedTTLMs: 60_000, unauthorizedTTLMs: 60_000 };
 
-test('who may not is told so in the words that tools know, after each subresource was asked for once', async () => {
-  const asked: string[] = [];
+test("a forbidden request gets upstream's message after one review per subresource", async () => {
+  const reviewed: string[] = [];
   const { ask } = await aSecureServer(t, {
     secure: { authorization },
     mainApi: {
       reviewAccess: async ({ resourceAttributes: { verb, subresource } }) => {
-        asked.push(`${verb} ${subresource}`);
+        reviewed.push(`${verb} ${subresource}`);
         return { allowed: false };
       },
     },
   });
-  for (const turn of [1, 2]) {
+  for (const attempt of [1, 2]) {
     const { status, body } = await ask('/pods');
     assert.deepEqual(
-      [turn, status, body],
-      [turn, 403, 'Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods proxy])\n'],
+      [attempt, status, body],
+      [attempt, 403, 'Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods proxy])\n'],
     );
   }
-  assert.deepEqual(asked, ['get pods', 'get proxy']);
+  assert.deepEqual(reviewed, ['get pods', 'get proxy']);
   assert.match((await ask('/exec/ns/pod/app', { method: 'POST' })).body, /verb=create, resource=nodes, subresource\(s\)=\[proxy\]/);
   assert.match((await ask('/metrics')).body, /subresource\(s\)=\[metrics\]/);
   assert.match((await ask('/logs/')).body, /subresource\(s\)=\[log\]/);
   assert.equal((await ask('/nowhere')).status, 404);
 });
 
-test('for a client that leaves while it is asked whether it may, nothing is begun', async () => {
-  const mayDecide = Promise.withResolvers<void>();
-  const isAsked = Promise.withResolvers<void>();
+test('a request whose client disconnects during authorization is not executed', async () => {
+  const mayReview = Promise.withResolvers<void>();
+  const reviewStarted = Promise.withResolvers<void>();
   const resolved: string[] = [];
   const { port, ask } = await aSecureServer(t, {
     secure: { authorization },
     mainApi: {
       reviewAccess: async ({ resourceAttributes: { verb } }) => {
         if (verb === 'create') {
-          isAsked.resolve();
-          await mayDecide.promise;
+          reviewStarted.resolve();
+          await mayReview.promise;
         }
         return { allowed: true };
       },
@@ -54,17 +54,17 @@ test('for a client that leaves while it is asked whether it may, nothing is begu
   const client = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
     client.write('POST /run/ns/left/app?cmd=true HTTP/1.1\r\nHost: a\r\n\r\n');
   });
-  await isAsked.promise;
-  // The server has noticed when it has ended its side too.
+  await reviewStarted.promise;
+  // The server ends its side when it has noticed the client's end.
   const isOver = new Promise((resolve) => client.once('close', resolve));
   client.resume().end();
   await isOver;
-  mayDecide.resolve();
+  mayReview.resolve();
   assert.equal((await ask('/run/ns/stayed/app?cmd=true', { method: 'POST' })).status, 404);
   assert.deepEqual(resolved, ['run stayed']);
 });
 
-test('nodes/proxy is as good as what is finer', async () => {
+test('nodes/proxy allows what a fine-grained subresource allows', async () => {
   const { ask } = await aSecureServer(t, {
     secure: { authorization },
     mainApi: { reviewAccess: async ({ resourceAttributes }) => ({ allowed: resourceAttributes.subresource === 'proxy' }) },
@@ -73,7 +73,7 @@ test('nodes/proxy is as good as what is finer', async () => {
   for (const path of ['/metrics', '/statusz', '/flagz']) assert.equal((await ask(path)).status, 403, path);
 });
 
-test('an access review that failed is a 500, is not remembered, and says nothing of why', async () => {
+test('a failed access review is a 500 without the reason and is not cached', async () => {
   let down = true;
   const { ask } = await aSecureServer(t, {
     secure: { authorization },

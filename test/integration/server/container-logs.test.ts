@@ -18,7 +18,7 @@ async function aLog(content: string) {
   return { ...server, read };
 }
 
-/** A follower that keeps what it was sent. */
+/** Follows a log and records the response. */
 function follow(url: string, query = '', agent?: Agent) {
   const state = { text: '', status: 0, ended: false };
   const request = httpGet(`${url}?follow=true&${query}`, agent ? { agent } : {}, (response) => {
@@ -29,20 +29,20 @@ function follow(url: string, query = '', agent?: Agent) {
   request.on('error', () => {});
   return { state, stop: () => request.destroy() };
 }
-async function until(what: string, check: () => boolean): Promise<void> {
+async function waitUntil(what: string, check: () => boolean): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!check()) {
     if (Date.now() > deadline) assert.fail(`not within 5 s: ${what}`);
     await sleep(5);
   }
 }
-/** Descriptors of this process that are open on files below the folder. */
+/** Returns the number of open file descriptors of this process below the folder. */
 function openBelow(folder: string): number {
   const links = execFileSync('sh', ['-c', `ls -l /proc/${process.pid}/fd | grep -c '${folder}' || true`], { encoding: 'utf8' });
   return Number(links);
 }
 
-test('a log is read to its end, as text', async () => {
+test('a log is sent to its end as plain text', async () => {
   const { url } = await aLog(line('one', 'P') + line(' two') + line('three'));
   const response = await fetch(url);
   assert.equal(response.status, 200);
@@ -51,13 +51,13 @@ test('a log is read to its end, as text', async () => {
   assert.equal(await response.text(), 'one two\nthree\n');
 });
 
-test('an empty log is an empty answer', async () => {
+test('an empty log is an empty response', async () => {
   const { url } = await aLog('');
   const response = await fetch(url);
   assert.deepEqual([response.status, await response.text()], [200, '']);
 });
 
-test('a tail is found from the end, over many blocks', async () => {
+test('a tail is found from the end across many blocks', async () => {
   const numbers = Array.from({ length: 50_000 }, (_, n) => `line ${n}`);
   const { read, container } = await aLog(numbers.map((text) => line(text)).join(''));
   const last = (count: number) => numbers.slice(-count).map((text) => `${text}\n`);
@@ -71,7 +71,7 @@ test('a tail is found from the end, over many blocks', async () => {
   assert.equal(await read('tailLines=1'), 'line 49999\n');
 });
 
-test('a container without a log, and a log that is none, are named', async () => {
+test('a missing log and an invalid log are errors', async () => {
   const { url, container, podLogsDir } = await aLog('no log at all\n');
   const garbage = await fetch(url);
   assert.deepEqual(
@@ -92,7 +92,7 @@ test('a container without a log, and a log that is none, are named', async () =>
   assert.equal(openBelow(podLogsDir), 0);
 });
 
-test('a log that leads out of the log folder is not shown', async () => {
+test('a log outside of the log folder is refused', async () => {
   const { url, container, podLogsDir } = await aLog('');
   const secret = join(podLogsDir, '..', `secret-${process.pid}`);
   writeFileSync(secret, line('secret'));
@@ -107,7 +107,7 @@ test('a log that leads out of the log folder is not shown', async () => {
     rmSync(container.logPath);
     symlinkSync(secret, container.logPath);
     await refused(/it lies outside of/);
-    // A folder on the way.
+    // A symlinked folder in the path.
     rmSync(dirname(container.logPath), { recursive: true });
     symlinkSync(dirname(secret), dirname(container.logPath));
     container.logPath = join(dirname(container.logPath), `secret-${process.pid}`);
@@ -131,41 +131,41 @@ test('a link within the log folder is followed', async () => {
   assert.equal(await read(), 'one\n');
 });
 
-test('a follower is sent what is written, when it is written, until the container ends', async () => {
+test('a follower gets new lines immediately until the container ends', async () => {
   const { url, container } = await aLog(line('old') + line('one'));
   const { state } = follow(url, 'tailLines=1');
-  await until('the tail', () => state.text === 'one\n');
+  await waitUntil('the tail', () => state.text === 'one\n');
   const before = Date.now();
   appendFileSync(container.logPath, line('two'));
-  await until('a line', () => state.text === 'one\ntwo\n');
+  await waitUntil('a line', () => state.text === 'one\ntwo\n');
   assert.ok(Date.now() - before < 200, `${Date.now() - before} ms`);
   // A line in two writes.
   appendFileSync(container.logPath, line('three').slice(0, 30));
   await sleep(50);
   appendFileSync(container.logPath, line('three').slice(30));
-  await until('a line in two writes', () => state.text === 'one\ntwo\nthree\n');
+  await waitUntil('a line in two writes', () => state.text === 'one\ntwo\nthree\n');
   appendFileSync(container.logPath, line('last'));
   container.state = 'exited';
-  await until('the end', () => state.ended);
+  await waitUntil('the end', () => state.ended);
   assert.equal(state.text, 'one\ntwo\nthree\nlast\n');
 });
 
-test('a follower of a silent container knows at once that it follows', async () => {
+test('a follower gets the response headers before the first line', async () => {
   const { url } = await aLog('');
   const { state, stop } = follow(url);
-  await until('the head of the answer', () => state.status === 200);
+  await waitUntil('the response headers', () => state.status === 200);
   stop();
 });
 
-test('a follower of an ended container is sent all of it', async () => {
+test('a follower of an exited container gets the complete log', async () => {
   const { url, container } = await aLog(line('one'));
   container.state = 'exited';
   const { state } = follow(url);
-  await until('the end', () => state.ended);
+  await waitUntil('the end', () => state.ended);
   assert.equal(state.text, 'one\n');
 });
 
-test('a follower goes on over rotations, and misses nothing', async () => {
+test('a follower continues across rotations without loss', async () => {
   const { url, container } = await aLog(line('0'));
   const { state } = follow(url);
   let written = '0\n';
@@ -173,7 +173,7 @@ test('a follower goes on over rotations, and misses nothing', async () => {
     if (n % 100 === 0) {
       const rotated = `${container.logPath}.${n}`;
       renameSync(container.logPath, rotated);
-      // The runtime writes to the old file until it is told to open the new one.
+      // The runtime writes to the old file until ReopenContainerLog.
       await sleep(20);
       appendFileSync(rotated, line(`late ${n}`));
       writeFileSync(container.logPath, '');
@@ -185,55 +185,55 @@ test('a follower goes on over rotations, and misses nothing', async () => {
     written += `${n}\n`;
     if (n % 10 === 0) await sleep(5);
   }
-  await until('all lines', () => state.text.length >= written.length);
+  await waitUntil('all lines', () => state.text.length >= written.length);
   container.state = 'exited';
-  await until('the end', () => state.ended);
+  await waitUntil('the end', () => state.ended);
   assert.equal(state.text, written);
 });
 
-test('a follower goes on when the file is cut to nothing', async () => {
+test('a follower continues after the file is truncated', async () => {
   const { url, container } = await aLog(line('one') + line('two'));
   const { state, stop } = follow(url);
-  await until('what was there', () => state.text === 'one\ntwo\n');
+  await waitUntil('the existing lines', () => state.text === 'one\ntwo\n');
   truncateSync(container.logPath, 0);
   await sleep(50);
   appendFileSync(container.logPath, line('three'));
-  await until('the new line', () => state.text === 'one\ntwo\nthree\n');
+  await waitUntil('the new line', () => state.text === 'one\ntwo\nthree\n');
   stop();
 });
 
-test('a follower ends with its container also when the container and its logs were removed', async () => {
+test('a follower ends when the container and its logs are removed', async () => {
   const { url, container } = await aLog(line('one'));
   const { state } = follow(url);
-  await until('what was there', () => state.text === 'one\n');
+  await waitUntil('the existing lines', () => state.text === 'one\n');
   rmSync(dirname(container.logPath), { recursive: true });
   container.state = 'gone';
-  await until('the end', () => state.ended);
+  await waitUntil('the end', () => state.ended);
   assert.equal(state.text, 'one\n');
 });
 
-test('a follower stops at its limit of bytes', async () => {
+test('a follower ends at its byte limit', async () => {
   const { url, container } = await aLog(line('one'));
   const { state } = follow(url, 'limitBytes=6');
-  await until('the first line', () => state.text === 'one\n');
+  await waitUntil('the first line', () => state.text === 'one\n');
   appendFileSync(container.logPath, line('two'));
-  await until('the end', () => state.ended);
+  await waitUntil('the end', () => state.ended);
   assert.equal(state.text, 'one\ntw');
 });
 
-test('200 followers are served, and leave nothing behind when they go', async () => {
+test('200 followers are served, and their files are closed when they disconnect', async () => {
   const { url, container, podLogsDir } = await aLog(line('one'));
   const agent = new Agent({ maxSockets: Infinity });
   const followers = Array.from({ length: 200 }, () => follow(url, '', agent));
-  await until('all followers', () => followers.every(({ state }) => state.text === 'one\n'));
+  await waitUntil('all followers', () => followers.every(({ state }) => state.text === 'one\n'));
   const idle = process.cpuUsage();
   await sleep(1_000);
   const { user, system } = process.cpuUsage(idle);
   assert.ok(user + system < 400_000, `200 idle followers cost ${(user + system) / 1000} ms of CPU in a second`);
   appendFileSync(container.logPath, line('two'));
-  await until('the line at all of them', () => followers.every(({ state }) => state.text === 'one\ntwo\n'));
+  await waitUntil('the line at all of them', () => followers.every(({ state }) => state.text === 'one\ntwo\n'));
   for (const { stop } of followers) stop();
-  await until('no open file', () => openBelow(podLogsDir) === 0);
+  await waitUntil('no open file', () => openBelow(podLogsDir) === 0);
 });
 
 test('a fast writer is followed without loss', async () => {
@@ -245,33 +245,33 @@ test('a fast writer is followed without loss', async () => {
     if (n % 20 === 0) await sleep(10);
   }
   container.state = 'exited';
-  await until('the end', () => state.ended);
+  await waitUntil('the end', () => state.ended);
   assert.equal(state.text.split('\n').length, 20_001);
 });
 
-test('a client that reads nothing is not read for', async () => {
+test('a log is not read ahead for a client that reads nothing', async () => {
   const { port, container, responses, podLogsDir } = await aLog(line('x'.repeat(1000)).repeat(50_000));
   const socket = connect(port, '127.0.0.1');
   socket.write('GET /web HTTP/1.1\r\nHost: x\r\n\r\n');
   socket.pause();
-  await until('the answer', () => responses.length === 1 && responses[0]!.writableLength > 0);
+  await waitUntil('the answer', () => responses.length === 1 && responses[0]!.writableLength > 0);
   await sleep(100);
   assert.ok(responses[0]!.writableLength < 1024 * 1024, String(responses[0]!.writableLength));
   socket.destroy();
-  await until('no open file', () => openBelow(podLogsDir) === 0);
+  await waitUntil('no open file', () => openBelow(podLogsDir) === 0);
   assert.equal(readdirSync(dirname(container.logPath)).length, 1);
 });
 
-test('a server that closes ends its followers', async () => {
+test('closing the server ends its followers', async () => {
   const { url, logs, podLogsDir } = await aLog(line('one'));
   const { state } = follow(url);
-  await until('what was there', () => state.text === 'one\n');
+  await waitUntil('the existing lines', () => state.text === 'one\n');
   logs.close();
-  await until('the end', () => state.ended);
-  await until('no open file', () => openBelow(podLogsDir) === 0);
+  await waitUntil('the end', () => state.ended);
+  await waitUntil('no open file', () => openBelow(podLogsDir) === 0);
 });
 
-test('lines that can not be read are left out, and told to the log', async () => {
+test('lines that can not be parsed are skipped and logged', async () => {
   const { read, lines } = await aLog(`${line('one')}garbage\0\n${line('two')}`);
   assert.equal(await read(), 'one\ntwo\n');
   assert.equal(lines.find(({ msg }) => msg === 'lines of a container log could not be read')?.lines, 1);

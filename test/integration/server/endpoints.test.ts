@@ -44,7 +44,7 @@ const answers: { ask: [method: string, path: string]; want: [status: number, bod
   { ask: ['GET', '/nothing'], want: [404, /^404 page not found\n$/] },
   { ask: ['GET', '//pods'], want: [307, /href="\/pods"/] },
 ];
-test('every endpoint answers as tools expect it', async (context) => {
+test('the response of every endpoint', async (context) => {
   const { ask } = await aSecureServer(t);
   for (const {
     ask: [method, path],
@@ -58,7 +58,7 @@ test('every endpoint answers as tools expect it', async (context) => {
   }
 });
 
-test('statusz and flagz are objects for those who ask for them', async () => {
+test('statusz and flagz are API objects for a matching Accept header', async () => {
   const { ask } = await aSecureServer(t);
   const accept = (version: string, as: string) => ({ headers: { Accept: `application/json;v=${version};g=config.k8s.io;as=${as}` } });
   const statusz = JSON.parse((await ask('/statusz', accept('v1beta1', 'Statusz'))).body) as {
@@ -78,7 +78,7 @@ test('statusz and flagz are objects for those who ask for them', async () => {
   assert.equal((await ask('/statusz', { headers: { Accept: 'application/json' } })).status, 406);
 });
 
-test('handlers that are switched off say so', async () => {
+test('disabled handlers return an error', async () => {
   const none = await aSecureServer(t, { secure: { handlers: { ...handlers, debugging: false } } });
   for (const path of [
     '/run/a/b/c',
@@ -101,7 +101,7 @@ test('handlers that are switched off say so', async () => {
   assert.equal((await some.ask('/statusz')).status, 404);
 });
 
-test('a profile of the main thread names its functions', async () => {
+test('a profile of the main thread contains its functions', async () => {
   const { port } = await aSecureServer(t);
   const bytes = (path: string) =>
     new Promise<Buffer>((resolve, reject) => {
@@ -131,7 +131,7 @@ test('a profile of the main thread names its functions', async () => {
   assert.ok(heap.includes('inuse_space') && kept.length > 0);
 });
 
-test('how much is logged can be set while it runs, by a number and nothing else', async () => {
+test('the log verbosity can be set at run time, only to a number', async () => {
   const { ask } = await aSecureServer(t, { secure: { handlers: { ...handlers, debugFlags: true } } });
   const put = async (body: string, method = 'PUT') => {
     const { status, body: text } = await ask('/debug/flags/v', { method, body });

@@ -1,4 +1,4 @@
-/** The files of a kubelet's own serving certificate: whole after every loss of power, and never an operator's that are lost. */
+/** The self-signed certificate files are complete after any power loss, and an operator's files are never overwritten. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,17 +18,17 @@ function aFolder(t: TestContext) {
   return { certFile, keyFile, ensure, read, isGood, names: () => readdirSync(join(folder, 'pki')).toSorted() };
 }
 
-test('a pair is made once, with upstream’s permissions, and nothing is left beside it', async (t) => {
+test('a pair is created once, with upstream’s permissions and without temporary files', async (t) => {
   const { certFile, keyFile, ensure, read, isGood, names } = aFolder(t);
   assert.deepEqual(await ensure(), { done: 'made', replaced: null });
-  const made = read();
+  const created = read();
   assert.ok(isGood());
   assert.deepEqual([statSync(certFile).mode & 0o777, statSync(keyFile).mode & 0o777], [0o644, 0o600]);
   assert.deepEqual(await ensure(), { done: 'found', expired: false });
-  assert.deepEqual([read(), names()], [made, ['kubelet.crt', 'kubelet.key']]);
+  assert.deepEqual([read(), names()], [created, ['kubelet.crt', 'kubelet.key']]);
 });
 
-test('a pair that a loss of power has emptied is replaced, and what was left of it is kept', async (t) => {
+test('a pair that a power loss has emptied is replaced, and its files are kept as copies', async (t) => {
   const { certFile, keyFile, ensure, read, isGood, names } = aFolder(t);
   await ensure();
   const { cert } = read();
@@ -40,17 +40,17 @@ test('a pair that a loss of power has emptied is replaced, and what was left of 
   assert.equal(statSync(`${keyFile}.broken`).mode & 0o777, 0o600);
 });
 
-test('a start that ended between the key and the certificate is completed with the same pair', async (t) => {
+test('a start that was interrupted between key and certificate is completed with the same pair', async (t) => {
   const { certFile, ensure, read, isGood, names } = aFolder(t);
   await ensure();
-  const made = read();
+  const created = read();
   renameSync(certFile, `${certFile}.new`);
   assert.deepEqual(await ensure(), { done: 'made', replaced: null });
   assert.ok(isGood());
-  assert.deepEqual([read(), names()], [made, ['kubelet.crt', 'kubelet.key']]);
+  assert.deepEqual([read(), names()], [created, ['kubelet.crt', 'kubelet.key']]);
 });
 
-test('a start that ended before the key begins anew', async (t) => {
+test('a start that was interrupted before the key creates a new pair', async (t) => {
   const { certFile, keyFile, ensure, isGood, names } = aFolder(t);
   await ensure();
   renameSync(certFile, `${certFile}.new`);
@@ -60,7 +60,7 @@ test('a start that ended before the key begins anew', async (t) => {
   assert.deepEqual(names(), ['kubelet.crt', 'kubelet.key']);
 });
 
-test('files that may be an operator’s are left as they are', async (t) => {
+test('files that may be an operator’s are not changed', async (t) => {
   const { certFile, keyFile, ensure, read } = aFolder(t);
   await ensure();
   const { cert } = new TestAuthority('site-ca').issue({ commonName: 'node-1' });
@@ -72,7 +72,7 @@ test('files that may be an operator’s are left as they are', async (t) => {
   await assert.rejects(ensure(), { message: `error reading ${keyFile}, certificate and key must be supplied as a pair` });
 });
 
-test('a pair that somebody writes meanwhile is waited for', async (t) => {
+test('a pair that is being written is waited for', async (t) => {
   const { certFile, keyFile, ensure, read } = aFolder(t);
   await ensure();
   const { cert, key } = new TestAuthority('site-ca').issue({ commonName: 'node-1' });

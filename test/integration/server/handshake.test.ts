@@ -1,4 +1,4 @@
-/** What a TLS client can agree on with the server, and what OpenSSL would offer beyond what Go's server does. */
+/** The TLS parameters that a client can negotiate: those of Go's server, without OpenSSL's additions. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const authority = new TestAuthority('cluster-ca');
 const client = authority.issue({ commonName: 'jane' });
 const authentication = { ...secureSettings('').authentication, anonymous: false };
 
-/** With a certificate on an RSA key: OpenSSL's suites with RSA key exchange, and most others, need one. */
+/** Port of a server with an RSA key, which suites with RSA key exchange and most others need. */
 let rsa: number;
 let ecdsa: number;
 const ends: (() => Promise<void>)[] = [];
@@ -35,8 +35,8 @@ before(async () => {
   ecdsa = (await aSecureServer(t, { clientCA: authority.cert, secure: { authentication } })).port;
 });
 
-/** The client takes whatever OpenSSL can do. */
-async function shake(port: number, options: ConnectionOptions) {
+/** Connects with a client that allows everything that OpenSSL supports. */
+async function handshake(port: number, options: ConnectionOptions) {
   const ciphers = `${options.ciphers ?? 'ALL'}:@SECLEVEL=0`;
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...client, ...options, ciphers });
   try {
@@ -70,25 +70,28 @@ const offers: { name: string; options: ConnectionOptions; agrees: boolean }[] = 
   { name: 'HTTP/1.1', options: { ALPNProtocols: ['h2', 'http/1.1'] }, agrees: true },
   { name: 'HTTP/2 only', options: { ALPNProtocols: ['h2'] }, agrees: false },
 ];
-test('a handshake agrees on what Go’s server offers, and on nothing else', async (context) => {
+test('a handshake negotiates only what Go’s server offers', async (context) => {
   for (const { name, options, agrees } of offers) {
-    await context.test(`${name} is ${agrees ? 'taken' : 'refused'}`, async () => {
-      if (agrees) await shake(rsa, options);
-      else await assert.rejects(shake(rsa, options), ({ code }: NodeJS.ErrnoException) => /^(ERR_SSL_|EPROTO|ECONNRESET)/.test(code ?? ''));
+    await context.test(`${name} is ${agrees ? 'accepted' : 'refused'}`, async () => {
+      if (agrees) await handshake(rsa, options);
+      else
+        await assert.rejects(handshake(rsa, options), ({ code }: NodeJS.ErrnoException) =>
+          /^(ERR_SSL_|EPROTO|ECONNRESET)/.test(code ?? ''),
+        );
     });
   }
 });
 
 test('the server chooses the cipher suite', async () => {
-  const chosen = async (ciphers: string) => (await shake(rsa, { ciphers, maxVersion: 'TLSv1.2' })).cipher;
+  const chosen = async (ciphers: string) => (await handshake(rsa, { ciphers, maxVersion: 'TLSv1.2' })).cipher;
   const [strong, quick, chacha] = ['ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-CHACHA20-POLY1305'];
   assert.equal(await chosen(`${strong}:${quick}`), quick);
   assert.equal(await chosen(`${strong}:${chacha}:${quick}`), quick);
   assert.equal(await chosen(`${chacha}:${quick}`), chacha);
 });
 
-test('a client’s certificate is signed for with what Go asks for', async () => {
-  const { signatures } = await shake(ecdsa, { maxVersion: 'TLSv1.2' });
+test('the server requests Go’s signature algorithms for client certificates', async () => {
+  const { signatures } = await handshake(ecdsa, { maxVersion: 'TLSv1.2' });
   const names = ['RSA-PSS+SHA256', 'ECDSA+SHA256', 'Ed25519+UNDEF', 'RSA-PSS+SHA384', 'RSA-PSS+SHA512'];
   const more = ['RSA+SHA256', 'RSA+SHA384', 'RSA+SHA512', 'ECDSA+SHA384', 'ECDSA+SHA512'];
   assert.deepEqual(signatures.toSorted(), [...names, ...more].toSorted());
@@ -112,7 +115,7 @@ for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
   });
 }
 
-test('the server takes no compression and no extension that Go does not know', async () => {
+test('the server accepts no compression and no extension that Go does not support', async () => {
   const offered = { compressions: [1, 0], extensions: { heartbeat: 15, sessionTicket: 35 } };
   const { compression, extensions } = await serverHello(ecdsa, clientHello(offered));
   assert.equal(compression, 0);

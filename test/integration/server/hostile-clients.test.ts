@@ -7,7 +7,7 @@ import { aSecureServer } from '../../support/secure-server.ts';
 
 const t = { after };
 
-/** Writes bytes over a connection of its own, and gives back all that comes until the server ends it or falls silent. */
+/** Writes bytes over a new connection and returns the received data until the server ends it or sends nothing for a time. */
 function raw(port: number, bytes: string, silentMs = 300): Promise<string> {
   return new Promise((resolve) => {
     const socket = tlsConnect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => socket.write(bytes, 'latin1'));
@@ -37,18 +37,18 @@ const hostile: { name: string; bytes: string; want: RegExp }[] = [
     want: /^HTTP\/1\.1 400 /,
   },
   {
-    name: 'a length beside chunks',
+    name: 'a length and chunked encoding',
     bytes:
       'POST /pods HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /configz HTTP/1.1\r\nHost: a\r\n\r\n',
     want: /^HTTP\/1\.1 400 (?![^]*kubeletconfig)/,
   },
   {
-    name: 'chunks that are none',
+    name: 'an unknown transfer encoding',
     bytes: 'POST /pods HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\nGET /configz HTTP/1.1\r\nHost: a\r\n\r\n',
     want: /^HTTP\/1\.1 [^]*(?<!kubeletconfig[^]*)$/,
   },
   {
-    name: 'a header over two lines',
+    name: 'a folded header',
     bytes: 'GET /pods HTTP/1.1\r\nHost: a\r\nX: 1\r\n Transfer-Encoding: chunked\r\n\r\n',
     want: /^HTTP\/1\.1 (400|200) /,
   },
@@ -57,22 +57,22 @@ const hostile: { name: string; bytes: string; want: RegExp }[] = [
     bytes: 'POST /pods HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nGET /configz HTTP/1.1\r\nHost: a\r\n\r\n',
     want: /^HTTP\/1\.1 405 [^]*Connection: close(?![^]*kubeletconfig)/,
   },
-  { name: 'a target that is no path', bytes: 'GET http://[::bad/%zz?% HTTP/1.1\r\nHost: a\r\n\r\n', want: /^HTTP\/1\.1 400 / },
+  { name: 'an invalid target', bytes: 'GET http://[::bad/%zz?% HTTP/1.1\r\nHost: a\r\n\r\n', want: /^HTTP\/1\.1 400 / },
   { name: 'a target with a host', bytes: 'GET http://elsewhere/pods HTTP/1.1\r\nHost: a\r\n\r\n', want: /^HTTP\/1\.1 200 [^]*PodList/ },
-  { name: 'the host itself', bytes: 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', want: /^HTTP\/1\.1 400 / },
-  { name: 'a tunnel', bytes: 'CONNECT 10.0.0.1:443 HTTP/1.1\r\nHost: a\r\n\r\n', want: /^(HTTP\/1\.1 4\d\d|$)/ },
+  { name: 'the target *', bytes: 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', want: /^HTTP\/1\.1 400 / },
+  { name: 'CONNECT', bytes: 'CONNECT 10.0.0.1:443 HTTP/1.1\r\nHost: a\r\n\r\n', want: /^(HTTP\/1\.1 4\d\d|$)/ },
   {
-    name: 'another protocol where there is none',
+    name: 'an upgrade of a path without streams',
     bytes: 'GET /pods HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
     want: /^HTTP\/1\.1 200 [^]*PodList/,
   },
   {
-    name: 'a stream of a pod that is not there',
+    name: 'a stream of an unknown pod',
     bytes: 'POST /exec/ns/pod/app?command=sh&output=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
     want: /^HTTP\/1\.1 404 [^]*pod does not exist/,
   },
 ];
-test('whatever clients write gets an answer or an end, and the server lives on', async (context) => {
+test('invalid requests get an error or a closed connection, and the server keeps running', async (context) => {
   const { port, ask, lines } = await aSecureServer(t);
   for (const { name, bytes, want } of hostile) {
     await context.test(name, async () => assert.match(await raw(port, bytes), want));
@@ -81,7 +81,7 @@ test('whatever clients write gets an answer or an end, and the server lives on',
   assert.ok(!lines.some(({ msg }) => /died|exited/.test(msg)));
 });
 
-test('a path that hides where it leads is refused, in every parameter', async () => {
+test('an escaped path traversal is refused in every parameter', async () => {
   const { ask } = await aSecureServer(t);
   const tricks = ['%2e%2e', '..%2f..%2fetc', '%2e', 'a%2f%2fb', 'a%00b', '%zz', '%ff%fe'];
   for (const trick of tricks) {
@@ -105,13 +105,13 @@ test('a path that hides where it leads is refused, in every parameter', async ()
   }
 });
 
-test('what is authorized is what is served', async () => {
-  const asked: string[] = [];
+test('authorization and handler use the same path', async () => {
+  const reviewed: string[] = [];
   const { ask } = await aSecureServer(t, {
     secure: { authorization: { authorizedTTLMs: 0, unauthorizedTTLMs: 0 } },
     mainApi: {
       reviewAccess: async ({ resourceAttributes }) => {
-        asked.push(resourceAttributes.subresource);
+        reviewed.push(resourceAttributes.subresource);
         return { allowed: resourceAttributes.subresource === 'metrics' };
       },
     },
@@ -125,25 +125,25 @@ test('what is authorized is what is served', async () => {
   ]) {
     assert.ok((await ask(path)).status >= 300, path);
   }
-  assert.deepEqual(asked, ['proxy']);
+  assert.deepEqual(reviewed, ['proxy']);
 });
 
-test('two hundred clients are served at once', async () => {
+test('two hundred concurrent clients are served', async () => {
   const { ask } = await aSecureServer(t);
   const answers = await Promise.all(Array.from({ length: 200 }, () => ask('/pods')));
   assert.ok(answers.every(({ status }) => status === 200));
 });
 
-/** Resolves when the connection has ended, however it did. */
+/** Resolves when the connection is closed. */
 const untilClosed = (socket: Socket) => new Promise<void>((resolve) => socket.on('error', () => {}).once('close', () => resolve()));
 const secureSocket = (port: number, onSecure: (this: Socket) => void) =>
   tlsConnect({ port, host: '127.0.0.1', rejectUnauthorized: false }, onSecure);
 const tokensOnly = { clientCAFile: '', reloadClientCAFile: true, webhook: { cacheTTLMs: 60_000 }, anonymous: false } as const;
 
-test('clients that pipeline large requests with tokens of their own invention end no thread', async () => {
+test('clients that pipeline large requests with random tokens do not crash the thread', async () => {
   const { port, ask, lines } = await aSecureServer(t, {
     secure: { authentication: tokensOnly },
-    // As slow as an API server that is flooded.
+    // The API server never responds.
     mainApi: { reviewToken: () => new Promise(() => {}) },
   });
   const request = (token: string) => `GET /pods HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`;
@@ -157,15 +157,15 @@ test('clients that pipeline large requests with tokens of their own invention en
   assert.ok(!lines.some(({ msg }) => /died/.test(msg)));
 });
 
-test('requests of one connection are answered one after the other, and too many of them end it', async () => {
-  let underWay = 0;
-  let most = 0;
+test('requests of one connection are answered sequentially, and too many pipelined requests end it', async () => {
+  let current = 0;
+  let maximum = 0;
   const { port } = await aSecureServer(t, {
     mainApi: {
       resolveContainer: async ({ pod }) => {
-        most = Math.max(most, (underWay += 1));
+        maximum = Math.max(maximum, (current += 1));
         await new Promise((resolve) => setTimeout(resolve, 10));
-        underWay -= 1;
+        current -= 1;
         return { found: false, status: 404, message: `no ${pod}` };
       },
     },
@@ -176,11 +176,11 @@ test('requests of one connection are answered one after the other, and too many 
     [...answer.matchAll(/no (pod-\d)/g)].map(([, pod]) => pod),
     Array.from({ length: 10 }, (_, i) => `pod-${i}`),
   );
-  assert.equal(most, 1);
+  assert.equal(maximum, 1);
   assert.equal(await raw(port, request('pod').repeat(100)), '');
 });
 
-test('a change of protocol before the responses to earlier requests ends the connection, and no thread', async () => {
+test('an upgrade before the response to an earlier request ends the connection, not the thread', async () => {
   const { port, ask, lines } = await aSecureServer(t, { mainApi: { pods: () => new Promise(() => {}) } });
   const bytes =
     'GET /pods HTTP/1.1\r\nHost: a\r\n\r\nPOST /exec/ns/pod/app?command=sh&output=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
@@ -189,12 +189,12 @@ test('a change of protocol before the responses to earlier requests ends the con
   assert.ok(!lines.some(({ msg }) => /died/.test(msg)));
 });
 
-test('a request with more headers than are kept is refused', async () => {
+test('a request with too many headers is refused', async () => {
   const { port } = await aSecureServer(t);
   assert.match(await raw(port, `GET /healthz HTTP/1.1\r\nHost: a\r\n${'a:b\r\n'.repeat(500)}\r\n`), /^HTTP\/1\.1 431 /);
 });
 
-test('while the API server is flooded with invented tokens, a known token is served, and an unknown one is refused at once', async () => {
+test('during a flood of invalid tokens, an accepted token is served and an unknown one is refused immediately', async () => {
   const { ask } = await aSecureServer(t, {
     secure: { authentication: { ...tokensOnly, webhook: { cacheTTLMs: 1 } } },
     mainApi: {
@@ -204,15 +204,15 @@ test('while the API server is flooded with invented tokens, a known token is ser
   });
   const by = (token: string) => ask('/healthz', { headers: { Authorization: `Bearer ${token}` } });
   assert.equal((await by('good')).status, 200);
-  // As many as are reviewed at a time, and as may wait from one address.
-  const flood = Array.from({ length: 40 }, (_, i) => by(`invented-${i}`));
+  // The number of concurrent reviews plus the queue limit of one address.
+  const flood = Array.from({ length: 40 }, (_, i) => by(`random-${i}`));
   const { status, headers } = await Promise.race([by('one too many'), ...flood]);
   assert.deepEqual([status, headers['retry-after']], [429, '1']);
   assert.equal((await by('good')).status, 200);
   for (const answer of flood) answer.catch(() => {});
 });
 
-test('a connection ends after some refused requests, unless one was admitted', async () => {
+test('a connection ends after some refused requests, unless one was authorized', async () => {
   const { port } = await aSecureServer(t, {
     secure: { authentication: tokensOnly },
     mainApi: {
@@ -226,7 +226,7 @@ test('a connection ends after some refused requests, unless one was admitted', a
   assert.deepEqual(await statuses(['good', ...Array(7).fill('bad')]), [200, ...Array(7).fill(401)]);
 });
 
-test('whoever may gets in, and stays, while others hold as many connections as they can', async () => {
+test('an authorized client can connect, and stays connected, while others open as many connections as possible', async () => {
   const { port, ask } = await aSecureServer(t, {
     secure: { authentication: tokensOnly },
     mainApi: {
@@ -238,7 +238,7 @@ test('whoever may gets in, and stays, while others hold as many connections as t
   t.after(() => agent.destroy());
   assert.equal((await ask('/healthz', { ...authorized, agent })).status, 200);
   let ended = 0;
-  const held: Socket[] = [];
+  const flood: Socket[] = [];
   for (let batch = 0; batch < 8; batch += 1) {
     await Promise.all(
       Array.from({ length: 128 }, () => {
@@ -250,21 +250,21 @@ test('whoever may gets in, and stays, while others hold as many connections as t
           .once('data', () => ready.resolve())
           .on('error', () => {})
           .once('close', () => ((ended += 1), ready.resolve()));
-        held.push(socket);
+        flood.push(socket);
         return ready.promise;
       }),
     );
   }
-  t.after(() => held.forEach((socket) => socket.destroy()));
+  t.after(() => flood.forEach((socket) => socket.destroy()));
   assert.ok(ended >= 500 && ended < 1000, String(ended));
   assert.equal((await ask('/healthz', authorized)).status, 200);
-  // The connection that was there before them is still that one.
+  // The authorized connection from before the flood is still open.
   const [before] = Object.values(agent.freeSockets).flat();
   assert.equal((await ask('/healthz', { ...authorized, agent })).status, 200);
   assert.equal(Object.values(agent.freeSockets).flat()[0], before);
 });
 
-test('clients that begin and never end cost a connection for ten seconds, and nobody else anything', async () => {
+test('incomplete handshakes and requests time out and do not affect other clients', async () => {
   const { port, ask } = await aSecureServer(t);
   const ended = (socket: Socket) => new Promise<number>((resolve) => socket.on('error', () => {}).once('close', () => resolve(Date.now())));
   const began = Date.now();
@@ -280,7 +280,7 @@ test('clients that begin and never end cost a connection for ten seconds, and no
   assert.equal((await ask('/pods')).status, 200);
   const last = Math.max(...(await all)) - began;
   clearInterval(drip);
-  // Node looks each five seconds.
+  // Node checks for timeouts every five seconds.
   assert.ok(last < 17_000, String(last));
   assert.equal((await ask('/pods')).status, 200);
 });

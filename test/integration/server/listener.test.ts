@@ -16,7 +16,7 @@ import { TestAuthority } from '../../support/certificates.ts';
 import { aLogger } from '../../support/logger.ts';
 import { anyPort, secureSettings } from '../../support/server.ts';
 
-test('a connection that asked for another protocol and was given none ends, though its client takes nothing', async (t) => {
+test('a refused upgrade ends the connection, also when its client reads nothing', async (t) => {
   const ended = Promise.withResolvers<void>();
   const folder = await mkdtemp(join(tmpdir(), 'listener-'));
   const { logger } = aLogger();
@@ -29,7 +29,7 @@ test('a connection that asked for another protocol and was given none ends, thou
     connections: { unauthorized: 10, unauthorizedPerAddress: 10, authorized: 10 },
     tls: { contexts, requestCert: false },
     stallTimeoutMs: 200,
-    // More than the kernel and a stream hold for one who does not read.
+    // Exceeds the buffers of the kernel and the stream.
     handle: async ({ response, upgrade }) => {
       upgrade!.socket.once('close', ended.resolve);
       response.end(Buffer.alloc(64 * 1024 * 1024));
@@ -49,7 +49,7 @@ test('a connection that asked for another protocol and was given none ends, thou
   client.destroy();
 });
 
-test('a client stays who its handshake showed, whatever certificate the connection shows later', async (t) => {
+test('the client certificate is that of the handshake, also when the socket returns another one later', async (t) => {
   const authority = new TestAuthority('ca');
   const context = createSecureContext({ ...authority.issue({ commonName: 'node' }), ca: authority.cert });
   const contexts = { current: { context, clientCAGeneration: 7 }, onChange: () => {}, clientCAGenerationOf: () => 7 };
@@ -73,7 +73,7 @@ test('a client stays who its handshake showed, whatever certificate the connecti
     return JSON.parse(await text(response)) as unknown;
   };
   assert.deepEqual(await ask(authority.issue({ commonName: 'jane' })), ['jane', '', 7]);
-  // Its curve has no NIST name.
+  // A curve without a NIST name.
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'brainpoolP256r1' });
   const cert = authority.certify(publicKey, { commonName: 'jan' });
   assert.deepEqual(await ask({ cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) }), [null, 'unsupported elliptic curve', 7]);
@@ -81,7 +81,7 @@ test('a client stays who its handshake showed, whatever certificate the connecti
   assert.deepEqual(await ask(stranger), [null, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 7]);
 });
 
-test('connections from one port to several addresses of the node count each, and each is served', async (t) => {
+test('connections from one client port to several node addresses are counted and served separately', async (t) => {
   const authority = new TestAuthority('ca');
   const context = createSecureContext(authority.issue({ commonName: 'node' }));
   const listener = new Listener({

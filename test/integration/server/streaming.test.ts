@@ -16,7 +16,7 @@ const spdy = [
   'X-Stream-Protocol-Version: v4.channel.k8s.io',
 ];
 
-async function until(what: string, check: () => boolean): Promise<void> {
+async function waitUntil(what: string, check: () => boolean): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!check()) {
     if (Date.now() > deadline) assert.fail(`not within 5 s: ${what}`);
@@ -25,13 +25,13 @@ async function until(what: string, check: () => boolean): Promise<void> {
 }
 const echo = (socket: Socket) => void socket.pipe(socket);
 
-test('an exec is a pipe to the URL that the runtime gave', async () => {
+test('an exec is proxied to the URL of the runtime', async () => {
   const { open, calls, queries, requests } = await aStreamingServer({ onStream: echo });
   const { socket, state } = open(exec, [...spdy, 'Authorization: Bearer secret', 'X-Other: x']);
   socket.write('before the answer, ');
-  await until('the answer', () => state.text.includes('\r\n\r\n'));
+  await waitUntil('the answer', () => state.text.includes('\r\n\r\n'));
   socket.write(Buffer.from([0, 255, 13, 10, 13, 10]));
-  await until('the echo', () => state.text.endsWith('\0\xff\r\n\r\n'));
+  await waitUntil('the echo', () => state.text.endsWith('\0\xff\r\n\r\n'));
   assert.equal(
     state.text,
     'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream: v4\r\n\r\nbefore the answer, \0\xff\r\n\r\n',
@@ -46,14 +46,14 @@ test('an exec is a pipe to the URL that the runtime gave', async () => {
   assert.deepEqual([request!.headers.authorization, request!.headers['x-other']], [undefined, undefined]);
   assert.equal(request!.headers['x-forwarded-for'], '127.0.0.1');
   socket.end();
-  await until('the end', () => state.closed);
+  await waitUntil('the end', () => state.closed);
 });
 
-test('a WebSocket client whose protocol the runtime has, or may have, is piped through with its handshake', async () => {
+test('a WebSocket is proxied with its handshake when translation is off', async () => {
   const { open, requests } = await aStreamingServer({ onStream: echo, translateWebSockets: false });
   const head = ['Connection: keep-alive, Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: x'];
   const { state } = open(exec, [...head, 'Sec-WebSocket-Protocol: v5.channel.k8s.io, v4.channel.k8s.io'], 'GET');
-  await until('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
+  await waitUntil('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
   const { headers, method } = requests[0]!;
   assert.deepEqual(
     [method, headers['sec-websocket-key'], headers['sec-websocket-version'], headers['sec-websocket-protocol']],
@@ -61,12 +61,12 @@ test('a WebSocket client whose protocol the runtime has, or may have, is piped t
   );
 });
 
-test('an attach has the terminal of the container, a port forward the sandbox and its ports', async () => {
+test('an attach uses the terminal setting of the container, a port forward the sandbox and the ports', async () => {
   const { open, calls } = await aStreamingServer({ onStream: echo });
   const attach = open('/attach/default/web/app?output=1&error=1', spdy);
   const forward = open('/portForward/default/web', spdy);
   const ports = open('/portForward/default/web?port=80,81', ['Connection: Upgrade', 'Upgrade: websocket'], 'GET');
-  await until('all answers', () => [attach, forward, ports].every(({ state }) => state.text.startsWith('HTTP/1.1 101 ')));
+  await waitUntil('all answers', () => [attach, forward, ports].every(({ state }) => state.text.startsWith('HTTP/1.1 101 ')));
   const of = (method: string) => calls.filter((call) => call.method === method).map(({ request }) => request);
   assert.deepEqual(of('attach'), [{ containerId: 'c', stdin: false, stdout: true, stderr: true, tty: true }]);
   assert.deepEqual(
@@ -103,42 +103,42 @@ for (const { name, target, head = spdy, body, want } of refusals) {
   test(`a stream is refused: ${name}`, async () => {
     const { open, requests } = await aStreamingServer();
     const { state } = open(target, head, 'POST', body);
-    await until('the end', () => state.ended);
+    await waitUntil('the end', () => state.ended);
     assert.match(state.text, want);
     assert.equal(requests.length, 0);
   });
 }
 
-test('a request that asks for no other protocol is told so', async () => {
+test('a streaming request without an upgrade is refused', async () => {
   const { url, calls } = await aStreamingServer();
   const response = await fetch(`${url}${exec}`, { method: 'POST' });
   assert.deepEqual([response.status, await response.text()], [500, 'Upgrade request required\n']);
   assert.deepEqual(calls, []);
 });
 
-test("the runtime's refusal of the call is the answer", async () => {
+test("the runtime's error of the call is returned", async () => {
   let code: number = grpcCode.NOT_FOUND;
   const { open } = await aStreamingServer({ call: () => Promise.reject(new CriError('Exec', code, 'why')) });
   const first = open(exec, spdy).state;
-  await until('the end', () => first.ended);
+  await waitUntil('the end', () => first.ended);
   assert.match(first.text, /^HTTP\/1.1 404 [\s\S]*\r\n\r\nrpc error: code = NotFound desc = why$/);
   code = grpcCode.RESOURCE_EXHAUSTED;
   const second = open(exec, spdy).state;
-  await until('the end', () => second.ended);
+  await waitUntil('the end', () => second.ended);
   assert.match(second.text, /^HTTP\/1.1 429 [\s\S]*Retry-After: 60\r\n/);
 });
 
-test("the runtime's refusal of the stream is handed on", async () => {
+test("the runtime's error response to the stream is relayed", async () => {
   const { open } = await aStreamingServer({
     onRequest: (_, socket) => socket.end('HTTP/1.1 404 Not Found\r\nContent-Type: text/x\r\nX-Evil: 1\r\nContent-Length: 4\r\n\r\ngone'),
   });
   const { state } = open(exec, spdy);
-  await until('the end', () => state.ended);
+  await waitUntil('the end', () => state.ended);
   assert.match(state.text, /^HTTP\/1.1 404 Not Found\r\nContent-Type: text\/x\r\n[\s\S]*gone/);
   assert.doesNotMatch(state.text, /X-Evil/);
 });
 
-test('a runtime that answers without the protocol, badly, late or not at all is named', async () => {
+test('an upgrade that the runtime refuses, breaks or does not answer is an error', async () => {
   const cases: { onRequest: (socket: Socket) => void; want: RegExp }[] = [
     {
       onRequest: (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'),
@@ -151,13 +151,13 @@ test('a runtime that answers without the protocol, badly, late or not at all is 
   for (const { onRequest, want } of cases) {
     const { open } = await aStreamingServer({ onRequest: (_, socket) => onRequest(socket), requestTimeoutMs: 200 });
     const { state } = open(exec, spdy);
-    await until('the end', () => state.ended);
+    await waitUntil('the end', () => state.ended);
     assert.match(state.text, /^HTTP\/1.1 500 /);
     assert.match(state.text, want);
   }
 });
 
-test('a URL that leads nowhere is named', async () => {
+test('an invalid or unreachable streaming URL is an error', async () => {
   const closed = createServer();
   await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
   const { port } = closed.address() as { port: number };
@@ -169,72 +169,72 @@ test('a URL that leads nowhere is named', async () => {
   ] as const) {
     const { open } = await aStreamingServer({ url });
     const { state } = open(exec, spdy);
-    await until('the end', () => state.ended);
+    await waitUntil('the end', () => state.ended);
     assert.match(state.text, want);
   }
 });
 
-test('what the runtime says last arrives before the end', async () => {
+test('the last bytes of the runtime arrive before the end', async () => {
   const size = 5_000_000;
   const { open, sockets, underWay } = await aStreamingServer({ onStream: (socket) => void socket.end(Buffer.alloc(size, 'x')) });
   const { socket, state } = open(exec, spdy);
   socket.pause();
   await sleep(100);
   socket.resume();
-  await until('the end', () => state.ended);
+  await waitUntil('the end', () => state.ended);
   assert.ok(state.bytes > size, String(state.bytes));
   socket.end();
-  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
+  await waitUntil('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
-test('a client that has said all still hears the answer', async () => {
-  let heard = '';
+test('a client that has ended its side still gets the response', async () => {
+  let received = '';
   const { open, sockets, underWay } = await aStreamingServer({
     onStream: (socket) => {
-      socket.on('data', (data) => (heard += data.toString()));
-      socket.on('end', () => socket.end(`heard ${heard}`));
+      socket.on('data', (data) => (received += data.toString()));
+      socket.on('end', () => socket.end(`received ${received}`));
     },
   });
   const { socket, state } = open(exec, spdy);
-  await until('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
+  await waitUntil('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
   socket.end('all of it');
-  await until('the answer', () => state.text.endsWith('heard all of it'));
-  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
+  await waitUntil('the answer', () => state.text.endsWith('received all of it'));
+  await waitUntil('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
-test('a client that goes takes its connection to the runtime with it', async () => {
+test('a client that disconnects closes the connection to the runtime', async () => {
   const { open, sockets, underWay } = await aStreamingServer({ onStream: (socket) => void socket.resume().on('end', () => socket.end()) });
   const { socket, state } = open(exec, spdy);
-  await until('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
+  await waitUntil('the answer', () => state.text.startsWith('HTTP/1.1 101 '));
   socket.resetAndDestroy();
-  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
+  await waitUntil('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
-test('a client that goes while the runtime is asked leaves nothing behind', async () => {
-  const asked = Promise.withResolvers<object>();
-  const { open, sockets, calls, requests, underWay } = await aStreamingServer({ call: () => asked.promise });
+test('a client that disconnects during the runtime call leaves no connection', async () => {
+  const runtimeReply = Promise.withResolvers<object>();
+  const { open, sockets, calls, requests, underWay } = await aStreamingServer({ call: () => runtimeReply.promise });
   const { socket } = open(exec, spdy);
-  await until('the call', () => calls.length === 1);
+  await waitUntil('the call', () => calls.length === 1);
   socket.destroy();
-  await until('no connection left', () => sockets.size === 0);
-  asked.resolve({ url: 'http://127.0.0.1:1/' });
-  await until('nothing is under way', () => underWay() === 0);
+  await waitUntil('no connection left', () => sockets.size === 0);
+  runtimeReply.resolve({ url: 'http://127.0.0.1:1/' });
+  await waitUntil('nothing is under way', () => underWay() === 0);
   assert.equal(requests.length, 0);
 });
 
-test('a client that goes while the stream is asked for leaves nothing behind', async () => {
-  const asked = Promise.withResolvers<Socket>();
-  const { open, sockets, underWay } = await aStreamingServer({ onRequest: (_, socket) => asked.resolve(socket) });
+test('a client that disconnects during the upgrade leaves no connection', async () => {
+  const runtimeReply = Promise.withResolvers<Socket>();
+  const { open, sockets, underWay } = await aStreamingServer({ onRequest: (_, socket) => runtimeReply.resolve(socket) });
   const { socket } = open(exec, spdy);
-  const runtime = await asked.promise;
+  const runtime = await runtimeReply.promise;
   socket.resetAndDestroy();
   runtime.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
-  await until('nothing is under way', () => underWay() === 0);
+  await waitUntil('nothing is under way', () => underWay() === 0);
   runtime.destroy();
-  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
+  await waitUntil('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
-test('a stream on which nothing goes either way ends; one that is used does not', async () => {
+test('an idle stream ends after the timeout, an active one does not', async () => {
   const { open, sockets, underWay } = await aStreamingServer({ onStream: echo, idleTimeoutMs: 200 });
   const { socket, state } = open(exec, spdy);
   for (let n = 0; n < 8; n += 1) {
@@ -243,11 +243,11 @@ test('a stream on which nothing goes either way ends; one that is used does not'
   }
   await sleep(20);
   assert.ok(state.text.endsWith('........'));
-  await until('the end', () => state.closed || state.ended);
-  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
+  await waitUntil('the end', () => state.closed || state.ended);
+  await waitUntil('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
-test('a slow client slows the runtime down, and costs no memory', async () => {
+test('a slow client causes backpressure on the runtime', async () => {
   let sent = 0;
   const chunk = Buffer.alloc(65_536, 'x');
   const { open } = await aStreamingServer({
@@ -270,17 +270,17 @@ test('a slow client slows the runtime down, and costs no memory', async () => {
   socket.destroy();
 });
 
-test('a hundred streams go at once, and end with the server', async () => {
+test('a hundred concurrent streams end with the server', async () => {
   const { open, sockets, streaming, underWay } = await aStreamingServer({ onStream: echo });
   const streams = Array.from({ length: 100 }, () => open(exec, spdy));
-  await until('all answers', () => streams.every(({ state }) => state.text.startsWith('HTTP/1.1 101 ')));
+  await waitUntil('all answers', () => streams.every(({ state }) => state.text.startsWith('HTTP/1.1 101 ')));
   streams.forEach(({ socket }, n) => socket.write(`<${n}>`));
-  await until('all echoes', () => streams.every(({ state }, n) => state.text.endsWith(`<${n}>`)));
+  await waitUntil('all echoes', () => streams.every(({ state }, n) => state.text.endsWith(`<${n}>`)));
   streaming.close();
-  await until('no connection left', () => sockets.size === 0 && underWay() === 0);
+  await waitUntil('no connection left', () => sockets.size === 0 && underWay() === 0);
 });
 
-test('run answers with what the command wrote', async () => {
+test('run returns the output of the command', async () => {
   const { url, calls } = await aStreamingServer({
     call: async () => ({ exitCode: 0, stdout: Buffer.from('out\n'), stderr: Buffer.from('err\n') }),
   });
@@ -289,7 +289,7 @@ test('run answers with what the command wrote', async () => {
   assert.deepEqual(calls, [{ method: 'execSync', request: { containerId: 'c', cmd: ['ls', '-l'], timeout: 0n } }]);
 });
 
-test('run names what failed', async () => {
+test('run returns the error of a failed command', async () => {
   let answer: () => Promise<object> = async () => ({ exitCode: 3, stdout: Buffer.from('out'), stderr: Buffer.from('no such file') });
   const { url } = await aStreamingServer({ call: () => answer() });
   const run = async () => {
@@ -301,7 +301,7 @@ test('run names what failed', async () => {
   assert.equal(await run(), '500 rpc error: code = Unknown desc = no task');
 });
 
-test('checkpoint tells where the checkpoint is', async () => {
+test('checkpoint returns the location of the checkpoint', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'checkpoints-'));
   after(() => rmSync(folder, { recursive: true }));
   const checkpointsDir = join(folder, 'checkpoints');

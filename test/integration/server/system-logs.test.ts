@@ -9,7 +9,7 @@ import { parseRequestTarget } from '../../../src/workers/server/request-target.t
 import { sendReply } from '../../../src/shared/http/send-reply.ts';
 import { createSystemLogsHandler } from '../../../src/workers/server/system-logs/index.ts';
 
-/** The handler behind a plain server, on a folder of the test's own, with a journal of its own. */
+/** Serves the handler over a plain HTTP server, with a temporary log folder and a fake journalctl. */
 async function someLogs(queries = true) {
   const folder = mkdtempSync(join(tmpdir(), 'logs-'));
   const logs = join(folder, 'log');
@@ -56,7 +56,7 @@ async function someLogs(queries = true) {
     });
 }
 
-test('the host’s logs are files and folders', async () => {
+test('the host’s logs are served as files and folders', async () => {
   const ask = await someLogs();
   const list = await ask('/logs/');
   assert.match(list.body, /<a href="syslog">syslog<\/a>\n/);
@@ -82,7 +82,7 @@ const ranges: [range: string, status: number, body: string][] = [
   ['bytes=5-2', 200, 'line 1\nline 2\n'],
   ['lines=1', 200, 'line 1\nline 2\n'],
 ];
-test('of a long log the end can be had', async () => {
+test('range requests return parts of a log', async () => {
   const ask = await someLogs();
   for (const [range, status, body] of ranges) {
     const answer = await ask('/logs/syslog', { Range: range });
@@ -90,7 +90,7 @@ test('of a long log the end can be had', async () => {
   }
 });
 
-test('nothing leads out of the folder of logs, nor to what is no file', async () => {
+test('paths outside of the log folder and special files are refused', async () => {
   const ask = await someLogs();
   for (const path of [
     '/logs/escape',
@@ -113,7 +113,7 @@ test('nothing leads out of the folder of logs, nor to what is no file', async ()
   }
 });
 
-test('a service’s log comes from the journal, or from its file', async () => {
+test('a service’s log is read from the journal or from its file', async () => {
   const ask = await someLogs();
   const journal = await ask('/logs/?query=containerd&tailLines=10&sinceTime=2026-01-02T03:04:05Z&pattern=err.*');
   assert.equal(journal.status, 200);
@@ -136,7 +136,7 @@ test('a service’s log comes from the journal, or from its file', async () => {
   assert.equal((await ask('/logs/?query=a%3Brm&query=b')).status, 406);
 });
 
-test('without the switch a query is no query', async () => {
+test('queries are ignored when they are disabled', async () => {
   const ask = await someLogs(false);
   assert.match((await ask('/logs/?query=containerd')).body, /<a href="syslog">/);
 });

@@ -11,7 +11,7 @@ import { secureSettings } from '../../support/server.ts';
 
 const t = { after };
 
-function shake(
+function handshake(
   port: number,
   options: ConnectionOptions = {},
 ): Promise<{ cn: string; protocol: string | null; cipher: string; authorized: boolean }> {
@@ -25,21 +25,21 @@ function shake(
   });
 }
 
-test('without a certificate of its own the kubelet makes one, that a client can verify, and keeps it over restarts', async () => {
+test('without a configured certificate a self-signed one is created, which clients can verify and restarts keep', async () => {
   const { port, folder, server } = await aSecureServer(t);
   const file = readFileSync(join(folder, 'kubelet.crt'), 'utf8');
   const [leaf = '', ca = ''] = file.match(/-----BEGIN[^]+?-----END CERTIFICATE-----\n/g) ?? [];
   assert.equal(new X509Certificate(leaf).subjectAltName, 'DNS:node-1');
   assert.equal(statSync(join(folder, 'kubelet.key')).mode & 0o777, 0o600);
-  assert.equal((await shake(port, { ca, servername: 'node-1' })).authorized, true);
-  assert.equal((await shake(port, { ca, servername: 'node-2' })).authorized, false);
+  assert.equal((await handshake(port, { ca, servername: 'node-1' })).authorized, true);
+  assert.equal((await handshake(port, { ca, servername: 'node-2' })).authorized, false);
   await server.thread.kill();
   const again = (await server.addresses()).secure!.port;
-  assert.equal((await shake(again, { ca, servername: 'node-1' })).authorized, true);
+  assert.equal((await handshake(again, { ca, servername: 'node-1' })).authorized, true);
   assert.equal(readFileSync(join(folder, 'kubelet.crt'), 'utf8'), file);
 });
 
-test('a renewed certificate is taken by the next connection, half of a new pair is not, and no connection is lost', async () => {
+test('a renewed certificate is used by new connections, an incomplete pair is not, and no connection is lost', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pair-'));
   after(() => rmSync(folder, { recursive: true }));
   const authority = new TestAuthority('ca');
@@ -51,29 +51,29 @@ test('a renewed certificate is taken by the next connection, half of a new pair 
   put('first');
   const tls = { ...secureSettings('').tls, certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), selfSignedFor: null };
   const { port, ask } = await aSecureServer(t, { secure: { tls } });
-  assert.equal((await shake(port)).cn, 'first');
+  assert.equal((await handshake(port)).cn, 'first');
   put('second');
-  while ((await shake(port)).cn !== 'second') await new Promise((resolve) => setTimeout(resolve, 20));
+  while ((await handshake(port)).cn !== 'second') await new Promise((resolve) => setTimeout(resolve, 20));
   writeFileSync(join(folder, 'tls.crt'), authority.issue({ commonName: 'third' }).cert);
   await new Promise((resolve) => setTimeout(resolve, 300));
-  assert.equal((await shake(port)).cn, 'second');
+  assert.equal((await handshake(port)).cn, 'second');
   put('fourth');
-  while ((await shake(port)).cn !== 'fourth') await new Promise((resolve) => setTimeout(resolve, 20));
+  while ((await handshake(port)).cn !== 'fourth') await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal((await ask('/healthz')).status, 200);
 });
 
-test('with a certificate from the cluster no handshake succeeds before it is there, and one that died takes it along', async () => {
+test('handshakes fail before main has sent the certificate, and a restarted thread keeps it', async () => {
   const tls = { ...secureSettings('').tls, certFile: '', keyFile: '', selfSignedFor: null };
   const { port, server } = await aSecureServer(t, { secure: { tls } });
-  await assert.rejects(shake(port));
+  await assert.rejects(handshake(port));
   const authority = new TestAuthority('ca');
   await server.setServingCertificate(authority.issue({ commonName: 'system:node:node-1' }));
-  assert.equal((await shake(port)).cn, 'system:node:node-1');
+  assert.equal((await handshake(port)).cn, 'system:node:node-1');
   await server.thread.kill();
-  assert.equal((await shake((await server.addresses()).secure!.port)).cn, 'system:node:node-1');
+  assert.equal((await handshake((await server.addresses()).secure!.port)).cn, 'system:node:node-1');
 });
 
-test('versions, cipher suites and groups are as they were set', async () => {
+test('TLS versions, cipher suites and groups are configurable', async () => {
   const { tls } = secureSettings('');
   const of = async (over: Partial<typeof tls>) => {
     const folder = mkdtempSync(join(tmpdir(), 'tls-'));
@@ -82,16 +82,16 @@ test('versions, cipher suites and groups are as they were set', async () => {
     return (await aSecureServer(t, { secure: { tls: { ...tls, ...files, ...over } } })).port;
   };
   const usual = await of({});
-  assert.equal((await shake(usual)).protocol, 'TLSv1.3');
-  assert.equal((await shake(usual, { maxVersion: 'TLSv1.2' })).protocol, 'TLSv1.2');
-  await assert.rejects(shake(usual, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }));
+  assert.equal((await handshake(usual)).protocol, 'TLSv1.3');
+  assert.equal((await handshake(usual, { maxVersion: 'TLSv1.2' })).protocol, 'TLSv1.2');
+  await assert.rejects(handshake(usual, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }));
   const newest = await of({ minVersion: 'TLSv1.3' });
-  await assert.rejects(shake(newest, { maxVersion: 'TLSv1.2' }));
+  await assert.rejects(handshake(newest, { maxVersion: 'TLSv1.2' }));
   const oldest = await of({ minVersion: 'TLSv1' });
-  const old = await shake(oldest, { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' });
+  const old = await handshake(oldest, { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' });
   assert.equal(old.protocol, 'TLSv1');
   const chosen = await of({ ciphers: 'TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES256-GCM-SHA384', curves: 'P-384' });
-  assert.equal((await shake(chosen, { maxVersion: 'TLSv1.2' })).cipher, 'ECDHE-ECDSA-AES256-GCM-SHA384');
-  await assert.rejects(shake(chosen, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }));
-  await assert.rejects(shake(chosen, { ecdhCurve: 'P-256' }));
+  assert.equal((await handshake(chosen, { maxVersion: 'TLSv1.2' })).cipher, 'ECDHE-ECDSA-AES256-GCM-SHA384');
+  await assert.rejects(handshake(chosen, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }));
+  await assert.rejects(handshake(chosen, { ecdhCurve: 'P-256' }));
 });

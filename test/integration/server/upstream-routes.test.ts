@@ -1,5 +1,5 @@
 /**
- * Every route of every port beside upstream's registration: InstallAuthNotRequiredHandlers, InstallAuthRequiredHandlers and their like in
+ * Compares the routes of every port with upstream's registrations: InstallAuthNotRequiredHandlers, InstallAuthRequiredHandlers and others in
  * pkg/kubelet/server/server.go, the stats handler, and the healthz server of cmd/kubelet/app/server.go (v1.36.3).
  */
 import assert from 'node:assert/strict';
@@ -10,14 +10,14 @@ import { aSecureServer, type SecureServerOverrides } from '../../support/secure-
 import { anyPort, secureSettings } from '../../support/server.ts';
 
 /**
- * `served`: a handler answers; its own 404 counts. `disabled`: 405, since debug endpoints are off. `absent`: nothing is registered.
- * `notBuilt`: upstream serves it, and this kubelet does not yet.
+ * `served`: a handler is registered, which may return 404. `disabled`: 405, because debug endpoints are disabled. `absent`: nothing is
+ * registered. `notBuilt`: upstream serves the route, and this kubelet does not yet.
  */
 type Registration = 'served' | 'disabled' | 'absent' | 'notBuilt';
 
 interface Route {
   readonly ask: readonly [method: string, path: string];
-  /** The subresources of `nodes` that a client of the secure port needs one of. */
+  /** The subresources of `nodes`, one of which a client of the secure port needs. */
   readonly needs: string;
   readonly secure: Registration;
   /** The secure port with `enableDebuggingHandlers: false`. */
@@ -30,7 +30,7 @@ const health = { secure: 'served', withoutDebugging: 'served', readOnly: 'served
 const everyServer = { ...health, healthz: 'absent' } as const;
 const notBuilt = { secure: 'notBuilt', withoutDebugging: 'notBuilt', readOnly: 'notBuilt', healthz: 'absent' } as const;
 const debug = { secure: 'served', withoutDebugging: 'disabled', readOnly: 'disabled', healthz: 'absent' } as const;
-/** Upstream has no handler at all for these where debugging is off, and none on the read-only port. */
+/** Upstream registers no handler for these when debugging is disabled, and none on the read-only port. */
 const secureOnly = { secure: 'served', withoutDebugging: 'absent', readOnly: 'absent', healthz: 'absent' } as const;
 
 const routes: readonly Route[] = [
@@ -87,7 +87,7 @@ function registrationOf({ status, body }: Answer): Registration {
 
 type Port = 'secure' | 'withoutDebugging' | 'readOnly' | 'healthz';
 
-/** Each row of the table as a test of its own. */
+/** Runs a subtest for each row of the table. */
 async function everyRoute(context: TestContext, port: Port, ask: (method: string, path: string) => Promise<Answer>): Promise<void> {
   for (const route of routes) {
     const [method, path] = route.ask;
@@ -112,28 +112,28 @@ async function aServer(over: SecureServerOverrides = {}) {
   return { ask: (method: string, path: string) => ask(path, { method }), plain };
 }
 
-test('the ports serve what upstream registers on them', async (context) => {
+test('every port serves the routes that upstream registers', async (context) => {
   const { ask, plain } = await aServer();
   await context.test('the secure port', (port) => everyRoute(port, 'secure', ask));
   await context.test('the read-only port', async (port) => everyRoute(port, 'readOnly', await plain('readOnly')));
   await context.test('the healthz port', async (port) => everyRoute(port, 'healthz', await plain('healthz')));
 });
 
-test('without debugging handlers the secure port serves what upstream registers then', async (context) => {
+test('without debugging handlers the secure port serves the routes that upstream registers', async (context) => {
   const handlers = { ...secureSettings('').handlers, debugging: false };
   const { ask } = await aServer({ secure: { handlers } });
   await everyRoute(context, 'withoutDebugging', ask);
 });
 
-test('every route of the secure port asks who the client is, and whether the client may', async (context) => {
+test('every route of the secure port requires authentication and authorization', async (context) => {
   const authentication = { ...secureSettings('').authentication, anonymous: false };
-  const strangers = await aServer({ secure: { authentication } });
-  const guests = await aServer({ secure: { authorization: { authorizedTTLMs: 0, unauthorizedTTLMs: 0 } } });
+  const withoutAnonymous = await aServer({ secure: { authentication } });
+  const withAnonymous = await aServer({ secure: { authorization: { authorizedTTLMs: 0, unauthorizedTTLMs: 0 } } });
   for (const { ask: request, needs, secure } of routes) {
     if (secure !== 'served') continue;
     await context.test(`${request.join(' ')} needs ${needs}`, async () => {
-      assert.deepEqual(await strangers.ask(...request).then(({ status, body }) => [status, body]), [401, 'Unauthorized']);
-      const { status, body } = await guests.ask(...request);
+      assert.deepEqual(await withoutAnonymous.ask(...request).then(({ status, body }) => [status, body]), [401, 'Unauthorized']);
+      const { status, body } = await withAnonymous.ask(...request);
       assert.equal(status, 403);
       assert.match(
         body,
