@@ -1,4 +1,4 @@
-/** The keys of pods' certificates, and the requests that prove them, as OpenSSL reads them. Large ones take a second. */
+/** OpenSSL verifies the keys of pods' certificates and their stub requests. Large keys take a second. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
@@ -14,7 +14,7 @@ for (const [keyType, algorithm, signature] of [
   ['ECDSAP521', 'NIST CURVE: P-521', 'ecdsa-with-SHA512'],
   ['ED25519', 'Public Key Algorithm: ED25519', 'Signature Algorithm: ED25519'],
 ] as const) {
-  test(`OpenSSL accepts the request for a key of type ${keyType}, and that it says nothing else`, async () => {
+  test(`OpenSSL accepts the stub request for a key of type ${keyType} with an empty subject`, async () => {
     const { keyPEM, stubRequest } = await keys.generate(keyType);
     const openssl = (...args: string[]) =>
       execFileSync('openssl', ['req', '-inform', 'DER', '-noout', ...args], { input: stubRequest, stdio: 'pipe' });

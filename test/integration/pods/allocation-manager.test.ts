@@ -13,7 +13,7 @@ import { aLogger, silentLogger } from '../../support/logger.ts';
 import { aPod } from '../../support/pods.ts';
 
 function aFolder(t: TestContext) {
-  const rootDir = mkdtempSync(join(tmpdir(), 'journal-'));
+  const rootDir = mkdtempSync(join(tmpdir(), 'manager-'));
   t.after(() => rmSync(rootDir, { recursive: true }));
   const { logger, lines } = aLogger();
   const open = () => AllocationManager.open({ rootDir, gates, clock: new FakeClock(), logger });
@@ -28,7 +28,7 @@ const aPodOf = (name: string, resources: ResourceRequirements = {}, podLevel?: R
   });
 const inFile = (content: string) => [...decodeAllocations(content).keys()];
 
-test('a pod that was admitted is known after a restart, one that was forgotten is not', async (t) => {
+test('an admitted pod is admitted after a restart, a forgotten one is not', async (t) => {
   const { rootDir, open } = aFolder(t);
   const first = await open();
   for (const name of ['a', 'b']) first.setAllocatedResources(aPodOf(name));
@@ -43,16 +43,16 @@ test('a pod that was admitted is known after a restart, one that was forgotten i
 // From upstream's state_checkpoint_test.go, with its checksum.
 const fromGo = String.raw`{"data":"{\"entries\":{\"pod1\":{\"ContainerResources\":{\"container1\":{\"requests\":{\"cpu\":\"1Ki\",\"memory\":\"1Ki\"}}}}}}","checksum":1178570812}`;
 
-test('pods that the Go kubelet had admitted count, with what it gave them', async (t) => {
+test('pods that the Go kubelet admitted are admitted with their allocated resources', async (t) => {
   const { rootDir, open, lines } = aFolder(t);
   writeFileSync(join(rootDir, 'allocated_pods_state'), fromGo);
-  const journal = await open();
-  assert.deepEqual([journal.isAdmitted(uid('pod1')), lines], [true, []]);
+  const manager = await open();
+  assert.deepEqual([manager.isAdmitted(uid('pod1')), lines], [true, []]);
   const pod = aPod({ metadata: { uid: 'pod1' }, spec: { containers: [{ name: 'container1', resources: { requests: { cpu: '1' } } }] } });
-  assert.deepEqual(journal.updatePodFromAllocation(pod).spec.containers[0]?.resources, { requests: { cpu: '1Ki', memory: '1Ki' } });
+  assert.deepEqual(manager.updatePodFromAllocation(pod).spec.containers[0]?.resources, { requests: { cpu: '1Ki', memory: '1Ki' } });
 });
 
-test('what a pod was admitted with outlives a restart, whatever its spec asks for then', async (t) => {
+test('allocated resources survive a restart, whatever the spec requests then', async (t) => {
   const { open } = aFolder(t);
   const first = await open();
   first.setAllocatedResources(aPodOf('a', { requests: { cpu: '1' } }, { limits: { memory: '1Gi' } }));
@@ -66,22 +66,22 @@ test('what a pod was admitted with outlives a restart, whatever its spec asks fo
   assert.equal(second.updatePodFromAllocation(same), same);
 });
 
-test('a pod that is admitted again keeps what it has, but for one that was gone meanwhile', async (t) => {
+test('a pod that is admitted again keeps its allocation unless it was removed meanwhile', async (t) => {
   const { open } = aFolder(t);
-  const journal = await open();
-  const cpuOf = (pod: Pod) => journal.updatePodFromAllocation(pod).spec.containers[0]?.resources?.requests?.['cpu'];
+  const manager = await open();
+  const cpuOf = (pod: Pod) => manager.updatePodFromAllocation(pod).spec.containers[0]?.resources?.requests?.['cpu'];
   const [small, large] = ['1', '2'].map((cpu) => aPodOf('a', { requests: { cpu } })) as [Pod, Pod];
-  journal.setAllocatedResources(small);
-  journal.setAllocatedResources(large);
+  manager.setAllocatedResources(small);
+  manager.setAllocatedResources(large);
   assert.equal(cpuOf(large), '1');
-  journal.removePod(uid('a'));
-  assert.deepEqual([journal.isAdmitted(uid('a')), cpuOf(large)], [true, '2']);
-  journal.setAllocatedResources(large);
+  manager.removePod(uid('a'));
+  assert.deepEqual([manager.isAdmitted(uid('a')), cpuOf(large)], [true, '2']);
+  manager.setAllocatedResources(large);
   assert.equal(cpuOf(small), '2');
-  await journal.close();
+  await manager.close();
 });
 
-test('pods that are admitted while the disk is slow wait for nothing, and are written together', async (t) => {
+test('admissions do not wait for a slow disk and are written together', async (t) => {
   const { rootDir } = aFolder(t);
   const logger = silentLogger;
   const clock = new FakeClock();
@@ -91,9 +91,9 @@ test('pods that are admitted while the disk is slow wait for nothing, and are wr
     written.push(content);
     await isWritten.promise;
   };
-  const journal = await AllocationManager.open({ rootDir, gates, clock, logger, write });
+  const manager = await AllocationManager.open({ rootDir, gates, clock, logger, write });
   for (const name of ['a', 'b', 'c', 'd']) {
-    journal.setAllocatedResources(aPodOf(name));
+    manager.setAllocatedResources(aPodOf(name));
     await clock.advance(20);
   }
   assert.deepEqual(written.map(inFile), [['a']]);
@@ -101,14 +101,14 @@ test('pods that are admitted while the disk is slow wait for nothing, and are wr
   isWritten = Promise.withResolvers();
   await settle();
   assert.deepEqual(written.slice(1).map(inFile), [['a', 'b', 'c', 'd']]);
-  journal.setAllocatedResources(aPodOf('e'));
-  const closed = journal.close();
+  manager.setAllocatedResources(aPodOf('e'));
+  const closed = manager.close();
   isWritten.resolve();
   await closed;
   assert.deepEqual(written.slice(2).map(inFile), [['a', 'b', 'c', 'd', 'e']]);
 });
 
-test('a write that a loss of power cut off takes nothing from what was written before', async (t) => {
+test('a write that a power loss interrupts does not affect the previous checkpoint', async (t) => {
   const { rootDir, open, lines } = aFolder(t);
   const first = await open();
   first.setAllocatedResources(aPodOf('a'));
@@ -129,14 +129,14 @@ for (const [what, content] of [
   ['of another shape', checkpoint({ entries: { a: [] } })],
   ['of no object', 'null'],
 ] as const) {
-  test(`a file ${what} is said by name, and counts as none`, async (t) => {
+  test(`a checkpoint ${what} is logged with its path and ignored`, async (t) => {
     const { rootDir, open, lines } = aFolder(t);
     writeFileSync(join(rootDir, 'allocated_pods_state'), content);
-    const journal = await open();
-    assert.equal(journal.isAdmitted(uid('a')), false);
+    const manager = await open();
+    assert.equal(manager.isAdmitted(uid('a')), false);
     assert.equal(lines[0]?.['path'], join(rootDir, 'allocated_pods_state'));
-    journal.setAllocatedResources(aPodOf('b'));
-    await journal.close();
+    manager.setAllocatedResources(aPodOf('b'));
+    await manager.close();
     assert.equal((await open()).isAdmitted(uid('b')), true);
   });
 }

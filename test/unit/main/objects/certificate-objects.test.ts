@@ -1,4 +1,4 @@
-/** Certificates among the values of a pod. */
+/** The PodObjectManager with pod certificates. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodObjectRef } from '../../../../src/shared/contracts/pod-objects.ts';
@@ -11,7 +11,7 @@ const certificateVolume: Volume = { name: 'id', projected: { sources: [{ podCert
 const withCertificate = aPod({ metadata: fromApi, spec: { serviceAccountName: 'sa', volumes: [certificateVolume] } });
 const certificateRef: PodObjectRef = { kind: 'PodCertificate', volume: 'id', sourceIndex: 0 };
 
-test('with the gate off nobody is asked for certificates', async () => {
+test('with the gate off no certificate is requested', async () => {
   const { api, podValues } = values();
   const [result] = await podValues.get([certificateRef], withCertificate);
   assert.ok(result?.outcome === 'failed');
@@ -20,20 +20,20 @@ test('with the gate off nobody is asked for certificates', async () => {
   await podValues.close();
 });
 
-test('a pod whose certificate is not issued yet is not one whose values are at hand', async () => {
+test('a pod whose certificate is not issued is not ready to start', async () => {
   const { api, clock, changed, podValues } = values({
     certificates: { nodeName: 'n', nodeUID: () => 'n-uid', events: { record: () => {} } },
   });
   const requests = '/apis/certificates.k8s.io/v1beta1/podcertificaterequests';
   api.on('GET', '/api/v1/namespaces/default/serviceaccounts/sa', { metadata: { name: 'sa', uid: 'sa-uid' } });
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   api.on('POST', '/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests', () => {
-    asked.resolve();
+    requested.resolve();
     return { metadata: { name: 'req-1', namespace: 'default', uid: 'r-1' } };
   });
   podValues.registerPod(withCertificate);
   assert.equal(podValues.dependenciesReady(withCertificate), false);
-  await asked.promise;
+  await requested.promise;
   const watch = await api.nextWatch(requests);
   watch.push('BOOKMARK', initialEnd);
   watch.push('ADDED', {

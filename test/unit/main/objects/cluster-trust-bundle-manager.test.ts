@@ -1,4 +1,4 @@
-/** Trust bundles as pods project them. */
+/** Cluster trust bundles of pods that project them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { normalizeTrustAnchors } from '../../../../src/main/objects/trust-anchors.ts';
@@ -8,14 +8,14 @@ import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
 import { certificate, initialEnd, pod, values } from '../../../support/pod-object-manager.ts';
 
-test('trust anchors are there once each, in one order, without what stands between them', () => {
+test('trust anchors are deduplicated, sorted and without text between them', () => {
   const [a, b] = [certificate('a'.repeat(100)), certificate('b')];
   assert.equal(normalizeTrustAnchors([`# comment\n${b}${a}`, a]), normalizeTrustAnchors([a, b]));
   assert.match(normalizeTrustAnchors([a]), /^-----BEGIN CERTIFICATE-----\n[^\n]{64}\n[^\n]{64}\n[^\n]{8}\n-----END CERTIFICATE-----\n$/);
   assert.equal(normalizeTrustAnchors(['nothing']), '');
 });
 
-test('trust bundles are read from the first who asks on, and a change wakes those who have asked', async () => {
+test('trust bundles are read from the first request on, and a change notifies the pods that requested them', async () => {
   const { api, changed, podValues } = values();
   api.on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
   const ask = podValues.get(
@@ -56,7 +56,7 @@ test('trust bundles are read from the first who asks on, and a change wakes thos
   await podValues.close();
 });
 
-test('trust bundles are gone through once for all who ask the same, until one changes', async () => {
+test('trust anchors are normalized once per request until a bundle changes', async () => {
   const api = new FakeApi().on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
   let times = 0;
   const normalize = (bundles: readonly string[]) => `${(times += 1)} ${bundles.join()}`;
@@ -69,7 +69,7 @@ test('trust bundles are gone through once for all who ask the same, until one ch
     logger: silentLogger,
     normalize,
   });
-  const asked = bundles.getTrustAnchorsByName('one', false, 'a');
+  const first = bundles.getTrustAnchorsByName('one', false, 'a');
   const watch = await api.nextWatch('/apis/certificates.k8s.io/v1beta1/clustertrustbundles');
   const bundle = (trustBundle: string, resourceVersion: string) => ({
     metadata: { name: 'one', uid: 'one', resourceVersion },
@@ -77,7 +77,7 @@ test('trust bundles are gone through once for all who ask the same, until one ch
   });
   watch.push('ADDED', bundle('A', '5'));
   watch.push('BOOKMARK', initialEnd);
-  assert.deepEqual([await asked, await bundles.getTrustAnchorsByName('one', false, 'b')], ['1 A', '1 A']);
+  assert.deepEqual([await first, await bundles.getTrustAnchorsByName('one', false, 'b')], ['1 A', '1 A']);
   assert.deepEqual(
     [
       await bundles.getTrustAnchorsBySigner('example.com/s', {}, false, 'a'),
@@ -94,18 +94,18 @@ test('trust bundles are gone through once for all who ask the same, until one ch
   await bundles.close();
 });
 
-test('an API server that does not say which trust bundles it has holds up no end', async () => {
+test('closing does not wait for the API server’s discovery', async () => {
   const { api, podValues } = values();
   api.hold('GET', '/apis/certificates.k8s.io/v1beta1');
-  const asked = podValues.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
+  const result = podValues.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
   await settle();
   const [call] = api.callsTo('GET', '/apis/certificates.k8s.io/v1beta1');
   assert.deepEqual([call?.deadlineMs, call?.maxAttempts], [10_000, 1]);
   await podValues.close();
-  assert.equal((await asked)[0]?.outcome, 'failed');
+  assert.equal((await result)[0]?.outcome, 'failed');
 });
 
-test('trust bundles behind a gate that is shut are refused', async () => {
+test('trust bundles are rejected while the gate is off', async () => {
   const { podValues } = values({ projectsTrustBundles: false });
   const [result] = await podValues.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
   assert.ok(result?.outcome === 'failed');

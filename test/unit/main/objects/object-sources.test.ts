@@ -38,7 +38,7 @@ function aWatching(lingerMs = 0) {
   return { clock, api, changed, source };
 }
 
-test('an object may be kept a while for the next pod, and is then forgotten', async () => {
+test('an object without references is retained for the next pod and then dropped', async () => {
   const { api, clock, source } = aWatching(60_000);
   source.addReference('ns', 's', 'a');
   assert.equal(source.has('ns', 's'), false);
@@ -55,7 +55,7 @@ test('an object may be kept a while for the next pod, and is then forgotten', as
   await source.close();
 });
 
-test('an immutable object is not kept for the next pod: it may be another one of that name by then', async () => {
+test('an immutable object is read again for the next pod, because it may have been recreated', async () => {
   const { api, source } = aWatching(60_000);
   api.once('GET', path, aSecret('10', { immutable: true }));
   source.addReference('ns', 's', 'a');
@@ -70,12 +70,12 @@ test('an immutable object is not kept for the next pod: it may be another one of
   await source.close();
 });
 
-test('an object that no pod refers to is not to be had', async () => {
+test('an object without references cannot be read', async () => {
   const { source } = aWatching();
   await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered', message: 'object "ns"/"s" not registered' });
 });
 
-test('the watch of an object whose name has a comma is for that name alone', async () => {
+test('the watch of an object whose name has a comma selects only that name', async () => {
   const { api, clock, source } = aWatching();
   source.addReference('ns', 's,metadata.name!=t', 'a');
   const wanted = source.get('ns', 's,metadata.name!=t');
@@ -86,7 +86,7 @@ test('the watch of an object whose name has a comma is for that name alone', asy
   await source.close();
 });
 
-test('a secret whose name would lead to another namespace is not asked for', async () => {
+test('a secret whose name would lead to another namespace is not requested', async () => {
   const { api, clock, source } = aWatching();
   source.addReference('ns', '../../kube-system/secrets/s', 'a');
   const wanted = source.get('ns', '../../kube-system/secrets/s');
@@ -100,7 +100,7 @@ test('a secret whose name would lead to another namespace is not asked for', asy
   await source.close();
 });
 
-test('an object is there with one answer of the server, and a change wakes all pods that refer to it', async () => {
+test('an object is available after one response, and a change notifies all pods that refer to it', async () => {
   const { api, changed, source } = aWatching();
   source.addReference('ns', 's', 'a');
   source.addReference('ns', 's', 'b');
@@ -123,12 +123,12 @@ test('an object is there with one answer of the server, and a change wakes all p
   await source.close();
 });
 
-test('an object whose versions went back, as in a cluster that was restored, is known as it is now', async () => {
+test('an object with an older version, as in a restored cluster, replaces the cached one', async () => {
   const { api, clock, changed, source } = aWatching();
   source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
   const before = await api.nextWatch(watchPath);
-  // Not yet what the GET has told: the watch may lag behind it.
+  // The first list may be older than the GET.
   before.push('ADDED', aSecret('9'));
   before.push('BOOKMARK', initialEnd);
   before.push('MODIFIED', aSecret('21'));
@@ -149,7 +149,7 @@ test('an object whose versions went back, as in a cluster that was restored, is 
   await source.close();
 });
 
-test('who waits for an object that is not there is woken when it comes', async () => {
+test('a pod that refers to a missing object is notified when it is created', async () => {
   const { api, changed, source } = aWatching();
   api.on('GET', path, apiError(404, 'NotFound', 'secrets "s" not found'));
   source.addReference('ns', 's', 'a');
@@ -164,7 +164,7 @@ test('who waits for an object that is not there is woken when it comes', async (
   await source.close();
 });
 
-test('an object that the node may not read yet is tried again at once', async () => {
+test('a forbidden object is retried at once', async () => {
   const { clock, api, source } = aWatching();
   api.once('GET', path, apiError(403, 'Forbidden')).once('GET', path, apiError(403, 'Forbidden'));
   source.addReference('ns', 's', 'a');
@@ -174,7 +174,7 @@ test('an object that the node may not read yet is tried again at once', async ()
   await source.close();
 });
 
-test('who has waited a second is sent away, and woken when the object is known', async () => {
+test('a read fails after one second, and its pod is notified when the object is known', async () => {
   const { clock, api, changed, source } = aWatching();
   api.on('GET', path, apiError(0, 'Unreachable'));
   source.addReference('ns', 's', 'a');
@@ -191,7 +191,7 @@ test('who has waited a second is sent away, and woken when the object is known',
   await source.close();
 });
 
-test('an immutable object is never watched, and one that becomes so not any more', async () => {
+test('an immutable object is not watched, and the watch of one that becomes immutable stops', async () => {
   const { api, source } = aWatching();
   api.once('GET', path, aSecret('10', { immutable: true }));
   source.addReference('ns', 's', 'a');
@@ -209,7 +209,7 @@ test('an immutable object is never watched, and one that becomes so not any more
   assert.equal((await source.get('ns', 's')).data?.['k'], '21');
 });
 
-test('the watch ends with the last pod that refers to the object', async () => {
+test('the watch ends with the last reference', async () => {
   const { api, source } = aWatching();
   source.addReference('ns', 's', 'a');
   source.addReference('ns', 's', 'b');
@@ -221,7 +221,7 @@ test('the watch ends with the last pod that refers to the object', async () => {
   await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered' });
 });
 
-test('the watch of an object that nobody reads is closed, and begins again with the next who does', async () => {
+test('the watch of an idle object is closed and restarts with the next read', async () => {
   const { clock, api, source } = aWatching();
   source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
@@ -250,7 +250,7 @@ function aCaching(ttlMs: (() => number) | null = () => 60_000) {
 
 const queries = (api: FakeApi) => api.calls.map(({ query }) => query);
 
-test('under Cache an object is read again when it is old, of the server’s cache, which may know less', async () => {
+test('under Cache an expired object is read again from the server’s cache, and an older version is ignored', async () => {
   const { clock, api, source } = aCaching();
   await Promise.all([source.get('ns', 's'), source.get('ns', 's')]);
   await clock.advance(59_000);
@@ -265,7 +265,7 @@ test('under Cache an object is read again when it is old, of the server’s cach
   assert.deepEqual(queries(api), [undefined, { resourceVersion: '0' }, { resourceVersion: '0' }]);
 });
 
-test('under Cache a pod that comes has the object as it is now, not as the server’s cache or an earlier answer has it', async () => {
+test('under Cache a new pod reads the current object, not the server’s cache or an earlier response', async () => {
   const { api, source } = aCaching();
   const slow = api.hold('GET', path);
   const early = source.get('ns', 's');
@@ -282,7 +282,7 @@ test('under Cache a pod that comes has the object as it is now, not as the serve
   await assert.rejects(source.get('ns', 's'), { reason: 'ServiceUnavailable' });
 });
 
-test('under Cache what was known serves when the server does not answer; what is gone is gone', async () => {
+test('under Cache the cached object is used when the server does not respond, and a deleted one is dropped', async () => {
   const { clock, api, source } = aCaching();
   await source.get('ns', 's');
   await clock.advance(60_000);
@@ -296,7 +296,7 @@ test('under Cache what was known serves when the server does not answer; what is
   await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered' });
 });
 
-test('under Get every question goes to the server, and has what that says now', async () => {
+test('under Get every request reads from the server', async () => {
   const { api, source } = aCaching(null);
   await source.get('ns', 's');
   api.on('GET', path, aSecret('9'));

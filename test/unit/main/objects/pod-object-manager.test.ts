@@ -9,7 +9,7 @@ import { settle } from '../../../support/fake-clock.ts';
 import { aContainer, aPod } from '../../../support/pods.ts';
 import { fromApi, initialEnd, pod, tokenPath, tokenRef, tokenVolume, values } from '../../../support/pod-object-manager.ts';
 
-test('what a pod refers to is found wherever it stands', () => {
+test('all references of a pod are found', () => {
   const all = aPod({
     spec: {
       imagePullSecrets: [{ name: 'pull' }, {}],
@@ -34,16 +34,16 @@ test('what a pod refers to is found wherever it stands', () => {
   assert.deepEqual([...configMaps].sort(), ['c1', 'c2', 'c3']);
 });
 
-test('the root CA of its namespace is not waited for before a pod begins, whatever else it refers to is', async () => {
+test('a pod is ready without the root CA of its namespace, but not without its other objects', async () => {
   const { podValues } = values();
   const withConfigMaps = (...names: string[]) => {
     const sources = names.map((name) => ({ configMap: { name } }));
-    const made = aPod({
+    const registered = aPod({
       metadata: { ...fromApi, name: names.join('-'), uid: names.join('-') },
       spec: { volumes: [{ name: 'v', projected: { sources } }] },
     });
-    podValues.registerPod(made);
-    return made;
+    podValues.registerPod(registered);
+    return registered;
   };
   assert.equal(podValues.dependenciesReady(withConfigMaps('kube-root-ca.crt')), true);
   const other = withConfigMaps('kube-root-ca.crt', 'ca');
@@ -53,7 +53,7 @@ test('the root CA of its namespace is not waited for before a pod begins, whatev
   await podValues.close();
 });
 
-test('a pod that is registered has its token and its objects asked for before its sync asks', async () => {
+test('registering a pod requests its token and objects before its sync', async () => {
   const { api, podValues } = values();
   podValues.registerPod(pod);
   await settle();
@@ -70,7 +70,7 @@ test('a pod that is registered has its token and its objects asked for before it
   await podValues.close();
 });
 
-test('a pod that runs already has its token asked for only when its sync asks', async () => {
+test('the token of a running pod is requested only by its sync', async () => {
   const { api, podValues } = values({ isRunning: () => true });
   podValues.registerPod(pod);
   await settle();
@@ -78,7 +78,7 @@ test('a pod that runs already has its token asked for only when its sync asks', 
   await podValues.close();
 });
 
-test('what one value lacks is told with it, and the others are answered', async () => {
+test('a failed object does not fail the others', async () => {
   const { api, podValues } = values();
   api.on('GET', '/api/v1/namespaces/default/secrets/gone', apiError(404, 'NotFound'));
   const withSecret = aPod({ metadata: fromApi, spec: { volumes: [tokenVolume, { name: 's', secret: { secretName: 'gone' } }] } });
@@ -101,19 +101,19 @@ test('what one value lacks is told with it, and the others are answered', async 
   await podValues.close();
 });
 
-test('when a pod has gone nothing of it is watched or renewed', async () => {
+test('nothing of an unregistered pod is watched or renewed', async () => {
   const { clock, api, changed, podValues } = values();
   podValues.registerPod(pod);
   const watch = await api.nextWatch('/api/v1/namespaces/default/configmaps');
   podValues.unregisterPod('uid-web' as PodUID);
   assert.equal(watch.isOpen, false);
-  // A token is renewed before its hour is over.
+  // A token is renewed within an hour.
   await clock.advance(3_600_000);
   assert.deepEqual(changed, []);
   await podValues.close();
 });
 
-test('a pod whose spec changes has what it does not refer to any more let go', async () => {
+test('a changed spec removes references that it no longer has', async () => {
   const { api, podValues } = values();
   podValues.registerPod(pod);
   const watch = await api.nextWatch('/api/v1/namespaces/default/configmaps');
@@ -127,7 +127,7 @@ const service = (name: string, namespace: string, clusterIP: string, resourceVer
   spec: { clusterIP, ports: [{ port: 443 }] },
 });
 
-test("a pod is told of the API server, and of its namespace's services if it wants them", async () => {
+test('a pod gets the API server’s service, and its namespace’s services with enableServiceLinks', async () => {
   const { api, podValues } = values();
   const watch = await api.nextWatch('/api/v1/services');
   assert.equal(watch.call.query?.['fieldSelector'], 'spec.clusterIP!=None');
@@ -145,7 +145,7 @@ test("a pod is told of the API server, and of its namespace's services if it wan
     assert.ok(result?.outcome === 'value' && result.value.kind === 'Services');
     return result.value.services.map(({ name, clusterIP }) => `${name} ${clusterIP}`);
   };
-  // A namespace that has a service of this name wants its pods to go there.
+  // A namespace’s own service of this name takes precedence.
   assert.deepEqual(await names(true), ['db 10.96.0.2', 'kubernetes 10.96.0.9']);
   assert.deepEqual(await names(false), ['kubernetes 10.96.0.1']);
   watch.push('DELETED', service('kubernetes', 'shop', '10.96.0.9', '11'));
@@ -157,7 +157,7 @@ test("a pod is told of the API server, and of its namespace's services if it wan
   await podValues.close();
 });
 
-test('without a list of services a pod of the API waits a second, a static one not at all', async () => {
+test('without a list of services an API pod waits one second and a static pod does not wait', async () => {
   const { clock, podValues } = values();
   const refs: PodObjectRef[] = [{ kind: 'Services', namespace: 'default', links: true }];
   const [now] = await podValues.get(refs, aPod());
@@ -170,7 +170,7 @@ test('without a list of services a pod of the API waits a second, a static one n
   await podValues.close();
 });
 
-test('under the strategy Cache a pod that has changed has only that read at once which it did not refer to before', async () => {
+test('under Cache a changed pod reads only its new references', async () => {
   const { api, podValues } = values({ strategy: 'Cache' });
   const ref: PodObjectRef = { kind: 'ConfigMap', namespace: 'default', name: 'ca' };
   const readWith = async (changed: Pod) => {

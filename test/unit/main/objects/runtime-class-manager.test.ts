@@ -28,7 +28,7 @@ function someClasses() {
   return { clock, api, added, classes };
 }
 
-test('a pod is run with the handler that its runtime class names, and waits for the first list a moment', async () => {
+test('a pod gets the handler of its runtime class, and waits for the first list', async () => {
   const { api, classes } = someClasses();
   const handler = classes.lookupRuntimeHandler(aPodOf('gvisor'));
   const watch = await api.nextWatch(path);
@@ -38,7 +38,7 @@ test('a pod is run with the handler that its runtime class names, and waits for 
   await classes.close();
 });
 
-test('a pod whose runtime class is not there hears so, and is woken when it comes', async () => {
+test('a missing runtime class is an error, and its creation is notified', async () => {
   const { api, added, classes } = someClasses();
   const watch = await api.nextWatch(path);
   watch.push('BOOKMARK', initialEnd);
@@ -55,7 +55,7 @@ test('a pod whose runtime class is not there hears so, and is woken when it come
   await classes.close();
 });
 
-test('while the API server is away a pod with a runtime class is refused after a second', async () => {
+test('while the API server is unavailable a lookup fails after one second', async () => {
   const { clock, classes } = someClasses();
   const handler = classes.lookupRuntimeHandler(aPodOf('kata'));
   await clock.advance(1000);
@@ -63,14 +63,14 @@ test('while the API server is away a pod with a runtime class is refused after a
   await classes.close();
 });
 
-test('a pod without a runtime class is run with the default handler', async () => {
+test('a pod without a runtime class gets the default handler', async () => {
   const { classes } = someClasses();
   assert.deepEqual(await classes.lookupRuntimeHandler(aPod()), { handler: '' });
   assert.deepEqual(await classes.lookupRuntimeHandler(aPodOf('')), { handler: '' });
   await classes.close();
 });
 
-test('standalone nobody says what a runtime class stands for', () => {
+test('a standalone kubelet knows no runtime classes', () => {
   assert.deepEqual(standaloneRuntimeHandler(aPod()), { handler: '' });
   const problem = 'RuntimeClass "kata" not found: there is no API server to ask for it';
   assert.deepEqual(standaloneRuntimeHandler(aPodOf('kata')), { problem });

@@ -46,7 +46,7 @@ function aManager() {
   return { clock, api, due, manager, lines };
 }
 
-test('a token is asked for once for all who want it, bound to its pod', async () => {
+test('concurrent requests share one token, bound to its pod', async () => {
   const { api, manager } = aManager();
   assert.deepEqual(await Promise.all([manager.get(aRef()), manager.get(aRef())]), ['token-1', 'token-1']);
   assert.equal(await manager.get(aRef()), 'token-1');
@@ -64,7 +64,7 @@ test('a token is asked for once for all who want it, bound to its pod', async ()
   assert.partialDeepStrictEqual(api.calls[1]?.body, { spec: { audiences: ['vault'] } });
 });
 
-test('the pod is woken when its token is due, and the next who asks has it renewed', async () => {
+test('a due token notifies its pod, and the next request renews it', async () => {
   const { clock, due, manager } = aManager();
   await manager.get(aRef());
   await clock.advance(0.8 * hourMs - 1000);
@@ -73,7 +73,7 @@ test('the pod is woken when its token is due, and the next who asks has it renew
   assert.deepEqual([due, await manager.get(aRef())], [['uid-1'], 'token-2']);
 });
 
-test('a token that cannot be renewed serves as long as it is good, and is tried again each minute', async () => {
+test('a token that cannot be renewed is used until it expires, with a retry every minute', async () => {
   const { clock, api, due, manager } = aManager();
   await manager.get(aRef());
   api.on('POST', path, apiError(0, 'Unreachable', 'no route'));
@@ -88,7 +88,7 @@ test('a token that cannot be renewed serves as long as it is good, and is tried 
   });
 });
 
-test('on a node whose clock is ahead a token that is due at once is not asked for again and again', async () => {
+test('on a node whose clock is ahead a token that is due at once is not requested repeatedly', async () => {
   const { clock, api, due, manager } = aManager();
   const late = { spec: { expirationSeconds: 3600 }, status: { token: 't', expirationTimestamp: new Date(clock.now()).toISOString() } };
   api.on('POST', path, late);
@@ -99,7 +99,7 @@ test('on a node whose clock is ahead a token that is due at once is not asked fo
   assert.deepEqual(due, ['uid-1']);
 });
 
-test('the first question is patient: the API server may not yet know that the pod is here', async () => {
+test('the first request is retried because the API server may not know the pod’s binding yet', async () => {
   const { clock, api, manager } = aManager();
   api.once('POST', path, apiError(403, 'Forbidden')).once('POST', path, apiError(404, 'NotFound'));
   const token = manager.get(aRef());
@@ -108,7 +108,7 @@ test('the first question is patient: the API server may not yet know that the po
   assert.equal(await token, 'token-1');
 });
 
-test('a service account that is not there is told as it is', async () => {
+test('a missing service account is an error with the server’s reason', async () => {
   const { clock, api, manager } = aManager();
   api.on('POST', path, apiError(404, 'NotFound', 'serviceaccounts "sa" not found'));
   const token = assert.rejects(manager.get(aRef()), {
@@ -120,7 +120,7 @@ test('a service account that is not there is told as it is', async () => {
   assert.equal(api.calls.length, 4);
 });
 
-test("a pod's tokens and their timers go with it", async () => {
+test('forgetting a pod drops its tokens and timers', async () => {
   const { clock, due, manager } = aManager();
   await manager.get(aRef());
   manager.forget('uid-1');
@@ -129,13 +129,13 @@ test("a pod's tokens and their timers go with it", async () => {
   assert.equal(await manager.get(aRef()), 'token-2');
 });
 
-test('a token is in no line of the log', async () => {
+test('tokens are never logged', async () => {
   const { api, manager, lines } = aManager();
-  api.once('POST', path, { status: { token: 'geheim' } });
+  api.once('POST', path, { status: { token: 'secret' } });
   await assert.rejects(manager.get(aRef()), /without a token/);
   manager.prefetch(aRef());
   await settle();
-  assert.doesNotMatch(JSON.stringify(lines), /geheim|token-1/);
+  assert.doesNotMatch(JSON.stringify(lines), /secret|token-1/);
 });
 
 const startSeconds = Date.UTC(2026, 0, 1) / 1000;
@@ -151,7 +151,7 @@ const aToken = (claims: object = {}) => {
   return `header.${Buffer.from(JSON.stringify(all)).toString('base64url')}.signature`;
 };
 
-test('a token that is on disk from before the start is kept until it is to be renewed', async () => {
+test('a token on disk from an earlier kubelet is used until it is due', async () => {
   const { clock, api, due, manager } = aManager();
   const onDisk = aToken();
   assert.equal(await manager.get(aRef({ onDisk })), onDisk);
@@ -160,7 +160,7 @@ test('a token that is on disk from before the start is kept until it is to be re
   assert.deepEqual([due, await manager.get(aRef({ onDisk }))], [['uid-1'], 'token-1']);
 });
 
-table('what is on disk is not kept when it is of no use', (row) => {
+table('an unsuitable token on disk is not used', (row) => {
   for (const [what, onDisk, ref] of [
     ['old', aToken({ iat: startSeconds - 3000 }), {}],
     ['of another pod', aToken({ 'kubernetes.io': { pod: { uid: 'uid-2' } } }), {}],

@@ -10,7 +10,7 @@ import { table } from '../../../../support/table.ts';
 
 const subject = { pod: aPod({ spec: { serviceAccountName: 'sa' } }), serviceAccountUID: 'sa-uid', nodeName: 'n', nodeUID: 'n-uid' };
 
-test('a request says whom the certificate is for, and goes with its pod', () => {
+test('a request names the pod, service account and node, and is owned by its pod', () => {
   const source = { signerName: 'example.com/s', keyType: 'ED25519', maxExpirationSeconds: 3600, userAnnotations: { 'example.com/a': 'b' } };
   assert.deepEqual(toCertificateRequest(subject, source, Buffer.from('csr')), {
     apiVersion: 'certificates.k8s.io/v1beta1',
@@ -35,7 +35,7 @@ test('a request says whom the certificate is for, and goes with its pod', () => 
   });
 });
 
-test('what the pod does not say the API server decides', () => {
+test('absent fields are left to the API server', () => {
   const { spec } = toCertificateRequest(subject, { signerName: 'example.com/s', keyType: 'ED25519' }, Buffer.alloc(1)) as { spec: object };
   assert.deepEqual(['maxExpirationSeconds' in spec, 'unverifiedUserAnnotations' in spec], [false, false]);
 });
@@ -45,14 +45,14 @@ const rfcKey = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bb
 const opensslRequest =
   'MH8wMwIBADAAMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuGgADAFBgMrZXADQQA9Hv0E5zgSdKlfmUbnNN0WiY/1YB/Oq4Pfk1Cgxq848zao7PCw/TAlEr8uXaTYuB+oEFTSe7J/MURJ3rEQtPwI';
 
-test('a stub request is what OpenSSL writes for the key and an empty subject', async () => {
+test('a stub request equals OpenSSL’s for the key and an empty subject', async () => {
   const privateKey = createPrivateKey(rfcKey);
   const ed25519 = { oid: '1.3.101.112', hash: null, hasNullParameters: false };
   const request = await stubCertificateRequest({ privateKey, publicKey: createPublicKey(privateKey) }, ed25519);
   assert.equal(request.toString('base64'), opensslRequest);
 });
 
-test('a key is made of the type that the pod asks for, and one of a type that nobody knows is refused', async () => {
+test('a key has the requested type, and an unknown type is rejected', async () => {
   const keys = new KeyGenerator();
   await assert.rejects(keys.generate('RSA1024'), /^Error: unknown key type "RSA1024"$/);
   const { keyPEM, stubRequest } = await keys.generate('ECDSAP384');
@@ -71,6 +71,6 @@ const chains = [
   ['lines of the usual length', block('x'.repeat(60)), block('x'.repeat(60)).replace(/(.{64})(.+\n-----END)/, '$1\n$2')],
   ['nothing where there is none', 'no certificate', ''],
 ] as const;
-table('of a chain a pod gets', (row) => {
+table('cleaning a certificate chain', (row) => {
   for (const [name, chain, want] of chains) row(name, () => assert.equal(cleanCertificateChain(chain), want));
 });

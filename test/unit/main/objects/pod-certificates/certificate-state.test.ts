@@ -41,7 +41,7 @@ const renewed: CertificateState = {
 const looks: [name: string, CertificateState, PodCertificateRequest | null, nowMs: number, want: CertificateState][] = [
   ['a request that is pending is waited for', wait, aRequest({}), 0, wait],
   ['a request that is not seen yet is waited for', wait, null, 10 * minuteMs, wait],
-  ['a request that is not seen for long was deleted, and is made anew', wait, null, 10 * minuteMs + 1, initial],
+  ['a request that is missing for ten minutes was deleted, and is created again', wait, null, 10 * minuteMs + 1, initial],
   ['a renewal that was deleted leaves the old certificate', waitRefresh, null, hourMs, fresh],
   ['what the signer issues is given out, and renewed when it says, up to five minutes later', wait, aRequest(answered), 0, renewed],
   ['a renewed certificate takes the place of the old one', waitRefresh, aRequest(answered), hourMs, renewed],
@@ -68,7 +68,7 @@ const looks: [name: string, CertificateState, PodCertificateRequest | null, nowM
   ],
   ['what is settled does not look at requests', denied, aRequest(answered), 0, denied],
 ];
-table('a look at the pending request moves the certificate on', (row) => {
+table('the state after the pending request’s status', (row) => {
   for (const [name, state, request, nowMs, want] of looks) {
     row(name, () => {
       const next = afterRequestStatus(state, request, { nowMs, random: 0.5, cleanChain: (pem) => pem.toUpperCase() });
@@ -78,7 +78,7 @@ table('a look at the pending request moves the certificate on', (row) => {
   }
 });
 
-test('on a node whose clock is ahead a new certificate is good for a minute at least', () => {
+test('on a node whose clock is ahead a new certificate is renewed after at least a minute', () => {
   const facts = { nowMs: 24 * hourMs, random: 0, cleanChain: (pem: string) => pem };
   const next = afterRequestStatus(wait, aRequest(answered), facts);
   assert.equal(next.state === 'fresh' && next.issued.beginRefreshAtMs, 24 * hourMs + minuteMs);
@@ -88,10 +88,10 @@ const needs = [
   ['a new pod', initial, 0, true],
   ['a certificate before its time', fresh, hourMs - 1, false],
   ['a certificate whose time has come', fresh, hourMs, true],
-  ['one that is being asked for', waitRefresh, 2 * hourMs, false],
+  ['a certificate with a pending renewal', waitRefresh, 2 * hourMs, false],
   ['one that was denied', denied, 2 * hourMs, false],
 ] as const;
-table('the signer is asked for what is needed now, and nothing else', (row) => {
+table('only due certificates need a request', (row) => {
   for (const [name, state, nowMs, want] of needs) row(name, () => assert.equal(needsRequest(state, nowMs), want));
 });
 
@@ -106,7 +106,7 @@ const ages = [
   [waitRefresh, hourMs + 10 * minuteMs + 1, 'overdue_for_refresh', ['CertificateOverdueForRefresh'], 3 * hourMs + 1],
   [waitRefresh, 3 * hourMs + 1, 'expired', ['CertificateOverdueForRefresh', 'CertificateExpired'], undefined],
 ] as const;
-table('what a certificate is with time, what is told of it, and when it is looked at again', (row) => {
+table('labels, warnings and the next check of a certificate over time', (row) => {
   for (const [state, nowMs, label, warnings, next] of ages) {
     row(`${state.state} at ${nowMs / minuteMs} min`, () => {
       assert.deepEqual([stateLabel(state, nowMs), ageWarnings(state, nowMs), nextCheckInMs(state, nowMs)], [label, warnings, next]);
@@ -114,7 +114,7 @@ table('what a certificate is with time, what is told of it, and when it is looke
   }
 });
 
-test('a request moves on what waits for one, and nothing else', () => {
+test('a created request changes only states that need one', () => {
   assert.deepEqual(afterRequest(initial, pending), wait);
   assert.deepEqual(afterRequest(fresh, pending), waitRefresh);
   assert.equal(afterRequest(denied, pending), denied);

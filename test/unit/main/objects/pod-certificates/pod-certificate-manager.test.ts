@@ -30,17 +30,17 @@ function someCertificates() {
   const events: RecordedEvent[] = [];
   const { logger, lines } = aLogger();
   const node: { uid: string | undefined } = { uid: 'node-uid' };
-  let made = 0;
+  let generatedKeys = 0;
   let version = 1;
   api.on('GET', accountPath, { metadata: { name: 'sa', uid: 'sa-uid' } });
-  api.on('POST', requestsPath, () => ({ metadata: { namespace: 'default', name: `req-${made}`, uid: `r-${made}` } }));
+  api.on('POST', requestsPath, () => ({ metadata: { namespace: 'default', name: `req-${generatedKeys}`, uid: `r-${generatedKeys}` } }));
   const certificates = new PodCertificates({
     client: api,
     nodeName: 'n1',
     nodeUID: () => node.uid,
     events: { record: (event) => events.push(event) },
     onChanged: (uids) => changed.push([...uids]),
-    generateKey: async () => ({ keyPEM: `geheim-${(made += 1)}`, stubRequest: Buffer.from('csr') }),
+    generateKey: async () => ({ keyPEM: `secret-${(generatedKeys += 1)}`, stubRequest: Buffer.from('csr') }),
     clock,
     logger,
     random: () => 0,
@@ -52,7 +52,7 @@ function someCertificates() {
     await settle();
     return watch;
   };
-  /** What the signer makes of request `n`: good for an hour, to be renewed after half of it. */
+  /** Issues request `n` with a lifetime of an hour and a renewal after half of it. */
   const answer = async (watch: FakeWatch, n: number, condition: object = { type: 'Issued' }, type: 'ADDED' | 'DELETED' = 'ADDED') => {
     const at = (ms: number) => new Date(clock.now() + ms).toISOString();
     const certificateChain = `-----BEGIN CERTIFICATE-----\n${Buffer.from(`chain-${n}`).toString('base64')}\n-----END CERTIFICATE-----\n`;
@@ -63,11 +63,11 @@ function someCertificates() {
     });
     await settle();
   };
-  const asked = () => api.callsTo('POST', requestsPath).length;
-  return { clock, api, changed, events, lines, node, certificates, get, synced, answer, asked };
+  const requestCount = () => api.callsTo('POST', requestsPath).length;
+  return { clock, api, changed, events, lines, node, certificates, get, synced, answer, requestCount };
 }
 
-test('a pod that is to run has its certificate asked for at once, and its sync is woken by the answer', async () => {
+test('a new pod’s certificate is requested at once, and the result notifies the pod', async () => {
   const { api, certificates, changed, get, synced, answer } = someCertificates();
   certificates.trackPod(pod, { isRunning: false });
   const watch = await synced();
@@ -80,13 +80,13 @@ test('a pod that is to run has its certificate asked for at once, and its sync i
   await answer(watch, 1);
   assert.deepEqual(changed, [['uid-web']]);
   const { keyPEM, chainPEM } = await waiting;
-  assert.equal(keyPEM, 'geheim-1');
+  assert.equal(keyPEM, 'secret-1');
   assert.match(chainPEM, /^-----BEGIN CERTIFICATE-----\nY2hhaW4tMQ==\n/);
   assert.equal(certificates.areIssued('uid-web'), true);
   await certificates.close();
 });
 
-test('a node without such pods watches no requests', async () => {
+test('a node without such pods does not watch requests', async () => {
   const { api, certificates } = someCertificates();
   certificates.trackPod(aPod(), { isRunning: false });
   await settle();
@@ -96,7 +96,7 @@ test('a node without such pods watches no requests', async () => {
   await certificates.close();
 });
 
-test('a sync waits a second for the signer, and is then told that there is nothing yet, and why', async () => {
+test('a request for an unissued certificate fails after one second with the cause', async () => {
   const { clock, api, certificates, get, synced } = someCertificates();
   api.on('POST', requestsPath, apiError(403, 'Forbidden', 'no such pod here'));
   certificates.trackPod(pod, { isRunning: false });
@@ -114,39 +114,39 @@ test('a sync waits a second for the signer, and is then told that there is nothi
   await certificates.close();
 });
 
-test('nothing is asked before the Node is known, or for an account that is not there; both are tried again', async () => {
-  const { clock, api, certificates, node, synced, asked, lines } = someCertificates();
+test('a missing service account or unknown Node fails the request, which is retried', async () => {
+  const { clock, api, certificates, node, synced, requestCount, lines } = someCertificates();
   node.uid = undefined;
   api.once('GET', accountPath, apiError(404, 'NotFound', 'serviceaccounts "sa" not found'));
   certificates.trackPod(pod, { isRunning: false });
   await synced();
   await clock.advance(1000);
-  assert.equal(asked(), 0);
+  assert.equal(requestCount(), 0);
   node.uid = 'node-uid';
   await clock.advance(minuteMs);
-  assert.equal(asked(), 1);
-  const said = lines.filter(({ msg }) => msg === 'A certificate could not be requested').map(({ err }) => err);
-  assert.deepEqual(said.slice(0, 2), ['while fetching service account: serviceaccounts "sa" not found', 'the Node n1 is not known yet']);
+  assert.equal(requestCount(), 1);
+  const errors = lines.filter(({ msg }) => msg === 'A certificate could not be requested').map(({ err }) => err);
+  assert.deepEqual(errors.slice(0, 2), ['while fetching service account: serviceaccounts "sa" not found', 'the Node n1 is not known yet']);
   await certificates.close();
 });
 
-test('a certificate is renewed when its time has come, and serves until the next one is there', async () => {
-  const { clock, certificates, changed, get, synced, answer, asked } = someCertificates();
+test('a due certificate is renewed, and is used until the next one is issued', async () => {
+  const { clock, certificates, changed, get, synced, answer, requestCount } = someCertificates();
   certificates.trackPod(pod, { isRunning: true });
   const watch = await synced();
   await answer(watch, 1);
   await clock.advance(30 * minuteMs - 1);
-  assert.equal(asked(), 1);
+  assert.equal(requestCount(), 1);
   await clock.advance(1);
-  assert.equal(asked(), 2);
-  assert.equal((await get()).keyPEM, 'geheim-1');
+  assert.equal(requestCount(), 2);
+  assert.equal((await get()).keyPEM, 'secret-1');
   await answer(watch, 2);
-  assert.equal((await get()).keyPEM, 'geheim-2');
+  assert.equal((await get()).keyPEM, 'secret-2');
   assert.deepEqual(changed, [['uid-web'], ['uid-web']]);
   await certificates.close();
 });
 
-test('a signer that is away has the pod told once that its certificate is overdue, and once that it has expired', async () => {
+test('without a signer the pod gets one overdue and one expired event', async () => {
   const { clock, certificates, events, get, synced, answer } = someCertificates();
   certificates.trackPod(pod, { isRunning: true });
   const watch = await synced();
@@ -160,7 +160,7 @@ test('a signer that is away has the pod told once that its certificate is overdu
       ['Warning', 'CertificateExpired', 'PodCertificate expired'],
     ],
   );
-  assert.equal((await get()).keyPEM, 'geheim-1');
+  assert.equal((await get()).keyPEM, 'secret-1');
   await certificates.close();
 });
 
@@ -168,8 +168,8 @@ for (const [type, what] of [
   ['Denied', 'was denied'],
   ['Failed', 'failed'],
 ] as const) {
-  test(`a request that ${what} is told as an event and to every sync, and is not made again`, async () => {
-    const { clock, certificates, changed, events, get, synced, answer, asked } = someCertificates();
+  test(`a request that ${what} records an event, fails every sync and is not created again`, async () => {
+    const { clock, certificates, changed, events, get, synced, answer, requestCount } = someCertificates();
     certificates.trackPod(pod, { isRunning: false });
     const watch = await synced();
     await answer(watch, 1, { type, reason: 'UnsupportedKeyType', message: 'use "RSA"' });
@@ -179,57 +179,57 @@ for (const [type, what] of [
     const message = `PodCertificateRequest default/req-1 ${what}, reason="UnsupportedKeyType", message="use \\"RSA\\""`;
     assert.partialDeepStrictEqual(events, [{ object: { kind: 'Pod', uid: 'uid-web' }, type: 'Warning', reason: type, message }]);
     await clock.advance(24 * 60 * minuteMs);
-    assert.deepEqual([asked(), events.length], [1, 1]);
+    assert.deepEqual([requestCount(), events.length], [1, 1]);
     await certificates.close();
   });
 }
 
-test('a request that somebody deletes is made again, but not within ten minutes', async () => {
-  const { clock, certificates, synced, answer, asked } = someCertificates();
+test('a deleted request is created again after ten minutes', async () => {
+  const { clock, certificates, synced, answer, requestCount } = someCertificates();
   certificates.trackPod(pod, { isRunning: false });
   const watch = await synced();
   await answer(watch, 1, { type: 'Pending' });
   await answer(watch, 1, { type: 'Pending' }, 'DELETED');
   await clock.advance(10 * minuteMs);
-  assert.equal(asked(), 1);
+  assert.equal(requestCount(), 1);
   await clock.advance(1);
-  assert.equal(asked(), 2);
+  assert.equal(requestCount(), 2);
   await certificates.close();
 });
 
-test('while the requests are not known none is taken for deleted', async () => {
-  const { clock, api, certificates, asked } = someCertificates();
+test('before the first list no request counts as deleted', async () => {
+  const { clock, api, certificates, requestCount } = someCertificates();
   certificates.trackPod(pod, { isRunning: false });
   await api.nextWatch(watchPath);
   await clock.advance(15 * minuteMs);
-  assert.equal(asked(), 1);
+  assert.equal(requestCount(), 1);
   await certificates.close();
 });
 
-test('when a pod has gone nothing of it is asked for or told any more', async () => {
-  const { clock, api, certificates, changed, events, synced, answer, asked } = someCertificates();
+test('nothing is requested or recorded for a forgotten pod', async () => {
+  const { clock, api, certificates, changed, events, synced, answer, requestCount } = someCertificates();
   const held = api.hold('GET', accountPath);
   certificates.trackPod(pod, { isRunning: false });
   const watch = await synced();
   certificates.forgetPod('uid-web');
   held.reject(apiError(404, 'NotFound', 'gone'));
   await clock.advance(60 * minuteMs);
-  assert.equal(asked(), 0);
+  assert.equal(requestCount(), 0);
   certificates.trackPod(pod, { isRunning: false });
   await settle();
   await answer(watch, 1);
   certificates.forgetPod('uid-web');
   await clock.advance(24 * 60 * minuteMs);
-  assert.deepEqual([asked(), changed.length, events.length], [1, 1, 0]);
+  assert.deepEqual([requestCount(), changed.length, events.length], [1, 1, 0]);
   await certificates.close();
 });
 
-test('a key is in no line of the log', async () => {
+test('keys are never logged', async () => {
   const { certificates, lines, synced, answer } = someCertificates();
   certificates.trackPod(pod, { isRunning: false });
   await answer(await synced(), 1);
   await certificates.close();
-  assert.doesNotMatch(JSON.stringify(lines), /geheim/);
+  assert.doesNotMatch(JSON.stringify(lines), /secret/);
 });
 
 describe('the gauge of pod certificates', () => {
@@ -241,7 +241,7 @@ describe('the gauge of pod certificates', () => {
   before(() => bindMetrics(segment));
   after(() => bindMetrics(null));
 
-  test('has a series for each signer and state that there is', async () => {
+  test('has a series per signer and state', async () => {
     const { clock, certificates, synced, answer } = someCertificates();
     certificates.trackPod(pod, { isRunning: false });
     const watch = await synced();
