@@ -8,7 +8,7 @@ import type { Container, Pod, PodSpec, Volume } from '../../src/shared/kubernete
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../src/shared/linux/mountinfo.ts';
 import { unmount } from '../../src/shared/linux/native.ts';
-import { HelperClient } from '../../src/workers/pod-sync/helper/helper-client.ts';
+import { HelperClient } from '../../src/workers/pod-sync/helper/index.ts';
 import { type RequestPodObjects, PodVolumes } from '../../src/workers/pod-sync/volumes/index.ts';
 import { aLogger } from './logger.ts';
 import { aContainer, aPod } from './pods.ts';

@@ -8,15 +8,10 @@ import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-stat
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import type { PodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
-import { podIPForHooks } from './hooks/run-hook.ts';
-import { killContainer } from './kill/kill-container.ts';
-import { killPod } from './kill/kill-pod.ts';
+import { podIPForHooks } from './hooks/index.ts';
+import { killContainer, killPod, removeContainer } from './kill/index.ts';
 import { rpcErrorOf } from './pod-runtime.ts';
-import { removeContainer } from './kill/remove-container.ts';
-import { prepareFirstContainer } from './start/prepare-first-container.ts';
-import { prepareSandbox } from './start/prepare-sandbox.ts';
-import { reportStaleStatus, StaleStatusError } from './start/stale-status.ts';
-import { startContainers } from './start/start-containers.ts';
+import { prepareFirstContainer, prepareSandbox, reportStaleStatus, StaleStatusError, startContainers } from './start/index.ts';
 import type { SyncReport } from './sync-report.ts';
 
 /**

@@ -11,11 +11,11 @@ import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { podDir, podPluginsDir, podVolumesDir } from '../../shared/kubernetes/paths.ts';
 import { computePodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
-import { killPod } from './kill/kill-pod.ts';
+import { killPod } from './kill/index.ts';
 import { executePodActions } from './execute-pod-actions.ts';
 import { isGateEnabled } from './feature-gate-defaults.ts';
 import { mountVolumes } from './mount-volumes.ts';
-import { ensureCgroup } from './start/ensure-cgroup.ts';
+import { ensureCgroup } from './start/index.ts';
 import { SyncReport } from './sync-report.ts';
 
 export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<PodSyncResult> {

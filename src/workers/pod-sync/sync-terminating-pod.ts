@@ -8,7 +8,7 @@ import type { SyncTerminatingPodTask } from '../../shared/contracts/pod-sync/tas
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { TaskContext } from './dependencies.ts';
-import { killPod } from './kill/kill-pod.ts';
+import { killPod } from './kill/index.ts';
 import { aggregateFailures, SyncReport } from './sync-report.ts';
 
 export async function syncTerminatingPod(

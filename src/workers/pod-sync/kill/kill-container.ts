@@ -7,7 +7,7 @@ import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { KillReason } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { runHook } from '../hooks/run-hook.ts';
+import { runHook } from '../hooks/index.ts';
 import { GracePeriodBudget } from './grace-period-budget.ts';
 import { maximumGraceSeconds, minimumGraceSeconds, computeGracePeriodSeconds } from './container-grace-period.ts';
 import type { TerminationOrder } from './termination-order.ts';

@@ -5,7 +5,7 @@ import type { TaskContext } from '../dependencies.ts';
 import { rpcErrorOf } from '../pod-runtime.ts';
 import type { ActionFailure } from '../sync-report.ts';
 import { killContainer } from './kill-container.ts';
-import { podIPForHooks } from '../hooks/run-hook.ts';
+import { podIPForHooks } from '../hooks/index.ts';
 import { TerminationOrder } from './termination-order.ts';
 
 /**

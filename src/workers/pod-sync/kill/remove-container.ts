@@ -2,7 +2,7 @@
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import { removeContainerLogs } from '../../../shared/kubernetes/remove-container-logs.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { containerLogLink } from '../start/container-logs.ts';
+import { containerLogLink } from '../container-log-link.ts';
 
 /** Keeps the logs when the containers of a pod are restarted in place. Rejects with the error of the logs or of the runtime. */
 export async function removeContainer(

@@ -4,8 +4,6 @@
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
-import { containerLogSymlink } from '../../../shared/kubernetes/container-log-symlink.ts';
-import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { containerLogsDirectory } from '../../../shared/kubernetes/paths.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { mkdir, readdir, stat, symlink } from '../blocking-fs.ts';
@@ -46,15 +44,6 @@ export async function makeLogFolder(
     throw new Error(`create container log directory for container ${name} failed: ${messageOf(err)}`, { cause: err });
   }
   return count;
-}
-
-/** Returns the path of the container's link in the node's flat log folder. */
-export function containerLogLink(
-  { settings, identity: { name: podName, namespace: podNamespace } }: Pick<TaskContext, 'settings' | 'identity'>,
-  containerName: string,
-  containerID: ContainerID,
-): string {
-  return containerLogSymlink(settings.containerLogsDir, { podName, podNamespace, containerName, containerID });
 }
 
 /** Creates the link unless it exists. A log that does not exist gets no link, since garbage collection would remove it again. */

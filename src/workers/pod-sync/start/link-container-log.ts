@@ -4,7 +4,8 @@ import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/gene
 import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { containerLogLink, createLogSymlink } from './container-logs.ts';
+import { containerLogLink } from '../container-log-link.ts';
+import { createLogSymlink } from './container-logs.ts';
 
 /** Never rejects: the link is not needed to run the container. */
 export async function linkContainerLog(

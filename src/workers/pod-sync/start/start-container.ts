@@ -10,8 +10,8 @@ import type { Container, EphemeralContainer, Pod } from '../../../shared/kuberne
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { findContainerStatus } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { podIPForHooks, runHook } from '../hooks/run-hook.ts';
-import { killContainer } from '../kill/kill-container.ts';
+import { podIPForHooks, runHook } from '../hooks/index.ts';
+import { killContainer } from '../kill/index.ts';
 import { readEnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
 import { descriptionOf } from '../pod-runtime.ts';
 import { createContainer } from './create-container.ts';
