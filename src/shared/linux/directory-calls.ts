@@ -7,7 +7,10 @@ import { constants, type Dirent, type Dir } from 'node:fs';
 import { opendir, rename, rmdir, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** O_PATH opens a location without opening the file: it does not block on a FIFO, has no effect on a device, and does not reach a filesystem that hangs. The same number on x86-64 and arm64. */
+/**
+ * O_PATH opens a location without opening the file: it does not block on a FIFO, has no effect on a device, and does not access a mounted
+ * filesystem that hangs. The same number on x86-64 and arm64.
+ */
 export const openPath = 0x200000;
 
 /** An open directory. The handle stays valid when the path is renamed or replaced. */

@@ -24,8 +24,8 @@ export interface CgroupTreeOptions {
   readonly kill?: (pid: number) => boolean;
 }
 
-/** The wait between attempts doubles each time: killed processes need a moment to exit. */
 const maxRemovalAttempts = 9;
+/** The wait doubles after each attempt: killed processes need a moment to exit. */
 const firstRemovalWaitMs = 10;
 
 export class CgroupTree {
@@ -136,7 +136,10 @@ export class CgroupTree {
   }
 }
 
-/** Ignores failures: the kernel refuses when the cgroup itself has processes, and the runtime may enable the controller. `exists` checks the result. */
+/**
+ * Ignores failures: the kernel refuses when the cgroup itself has processes, and the runtime may enable the controller. `exists` checks the
+ * result.
+ */
 function enableInSubtree(folder: string, controller: string): void {
   try {
     writeFileSync(join(folder, 'cgroup.subtree_control'), controller);
@@ -188,15 +191,15 @@ function processesIn(path: string): number[] {
 /** Returns the error, if any. */
 function tryToRemove(path: string): unknown[] {
   try {
-    removeTree(path);
+    removeCgroupFolders(path);
     return [];
   } catch (err) {
     return [err];
   }
 }
 
-function removeTree(path: string): void {
-  for (const name of childFolders(path)) removeTree(join(path, name));
+function removeCgroupFolders(path: string): void {
+  for (const name of childFolders(path)) removeCgroupFolders(join(path, name));
   try {
     rmdirSync(path);
   } catch (err) {

@@ -45,7 +45,8 @@ export function findHierarchies(root: string, version: 1 | 2): Hierarchy[] {
     byMount.set(mount, [...(byMount.get(mount) ?? []), controller]);
   }
   if (byMount.size === 0) throw new Error(`no cgroup v1 hierarchy is mounted below ${root}`);
-  // Systemd may mount the v2 hierarchy without controllers in addition to v1. Runtimes put processes there too, and leave the pod's folder behind (runc's fs manager).
+  // Systemd may mount the v2 hierarchy without controllers in addition to v1. Runtimes put processes there too, and leave the pod's folder
+  // behind (runc's fs manager).
   const hybrid = join(root, 'unified');
   const isHybrid = existsSync(join(hybrid, 'cgroup.controllers'));
   const all = Array.from(byMount, ([mount, controllers]) => ({ mount, controllers }));

@@ -16,7 +16,10 @@ type HasResources = { readonly resources?: ResourceRequirements };
 
 const defaultedResources = ['cpu', 'memory', 'ephemeral-storage'];
 
-/** Returns the value of an environment variable, by default of the container itself. Throws an Error that names an unknown container or resource. */
+/**
+ * Returns the value of an environment variable, by default of the container itself. Throws an Error that names an unknown container or
+ * resource.
+ */
 export function envResourceField(
   ref: ResourceFieldRef,
   pod: Pod,
