@@ -15,7 +15,6 @@ import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './cli/options.ts';
 import { EventLog } from './events/index.ts';
 import { recordHostWarnings, toNodeName } from './node/index.ts';
-import { ApiStatusCache } from './pods/api-status/index.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';
@@ -23,14 +22,16 @@ import { SyncsInProgress } from './pods/workers/index.ts';
 import { setConstantMetrics } from './process/constant-metrics.ts';
 import { startHealth, startServer } from './server/index.ts';
 import { Shutdown } from './shutdown.ts';
-import { PodSources, type PodUpdate } from './sources/index.ts';
+import type { PodUpdate } from './sources/index.ts';
 import { SyncLoop } from './sync-loop.ts';
+import { createApiStatusCache } from './wiring/create-api-status-cache.ts';
 import { Cluster } from './wiring/cluster.ts';
 import type { EarlyThreads } from './wiring/early-threads.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { startNodeServices } from './wiring/node-services.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
+import { startSources } from './wiring/start-sources.ts';
 import { StatusNodeFacts } from './wiring/status-node-facts.ts';
 
 /** A service manager should see the process end within 5 s of SIGTERM: one second of it is for the process itself. */
@@ -74,7 +75,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     threads.onPlegNotification((notification) => syncLoop.onPlegNotification(notification));
 
     const cluster = await Cluster.connect(context);
-    // The first run of each part's code takes about 10 ms.
+    // The first run of each part's code takes about 10 ms: other work of the thread runs in between.
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const scheduler = new PodScheduler({ clock, cores: availableParallelism() });
@@ -83,20 +84,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       cluster && statusManager
         ? cluster.startEventRecorder(eventLog, scheduler, { statuses: statusManager, syncInProgress: (uid) => syncs.get(uid) })
         : eventLog;
-    const statuses = new ApiStatusCache({
-      node: () => nodeFacts.current(),
-      mirrorOf: (pod) => podManager.mirrorOf(pod),
-      ...(statusManager && { sink: statusManager }),
-      features: {
-        restartAllContainers: featureGates.enabled('RestartAllContainersOnContainerExits'),
-        podLevelResources: featureGates.enabled('PodLevelResources'),
-        podResources: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
-        stopSignals: featureGates.enabled('ContainerStopSignals'),
-        imageVolumeRefs: featureGates.enabled('ImageVolumeWithDigest'),
-      },
-      clock,
-      logger: log('pod-statuses'),
-    });
+    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, statusManager });
 
     const health = startHealth({ config, state, logger: log('health') });
     shutdown.register('health', async () => health?.close());
@@ -121,29 +109,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     nodeFacts.follow(nodeServices.facts);
 
     const { clusterNode } = nodeServices;
-    const sources = PodSources.start({
-      nodeName,
-      staticPodPath: config.staticPodPath,
-      fileCheckFrequencyMs: config.fileCheckFrequency,
-      staticPodURL: config.staticPodURL,
-      staticPodURLHeader: config.staticPodURLHeader,
-      httpCheckFrequencyMs: config.httpCheckFrequency,
-      api:
-        cluster && clusterNode
-          ? {
-              client: cluster.client,
-              store: apiPods,
-              nodeSynced: clusterNode.store.untilSynced(),
-              onListed: () => statusManager?.onListed(),
-            }
-          : null,
-      decode: (task) => pool.decodeManifest(task),
-      onReport: () => syncLoop.onSourceReport(),
-      onEvent: (event) => events.record(event),
-      clock,
-      logger: log('sources'),
-    });
-    shutdown.register('sources', () => sources.close());
+    const sources = startSources({ ...context, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
     const podRunner = { runtime, nodeServices, cluster, podManager, cache, statuses, scheduler, syncs, events, sources, syncLoop };
     const handlers = await startPodRunner({ ...context, ...podRunner });
 

@@ -53,10 +53,24 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
   const { sources, syncLoop } = runner;
   const { config, flags, featureGates } = options;
   const { pool, pleg } = threads;
-  const { runtimeState } = runtime;
+  const { images, runtimeState } = runtime;
   const { clusterNode } = nodeServices;
   const sourcesReady = () => sources.areReady();
 
+  const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
+  shutdown.register('pod-faults', async () => faults.close());
+  const allocationManager = await AllocationManager.open({
+    rootDir: flags.rootDirectory,
+    gates: {
+      podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
+      initContainers: featureGates.enabled('InPlacePodVerticalScalingInitContainers'),
+    },
+    clock,
+    logger: log('admission'),
+  });
+  shutdown.register('admission', () => allocationManager.close());
+
+  // Nothing below waits: callbacks refer to parts that are created further down, and are called only after this function has returned.
   const podObjects =
     cluster && clusterNode
       ? cluster.startPodObjectManager(clusterNode, {
@@ -107,20 +121,8 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
   });
   runtimeState.onRecovered(() => workers.wakeFailed());
   shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
-  pool.setHandlers(createTaskHandlers({ images: runtime.images, podManager, cache, events, podObjects, volumes, scheduler, workers }));
+  pool.setHandlers(createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers }));
 
-  const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
-  shutdown.register('pod-faults', async () => faults.close());
-  const allocationManager = await AllocationManager.open({
-    rootDir: flags.rootDirectory,
-    gates: {
-      podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
-      initContainers: featureGates.enabled('InPlacePodVerticalScalingInitContainers'),
-    },
-    clock,
-    logger: log('admission'),
-  });
-  shutdown.register('admission', () => allocationManager.close());
   const declared = declaredFeatures(featureGates);
   const podHandlers = new PodHandlers({
     podManager,
@@ -149,12 +151,10 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
           },
         })
       : undefined;
-  const { images } = runtime;
   const { housekeeping, containerDeletor } = createCleaners({ ...runner, images, workers, podHandlers, mirrorPods });
   return {
+    ...workerHandlers(workers),
     runtimeErrors: () => runtimeState.errors(),
-    refreshStatuses: (uids) => workers.refreshStatuses(uids),
-    shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
     takeUpdates: () => sources.take(),
     handleUpdate: async (update) => {
       try {
@@ -163,14 +163,23 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
         sources.markHandled(update);
       }
     },
-    handlePodSyncs: (uids) => workers.wake(uids),
     handleContainerChanged: (uid, id) => containerDeletor.deleteContainersInPod(uid, id),
-    handleProbeResults: (results) => workers.wake(new Set(results.map(({ podUID: uid }) => uid))),
     takeDue: () => workQueue.takeDue(),
     sourcesReady,
     housekeep: () => {
       housekeeping.run();
       allocationManager.removeOrphanedPods(new Set([...podManager.uids(), ...workers.uids()]));
     },
+  };
+}
+
+type WorkerHandlers = Pick<SyncLoopHandlers<PodUpdate>, 'refreshStatuses' | 'shouldIgnoreStarts' | 'handlePodSyncs' | 'handleProbeResults'>;
+
+function workerHandlers(workers: PodWorkers): WorkerHandlers {
+  return {
+    refreshStatuses: (uids) => workers.refreshStatuses(uids),
+    shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
+    handlePodSyncs: (uids) => workers.wake(uids),
+    handleProbeResults: (results) => workers.wake(new Set(results.map(({ podUID: uid }) => uid))),
   };
 }

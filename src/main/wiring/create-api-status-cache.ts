@@ -1,0 +1,32 @@
+/** Creates the cache of the pods' API statuses with the feature gates that the statuses depend on. */
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import type { StatusManager } from '../status/index.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import type { StatusNodeFacts } from './status-node-facts.ts';
+
+export interface ApiStatusesOptions extends Pick<KubeletContext, 'options' | 'log'> {
+  readonly podManager: PodManager;
+  readonly nodeFacts: StatusNodeFacts;
+  /** Undefined when standalone. */
+  readonly statusManager: StatusManager | undefined;
+}
+
+export function createApiStatusCache({ options, log, podManager, nodeFacts, statusManager }: ApiStatusesOptions): ApiStatusCache {
+  const { featureGates } = options;
+  return new ApiStatusCache({
+    node: () => nodeFacts.current(),
+    mirrorOf: (pod) => podManager.mirrorOf(pod),
+    ...(statusManager && { sink: statusManager }),
+    features: {
+      restartAllContainers: featureGates.enabled('RestartAllContainersOnContainerExits'),
+      podLevelResources: featureGates.enabled('PodLevelResources'),
+      podResources: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
+      stopSignals: featureGates.enabled('ContainerStopSignals'),
+      imageVolumeRefs: featureGates.enabled('ImageVolumeWithDigest'),
+    },
+    clock,
+    logger: log('pod-statuses'),
+  });
+}
