@@ -31,7 +31,7 @@ export const benchmark: Benchmark = {
     };
 
     await startPods('warm-up', warmUps);
-    progress(`${repeats} pods beside none that hangs …`);
+    progress(`${repeats} pods without hung starts …`);
     const before = await startPods('before', repeats);
     progress(`${hungPods} pods whose sandboxes are never made …`);
     const hung = Array.from({ length: hungPods }, (_, pod) => `hung-${pod}`);
@@ -39,7 +39,7 @@ export const benchmark: Benchmark = {
     for (const name of hung) kubelet.writePod(name, podSpec);
     const behindMs = await startPod(kubelet, control, 'later');
     await waitUntil('all of them hang', async () => (await control.counters())['RunPodSandbox']?.inFlight === hungPods, kubelet);
-    progress(`${repeats} pods beside them …`);
+    progress(`${repeats} pods during the hung starts …`);
     const during = await startPods('during', repeats);
     const inFlight = (await control.counters())['RunPodSandbox']?.inFlight;
     if (inFlight !== hungPods) throw new Error(`${inFlight} of ${hungPods} hang at the end`);

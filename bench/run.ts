@@ -48,12 +48,12 @@ async function runOne(name: string): Promise<boolean> {
     if (benchmark.needs === 'root' && process.getuid?.() !== 0) throw new Error('needs root: it starts a containerd of its own');
     outcome = await benchmark.run(context);
     for (const { what, value, unit, peer, floor, goal } of outcome.measurements) {
-      const beside = [
+      const comparisons = [
         peer === undefined ? '' : `Go kubelet ${formatAmount(peer, unit)}`,
         floor ? `floor ${formatAmount(floor.value, unit)}` : '',
         goal ? `goal ${goal.text}: ${goal.met ? 'met' : 'MISSED'}` : '',
       ].filter(Boolean);
-      progress(`    ${what}: ${formatAmount(value, unit)}${beside.length > 0 ? ` (${beside.join('; ')})` : ''}`);
+      progress(`    ${what}: ${formatAmount(value, unit)}${comparisons.length > 0 ? ` (${comparisons.join('; ')})` : ''}`);
     }
   } catch (err) {
     outcome = { failed: messageOf(err) };

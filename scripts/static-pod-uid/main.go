@@ -1,5 +1,5 @@
-// Command static-pod-uid asks the Go kubelet's own packages how the UID of a static pod comes about. It makes the data that the
-// TypeScript side needs: the table of Go types that a pod is printed by, and test vectors with their printed form and UID.
+// Command static-pod-uid uses the Go kubelet's packages to compute the UIDs of static pods. It generates the data for the TypeScript
+// implementation: the table of Go types by which a pod is printed, and test vectors with their printed form and UID.
 //
 //	go run . types > ../../src/shared/manifest/static-pod-uid/generated/go-types.ts
 //	go run . vectors ../../test/integration/pod-sync/static-pod-uid/vectors

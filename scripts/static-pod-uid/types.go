@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 )
 
-// Types that read themselves from JSON: their fields have no names in a manifest.
+// Types with their own JSON decoding. Their fields have no names in a manifest.
 var opaque = map[string]bool{
 	"resource.Quantity":  true,
 	"intstr.IntOrString": true,
@@ -20,7 +20,7 @@ var opaque = map[string]bool{
 	"v1.FieldsV1":        true,
 }
 
-// table holds one line of TypeScript for each type, by the name that reflection (and so the dump) gives it.
+// table has one line of TypeScript for each type, by the type's reflection name, which the dump uses too.
 type table struct {
 	lines map[string]string
 	types map[string]reflect.Type
@@ -47,7 +47,7 @@ func printTypes(out io.Writer) error {
 	return nil
 }
 
-// add enters an internal type and all within it. v1 is its peer in the versioned API, nil below an opaque type.
+// add adds an internal type and all nested types. v1 is its peer in the versioned API, nil below an opaque type.
 func (t *table) add(internal, v1 reflect.Type) error {
 	name := internal.String()
 	if seen, ok := t.types[name]; ok {
@@ -66,7 +66,7 @@ func (t *table) add(internal, v1 reflect.Type) error {
 		t.lines[name] = "{ kind: 'number' }"
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		kind := map[reflect.Kind]string{reflect.Pointer: "pointer", reflect.Slice: "slice", reflect.Map: "map"}[internal.Kind()]
-		// What has no name of its own says what it is: *T, []T, map[K]T.
+		// The name of an unnamed type describes it: *T, []T, map[K]T.
 		if internal.Name() != "" {
 			t.lines[name] = fmt.Sprintf("{ kind: '%s', of: %s }", kind, quote(internal.Elem().String()))
 		}
@@ -96,7 +96,7 @@ func (t *table) addStruct(internal, v1 reflect.Type) error {
 		field := internal.Field(i)
 		fieldLine := fmt.Sprintf("[%s, %s", quote(field.Name), quote(field.Type.String()))
 		var peer reflect.Type
-		// A pod's own kind and version are cleared when it is converted.
+		// The conversion clears a pod's kind and apiVersion.
 		if v1 != nil && field.Name != "TypeMeta" {
 			found, ok := peerOf(field, v1)
 			if !ok {
@@ -118,7 +118,7 @@ func (t *table) addStruct(internal, v1 reflect.Type) error {
 	return nil
 }
 
-// peerOf finds the versioned field: of the same name, or else the pod spec's, where the host namespaces stand in v1.
+// peerOf finds the versioned field of the same name, or the pod spec's field, where v1 has the host namespaces.
 func peerOf(field reflect.StructField, v1 reflect.Type) (reflect.StructField, bool) {
 	if found, ok := v1.FieldByName(field.Name); ok && len(found.Index) == 1 {
 		return found, true

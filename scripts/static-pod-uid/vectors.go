@@ -29,7 +29,7 @@ import (
 
 const nodeName = "node-1.example"
 
-// printed is one pod of a manifest: what the hash is made of, and the hash.
+// printed is one pod of a manifest: the hashed text and the hash.
 type printed struct {
 	UID  string `json:"uid"`
 	Dump string `json:"dump"`
@@ -44,15 +44,15 @@ type vector struct {
 	Pods     []printed `json:"pods"`
 }
 
-// writeVectors takes each *.manifest of the folder through the kubelet's own reading of it, and writes expected.jsonl beside them. A
-// name that starts with "url" is read over HTTP, any other as a file. What starts with "refused" decodes, but is no static pod that a
-// kubelet would run: its source can't be asked.
+// writeVectors reads each *.manifest of the folder as the kubelet does and writes expected.jsonl into the folder. A name that starts
+// with "url" is read over HTTP, any other as a file. A manifest whose name starts with "refused" can be decoded, but the kubelet would
+// not run it, so it is not compared with the kubelet's source.
 func writeVectors(folder string) error {
 	manifests, err := filepath.Glob(filepath.Join(folder, "*.manifest"))
 	if err != nil {
 		return err
 	}
-	// The zone is read when it is first asked for; a kubelet has long logged a line by then. Vectors with times need a host in UTC.
+	// Loads the time zone, as a kubelet's first log line does. Vectors with times need a host in UTC.
 	time.Now().Zone()
 	var lines strings.Builder
 	encoder := json.NewEncoder(&lines)
@@ -97,7 +97,7 @@ func readManifest(path string) (*vector, error) {
 	return v, compareWithKubelet(v, dumps, data)
 }
 
-// dumpPods gives the text that applyDefaults hashes, for each pod.
+// dumpPods returns the text that applyDefaults hashes, for each pod.
 func dumpPods(data []byte) ([]string, error) {
 	asJSON, err := utilyaml.ToJSON(data)
 	if err != nil {
@@ -132,8 +132,8 @@ func uid(text, source, origin string) string {
 	return fmt.Sprintf("%x", hash.Sum(nil))
 }
 
-// compareWithKubelet has the kubelet's real source read the manifest, where that can be (it sees another path or URL), and fails unless
-// its UIDs come about as uid says.
+// compareWithKubelet reads the manifest with the kubelet's real source, where possible (the path or URL differs), and fails unless its
+// UIDs are those that uid computes.
 func compareWithKubelet(v *vector, dumps []string, data []byte) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -184,7 +184,7 @@ func compareWithKubelet(v *vector, dumps []string, data []byte) error {
 	}
 }
 
-// observer wants to know nothing.
+// observer ignores all notifications.
 type observer struct{}
 
 func (observer) ObservedPodOnWatch(*corev1.Pod, time.Time) {}

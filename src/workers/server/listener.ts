@@ -130,9 +130,9 @@ export class Listener {
       const connection = this.#connections.find(socket as Socket);
       this.#upgraded.add(socket);
       socket.once('close', () => this.#upgraded.delete(socket));
-      // The HTTP parser's listeners are gone. An error without a listener would end the thread.
+      // The HTTP parser has removed its listeners. An error without a listener would end the thread.
       socket.on('error', () => socket.destroy());
-      // The parser's timeout is gone too. It is needed for a connection that is never joined to a stream.
+      // The parser has removed its timeout too, which a connection needs until it is joined to a stream.
       (socket as Socket).setTimeout(stalledMs, () => socket.destroy());
       if (!connection?.beginUpgrade()) {
         socket.destroy();

@@ -3,7 +3,7 @@
  * headers for WebSockets. Upstream: apiserver pkg/authentication/request/{bearertoken,websocket}. Pure.
  */
 
-/** `fault` tells why the token is invalid. Null when there is none. */
+/** `fault` is the reason why the token is invalid. Null when there is no token. */
 export type WebSocketToken = { readonly token: string } | { readonly fault: string } | null;
 
 export function parseBearerToken(authorization: string | undefined): string | null {

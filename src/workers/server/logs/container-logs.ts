@@ -30,18 +30,18 @@ export class ContainerLogsHandler implements ContainerLogs {
     if (this.#open.size >= maxReaders) {
       return sendText(response, 429, `${maxReaders} logs are being read already`, { 'Retry-After': '1' });
     }
-    const gone = new AbortController();
-    const onClose = () => gone.abort();
+    const disconnected = new AbortController();
+    const onClose = () => disconnected.abort();
     response.once('close', onClose);
     // A listener is required; the `close` event follows.
     response.on('error', onClose);
-    this.#open.add(gone);
+    this.#open.add(disconnected);
     try {
-      await this.#serve(response, target, query, gone.signal);
+      await this.#serve(response, target, query, disconnected.signal);
     } catch (err) {
       this.#fail(response, target, err);
     } finally {
-      this.#open.delete(gone);
+      this.#open.delete(disconnected);
       response.off('close', onClose);
     }
   }
@@ -50,7 +50,7 @@ export class ContainerLogsHandler implements ContainerLogs {
     for (const reader of this.#open) reader.abort();
   }
 
-  async #serve(response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams, gone: AbortSignal): Promise<void> {
+  async #serve(response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams, disconnected: AbortSignal): Promise<void> {
     const { resolveContainer, settings } = this.#deps;
     const { options, refusal } = parseLogOptions(query, Date.now(), settings.splitLogStreams);
     if (!options) return sendText(response, refusal.status, refusal.message);
@@ -61,8 +61,8 @@ export class ContainerLogsHandler implements ContainerLogs {
       return sendText(response, failure.status, failure.message);
     }
     if (refusal) return sendText(response, refusal.status, refusal.message);
-    if (gone.aborted) return;
-    await this.#send(response, target, options, { containerID: answer.containerID as ContainerID, path: answer.logPath }, gone);
+    if (disconnected.aborted) return;
+    await this.#send(response, target, options, { containerID: answer.containerID as ContainerID, path: answer.logPath }, disconnected);
   }
 
   async #send(
@@ -70,13 +70,13 @@ export class ContainerLogsHandler implements ContainerLogs {
     { namespace, pod, container }: ContainerLogsTarget,
     options: LogOptions,
     { containerID, path }: { readonly containerID: ContainerID; readonly path: string },
-    gone: AbortSignal,
+    disconnected: AbortSignal,
   ): Promise<void> {
     const { settings, logger } = this.#deps;
     const filter = new LogFilter(options);
     let follower: Follower | null = null;
-    const onGone = () => follower?.close();
-    gone.addEventListener('abort', onGone);
+    const onDisconnect = () => follower?.close();
+    disconnected.addEventListener('abort', onDisconnect);
     try {
       await readLog({
         path,
@@ -86,7 +86,7 @@ export class ContainerLogsHandler implements ContainerLogs {
         follow: options.follow
           ? (directory) => {
               follower = this.#followers.add(containerID, directory);
-              if (gone.aborted) follower.close();
+              if (disconnected.aborted) follower.close();
               return follower;
             }
           : null,
@@ -94,13 +94,13 @@ export class ContainerLogsHandler implements ContainerLogs {
           // The headers are sent at once, also when the followed container writes nothing.
           if (options.follow) sendHead(response);
         },
-        write: (bytes) => write(response, bytes, gone),
+        write: (bytes) => write(response, bytes, disconnected),
         sleep: (ms) => sleep(ms),
       });
       sendHead(response);
       response.end();
     } finally {
-      gone.removeEventListener('abort', onGone);
+      disconnected.removeEventListener('abort', onDisconnect);
       if (filter.unparsableLines > 0) {
         logger.warn(
           { pod: `${namespace}/${pod}`, container, path, lines: filter.unparsableLines },
@@ -126,21 +126,21 @@ function sendHead(response: ServerResponse): void {
 }
 
 /** Resolves to true when more may be written, to false when the client is disconnected or has stalled. */
-function write(response: ServerResponse, bytes: Buffer, gone: AbortSignal): Promise<boolean> {
-  if (gone.aborted || response.destroyed) return Promise.resolve(false);
+function write(response: ServerResponse, bytes: Buffer, disconnected: AbortSignal): Promise<boolean> {
+  if (disconnected.aborted || response.destroyed) return Promise.resolve(false);
   sendHead(response);
   if (response.write(bytes)) return Promise.resolve(true);
   return new Promise((resolve) => {
     const finish = (isWritable: boolean) => {
       clearTimeout(stalled);
       response.off('drain', onDrain);
-      gone.removeEventListener('abort', onGone);
+      disconnected.removeEventListener('abort', onDisconnect);
       resolve(isWritable);
     };
     const onDrain = () => finish(true);
-    const onGone = () => finish(false);
+    const onDisconnect = () => finish(false);
     const stalled = setTimeout(() => response.destroy(), maxStallMs);
     response.on('drain', onDrain);
-    gone.addEventListener('abort', onGone);
+    disconnected.addEventListener('abort', onDisconnect);
   });
 }

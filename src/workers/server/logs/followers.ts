@@ -13,7 +13,7 @@ const tickMs = 250;
 /** Upstream's logForceCheckPeriod. */
 const rescanMs = 1000;
 
-/** `closed`: the client, or the server, is gone. */
+/** `closed`: the client has disconnected or the server is closing. */
 export type FollowEvent = 'changed' | 'ended' | 'rescan' | 'closed';
 
 export interface Follower {

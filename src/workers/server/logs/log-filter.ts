@@ -1,5 +1,5 @@
 /**
- * Converts the bytes of a log file to the bytes for the client: parses lines, selects them and adds timestamps as the options say. Its
+ * Converts the bytes of a log file to the bytes for the client: parses lines, selects them and adds timestamps according to the options. Its
  * buffer is bounded: a CRI line that exceeds the buffer is output in pieces. No I/O. Upstream: the loop of ReadLogs and logWriter in
  * k8s.io/cri-client/pkg/logs.
  */

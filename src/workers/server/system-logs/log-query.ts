@@ -25,10 +25,11 @@ const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$
 /** Null when the request is for a file and not a query. An array has error messages. */
 export function parseLogQuery(query: URLSearchParams): LogQuery | string[] | null {
   const faults: string[] = [];
-  const asked = query.getAll('query');
-  const files = asked.filter((name) => /[/\\]/.test(name));
-  const services = asked.filter((name) => !/[/\\]/.test(name) && name.trim() !== '');
-  if (asked.length > 0 && files.length + services.length === 0) faults.push(`query: Invalid value: ${goStrings(asked)}: may not be empty`);
+  const requested = query.getAll('query');
+  const files = requested.filter((name) => /[/\\]/.test(name));
+  const services = requested.filter((name) => !/[/\\]/.test(name) && name.trim() !== '');
+  if (requested.length > 0 && files.length + services.length === 0)
+    faults.push(`query: Invalid value: ${goStrings(requested)}: may not be empty`);
   const value = <T>(name: string, read: (text: string) => T): T | undefined => {
     const text = query.get(name) ?? '';
     try {
@@ -47,7 +48,7 @@ export function parseLogQuery(query: URLSearchParams): LogQuery | string[] | nul
   };
   if (faults.length > 0) return faults;
   const given = Object.fromEntries(Object.entries(values).filter(([, each]) => each !== undefined));
-  return asked.length === 0 && Object.keys(given).length === 0 ? null : { services, files, ...given };
+  return requested.length === 0 && Object.keys(given).length === 0 ? null : { services, files, ...given };
 }
 
 /** Returns error messages for an invalid query. Does not check whether the file exists. */
