@@ -90,8 +90,8 @@ function makeSourcePayload(
   if (object) {
     const kind = secret ? 'Secret' : 'ConfigMap';
     const { items, optional = false } = object;
-    const what = `projected ${secret ? 'secret' : 'configMap'} volume ${volume}`;
-    return makeObjectPayload(requireSecretOrConfigMap(kind, result, optional, what), { items, mode, optional });
+    const description = `projected ${secret ? 'secret' : 'configMap'} volume ${volume}`;
+    return makeObjectPayload(requireSecretOrConfigMap(kind, result, optional, description), { items, mode, optional });
   }
   if (downwardAPI) return makeDownwardAPIPayload(downwardAPI.items ?? [], pod, node.allocatable, mode);
   if (serviceAccountToken) {
