@@ -72,7 +72,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     const syncs = new SyncsInProgress();
     const nodeFacts = new StatusNodeFacts();
     const syncLoop = new SyncLoop<PodUpdate>({ cache, beat: () => heartbeat.loop(), clock, logger: log('sync-loop') });
-    threads.onPlegNotification((notification) => syncLoop.onPlegNotification(notification));
+    threads.setPlegReceiver((notification) => syncLoop.onPlegNotification(notification));
 
     const cluster = await Cluster.connect(context);
     // The first run of each part's code takes about 10 ms: other work of the thread runs in between.

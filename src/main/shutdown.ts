@@ -7,7 +7,7 @@ import type { Logger } from '../shared/log/logger.ts';
 const shutdownOrder = [
   'sources',
   'mirror-pods',
-  'admission',
+  'allocation-manager',
   'pod-faults',
   'pod-workers',
   'work-queue',

@@ -214,7 +214,7 @@ export class FileSource {
       const pod = keepsRunning ? { keeps: `${keepsRunning.metadata.namespace}/${keepsRunning.metadata.name}` } : {};
       logger.error({ path, err: error, ...pod }, path === this.#path ? 'Unable to read config path' : 'Could not process manifest file');
     }
-    for (const path of this.#errors.keys()) if (!errors.has(path)) logger.info({ path }, 'Manifest is right again, or gone');
+    for (const path of this.#errors.keys()) if (!errors.has(path)) logger.info({ path }, 'Manifest is valid again, or was removed');
     this.#errors = errors;
   }
 }

@@ -24,8 +24,8 @@ export interface EarlyThreads {
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
   readonly pool: PodSyncPool;
-  /** Sets the only receiver of the pleg thread's notifications. It gets at once what has arrived before. */
-  onPlegNotification(receiver: (notification: PlegNotification) => void): void;
+  /** Sets the only receiver of the pleg thread's notifications. The receiver gets earlier notifications at once. */
+  setPlegReceiver(receiver: (notification: PlegNotification) => void): void;
 }
 
 /** The caller must close the threads, also when the kubelet fails to start. */
@@ -59,7 +59,7 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
     pleg,
     stats,
     pool,
-    onPlegNotification(receiver) {
+    setPlegReceiver(receiver) {
       receive = receiver;
       for (const notification of early.splice(0)) receiver(notification);
     },

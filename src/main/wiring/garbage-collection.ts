@@ -13,7 +13,7 @@ import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 
-export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log'> {
+export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log'> {
   readonly images: Pick<ImagesThread, 'collectContainers' | 'removeContainers'>;
   readonly events: EventSink;
   readonly podManager: PodManager;
@@ -25,13 +25,13 @@ export interface CleanersOptions extends Pick<KubeletContext, 'options' | 'nodeN
   readonly mirrorPods: MirrorPods | undefined;
 }
 
-export interface Cleaners {
+export interface GarbageCollection {
   readonly housekeeping: Housekeeping;
   readonly containerDeletor: ContainerDeletor;
 }
 
-export function createCleaners(cleaners: CleanersOptions): Cleaners {
-  const { options, nodeName, log, images, events, podManager, cache, statuses, workers, podHandlers, mirrorPods } = cleaners;
+export function createGarbageCollection(collection: GarbageCollectionOptions): GarbageCollection {
+  const { options, nodeName, log, images, events, podManager, cache, statuses, workers, podHandlers, mirrorPods } = collection;
   const { rootDirectory, minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
   const housekeeping = new Housekeeping({
     podManager,

@@ -6,7 +6,7 @@ import { podUID } from '../../shared/kubernetes/ids.ts';
 import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
-import { createCleaners } from './garbage-collection.ts';
+import { createGarbageCollection } from './garbage-collection.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { declaredFeatures } from '../node/index.ts';
@@ -68,7 +68,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     clock,
     logger: log('admission'),
   });
-  shutdown.register('admission', () => allocationManager.close());
+  shutdown.register('allocation-manager', () => allocationManager.close());
 
   // Nothing below waits: callbacks refer to parts that are created further down, and are called only after this function has returned.
   const podObjects =
@@ -151,7 +151,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
           },
         })
       : undefined;
-  const { housekeeping, containerDeletor } = createCleaners({ ...runner, images, workers, podHandlers, mirrorPods });
+  const { housekeeping, containerDeletor } = createGarbageCollection({ ...runner, images, workers, podHandlers, mirrorPods });
   return {
     ...workerHandlers(workers),
     runtimeErrors: () => runtimeState.errors(),

@@ -29,7 +29,7 @@ const standaloneParts: ShutdownPart[] = [
   'work-queue',
   'pod-workers',
   'pod-faults',
-  'admission',
+  'allocation-manager',
   'sources',
 ];
 
