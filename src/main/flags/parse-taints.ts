@@ -1,7 +1,7 @@
 /** Parses --register-with-taints (upstream: pkg/util/taints). */
 import { labelKeyErrors, labelValueErrors } from '../../shared/kubernetes/names.ts';
 import type { Taint } from '../config/kubelet-configuration.ts';
-import { taintEffects } from '../config/validation/taints.ts';
+import { taintEffects } from '../config/validation/register-with-taints.ts';
 
 /**
  * Parses comma-separated taints of the form `key=value:effect` or `key:effect`. A repeated flag replaces the earlier one. As upstream, drops

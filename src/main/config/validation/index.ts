@@ -9,9 +9,9 @@ import { checkHost } from './host-rules.ts';
 import { checkNumericRanges } from './numeric-ranges.ts';
 import { checkObservability } from './observability.ts';
 import { checkPolicyOptions } from './policy-options.ts';
-import { checkResources } from './resources.ts';
+import { checkResources } from './reserved-resources.ts';
 import type { ValidationInput, ValidationRule } from './rules.ts';
-import { checkTaints } from './taints.ts';
+import { checkTaints } from './register-with-taints.ts';
 
 export type { ValidatedHost } from './rules.ts';
 
