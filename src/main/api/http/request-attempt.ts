@@ -117,7 +117,7 @@ export class RequestAttempt {
     if (this.#caller.aborted) return this.#caller.reason;
     if (this.signal.aborted) return this.signal.reason;
     if (err instanceof NoResponseError) return err;
-    return this.#noResponse(failureOf(err), err);
+    return this.#noResponse(toAttemptFailure(err), err);
   }
 
   #noResponse(failure: AttemptFailure, cause: unknown): NoResponseError {
@@ -154,7 +154,7 @@ function isRefusal(err: unknown): boolean {
   return code === 'UND_ERR_INFO' && message.startsWith('HTTP/2: "GOAWAY" frame received');
 }
 
-function failureOf(err: unknown): AttemptFailure {
+function toAttemptFailure(err: unknown): AttemptFailure {
   const { code = '' } = err as { readonly code?: string };
   if (notConnected.has(code)) return { kind: 'not sent' };
   return certificateErrorCode.test(code) ? { kind: 'final' } : { kind: 'lost' };

@@ -104,7 +104,7 @@ function restartFromStream(state: ReflectorState): Transition {
   return { state: { ...state, step: 'stream', failedWatches: 0, hasJustRestarted: true }, wait: state.hasJustRestarted ? 'backOff' : 'no' };
 }
 
-export function failureOf(err: unknown): ReflectorFailure {
+export function classifyFailure(err: unknown): ReflectorFailure {
   if (isExpired(err)) return 'expired';
   if (!(err instanceof ApiError)) return 'broken';
   // The client itself also rejects calls with TooManyRequests when its queue is full.

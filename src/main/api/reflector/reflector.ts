@@ -16,7 +16,7 @@ import { ObjectStore, type ApiObject, type ObjectChange, type ObjectReader } fro
 import { ObjectValidator } from './object-validator.ts';
 import { ReflectorBackoff } from './reflector-backoff.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
-import { advance, failureOf, initialState, type ReflectorEvent } from './reflector-state.ts';
+import { advance, classifyFailure, initialState, type ReflectorEvent } from './reflector-state.ts';
 import { isOlder } from './resource-version.ts';
 import { IdleTimeout } from './idle-timeout.ts';
 import { errorOf, metadataOf } from './untyped-object.ts';
@@ -127,7 +127,7 @@ export class Reflector<T extends ApiObject> {
           return this.#state.step satisfies never;
       }
     } catch (err) {
-      return { event: { type: 'failed', failure: failureOf(err) }, err };
+      return { event: { type: 'failed', failure: classifyFailure(err) }, err };
     }
   }
 

@@ -2,7 +2,7 @@
 import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../duration.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
-import { failureOf, invalid, type ValidationRule } from './rules.ts';
+import { thrownMessage, invalid, type ValidationRule } from './rules.ts';
 
 const signals = new Set([
   'memory.available',
@@ -46,7 +46,7 @@ function toPercent(text: string): number {
 function checkEach(name: string, entries: StringMap, check: (signal: string, text: string) => void): string[] {
   return Object.entries(entries).flatMap(([signal, text]) => {
     if (!signals.has(signal)) return [invalid(`${name}: unsupported eviction signal ${signal}`)];
-    const failure = failureOf(() => check(signal, text));
+    const failure = thrownMessage(() => check(signal, text));
     return failure === undefined ? [] : [invalid(`${name}: ${signal} "${text}": ${failure}`)];
   });
 }
@@ -64,6 +64,6 @@ export const checkEviction: ValidationRule = ({ config: c }) => [
 ];
 
 function checkLogSize(size: string): string[] {
-  const failure = failureOf(() => parseQuantity(size));
+  const failure = thrownMessage(() => parseQuantity(size));
   return failure === undefined ? [] : [invalid(`failed to parse container log max size "${size}" (containerLogMaxSize): ${failure}`)];
 }

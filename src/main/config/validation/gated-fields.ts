@@ -1,7 +1,7 @@
 /** Rules for fields that require a feature gate (upstream: pkg/kubelet/apis/config/validation/validation.go). */
 import { formatDuration } from '../duration.ts';
 import { checkImagePattern } from './image-pattern.ts';
-import { quotedList, collectErrors, failureOf, invalid, type ValidationRule } from './rules.ts';
+import { quotedList, collectErrors, thrownMessage, invalid, type ValidationRule } from './rules.ts';
 
 const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'];
 const swapBehaviors = ['', 'LimitedSwap', 'NoSwap'];
@@ -75,7 +75,7 @@ const checkImageCredentials: ValidationRule = ({ config, gates }) => {
     const needed = 'if `imagePullCredentialsVerificationPolicy` is not "NeverVerifyAllowlistedImages"';
     return [...known, invalid(`can't set \`preloadedImagesVerificationAllowlist\` ${needed}`)];
   }
-  const wrong = patterns.map((pattern) => failureOf(() => checkImagePattern(pattern))).find((failure) => failure !== undefined);
+  const wrong = patterns.map((pattern) => thrownMessage(() => checkImagePattern(pattern))).find((failure) => failure !== undefined);
   return wrong === undefined ? known : [...known, invalid(`invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${wrong}`)];
 };
 

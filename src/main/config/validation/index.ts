@@ -9,18 +9,18 @@ import { checkHost } from './host-rules.ts';
 import { checkNumericRanges } from './numeric-ranges.ts';
 import { checkObservability } from './observability.ts';
 import { checkPolicyOptions } from './policy-options.ts';
-import { checkResources } from './reserved-resources.ts';
+import { checkReservedResources } from './reserved-resources.ts';
 import type { ValidationInput, ValidationRule } from './rules.ts';
-import { checkTaints } from './register-with-taints.ts';
+import { checkRegisterWithTaints } from './register-with-taints.ts';
 
 export type { ValidatedHost } from './rules.ts';
 
 const groups: readonly ValidationRule[] = [
   checkNumericRanges,
   checkGatedFields,
-  checkTaints,
+  checkRegisterWithTaints,
   checkFixedValues,
-  checkResources,
+  checkReservedResources,
   checkEviction,
   checkPolicyOptions,
   checkHost,

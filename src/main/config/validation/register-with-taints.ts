@@ -15,7 +15,7 @@ function checkTaint({ key, value, effect }: Taint): string | undefined {
   return `invalid taint effect: ${effect}, unsupported taint effect`;
 }
 
-export const checkTaints: ValidationRule = ({ config }) =>
+export const checkRegisterWithTaints: ValidationRule = ({ config }) =>
   config.registerWithTaints.flatMap((taint, index) => {
     const where = `registerWithTaints[${index}] (--register-with-taints)`;
     const failure = checkTaint(taint);

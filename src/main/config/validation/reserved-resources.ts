@@ -1,7 +1,7 @@
 /** Rules for reserved resources and their enforcement (upstream: validation.go, validation_reserved_memory.go, and parsing at start). */
 import { isZeroQuantity, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import type { KubeletConfiguration, StringMap } from '../kubelet-configuration.ts';
-import { quotedList, collectErrors, failureOf, invalid, type ValidationRule } from './rules.ts';
+import { quotedList, collectErrors, thrownMessage, invalid, type ValidationRule } from './rules.ts';
 
 const enforcements = ['pods', 'system-reserved', 'system-reserved-compressible', 'kube-reserved', 'kube-reserved-compressible', 'none'];
 const field = 'enforceNodeAllocatable (--enforce-node-allocatable)';
@@ -63,7 +63,7 @@ const checkReservedMemory: ValidationRule = ({ config }) => {
 function checkReservations(name: string, reservations: StringMap): string[] {
   return Object.entries(reservations).flatMap(([resource, text]) => {
     if (!reservable.includes(resource)) return [invalid(`${name}: cannot reserve "${resource}" resource`)];
-    const failure = failureOf(() => parseQuantity(text));
+    const failure = thrownMessage(() => parseQuantity(text));
     if (failure !== undefined) return [invalid(`${name}: failed to parse quantity "${text}" for "${resource}" resource: ${failure}`)];
     return collectErrors([parseQuantity(text).nanos < 0n, `${name}: resource quantity for "${resource}" cannot be negative: ${text}`]);
   });
@@ -93,7 +93,7 @@ function checkCPUList(text: string): void {
 const checkReservedCPUs: ValidationRule = ({ config }) => {
   const cpus = config.reservedSystemCPUs;
   if (cpus === '') return [];
-  const failure = failureOf(() => checkCPUList(cpus));
+  const failure = thrownMessage(() => checkCPUList(cpus));
   return collectErrors(
     [
       config.systemReservedCgroup !== '' || config.kubeReservedCgroup !== '',
@@ -103,7 +103,7 @@ const checkReservedCPUs: ValidationRule = ({ config }) => {
   );
 };
 
-export const checkResources: ValidationRule = (input) => [
+export const checkReservedResources: ValidationRule = (input) => [
   ...checkEnforcements(input),
   ...checkReservedCPUs(input),
   ...checkReservedMemory(input),

@@ -26,7 +26,7 @@ export function collectErrors(...checks: readonly (readonly [isWrong: boolean, m
 }
 
 /** Returns the message of the error that `attempt` throws, or undefined. */
-export function failureOf(attempt: () => unknown): string | undefined {
+export function thrownMessage(attempt: () => unknown): string | undefined {
   try {
     attempt();
     return undefined;

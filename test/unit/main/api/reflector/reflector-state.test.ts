@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ApiError } from '../../../../../src/main/api/api-client.ts';
 import {
   advance,
-  failureOf,
+  classifyFailure,
   initialState,
   type ReflectorEvent,
   type ReflectorFailure,
@@ -105,5 +105,5 @@ const failures: readonly { err: unknown; want: ReflectorFailure }[] = [
   { err: new Error('not a list'), want: 'broken' },
 ];
 table('the reflector classifies failures', (row) => {
-  for (const { err, want } of failures) row(`reflector: ${String(err)} is ${want}`, () => assert.equal(failureOf(err), want));
+  for (const { err, want } of failures) row(`reflector: ${String(err)} is ${want}`, () => assert.equal(classifyFailure(err), want));
 });
