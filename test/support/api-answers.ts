@@ -1,4 +1,4 @@
-/** An HTTPS server that answers as the test says: what a real API server does only on bad days. */
+/** An HTTPS server with scripted responses, for failures that a real API server rarely shows. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import {
   createSecureServer,
@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { CertificateAuthority } from '../../scripts/host/control-plane-certificates.ts';
 
-export interface AskedRequest {
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -23,16 +23,16 @@ export interface AskedRequest {
   readonly client: string | undefined;
 }
 
-export type AnswerRequest = (request: AskedRequest, response: Http2ServerResponse) => void;
+export type RequestHandler = (request: ReceivedRequest, response: Http2ServerResponse) => void;
 
-export class AnsweringServer {
+export class ScriptedApiServer {
   readonly folder: string;
   readonly authority: CertificateAuthority;
-  readonly requests: AskedRequest[] = [];
+  readonly requests: ReceivedRequest[] = [];
   readonly sessions = new Set<ServerHttp2Session>();
-  /** Connections that were made to it. */
+  /** The number of accepted connections. */
   connections = 0;
-  answer: AnswerRequest = (_request, response) => void response.writeHead(404).end();
+  handle: RequestHandler = (_request, response) => void response.writeHead(404).end();
   readonly #sockets = new Set<TLSSocket>();
   #server!: Http2SecureServer;
 
@@ -41,8 +41,8 @@ export class AnsweringServer {
     this.authority = new CertificateAuthority(this.folder);
   }
 
-  static async start(options: { readonly maxStreams?: number } = {}): Promise<AnsweringServer> {
-    const server = new AnsweringServer();
+  static async start(options: { readonly maxStreams?: number } = {}): Promise<ScriptedApiServer> {
+    const server = new ScriptedApiServer();
     const files = server.authority.issue('server', {
       commonName: 'kube-apiserver',
       usages: ['serverAuth'],
@@ -80,14 +80,14 @@ export class AnsweringServer {
     return `https://127.0.0.1:${this.port}`;
   }
 
-  /** Ends every connection without a word. */
-  cut(): void {
+  /** Destroys all connections without a GOAWAY or a response. */
+  destroyConnections(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.cut();
+    this.destroyConnections();
     await closed;
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -101,7 +101,7 @@ export class AnsweringServer {
       return;
     }
     const socket = (request.stream?.session?.socket ?? request.socket) as TLSSocket;
-    const asked = {
+    const received = {
       method: request.method,
       url: request.url,
       headers: request.headers,
@@ -109,8 +109,8 @@ export class AnsweringServer {
       protocol: request.httpVersion,
       client: socket.getPeerCertificate?.()?.subject?.CN as string | undefined,
     };
-    this.requests.push(asked);
-    this.answer(asked, response);
+    this.requests.push(received);
+    this.handle(received, response);
   }
 }
 

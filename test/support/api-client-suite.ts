@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { ApiError, type ApiCall, type ApiClientOptions, type ApiConnection, type WatchEvent } from '../../src/main/api/index.ts';
 import { connectTo } from './api-connection.ts';
-import { AnsweringServer } from './api-answers.ts';
+import { ScriptedApiServer } from './api-answers.ts';
 
-export let server: AnsweringServer;
+export let server: ScriptedApiServer;
 const open: ApiConnection[] = [];
 export const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', unknownField: { kept: true } } };
 export const getPod: ApiCall = { method: 'GET', path: '/api/v1/namespaces/default/pods/a', trafficClass: 'pods' };
@@ -49,7 +49,7 @@ export const isError = (code: number, reason: string) => (err: unknown) =>
 /** Starts the server before the tests of a file and closes it after them. */
 export function useServer(): void {
   before(async () => {
-    server = await AnsweringServer.start();
+    server = await ScriptedApiServer.start();
   });
   afterEach(async () => {
     await Promise.all(open.splice(0).map((connection) => connection.close()));
@@ -59,7 +59,7 @@ export function useServer(): void {
 }
 
 /** Runs `use` with another server, to which `aClient` connects meanwhile. */
-export async function withServer(other: AnsweringServer, use: () => Promise<void>): Promise<void> {
+export async function withServer(other: ScriptedApiServer, use: () => Promise<void>): Promise<void> {
   const usual = server;
   server = other;
   try {

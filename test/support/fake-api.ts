@@ -1,60 +1,60 @@
 /**
- * An API server for unit tests: it answers what the test told it to by method and path, keeps every call, and its watches send what
- * the test pushes. No time passes in it and nothing is tried again: a test sees each call once.
+ * An API client for unit tests with scripted responses by method and path. It records every call, and its watches deliver the events that the
+ * test pushes. It has no delays and no retries: a test sees each call once.
  */
 import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../../src/main/api/index.ts';
 import { untilAborted } from '../../src/shared/concurrency/until-aborted.ts';
 
-/** A value is the answer; an Error is thrown; a function is called with the call, and what it returns or throws is the answer. */
-export type FakeAnswer = unknown;
+/** A value to respond with, an Error to throw, or a function of the call that returns or throws the response. */
+export type ScriptedResponse = unknown;
 type PathPattern = string | RegExp;
 
 interface Script {
   readonly method: ApiCall['method'];
   readonly path: PathPattern;
-  readonly answer: FakeAnswer;
+  readonly answer: ScriptedResponse;
   readonly isOnce: boolean;
 }
 
-/** An answer that the test gives when it wants. */
-export interface HeldAnswer {
+/** A response that the test supplies later. */
+export interface DeferredResponse {
   resolve(value: unknown): void;
   reject(err: Error): void;
 }
 
 export class FakeApi implements ApiClient {
-  /** Every call in order, refused ones too; bodies are copies, as if they had been sent. */
+  /** Every call in order, including failed ones. Bodies are copies, as if they had been sent. */
   readonly calls: ApiCall[] = [];
-  /** Every watch that began, in order, ended ones too. */
+  /** Every started watch in order, including ended ones. */
   readonly watches: FakeWatch[] = [];
   #scripts: Script[] = [];
   #refusals: { readonly path: PathPattern; readonly err: Error }[] = [];
   #awaited: { readonly path: PathPattern; readonly resolve: (watch: FakeWatch) => void }[] = [];
   #taken = new Set<FakeWatch>();
-  readonly #returnListeners = new Set<() => void>();
+  readonly #recoveryListeners = new Set<() => void>();
 
-  /** The answer to every such call from now on; a later one for the same path takes its place. The path is without the query. */
-  on(method: ApiCall['method'], path: PathPattern, answer: FakeAnswer): this {
+  /** Sets the response to all further calls of this method and path. A later one for the same path replaces it. The path has no query. */
+  on(method: ApiCall['method'], path: PathPattern, answer: ScriptedResponse): this {
     this.#scripts.push({ method, path, answer, isOnce: false });
     return this;
   }
 
-  /** The answer to one such call, before those of `on`; several are given in their order. */
-  once(method: ApiCall['method'], path: PathPattern, answer: FakeAnswer): this {
+  /** Sets the response to one call, which takes precedence over `on`. Several are used in order. */
+  once(method: ApiCall['method'], path: PathPattern, answer: ScriptedResponse): this {
     this.#scripts.push({ method, path, answer, isOnce: true });
     return this;
   }
 
-  /** The next such call waits until the test answers it, or until its signal aborts. */
-  hold(method: ApiCall['method'], path: PathPattern): HeldAnswer {
+  /** Makes the next such call wait until the test resolves it or its signal aborts. */
+  deferResponse(method: ApiCall['method'], path: PathPattern): DeferredResponse {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     promise.catch(() => {});
     this.once(method, path, () => promise);
     return { resolve, reject };
   }
 
-  /** The next watch of this path throws this before its first event. */
-  refuseWatch(path: PathPattern, err: Error): this {
+  /** Makes the next watch of this path throw this error before its first event. */
+  failNextWatch(path: PathPattern, err: Error): this {
     this.#refusals.push({ path, err });
     return this;
   }
@@ -64,7 +64,7 @@ export class FakeApi implements ApiClient {
     return this.calls.filter((call) => call.method === method && matches(path, call.path));
   }
 
-  /** The next watch of this path that no earlier `nextWatch` has given: one that is there already, or the one to come. */
+  /** Resolves with the first watch of this path, present or future, that no earlier `nextWatch` has returned. */
   nextWatch(path: PathPattern): Promise<FakeWatch> {
     const found = this.watches.find((watch) => !this.#taken.has(watch) && matches(path, watch.call.path));
     if (found) {
@@ -100,12 +100,12 @@ export class FakeApi implements ApiClient {
   }
 
   onRecovery(listener: () => void): () => void {
-    this.#returnListeners.add(listener);
-    return () => void this.#returnListeners.delete(listener);
+    this.#recoveryListeners.add(listener);
+    return () => void this.#recoveryListeners.delete(listener);
   }
-  /** The server answers again, after a while in which it did not. */
-  comeBack(): void {
-    for (const listener of this.#returnListeners) listener();
+  /** Notifies the recovery listeners: the server responds again after an outage. */
+  recover(): void {
+    for (const listener of this.#recoveryListeners) listener();
   }
 
   #take(call: ApiCall): Script | undefined {
@@ -117,7 +117,7 @@ export class FakeApi implements ApiClient {
   }
 }
 
-/** One watch, from the server's side. */
+/** The server's side of one watch. */
 export class FakeWatch {
   readonly call: Pick<ApiCall, 'path' | 'query' | 'trafficClass'> & { readonly signal: AbortSignal };
   #queue: WatchEvent<unknown>[] = [];
@@ -130,7 +130,7 @@ export class FakeWatch {
     call.signal.addEventListener('abort', () => this.#wake(), { once: true });
   }
 
-  /** Whether the client still reads it. */
+  /** True while the client reads the watch. */
   get isOpen(): boolean {
     return this.#isOpen && !this.call.signal.aborted;
   }
@@ -139,12 +139,12 @@ export class FakeWatch {
     this.#queue.push({ type, object: structuredClone(object) });
     this.#wake();
   }
-  /** The server's end of it, after what was pushed. */
+  /** Ends the watch after the pushed events. */
   end(): void {
     this.#end ??= {};
     this.#wake();
   }
-  /** The connection is lost, after what was pushed. */
+  /** Fails the watch after the pushed events, by default with a lost connection. */
   fail(err: Error = new ApiError(0, 'Unreachable', 'connection lost')): void {
     this.#end ??= { err };
     this.#wake();
@@ -166,7 +166,7 @@ export class FakeWatch {
   }
 }
 
-/** What the server says with this code, as a client sees it. */
+/** The client's error for a response with this status code. */
 export function apiError(code: number, reason: string, message = reason): ApiError {
   return new ApiError(code, reason, message);
 }

@@ -1,4 +1,4 @@
-/** What others write into a Node's status, and a kubelet leaves there: a condition, and devices by a name of their own. */
+/** Fields of a Node's status that another client writes and the kubelet keeps: a condition and an extended resource. */
 export function foreignStatus(dongles: number) {
   const condition = {
     type: 'Foreign',

@@ -1,6 +1,6 @@
 /**
- * What a node has of pods, as its runtime and its kernel show it, whatever the kubelet believes: sandboxes, containers, mounts, folders,
- * cgroups. For tests in which nothing may be lost, made twice or left over.
+ * Observes the pods' state on a node through its runtime and kernel, independently of the kubelet: sandboxes, containers, mounts, directories,
+ * cgroups. For tests that assert that nothing is lost, duplicated or left behind.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,17 +12,17 @@ import type { TestNode } from './test-node.ts';
 const uidLabel = 'io.kubernetes.pod.uid';
 
 export interface ObservedNodeState {
-  /** UIDs of pods, one entry for each sandbox that is ready, … */
+  /** Pod UIDs with one entry per ready sandbox. */
   readonly readySandboxes: readonly string[];
-  /** … for each container that runs, … */
+  /** Pod UIDs with one entry per running container. */
   readonly runningContainers: readonly string[];
-  /** … and each once: of any sandbox or container, whatever its state. */
+  /** Distinct pod UIDs of all sandboxes and containers in any state. */
   readonly inRuntime: readonly string[];
-  /** With a folder below the root dir. */
+  /** Pod UIDs with a directory below the root directory. */
   readonly folders: readonly string[];
-  /** With a mount below the root dir. */
+  /** Pod UIDs with a mount below the root directory. */
   readonly mounts: readonly string[];
-  /** With a cgroup in any hierarchy. */
+  /** Pod UIDs with a cgroup in any hierarchy. */
   readonly cgroups: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export async function sandboxesOf(node: TestNode): Promise<readonly PodSandbox[]
   return (await node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 30_000 })).items;
 }
 
-/** The IDs of the containers that run, of all pods or of one. */
+/** The IDs of running containers, of all pods or of one. */
 export async function runningOf(node: TestNode, podUID?: string): Promise<string[]> {
   const running = (await containersOf(node)).filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
   return running.filter((container) => podUID === undefined || uidOf(container) === podUID).map(({ id }) => id);
@@ -62,8 +62,8 @@ export async function observeNodeState(node: TestNode): Promise<ObservedNodeStat
 }
 
 /**
- * containerd can lose the task of a container whose start was cut off by its client's death, and then never removes that container again, nor
- * its sandbox, whoever asks. It says so in its log, and nobody can do better than to have asked.
+ * containerd can lose the task of a container when its client dies during the start. It then never removes that container or its sandbox, and
+ * logs an error for each attempt. The kubelet can only request the removal.
  */
 function stuckInRuntime({ containerd }: TestNode): (containerID: string) => boolean {
   const refused = readFileSync(containerd.logFile, 'utf8').matchAll(/cannot delete running task ([0-9a-f]{64})/g);
@@ -71,22 +71,25 @@ function stuckInRuntime({ containerd }: TestNode): (containerID: string) => bool
   return (id) => ids.has(id);
 }
 
-/** Of each pod one sandbox and one container that runs, and of nobody else anything: at once, or when what is under way has ended. */
+/** Waits until each of these pods has exactly one sandbox and one running container, and no other pod has anything on the node. */
 export async function untilOnlyThese(node: TestNode, uids: readonly string[], timeoutMs = 90_000): Promise<void> {
-  const wanted = uids.toSorted();
+  const desired = uids.toSorted();
   let last: ObservedNodeState | undefined;
-  const isSo = async () => {
+  const hasDesiredState = async () => {
     last = await observeNodeState(node);
     const { readySandboxes, runningContainers, inRuntime, folders, mounts, cgroups } = last;
     const exact = [readySandboxes, runningContainers, inRuntime, folders, cgroups];
-    return exact.every((of) => isEqual(of, wanted)) && mounts.every((uid) => wanted.includes(uid));
+    return exact.every((observed) => isEqual(observed, desired)) && mounts.every((uid) => desired.includes(uid));
   };
-  await waitUntil('the node has what it should have', isSo, timeoutMs).catch((err: unknown) => {
+  await waitUntil('the node has the desired state', hasDesiredState, timeoutMs).catch((err: unknown) => {
     if (!last) throw err;
     const { mounts, ...exact } = last;
-    const lacks = (of: readonly string[]) => ({ lacks: wanted.filter((uid) => !of.includes(uid)), others: surplus(of, wanted) });
-    const difference = Object.fromEntries(Object.entries(exact).map(([what, of]) => [what, lacks(of)]));
-    assert.fail(`${String(err)}: ${JSON.stringify({ ...difference, mounts: surplus(mounts, wanted) }, null, 1)}`);
+    const differenceOf = (observed: readonly string[]) => ({
+      missing: desired.filter((uid) => !observed.includes(uid)),
+      surplus: surplus(observed, desired),
+    });
+    const difference = Object.fromEntries(Object.entries(exact).map(([kind, observed]) => [kind, differenceOf(observed)]));
+    assert.fail(`${String(err)}: ${JSON.stringify({ ...difference, mounts: surplus(mounts, desired) }, null, 1)}`);
   });
 }
 
@@ -94,9 +97,9 @@ function uidOf({ labels }: { readonly labels: Readonly<Record<string, string>> }
   return labels[uidLabel] ?? 'no pod';
 }
 
-/** What is there too often, or should not be there at all. */
-function surplus(of: readonly string[], wanted: readonly string[]): string[] {
-  return of.filter((uid, i) => !wanted.includes(uid) || of.indexOf(uid) !== i);
+/** Returns duplicates and UIDs that are not desired. */
+function surplus(observed: readonly string[], desired: readonly string[]): string[] {
+  return observed.filter((uid, i) => !desired.includes(uid) || observed.indexOf(uid) !== i);
 }
 
 function isEqual(a: readonly string[], b: readonly string[]): boolean {
@@ -122,7 +125,7 @@ function mountsBelow(folder: string): string[] {
   return distinct(points.filter((point) => point.startsWith(`${folder}/`)).map((point) => point.slice(folder.length + 1).split('/')[0]!));
 }
 
-/** Below any controller's hierarchy, or the only one. */
+/** Lists pod cgroups of all cgroup v1 hierarchies or of the cgroup v2 hierarchy. */
 function podCgroups(cgroupRoot: string): string[] {
   const hierarchies = ['', ...foldersIn('/sys/fs/cgroup')].map((name) => join('/sys/fs/cgroup', name, cgroupRoot, 'kubepods'));
   const below = hierarchies.flatMap((root) => ['', 'burstable', 'besteffort'].flatMap((qos) => foldersIn(join(root, qos))));

@@ -1,6 +1,6 @@
 /**
- * A signer of pods' certificates, as a cluster's operator runs one: it watches PodCertificateRequests and writes the chain, or its refusal,
- * into their status. What it does with a request is the test's to say.
+ * A signer of pod certificates, as a cluster's operator runs one: it watches PodCertificateRequests and writes the certificate chain, a denial or a
+ * failure into their status. The test decides about each request.
  */
 import { execFileSync } from 'node:child_process';
 import { createPublicKey } from 'node:crypto';
@@ -21,23 +21,23 @@ export interface SignedRequest {
   };
 }
 
-/** `wait`: until the test decides anew. */
+/** `wait` leaves the request pending until the next call of `decide`. */
 export type Decision = 'issue' | 'wait' | { readonly type: 'Denied' | 'Failed'; readonly reason: string; readonly message: string };
 
 const path = '/apis/certificates.k8s.io/v1beta1/podcertificaterequests';
 const minuteMs = 60_000;
-/** The API server takes a start of five minutes ago, a renewal ten minutes after it, and a life of an hour. */
+/** Within the API server's limits: a start at most five minutes ago, a renewal at least ten minutes later, a lifetime of at least an hour. */
 const validity = { fromMs: -4 * minuteMs, refreshMs: 7 * minuteMs, toMs: 57 * minuteMs };
 
 export class PodCertificateSigner {
   readonly authority = new TestAuthority('pod-signer');
-  /** Every request that it has seen, once each, in the order in which it saw them. */
-  readonly seen: SignedRequest[] = [];
-  /** Whatever fails, for the test to see. */
+  /** Every received request once, in order. */
+  readonly received: SignedRequest[] = [];
+  /** Errors of the signer, which the test asserts. */
   readonly errors: unknown[] = [];
   readonly #api: ApiClient;
   readonly #stop = new AbortController();
-  /** Names of those that it has answered: an answer is for good. */
+  /** Names of the requests with a final status. */
   readonly #answered = new Set<string>();
   #decide: (request: SignedRequest) => Decision = () => 'issue';
   #running: Promise<void> = Promise.resolve();
@@ -53,13 +53,13 @@ export class PodCertificateSigner {
   }
 
   requestsOf(podName: string): SignedRequest[] {
-    return this.seen.filter(({ spec }) => spec.podName === podName);
+    return this.received.filter(({ spec }) => spec.podName === podName);
   }
 
-  /** From now on, and for those that wait. */
+  /** Sets the decision for new and pending requests. */
   async decide(decide: (request: SignedRequest) => Decision): Promise<void> {
     this.#decide = decide;
-    for (const request of this.seen) await this.#answer(request);
+    for (const request of this.received) await this.#answer(request);
   }
 
   async close(): Promise<void> {
@@ -86,8 +86,8 @@ export class PodCertificateSigner {
   }
 
   async #take(request: SignedRequest): Promise<void> {
-    if (this.seen.some(({ metadata }) => metadata.name === request.metadata.name)) return;
-    this.seen.push(request);
+    if (this.received.some(({ metadata }) => metadata.name === request.metadata.name)) return;
+    this.received.push(request);
     await this.#answer(request);
   }
 
@@ -107,7 +107,7 @@ export class PodCertificateSigner {
     const [validFromMs, validToMs] = [nowMs + validity.fromMs, nowMs + validity.toMs];
     const leaf = this.authority.certify(publicKey, { commonName: spec.podName, validFromMs, validToMs });
     return {
-      conditions: [condition('Issued', { reason: 'Issued', message: 'as asked' })],
+      conditions: [condition('Issued', { reason: 'Issued', message: 'as requested' })],
       certificateChain: `the pod's own\n${leaf}${this.authority.cert}`,
       notBefore: wireTime(validFromMs),
       beginRefreshAt: wireTime(nowMs + validity.refreshMs),
@@ -116,8 +116,8 @@ export class PodCertificateSigner {
   }
 }
 
-function condition(type: string, why: { readonly reason: string; readonly message: string }): object {
-  return { type, status: 'True', reason: why.reason, message: why.message, lastTransitionTime: wireTime(Date.now()) };
+function condition(type: string, { reason, message }: { readonly reason: string; readonly message: string }): object {
+  return { type, status: 'True', reason, message, lastTransitionTime: wireTime(Date.now()) };
 }
 
 function wireTime(ms: number): string {

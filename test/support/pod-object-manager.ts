@@ -1,4 +1,4 @@
-/** What a pod's values come from, in front of an API server in memory. */
+/** A PodObjectManager with an in-memory API server. */
 import { PodObjectManager, type PodObjectManagerOptions } from '../../src/main/objects/index.ts';
 import type { PodObjectRef } from '../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../src/shared/kubernetes/api.ts';
@@ -14,7 +14,7 @@ export const tokenVolume: Volume = {
 };
 export const fromApi = { annotations: { 'kubernetes.io/config.source': 'api' } };
 
-export function values(options: Partial<PodObjectManagerOptions> = {}) {
+export function aPodObjectManager(options: Partial<PodObjectManagerOptions> = {}) {
   const clock = new FakeClock();
   const api = new FakeApi();
   const changed: string[][] = [];
@@ -23,7 +23,7 @@ export function values(options: Partial<PodObjectManagerOptions> = {}) {
     metadata: { name: 'ca', namespace: 'default', uid: 'u', resourceVersion: '1' },
     data: { 'ca.crt': 'CA' },
   });
-  const podValues = PodObjectManager.start({
+  const manager = PodObjectManager.start({
     client: api,
     strategy: 'Watch',
     syncFrequencyMs: 60_000,
@@ -37,7 +37,7 @@ export function values(options: Partial<PodObjectManagerOptions> = {}) {
     random: () => 0,
     ...options,
   });
-  return { clock, api, changed, podValues };
+  return { clock, api, changed, manager };
 }
 
 export const pod = aPod({ metadata: fromApi, spec: { serviceAccountName: 'sa', volumes: [tokenVolume] } });
@@ -51,7 +51,7 @@ export const tokenRef: PodObjectRef = {
   expirationSeconds: 3607,
 };
 
-/** All that there is was told. */
+/** The bookmark that ends the initial events of a watch. */
 export const initialEnd = { metadata: { resourceVersion: '9', annotations: { 'k8s.io/initial-events-end': 'true' } } };
 
 export const certificate = (text: string) =>

@@ -73,7 +73,7 @@ export async function aReflectorInBackOff(refusal: Error) {
   (await parts.api.nextWatch(podsPath)).fail();
   await settle();
   for (const waitMs of [1200, 2400, 4800, 9600]) {
-    parts.api.refuseWatch(podsPath, refusal);
+    parts.api.failNextWatch(podsPath, refusal);
     await parts.clock.advance(waitMs);
   }
   return parts;

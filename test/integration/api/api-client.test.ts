@@ -11,7 +11,7 @@ import { aClient, collect, getPod, isError, pod, server, useServer } from '../..
 useServer();
 
 test('a pod is returned with its unknown fields, over HTTP/2, with the kubelet’s user agent', async () => {
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const { client } = await aClient({ token: 'secret' });
   assert.deepEqual(await client.call(getPod), pod);
   const [request] = server.requests;
@@ -21,7 +21,7 @@ test('a pod is returned with its unknown fields, over HTTP/2, with the kubelet�
 });
 
 test('a status patch has its type, its body and its query', async () => {
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const { client } = await aClient();
   const query = { fieldManager: 'kubelet', dryRun: undefined };
   await client.call({ ...getPod, method: 'PATCH', path: `${getPod.path}/status`, patch: 'strategic', body: { status: {} }, query });
@@ -31,7 +31,7 @@ test('a status patch has its type, its body and its query', async () => {
 });
 
 test('a server with a path prefix and another TLS name is called with impersonation', async () => {
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const user = { as: 'jane', 'as-groups': ['a', 'b'], 'as-user-extra': { 'example.org/x': ['1'] } };
   const { client } = await aClient(user, { cluster: { server: `${server.url}/k8s/clusters/c-1/`, 'tls-server-name': 'kubernetes' } });
   await client.call(getPod);
@@ -44,16 +44,16 @@ test('a server with a path prefix and another TLS name is called with impersonat
 test('the server’s Status becomes the error, and a proxy’s page is quoted', async () => {
   const { client } = await aClient();
   const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 404, reason: 'NotFound', message: 'pods "a" not found' };
-  server.answer = (_request, response) => sendJSON(response, 404, status);
+  server.handle = (_request, response) => sendJSON(response, 404, status);
   await assert.rejects(client.call(getPod), { code: 404, reason: 'NotFound', message: 'pods "a" not found' });
-  server.answer = (_request, response) => void response.writeHead(502).end('<html>\n<h1>Bad Gateway</h1>');
+  server.handle = (_request, response) => void response.writeHead(502).end('<html>\n<h1>Bad Gateway</h1>');
   await assert.rejects(client.call(getPod), { code: 502, reason: 'InternalError', message: /Bad Gateway/ });
-  server.answer = (_request, response) => void response.writeHead(200).end('<html>');
+  server.handle = (_request, response) => void response.writeHead(200).end('<html>');
   await assert.rejects(client.call(getPod), isError(200, 'Unreadable'));
 });
 
 test('a call with Retry-After is retried, also a create', async () => {
-  server.answer = (_request, response) =>
+  server.handle = (_request, response) =>
     server.requests.length < 3 ? sendJSON(response, 429, {}, { 'retry-after': '0' }) : sendJSON(response, 201, pod);
   const { client } = await aClient();
   assert.deepEqual(await client.call({ ...getPod, method: 'POST', body: pod }), pod);
@@ -61,7 +61,7 @@ test('a call with Retry-After is retried, also a create', async () => {
 });
 
 test('a 500 without Retry-After is not retried', async () => {
-  server.answer = (_request, response) => sendJSON(response, 500, {});
+  server.handle = (_request, response) => sendJSON(response, 500, {});
   const { client } = await aClient();
   await assert.rejects(client.call(getPod), isError(500, 'InternalError'));
   assert.equal(server.requests.length, 1);
@@ -73,14 +73,14 @@ test('the first response after an outage, to a call or a watch, notifies listene
   let recoveries = 0;
   client.onRecovery(() => (recoveries += 1));
   for (const fails of ['with 503', 'without an answer']) {
-    server.answer = (_request, response) => (fails === 'with 503' ? sendJSON(response, 503, {}) : server.cut());
+    server.handle = (_request, response) => (fails === 'with 503' ? sendJSON(response, 503, {}) : server.destroyConnections());
     await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }));
     await clock.advance(3000);
     const before = recoveries;
-    server.answer = (_request, response) => sendJSON(response, 404, {});
+    server.handle = (_request, response) => sendJSON(response, 404, {});
     await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }));
     assert.equal(recoveries, before);
-    server.answer = (_request, response) => void response.writeHead(200).end('{"type":"ADDED","object":{}}\n');
+    server.handle = (_request, response) => void response.writeHead(200).end('{"type":"ADDED","object":{}}\n');
     if (fails === 'with 503') await client.call(getPod);
     else await collect(client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal: AbortSignal.timeout(10_000) }));
     assert.equal(recoveries, before + 1);
@@ -88,7 +88,7 @@ test('the first response after an outage, to a call or a watch, notifies listene
 });
 
 test('after a connection lost before the response, a GET is retried and a POST is not', async () => {
-  server.answer = (_request, response) => (server.requests.length === 1 ? server.cut() : sendJSON(response, 200, pod));
+  server.handle = (_request, response) => (server.requests.length === 1 ? server.destroyConnections() : sendJSON(response, 200, pod));
   const { client } = await aClient();
   assert.deepEqual(await client.call(getPod), pod);
   server.requests.length = 0;
@@ -97,24 +97,24 @@ test('after a connection lost before the response, a GET is retried and a POST i
 });
 
 test('a truncated response is an error', async () => {
-  server.answer = (_request, response) => {
+  server.handle = (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.write('{"apiVersion":"v1",');
-    setTimeout(() => server.cut(), 20);
+    setTimeout(() => server.destroyConnections(), 20);
   };
   const { client } = await aClient();
   await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }), isError(0, 'Unreachable'));
 });
 
 test('a hanging call fails at its deadline, and the next call succeeds', async () => {
-  server.answer = (_request, response) => (server.requests.length === 1 ? undefined : sendJSON(response, 200, pod));
+  server.handle = (_request, response) => (server.requests.length === 1 ? undefined : sendJSON(response, 200, pod));
   const { client } = await aClient();
   await assert.rejects(client.call({ ...getPod, deadlineMs: 50 }), isError(0, 'Timeout'));
   assert.deepEqual(await client.call(getPod), pod);
 });
 
 test('a slow response fails at the deadline', async () => {
-  server.answer = (_request, response) => {
+  server.handle = (_request, response) => {
     response.writeHead(200);
     const timer = setInterval(() => response.write(' '), 10);
     response.on('close', () => clearInterval(timer));
@@ -124,7 +124,7 @@ test('a slow response fails at the deadline', async () => {
 });
 
 test('a lease is sent while slow pod calls occupy every slot', async () => {
-  server.answer = (request, response) => {
+  server.handle = (request, response) => {
     if (request.url.includes('leases')) sendJSON(response, 200, {});
   };
   const { client, close } = await aClient({}, { kubeAPIQPS: 1, kubeAPIBurst: 70 });
@@ -140,7 +140,7 @@ test('a lease is sent while slow pod calls occupy every slot', async () => {
 });
 
 test('an aborted call rejects with the signal’s reason', async () => {
-  server.answer = () => {};
+  server.handle = () => {};
   const { client } = await aClient();
   const controller = new AbortController();
   const call = client.call({ ...getPod, signal: controller.signal });
@@ -149,7 +149,7 @@ test('an aborted call rejects with the signal’s reason', async () => {
 });
 
 test('a graceful shutdown of the server loses no call', async () => {
-  server.answer = (_request, response) => void setTimeout(() => sendJSON(response, 200, pod), 5);
+  server.handle = (_request, response) => void setTimeout(() => sendJSON(response, 200, pod), 5);
   const { client } = await aClient();
   const calls: Promise<unknown>[] = [];
   for (let i = 0; i < 60; i += 1) {
@@ -165,11 +165,11 @@ test('each attempt is counted with its code, each call with its duration', async
   const segment = createMetricsSegment();
   bindMetrics(segment);
   t.after(() => bindMetrics(null));
-  server.answer = (_request, response) =>
+  server.handle = (_request, response) =>
     server.requests.length === 1 ? sendJSON(response, 429, {}, { 'retry-after': '0' }) : sendJSON(response, 200, pod);
   const { client, host } = await aClient();
   await client.call({ ...getPod, method: 'PATCH', patch: 'merge', body: {} });
-  server.answer = () => server.cut();
+  server.handle = () => server.destroyConnections();
   await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }));
   const rendered = renderMetrics([segment], definitions).split('\n');
   for (const line of [

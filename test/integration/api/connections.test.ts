@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AnsweringServer, sendJSON } from '../../support/api-answers.ts';
+import { ScriptedApiServer, sendJSON } from '../../support/api-answers.ts';
 import { ConnectProxy } from '../../support/connect-proxy.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { SocksProxy } from '../../support/socks-proxy.ts';
@@ -12,7 +12,7 @@ import { aClient, collect, getPod, isError, pod, server, until, useServer, withS
 useServer();
 
 test('a hundred watches and concurrent calls use two connections', async () => {
-  server.answer = (request, response) => {
+  server.handle = (request, response) => {
     if (!request.url.includes('watch=true')) return sendJSON(response, 200, pod);
     response.writeHead(200);
     response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
@@ -33,8 +33,8 @@ test('a hundred watches and concurrent calls use two connections', async () => {
 });
 
 test('watches beyond the server’s stream limit use another connection', async () => {
-  await withServer(await AnsweringServer.start({ maxStreams: 20 }), async () => {
-    server.answer = (_request, response) => {
+  await withServer(await ScriptedApiServer.start({ maxStreams: 20 }), async () => {
+    server.handle = (_request, response) => {
       response.writeHead(200);
       response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
     };
@@ -56,7 +56,7 @@ for (const { name, behindProxy } of [
   { name: 'a peer behind a proxy', behindProxy: true },
 ]) {
   test(`${name} that vanished is detected by pings: its watch ends, and the next one uses another connection`, async () => {
-    server.answer = (_request, response) => {
+    server.handle = (_request, response) => {
       response.writeHead(200);
       response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
     };
@@ -88,7 +88,7 @@ for (const { name, behindProxy } of [
 }
 
 test('calls use a new connection after a failed heartbeat', async () => {
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const { client, renewConnections } = await aClient();
   await client.call(getPod);
   const before = server.connections;
@@ -98,7 +98,7 @@ test('calls use a new connection after a failed heartbeat', async () => {
 });
 
 test('with DISABLE_HTTP2 everything uses HTTP/1.1, and each watch a separate connection', async () => {
-  server.answer = (request, response) => {
+  server.handle = (request, response) => {
     if (!request.url.includes('watch=true')) return sendJSON(response, 200, pod);
     response.writeHead(200);
     response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
@@ -127,7 +127,7 @@ for (const { name, proxies, cluster, environment } of [
   },
 ]) {
   test(`calls and watches go through the proxy ${name}, and TLS ends at the server`, async () => {
-    server.answer = (request, response) => {
+    server.handle = (request, response) => {
       if (!request.url.includes('watch=true')) return sendJSON(response, 200, pod);
       response.writeHead(200);
       response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
@@ -148,7 +148,7 @@ for (const { name, proxies, cluster, environment } of [
 }
 
 test('calls and watches through a hanging proxy fail at their deadline, and succeed when the proxy responds again', async () => {
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const proxy = await ConnectProxy.start();
   try {
     const behind = { 'proxy-url': proxy.url, 'tls-server-name': 'kubernetes' };
@@ -171,7 +171,7 @@ test('calls and watches through a hanging proxy fail at their deadline, and succ
 });
 
 test('connections to this host do not use the proxy of the environment', async () => {
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const { client } = await aClient({}, { environment: { HTTPS_PROXY: 'http://127.0.0.1:1' } });
   assert.deepEqual(await client.call(getPod), pod);
 });

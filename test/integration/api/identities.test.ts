@@ -10,7 +10,7 @@ import { aClient, getPod, isError, pod, server, useServer } from '../../support/
 useServer();
 
 test('a server with an untrusted certificate or another name gets no request', async () => {
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const { client } = await aClient({ token: 'secret' }, { cluster: { 'tls-server-name': 'elsewhere' } });
   await assert.rejects(client.call(getPod), isError(0, 'Unreachable'));
   const other = await aClient({ token: 'secret' }, { cluster: { 'certificate-authority': undefined } });
@@ -36,7 +36,7 @@ test('a 401 rereads the token file and repeats the call', async () => {
   const tokenFile = join(server.folder, 'token');
   writeFileSync(tokenFile, 'old\n');
   let good = 'old';
-  server.answer = (request, response) => sendJSON(response, request.headers['authorization'] === `Bearer ${good}` ? 200 : 401, pod);
+  server.handle = (request, response) => sendJSON(response, request.headers['authorization'] === `Bearer ${good}` ? 200 : 401, pod);
   const { client } = await aClient({ tokenFile: 'token' });
   await client.call(getPod);
   writeFileSync(tokenFile, 'new\n');
@@ -61,7 +61,7 @@ test('an exec plugin gets the cluster info, and its token is used', async () => 
     env: [{ name: 'TOKEN', value: 'made' }],
     provideClusterInfo: true,
   };
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const { client } = await aClient({ exec });
   await client.call(getPod);
   assert.equal(server.requests[0]?.headers['authorization'], 'Bearer made');
@@ -94,7 +94,7 @@ test('new connections present a renewed client certificate', async () => {
   const current = join(server.folder, 'kubelet-client-current.pem');
   const put = (files: typeof old) => writeFileSync(current, readFileSync(files!.certFile) + '' + readFileSync(files!.keyFile));
   put(old);
-  server.answer = (request, response) => sendJSON(response, request.client === 'old' && server.requests.length > 1 ? 401 : 200, pod);
+  server.handle = (request, response) => sendJSON(response, request.client === 'old' && server.requests.length > 1 ? 401 : 200, pod);
   const { client } = await aClient({ 'client-certificate': current, 'client-key': current });
   await client.call(getPod);
   put(renewed);
@@ -115,7 +115,7 @@ test('the old certificate stays in use during an incomplete renewal', async () =
     writeFileSync(paths.key, readFileSync(key));
   };
   put(old!.certFile, old!.keyFile);
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const clock = new FakeClock();
   const { client } = await aClient({ 'client-certificate': paths.certificate, 'client-key': paths.key }, { clock });
   await client.call(getPod);
@@ -131,7 +131,7 @@ test('the old certificate stays in use during an incomplete renewal', async () =
 });
 
 test('new connections use a renewed certificate authority, and a broken file changes nothing', async () => {
-  server.answer = (_request, response) => sendJSON(response, 200, pod);
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
   const file = join(server.folder, 'renewed-ca.crt');
   const authority = readFileSync(server.authority.certFile);
   writeFileSync(file, authority);

@@ -9,7 +9,7 @@ import { aClient, collect, isError, pod, server, until, useServer } from '../../
 useServer();
 
 test('a watch yields events as they are sent, and returns when the server ends it', async () => {
-  server.answer = (_request, response) => {
+  server.handle = (_request, response) => {
     response.writeHead(200);
     const lines = ['ADDED', 'MODIFIED', 'BOOKMARK'].map((type) => `${JSON.stringify({ type, object: pod })}\n`).join('');
     response.write(lines.slice(0, 40));
@@ -30,10 +30,10 @@ for (const { name, end, reason } of [
   { name: 'ended by a lost connection', end: 'cut', reason: 'Unreachable' },
 ]) {
   test(`a watch ${name} yields its events and then an error`, async () => {
-    server.answer = (_request, response) => {
+    server.handle = (_request, response) => {
       response.writeHead(200);
       response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n{"type":"MODIF`);
-      setTimeout(() => (end === 'end' ? response.end() : server.cut()), 20);
+      setTimeout(() => (end === 'end' ? response.end() : server.destroyConnections()), 20);
     };
     const { client } = await aClient();
     const seen: unknown[] = [];
@@ -50,7 +50,7 @@ for (const { name, end, reason } of [
 
 test('a refused watch rejects with the reason and Retry-After', async () => {
   const status = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
-  server.answer = (_request, response) => sendJSON(response, 410, status, { 'retry-after': '3' });
+  server.handle = (_request, response) => sendJSON(response, 410, status, { 'retry-after': '3' });
   const { client } = await aClient();
   const { signal } = new AbortController();
   await assert.rejects(collect(client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })), {
@@ -62,7 +62,7 @@ test('a refused watch rejects with the reason and Retry-After', async () => {
 
 test('a watch ends at once when its reader aborts or stops reading', async () => {
   let closed = 0;
-  server.answer = (_request, response) => {
+  server.handle = (_request, response) => {
     response.writeHead(200);
     response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
     response.on('close', () => (closed += 1));
@@ -77,7 +77,7 @@ test('a watch ends at once when its reader aborts or stops reading', async () =>
 });
 
 test('a watch without events beyond its timeoutSeconds ends', async () => {
-  server.answer = (_request, response) => {
+  server.handle = (_request, response) => {
     response.writeHead(200);
     response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
   };

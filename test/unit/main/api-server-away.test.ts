@@ -43,7 +43,7 @@ test('an API server that is unavailable for ten minutes gets few requests, and a
     onRecovery: (listener) => availability.onRecovery(listener),
     watch: (call) => {
       requests.watches += 1;
-      if (isDown) api.refuseWatch(call.path, unreachable);
+      if (isDown) api.failNextWatch(call.path, unreachable);
       return api.watch(call);
     },
   };

@@ -74,7 +74,7 @@ test('a forbidden review is not retried', async () => {
 test('a hanging review fails after ten seconds', async () => {
   const clock = new FakeClock();
   const api = new FakeApi();
-  api.hold('POST', accessReviews);
+  api.deferResponse('POST', accessReviews);
   const resourceAttributes = { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'log', name: 'n' };
   const review = assert.rejects(createReviews(api, clock).reviewAccess({ user: 'jane', resourceAttributes }), { reason: 'Timeout' });
   await clock.advance(10_000);

@@ -96,7 +96,7 @@ test('a retried event delays only events of the same object', async () => {
 
 test('an event without a response delays only events of the same object', async () => {
   const { api, clock, record, posted } = aRecorder();
-  const response = api.hold('POST', path);
+  const response = api.deferResponse('POST', path);
   record('a', 'first');
   record('a', 'second');
   record('b');
@@ -159,7 +159,7 @@ test('a rejected event is not retried, and a rejecting namespace is logged once'
 
 test('events beyond a thousand queued ones are dropped and counted', async () => {
   const api = new FakeApi();
-  const response = api.hold('POST', path);
+  const response = api.deferResponse('POST', path);
   api.on('POST', path, {});
   const { lines, record, posted } = aRecorder(api);
   for (let index = 0; index < 1_100; index += 1) record(`pod-${index}`);
@@ -192,7 +192,7 @@ test('on close each queued event is tried once, for at most a second', async () 
   await recorder.close();
   assert.deepEqual(names(posted()), ['a', 'b', 'a']);
   const hanging = aRecorder();
-  hanging.api.hold('POST', path);
+  hanging.api.deferResponse('POST', path);
   hanging.record('c');
   const closed = hanging.recorder.close();
   await hanging.clock.advance(1_000);

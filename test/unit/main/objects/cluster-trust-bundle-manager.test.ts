@@ -6,7 +6,7 @@ import { ClusterTrustBundleManager } from '../../../../src/main/objects/cluster-
 import { FakeApi } from '../../../support/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
-import { certificate, initialEnd, pod, values } from '../../../support/pod-object-manager.ts';
+import { certificate, initialEnd, pod, aPodObjectManager } from '../../../support/pod-object-manager.ts';
 
 test('trust anchors are deduplicated, sorted and without text between them', () => {
   const [a, b] = [certificate('a'.repeat(100)), certificate('b')];
@@ -16,9 +16,9 @@ test('trust anchors are deduplicated, sorted and without text between them', () 
 });
 
 test('trust bundles are read from the first request on, and a change notifies the pods that requested them', async () => {
-  const { api, changed, podValues } = values();
+  const { api, changed, manager } = aPodObjectManager();
   api.on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
-  const ask = podValues.get(
+  const ask = manager.get(
     [
       { kind: 'TrustBundle', name: 'one', optional: false },
       { kind: 'TrustBundle', name: 'none', optional: true },
@@ -53,7 +53,7 @@ test('trust bundles are read from the first request on, and a change notifies th
   watch.push('MODIFIED', { ...bundle('one', {}), metadata: { name: 'one', uid: 'one', resourceVersion: '12' } });
   await settle();
   assert.deepEqual(changed, [['uid-web']]);
-  await podValues.close();
+  await manager.close();
 });
 
 test('trust anchors are normalized once per request until a bundle changes', async () => {
@@ -95,20 +95,20 @@ test('trust anchors are normalized once per request until a bundle changes', asy
 });
 
 test('closing does not wait for the API server’s discovery', async () => {
-  const { api, podValues } = values();
-  api.hold('GET', '/apis/certificates.k8s.io/v1beta1');
-  const result = podValues.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
+  const { api, manager } = aPodObjectManager();
+  api.deferResponse('GET', '/apis/certificates.k8s.io/v1beta1');
+  const result = manager.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
   await settle();
   const [call] = api.callsTo('GET', '/apis/certificates.k8s.io/v1beta1');
   assert.deepEqual([call?.deadlineMs, call?.maxAttempts], [10_000, 1]);
-  await podValues.close();
+  await manager.close();
   assert.equal((await result)[0]?.outcome, 'failed');
 });
 
 test('trust bundles are rejected while the gate is off', async () => {
-  const { podValues } = values({ projectsTrustBundles: false });
-  const [result] = await podValues.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
+  const { manager } = aPodObjectManager({ projectsTrustBundles: false });
+  const [result] = await manager.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
   assert.ok(result?.outcome === 'failed');
   assert.equal(result.failure.message, 'ClusterTrustBundle projection is not supported in static kubelet mode');
-  await podValues.close();
+  await manager.close();
 });

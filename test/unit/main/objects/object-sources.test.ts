@@ -267,7 +267,7 @@ test('under Cache an expired object is read again from the server’s cache, and
 
 test('under Cache a new pod reads the current object, not the server’s cache or an earlier response', async () => {
   const { api, source } = aCaching();
-  const slow = api.hold('GET', path);
+  const slow = api.deferResponse('GET', path);
   const early = source.get('ns', 's');
   await settle();
   source.addReference('ns', 's', 'b');

@@ -7,7 +7,7 @@ import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { apiError } from '../../../support/fake-api.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { aContainer, aPod } from '../../../support/pods.ts';
-import { fromApi, initialEnd, pod, tokenPath, tokenRef, tokenVolume, values } from '../../../support/pod-object-manager.ts';
+import { fromApi, initialEnd, pod, tokenPath, tokenRef, tokenVolume, aPodObjectManager } from '../../../support/pod-object-manager.ts';
 
 test('all references of a pod are found', () => {
   const all = aPod({
@@ -35,54 +35,54 @@ test('all references of a pod are found', () => {
 });
 
 test('a pod is ready without the root CA of its namespace, but not without its other objects', async () => {
-  const { podValues } = values();
+  const { manager } = aPodObjectManager();
   const withConfigMaps = (...names: string[]) => {
     const sources = names.map((name) => ({ configMap: { name } }));
     const registered = aPod({
       metadata: { ...fromApi, name: names.join('-'), uid: names.join('-') },
       spec: { volumes: [{ name: 'v', projected: { sources } }] },
     });
-    podValues.registerPod(registered);
+    manager.registerPod(registered);
     return registered;
   };
-  assert.equal(podValues.dependenciesReady(withConfigMaps('kube-root-ca.crt')), true);
+  assert.equal(manager.dependenciesReady(withConfigMaps('kube-root-ca.crt')), true);
   const other = withConfigMaps('kube-root-ca.crt', 'ca');
-  assert.equal(podValues.dependenciesReady(other), false);
+  assert.equal(manager.dependenciesReady(other), false);
   await settle();
-  assert.equal(podValues.dependenciesReady(other), true);
-  await podValues.close();
+  assert.equal(manager.dependenciesReady(other), true);
+  await manager.close();
 });
 
 test('registering a pod requests its token and objects before its sync', async () => {
-  const { api, podValues } = values();
-  podValues.registerPod(pod);
+  const { api, manager } = aPodObjectManager();
+  manager.registerPod(pod);
   await settle();
   assert.deepEqual(
     api.calls.map(({ method, path }) => `${method} ${path}`),
     ['GET /api/v1/namespaces/default/configmaps/ca', `POST ${tokenPath}`],
   );
-  const results = await podValues.get([tokenRef, { kind: 'ConfigMap', namespace: 'default', name: 'ca' }], pod);
+  const results = await manager.get([tokenRef, { kind: 'ConfigMap', namespace: 'default', name: 'ca' }], pod);
   assert.deepEqual(results, [
     { outcome: 'value', value: { kind: 'Token', token: 'jwt' } },
     { outcome: 'value', value: { kind: 'ConfigMap', data: { 'ca.crt': 'CA' }, binaryData: {} } },
   ]);
   assert.equal(api.calls.length, 2);
-  await podValues.close();
+  await manager.close();
 });
 
 test('the token of a running pod is requested only by its sync', async () => {
-  const { api, podValues } = values({ isRunning: () => true });
-  podValues.registerPod(pod);
+  const { api, manager } = aPodObjectManager({ isRunning: () => true });
+  manager.registerPod(pod);
   await settle();
   assert.deepEqual(api.callsTo('POST', tokenPath), []);
-  await podValues.close();
+  await manager.close();
 });
 
 test('a failed object does not fail the others', async () => {
-  const { api, podValues } = values();
+  const { api, manager } = aPodObjectManager();
   api.on('GET', '/api/v1/namespaces/default/secrets/gone', apiError(404, 'NotFound'));
   const withSecret = aPod({ metadata: fromApi, spec: { volumes: [tokenVolume, { name: 's', secret: { secretName: 'gone' } }] } });
-  const results = await podValues.get(
+  const results = await manager.get(
     [
       { kind: 'Secret', namespace: 'default', name: 'gone' },
       { kind: 'ConfigMap', namespace: 'default', name: 'ca' },
@@ -98,28 +98,28 @@ test('a failed object does not fail the others', async () => {
       { reason: 'NotRegistered', message: 'object "other"/"foreign" not registered' },
     ],
   );
-  await podValues.close();
+  await manager.close();
 });
 
 test('nothing of an unregistered pod is watched or renewed', async () => {
-  const { clock, api, changed, podValues } = values();
-  podValues.registerPod(pod);
+  const { clock, api, changed, manager } = aPodObjectManager();
+  manager.registerPod(pod);
   const watch = await api.nextWatch('/api/v1/namespaces/default/configmaps');
-  podValues.unregisterPod('uid-web' as PodUID);
+  manager.unregisterPod('uid-web' as PodUID);
   assert.equal(watch.isOpen, false);
   // A token is renewed within an hour.
   await clock.advance(3_600_000);
   assert.deepEqual(changed, []);
-  await podValues.close();
+  await manager.close();
 });
 
 test('a changed spec removes references that it no longer has', async () => {
-  const { api, podValues } = values();
-  podValues.registerPod(pod);
+  const { api, manager } = aPodObjectManager();
+  manager.registerPod(pod);
   const watch = await api.nextWatch('/api/v1/namespaces/default/configmaps');
-  podValues.registerPod({ ...pod, spec: { ...pod.spec, volumes: [] } });
+  manager.registerPod({ ...pod, spec: { ...pod.spec, volumes: [] } });
   assert.equal(watch.isOpen, false);
-  await podValues.close();
+  await manager.close();
 });
 
 const service = (name: string, namespace: string, clusterIP: string, resourceVersion = '5') => ({
@@ -128,7 +128,7 @@ const service = (name: string, namespace: string, clusterIP: string, resourceVer
 });
 
 test('a pod gets the API server’s service, and its namespace’s services with enableServiceLinks', async () => {
-  const { api, podValues } = values();
+  const { api, manager } = aPodObjectManager();
   const watch = await api.nextWatch('/api/v1/services');
   assert.equal(watch.call.query?.['fieldSelector'], 'spec.clusterIP!=None');
   for (const each of [
@@ -141,7 +141,7 @@ test('a pod gets the API server’s service, and its namespace’s services with
     watch.push('ADDED', each);
   watch.push('BOOKMARK', initialEnd);
   const names = async (links: boolean) => {
-    const [result] = await podValues.get([{ kind: 'Services', namespace: 'shop', links }], pod);
+    const [result] = await manager.get([{ kind: 'Services', namespace: 'shop', links }], pod);
     assert.ok(result?.outcome === 'value' && result.value.kind === 'Services');
     return result.value.services.map(({ name, clusterIP }) => `${name} ${clusterIP}`);
   };
@@ -154,33 +154,33 @@ test('a pod gets the API server’s service, and its namespace’s services with
   watch.push('DELETED', service('db', 'shop', '10.96.0.2', '12'));
   await settle();
   assert.deepEqual(await names(true), ['kubernetes 10.96.0.1']);
-  await podValues.close();
+  await manager.close();
 });
 
 test('without a list of services an API pod waits one second and a static pod does not wait', async () => {
-  const { clock, podValues } = values();
+  const { clock, manager } = aPodObjectManager();
   const refs: PodObjectRef[] = [{ kind: 'Services', namespace: 'default', links: true }];
-  const [now] = await podValues.get(refs, aPod());
+  const [now] = await manager.get(refs, aPod());
   assert.equal(now?.outcome, 'failed');
-  const later = podValues.get(refs, pod);
+  const later = manager.get(refs, pod);
   await clock.advance(1000);
   const [result] = await later;
   assert.ok(result?.outcome === 'failed');
   assert.equal(result.failure.message, 'services have not yet been read at least once, cannot construct envvars');
-  await podValues.close();
+  await manager.close();
 });
 
 test('under Cache a changed pod reads only its new references', async () => {
-  const { api, podValues } = values({ strategy: 'Cache' });
+  const { api, manager } = aPodObjectManager({ strategy: 'Cache' });
   const ref: PodObjectRef = { kind: 'ConfigMap', namespace: 'default', name: 'ca' };
   const readWith = async (changed: Pod) => {
-    podValues.registerPod(changed);
-    for (let times = 0; times < 2; times += 1) await podValues.get([ref], changed);
+    manager.registerPod(changed);
+    for (let times = 0; times < 2; times += 1) await manager.get([ref], changed);
     return api.calls.filter(({ method }) => method === 'GET').length;
   };
   assert.equal(await readWith(pod), 1);
   assert.equal(await readWith({ ...pod, status: { phase: 'Running' } }), 1);
   assert.equal(await readWith({ ...pod, spec: { ...pod.spec, volumes: [] } }), 1);
   assert.equal(await readWith({ ...pod, metadata: { ...pod.metadata, labels: { app: 'new' } } }), 2);
-  await podValues.close();
+  await manager.close();
 });

@@ -17,10 +17,10 @@ test('a recovered server is watched within a second, and soon again if it is not
   const { api, clock, reflector } = await aReflectorInBackOff(apiError(0, 'Unreachable'));
   await clock.advance(3000);
   assert.equal(api.watches.length, 1);
-  api.comeBack();
+  api.recover();
   await clock.advance(499);
   assert.equal(api.watches.length, 1);
-  api.refuseWatch(podsPath, apiError(500, 'InternalError'));
+  api.failNextWatch(podsPath, apiError(500, 'InternalError'));
   api.on('GET', podsPath, list('10', []));
   await clock.advance(1);
   await clock.advance(1200);
@@ -30,11 +30,11 @@ test('a recovered server is watched within a second, and soon again if it is not
 
 test('a watch that is refused during the recovery of the server is soon restarted', async () => {
   const { api, clock, reflector } = await aReflectorInBackOff(apiError(0, 'Unreachable'));
-  const answer = api.hold('GET', podsPath);
-  api.refuseWatch(podsPath, apiError(403, 'Forbidden'));
+  const answer = api.deferResponse('GET', podsPath);
+  api.failNextWatch(podsPath, apiError(403, 'Forbidden'));
   await clock.advance(12_000);
   assert.equal(api.callsTo('GET', podsPath).length, 1);
-  api.comeBack();
+  api.recover();
   answer.reject(apiError(403, 'Forbidden'));
   await clock.advance(1199);
   assert.equal(api.watches.length, 1);
@@ -45,7 +45,7 @@ test('a watch that is refused during the recovery of the server is soon restarte
 
 test('a recovered server that throttled the reflector is not asked before the back-off ends', async () => {
   const { api, clock, reflector } = await aReflectorInBackOff(apiError(429, 'TooManyRequests'));
-  api.comeBack();
+  api.recover();
   await clock.advance(11_999);
   assert.equal(api.watches.length, 1);
   await clock.advance(1);
@@ -123,7 +123,7 @@ test('a bookmark with an older version restarts the stream', async () => {
 
 test('the delays grow while the server is unavailable', async () => {
   const { api, watch, clock, lines, reflector } = await aSyncedReflector();
-  for (let time = 0; time < 100; time += 1) api.refuseWatch(podsPath, apiError(0, 'Unreachable'));
+  for (let time = 0; time < 100; time += 1) api.failNextWatch(podsPath, apiError(0, 'Unreachable'));
   watch.fail();
   await settle();
   await clock.advance(600_000);

@@ -56,7 +56,7 @@ test('a burst of pods in one event-loop iteration is one call of the handler', a
 
 test('unknown fields stay, and a list item gets its apiVersion and kind', async () => {
   const { reflector, api, clock } = aReflector(
-    new FakeApi().refuseWatch(podsPath, apiError(422, 'Invalid')).on('GET', podsPath, list('7', [item('a', '5')])),
+    new FakeApi().failNextWatch(podsPath, apiError(422, 'Invalid')).on('GET', podsPath, list('7', [item('a', '5')])),
   );
   await api.nextWatch(podsPath);
   await clock.advance(0);
@@ -66,7 +66,7 @@ test('unknown fields stay, and a list item gets its apiVersion and kind', async 
 
 test('a server that refuses to stream is listed page by page, then watched from the version of the list', async () => {
   const api = new FakeApi()
-    .refuseWatch(podsPath, apiError(422, 'Invalid'))
+    .failNextWatch(podsPath, apiError(422, 'Invalid'))
     .once('GET', podsPath, list('7', [item('a', '5')], 'token'))
     .once('GET', podsPath, list('7', [item('b', '6')]));
   const { notifications, reflector } = aReflector(api);
@@ -86,7 +86,7 @@ test('a server that refuses to stream is listed page by page, then watched from 
 
 test('a continue token that expires is followed by a list without pages', async () => {
   const api = new FakeApi()
-    .refuseWatch(podsPath, apiError(422, 'Invalid'))
+    .failNextWatch(podsPath, apiError(422, 'Invalid'))
     .once('GET', podsPath, list('7', [item('a', '5')], 'token'))
     .once('GET', podsPath, apiError(410, 'Expired'))
     .once('GET', podsPath, list('9', [item('c', '8')]));
@@ -98,7 +98,7 @@ test('a continue token that expires is followed by a list without pages', async 
 });
 
 test('a response that is not a list does not count as an empty list', async () => {
-  const api = new FakeApi().refuseWatch(podsPath, apiError(422, 'Invalid')).once('GET', podsPath, { message: 'welcome to the proxy' });
+  const api = new FakeApi().failNextWatch(podsPath, apiError(422, 'Invalid')).once('GET', podsPath, { message: 'welcome to the proxy' });
   const { notifications, clock, reflector } = aReflector(api);
   await settle();
   assert.deepEqual(notifications, []);
@@ -147,7 +147,7 @@ test('a closed reflector notifies no handler, in whichever state it was', async 
   const syncing = aReflector();
   await syncing.api.nextWatch(podsPath);
   await syncing.reflector.close();
-  const waiting = aReflector(new FakeApi().refuseWatch(podsPath, apiError(0, 'Unreachable')));
+  const waiting = aReflector(new FakeApi().failNextWatch(podsPath, apiError(0, 'Unreachable')));
   await settle();
   await waiting.reflector.close();
   assert.deepEqual([...syncing.notifications, ...waiting.notifications], []);

@@ -208,7 +208,7 @@ test('before the first list no request counts as deleted', async () => {
 
 test('nothing is requested or recorded for a forgotten pod', async () => {
   const { clock, api, certificates, changed, events, synced, answer, requestCount } = someCertificates();
-  const held = api.hold('GET', accountPath);
+  const held = api.deferResponse('GET', accountPath);
   certificates.trackPod(pod, { isRunning: false });
   const watch = await synced();
   certificates.forgetPod('uid-web');
