@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { ApiError, type ApiCall, type ApiClientOptions, type ApiConnection, type WatchEvent } from '../../src/main/api/index.ts';
 import { connectTo } from './api-connection.ts';
-import { ScriptedApiServer } from './api-answers.ts';
+import { ScriptedApiServer } from './scripted-api-server.ts';
 
 export let server: ScriptedApiServer;
 const open: ApiConnection[] = [];

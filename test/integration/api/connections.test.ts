@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ScriptedApiServer, sendJSON } from '../../support/api-answers.ts';
+import { ScriptedApiServer, sendJSON } from '../../support/scripted-api-server.ts';
 import { ConnectProxy } from '../../support/connect-proxy.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { SocksProxy } from '../../support/socks-proxy.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { sendJSON } from '../../support/api-answers.ts';
+import { sendJSON } from '../../support/scripted-api-server.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aClient, getPod, isError, pod, server, useServer } from '../../support/api-client-suite.ts';
 
