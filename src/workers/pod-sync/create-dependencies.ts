@@ -1,4 +1,4 @@
-/** Wires what a thread of the pool needs for its tasks: one connection to the runtime, one helper, however many tasks. */
+/** Creates the dependencies of a pool thread. All tasks of the thread share one connection to the runtime and one helper process. */
 import { CriClient } from '../../shared/cri/client.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
@@ -12,14 +12,14 @@ import { createPodRuntime } from './pod-runtime.ts';
 import { HostInfoReader } from './runtime-config/index.ts';
 import { PodVolumes } from './volumes/index.ts';
 
-/** The connection to the runtime is being made when it resolves: the first call need not wait for it. */
+/** Starts connecting to the runtime, so that the first call does not have to wait for the connection. */
 export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<PodSyncDependencies> {
   const clock = systemClock;
   const connect = (endpoint: string) => new CriClient({ endpoint, onCall: countRuntimeOperation });
   const client = connect(settings.runtimeEndpoint);
   client.connect();
   const images = settings.imageEndpoint === settings.runtimeEndpoint ? client : connect(settings.imageEndpoint);
-  // A resolv.conf that cannot be read must not keep pods from being ended: it is left out of what lasts.
+  // Reads the host's constants without resolv.conf: an unreadable resolv.conf must not prevent the termination of pods.
   const { hugePageSizes, selinuxEnabled } = await new HostInfoReader({ ...settings, resolvConf: '' }).read();
   const { rootDir, clusterDomain, featureGates, cgroupFsRoot, cgroupVersion } = settings;
   const tree = new CgroupTree({ root: cgroupFsRoot, version: cgroupVersion, clock, logger });

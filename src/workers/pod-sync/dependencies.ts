@@ -1,4 +1,4 @@
-/** What the steps of a sync share: one set a thread, and what belongs to one task. */
+/** The dependencies of the steps of a sync: those of the thread, and the context of one task. */
 import type { NodeInfo } from '../../shared/contracts/node-info.ts';
 import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
@@ -12,7 +12,7 @@ import type { HostInfoReader } from './runtime-config/index.ts';
 import type { PodRuntime } from './pod-runtime.ts';
 import type { PodVolumes } from './volumes/index.ts';
 
-/** One a thread. */
+/** One set per thread. */
 export interface PodSyncDependencies {
   readonly settings: PodSyncSettings;
   readonly runtime: PodRuntime;
@@ -27,7 +27,7 @@ export interface PodSyncDependencies {
   readonly logger: Logger;
 }
 
-/** One a task. The logger names the pod. */
+/** One per task. The logger has the pod's name and UID as fields. */
 export interface TaskContext extends PodSyncDependencies {
   readonly identity: PodIdentity;
   readonly node: NodeInfo;
