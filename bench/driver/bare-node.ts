@@ -10,7 +10,7 @@ import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { BenchCluster } from '../harness/cluster.ts';
 import { hostCpuSeconds } from '../harness/host-cpu.ts';
 import type { StartedPod } from './cri-driver.ts';
-import { forEachConcurrently } from './lanes.ts';
+import { forEachConcurrently } from './for-each-concurrently.ts';
 
 /** No Node of this name is registered. */
 const nodeName = 'bare';

@@ -3,7 +3,7 @@
  */
 import { CriClient } from '../../src/shared/cri/client.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
-import { forEachConcurrently } from './lanes.ts';
+import { forEachConcurrently } from './for-each-concurrently.ts';
 import { PodConfigs, type BareMount } from './pod-configs.ts';
 
 export interface StartedPod {

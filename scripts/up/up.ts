@@ -10,7 +10,7 @@ import { containerdEndpoint, PrivateContainerd, findRunningContainerd } from '..
 import { kubeletConfigText } from './kubelet-config.ts';
 import { upPaths, project, type UpPaths } from './up-paths.ts';
 import { findRunningPid, startDaemon, stopDaemon } from './processes.ts';
-import { fitToTerminal, formatPodTable, terminalSize } from './table.ts';
+import { fitToTerminal, formatPodTable, terminalSize } from './pod-table.ts';
 
 const options = parseOptions();
 if (options.help) {

@@ -15,8 +15,8 @@ import { httpLimits, maxHeaders, refuseTooManyHeaders, stallTimeoutMs } from '..
 import { ListeningPort } from '../../shared/http/listening-port.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { noPeerCertificate, readPeerCertificate, type PeerCertificate } from './auth/client-certificate.ts';
-import type { TlsContexts } from './tls/contexts.ts';
-import { HandshakeSizeLimiter } from './tls/handshake-watch.ts';
+import type { TlsContexts } from './tls/tls-contexts.ts';
+import { HandshakeSizeLimiter } from './tls/handshake-size-limiter.ts';
 
 export interface Exchange {
   readonly request: IncomingMessage;

@@ -15,7 +15,7 @@ import { createSecureRoutes } from './secure-routes.ts';
 import { SecureServer, type SecureServerOptions } from './secure-server.ts';
 import { createStreaming } from './streaming/index.ts';
 import { nodeLogDir, createSystemLogsHandler } from './system-logs/index.ts';
-import { TlsContexts } from './tls/contexts.ts';
+import { TlsContexts } from './tls/tls-contexts.ts';
 import { createVerbosityHandler } from './verbosity-flag.ts';
 import { createFlagzHandler, createStatuszHandler } from './zpages/index.ts';
 

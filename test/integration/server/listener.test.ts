@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { connect, createSecureContext } from 'node:tls';
 import { Listener } from '../../../src/workers/server/listener.ts';
-import { TlsContexts } from '../../../src/workers/server/tls/contexts.ts';
+import { TlsContexts } from '../../../src/workers/server/tls/tls-contexts.ts';
 import { TestAuthority } from '../../support/certificates.ts';
 import { aLogger } from '../../support/logger.ts';
 import { anyPort, secureSettings } from '../../support/server.ts';

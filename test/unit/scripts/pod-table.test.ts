@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fitToTerminal, formatPodTable, terminalSize } from '../../../scripts/up/table.ts';
+import { fitToTerminal, formatPodTable, terminalSize } from '../../../scripts/up/pod-table.ts';
 import type { ContainerStatus } from '../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../support/pods.ts';
 import { table } from '../../support/table.ts';

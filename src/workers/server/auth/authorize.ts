@@ -6,7 +6,7 @@ import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
 import type { MainApi, SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../../../shared/contracts/server/calls.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { computeRequiredAccess } from './attributes.ts';
+import { computeRequiredAccess } from './required-access.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import type { User } from './user.ts';
 

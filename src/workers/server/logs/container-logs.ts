@@ -6,7 +6,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
 import { sendText } from '../text-response.ts';
 import { Followers, type Follower } from './followers.ts';
-import type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './types.ts';
+import type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './container-logs-interface.ts';
 import { LogFilter } from './log-filter.ts';
 import { parseLogOptions, type LogOptions } from './log-options.ts';
 import { readLog } from './read-log.ts';

@@ -3,9 +3,9 @@
  * authorization. Upstream: getContainerLogs of pkg/kubelet/server/server.go and k8s.io/cri-client/pkg/logs.
  */
 import { ContainerLogsHandler } from './container-logs.ts';
-import type { ContainerLogs, ContainerLogsDependencies } from './types.ts';
+import type { ContainerLogs, ContainerLogsDependencies } from './container-logs-interface.ts';
 
-export type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './types.ts';
+export type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } from './container-logs-interface.ts';
 
 /** Called once per thread. */
 export function createContainerLogs(dependencies: ContainerLogsDependencies): ContainerLogs {

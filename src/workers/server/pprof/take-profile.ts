@@ -2,7 +2,7 @@
 import { Session } from 'node:inspector/promises';
 import type { HeapProfiler, Profiler } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { encodeProfile, type StackNode } from './encode.ts';
+import { encodeProfile, type StackNode } from './encode-profile.ts';
 
 /** V8's default: one sample per millisecond. */
 const cpuPeriodNs = 1_000_000;

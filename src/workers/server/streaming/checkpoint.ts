@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { podFullName } from '../../../shared/kubernetes/ids.ts';
-import type { ContainerTarget } from './types.ts';
+import type { ContainerTarget } from './streaming-interface.ts';
 
 export interface CheckpointOptions {
   readonly cri: Pick<CriClient, 'runtime'>;

@@ -4,9 +4,9 @@
  * apimachinery's proxy.UpgradeAwareHandler.
  */
 import { StreamHandler } from './stream-handler.ts';
-import type { Streaming, StreamingDependencies } from './types.ts';
+import type { Streaming, StreamingDependencies } from './streaming-interface.ts';
 
-export type { Streaming, StreamingDependencies, StreamRequest } from './types.ts';
+export type { Streaming, StreamingDependencies, StreamRequest } from './streaming-interface.ts';
 
 /** Called once per thread. */
 export function createStreaming(dependencies: StreamingDependencies): Streaming {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { dialRuntime } from './dial-runtime.ts';
 import { forwardedHeaders, spdyHeaders } from './forwarded-headers.ts';
-import type { StreamRequest, Upgrade } from './types.ts';
+import type { StreamRequest, Upgrade } from './streaming-interface.ts';
 import { joinConnections, type StreamEnd } from './join-connections.ts';
 import type { StreamTranslation } from './translation.ts';
 import { webSocketHandshakeResponse } from './websocket-request.ts';

@@ -7,13 +7,13 @@ import { sendText } from '../text-response.ts';
 import { checkpointContainer, checkpointLocation, parseCheckpointTimeout } from './checkpoint.ts';
 import { hasRequestBody } from './forwarded-headers.ts';
 import { toGoErrorText, toStreamErrorStatus } from './go-error.ts';
-import type { ContainerTarget, PodTarget, Streaming, StreamingDependencies, StreamRequest } from './types.ts';
+import type { ContainerTarget, PodTarget, Streaming, StreamingDependencies, StreamRequest } from './streaming-interface.ts';
 import { proxyUpgrade } from './proxy-upgrade.ts';
 import { runInContainer } from './run-in-container.ts';
 import { isUpgradeRequest, parsePortForwardPorts, parseRemoteCommandOptions, type RemoteCommandOptions } from './stream-options.ts';
 import { createCommandTranslation } from './translate-command.ts';
 import type { StreamTranslation } from './translation.ts';
-import { createPortForwardTranslation } from './tunnel-ports.ts';
+import { createPortForwardTranslation } from './translate-port-forward.ts';
 import { isCommandWebSocket, findHandshakeFault, parseTunnelledProtocols } from './websocket-request.ts';
 
 /** Each stream has two connections. The value is cri-streaming's maxInFlight, the number of URLs that a runtime keeps. */

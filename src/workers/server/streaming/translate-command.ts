@@ -5,7 +5,7 @@
 import type { RemoteCommandOptions } from './stream-options.ts';
 import { dataFrame, openStreams, pingFrame, SpdyReader, streamID } from './spdy-frames.ts';
 import type { Converted, Converter, StreamTranslation } from './translation.ts';
-import { closeCodes, WebSocketClientReader } from './client-messages.ts';
+import { closeCodes, WebSocketClientReader } from './websocket-client-reader.ts';
 import { closeFrame, opcodes, webSocketFrame, type WebSocketPiece } from './websocket-frames.ts';
 
 export const commandProtocol = 'v5.channel.k8s.io';

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isWebSocketRequest } from './stream-options.ts';
 import { commandProtocol } from './translate-command.ts';
-import { tunnelPrefix } from './tunnel-ports.ts';
+import { tunnelPrefix } from './translate-port-forward.ts';
 import { acceptKey } from './websocket-frames.ts';
 
 const suffix = '.k8s.io';

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
 import { dataFrame, pingFrame } from '../../../../../src/workers/server/streaming/spdy-frames.ts';
 import { createCommandTranslation } from '../../../../../src/workers/server/streaming/translate-command.ts';
-import { createPortForwardTranslation } from '../../../../../src/workers/server/streaming/tunnel-ports.ts';
+import { createPortForwardTranslation } from '../../../../../src/workers/server/streaming/translate-port-forward.ts';
 import {
   isCommandWebSocket,
   findHandshakeFault,

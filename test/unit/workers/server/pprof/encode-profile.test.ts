@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import { encodeProfile, type StackNode } from '../../../../../src/workers/server/pprof/encode.ts';
+import { encodeProfile, type StackNode } from '../../../../../src/workers/server/pprof/encode-profile.ts';
 
 const node = (functionName: string, values: number[], children: StackNode[] = []): StackNode => ({
   frame: { functionName, url: 'file:///a.js', lineNumber: 9 },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { computeRequiredAccess } from '../../../../../src/workers/server/auth/attributes.ts';
+import { computeRequiredAccess } from '../../../../../src/workers/server/auth/required-access.ts';
 import { table } from '../../../../support/table.ts';
 
 const cases: { request: [method: string, path: string]; want: [verb: string, ...subresources: string[]] }[] = [

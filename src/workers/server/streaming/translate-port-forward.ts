@@ -2,7 +2,7 @@
  * Translates port forwarding's SPDY inside a WebSocket (`SPDY/3.1+portforward.k8s.io`): the SPDY bytes are the bodies of binary messages.
  * Upstream: TunnelingHandler of apiserver pkg/util/proxy.
  */
-import { WebSocketClientReader, closeCodes } from './client-messages.ts';
+import { WebSocketClientReader, closeCodes } from './websocket-client-reader.ts';
 import type { StreamTranslation } from './translation.ts';
 import { closeFrame, opcodes, webSocketFrame } from './websocket-frames.ts';
 
