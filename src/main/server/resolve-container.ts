@@ -10,7 +10,7 @@ import type { ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/ap
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 
-/** What main knows of the pod. */
+/** The state of a pod in main. */
 export interface KnownPod {
   readonly pod: Pod;
   /** Undefined before the first status. */

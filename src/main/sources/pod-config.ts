@@ -33,7 +33,7 @@ export interface PodConfigOptions {
   readonly logger: Logger;
 }
 
-/** What a source has reported since the last `take`. */
+/** The reports of a source since the last `take`. */
 interface Report {
   /** All pods of the source; null when it reported only changes. */
   readonly snapshot: readonly Pod[] | null;

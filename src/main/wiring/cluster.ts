@@ -58,7 +58,7 @@ export class Cluster {
     return new Cluster(options, connection.client, () => connection.renewConnections());
   }
 
-  /** Starts what sends events to the API server; they go to the log as well. */
+  /** The recorder sends events to the API server and to the log. */
   startEventRecorder(
     eventLog: EventSink,
     scheduler: Pick<PodScheduler, 'untilIdle'>,
@@ -82,7 +82,7 @@ export class Cluster {
     return ordered;
   }
 
-  /** Starts the only writer of pod statuses. */
+  /** The status manager is the only writer of pod statuses. */
   startStatusManager(podManager: PodManager, apiPods: ObjectReader<Pod>): StatusManager {
     const { log, shutdown, signal } = this.#options;
     const statusManager = new StatusManager({
@@ -149,7 +149,7 @@ export class Cluster {
     return runtimeClasses;
   }
 
-  /** Starts what shows the static pods to the cluster. */
+  /** The mirror pods show the static pods to the cluster. */
   startMirrorPods(
     clusterNode: ClusterNode,
     deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirrorPod'>,

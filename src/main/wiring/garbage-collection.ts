@@ -1,4 +1,4 @@
-/** What cleans up after pods: what pods that are gone left behind, and the dead containers of pods that run. */
+/** Creates the parts that clean up: housekeeping for pods that no longer exist, and the container deletor for dead containers of running pods. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { ContainerDeletor } from '../pods/housekeeping/container-deletor.ts';

@@ -1,4 +1,4 @@
-/** What kubelet.ts passes to every file of this folder. */
+/** The options that kubelet.ts passes to every part of this folder. */
 import type { Logger } from '../../shared/log/logger.ts';
 import type { EarlyThreads } from './early-threads.ts';
 import type { KubeletOptions } from '../cli/options.ts';

@@ -1,6 +1,6 @@
 /**
- * What is known of this node, started once the runtime has answered: the machine, what pods see of the node, and in a cluster the Node
- * object.
+ * Starts the parts that know this node, once the runtime has answered: the machine's facts, the node's facts for pods, and in a cluster the
+ * Node object.
  */
 import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
@@ -32,7 +32,7 @@ export interface NodeServicesOptions extends KubeletContext {
 }
 
 export interface NodeServices {
-  /** What pods see of the node. */
+  /** The facts that syncs and pods read. */
   readonly facts: NodeInfoSource;
   /** Null when standalone. */
   readonly clusterNode: ClusterNode | null;

@@ -1,6 +1,6 @@
 /**
- * What makes pods run: the API objects that they need, the handlers of their tasks' requests, their workers, the handlers of the sources'
- * updates, and what cleans up after pods. The sync loop calls all of it.
+ * Starts the parts that run pods: the API objects of pods, the handlers of the tasks' requests, the pod workers, the handlers of the
+ * sources' updates, and the garbage collection. Only the sync loop calls them.
  */
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import { restartedPods } from '../../shared/metrics/definitions/pods.ts';

@@ -1,6 +1,6 @@
 /**
- * What main knows of the container runtime besides pods: its state, its images, and results of probes. Starts the threads that need
- * not be there before main has loaded (wiring/early-threads.ts has the others).
+ * Starts the parts that know the container runtime: the runtime's state, the images thread and the probes thread. The kubelet's start does
+ * not wait for these threads; wiring/early-threads.ts starts the others.
  */
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
 import { setRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';

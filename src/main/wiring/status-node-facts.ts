@@ -1,6 +1,6 @@
 /**
- * What pods' statuses show of the node. The server reads statuses before the runtime has answered; the node's facts are only known
- * after it. Created before both.
+ * The node's facts that pods' statuses contain. The server reads statuses before the runtime has answered, and the node's facts are known
+ * only afterwards, so this object is created before both.
  */
 import type { NodeInfo } from '../../shared/contracts/node-info.ts';
 

@@ -1,4 +1,4 @@
-/** Answers the requests and notifications of the sync pool's tasks: images, start permits, API objects, events. */
+/** Creates the handlers for requests and notifications of the sync pool's tasks: images, start permits, API objects, events. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { EventSink } from '../events/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
