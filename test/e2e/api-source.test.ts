@@ -22,7 +22,7 @@ interface EventList {
 }
 
 describe('API source', () => {
-  let made: BareCluster;
+  let bareCluster: BareCluster;
   let cluster: BareCluster['cluster'];
   let connection: BareCluster['connection'];
   let config: PodConfig;
@@ -37,19 +37,19 @@ describe('API source', () => {
       spec: { nodeName, containers: [{ name: 'app', image: 'local.example/app:1' }] },
     });
   const take = () => taken.push(...config.take().flatMap(({ op, pods }) => pods.map(({ metadata }) => `${op} ${metadata.name}`)));
-  const told = (what: string) =>
+  const untilUpdate = (update: string) =>
     waitUntil(
-      `the source says ${what}`,
+      `the source has the update ${update}`,
       () => {
         take();
-        return taken.includes(what);
+        return taken.includes(update);
       },
       recoveryMs,
     );
 
   before(async () => {
-    made = await BareCluster.start(nodeName, logger);
-    ({ cluster, connection } = made);
+    bareCluster = await BareCluster.start(nodeName, logger);
+    ({ cluster, connection } = bareCluster);
     await createPod('early');
     config = new PodConfig({ sources: ['api'], onReport: () => {}, onEvent: () => {}, clock: systemClock, logger });
     source = ApiSource.start({
@@ -66,25 +66,25 @@ describe('API source', () => {
   });
   after(async () => {
     await source?.close();
-    await made?.close();
+    await bareCluster?.close();
   });
 
   test('streams the node’s pods with the node’s own credentials', async () => {
-    await told('ADD early');
+    await untilUpdate('ADD early');
     assert.equal(
       lines.some(({ msg }) => msg === 'Watch failed'),
       false,
     );
     await createPod('web');
-    await told('ADD web');
+    await untilUpdate('ADD web');
     await cluster.api.patch(`${podsPath}/web`, { metadata: { labels: { a: 'b' } } });
-    await told('UPDATE web');
+    await untilUpdate('UPDATE web');
     await cluster.api.patch(`${podsPath}/web/status`, { status: { phase: 'Running' } });
-    await told('RECONCILE web');
+    await untilUpdate('RECONCILE web');
     await cluster.api.delete(`${podsPath}/web`);
-    await told('DELETE web');
+    await untilUpdate('DELETE web');
     await cluster.api.delete(`${podsPath}/web`, { gracePeriodSeconds: 0 });
-    await told('REMOVE web');
+    await untilUpdate('REMOVE web');
   });
 
   test('resumes after an outage of the API server without repeating updates', async () => {
@@ -92,7 +92,7 @@ describe('API source', () => {
     await cluster.controlPlane.stopApiServer(0);
     await cluster.controlPlane.startApiServer();
     await createPod('late');
-    await told('ADD late');
+    await untilUpdate('ADD late');
     assert.deepEqual(taken, ['ADD late']);
   });
 
@@ -102,7 +102,7 @@ describe('API source', () => {
     await populate(cluster, nodeName);
     const { metadata } = await createPod('early');
     await waitUntil(
-      'the new pod is told',
+      'the update of the new pod arrives',
       () => {
         const updates = config.take();
         taken.push(...updates.flatMap(({ op, pods }) => pods.map((pod) => `${op} ${pod.metadata.name}`)));
@@ -117,10 +117,10 @@ describe('API source', () => {
     const recorder = new EventRecorder({ client: connection.client, nodeName, log: { record: () => {} }, clock: systemClock, logger });
     const pod = await cluster.api.get<Pod>(`${podsPath}/early`);
     const object = { ...podReference(pod), fieldPath: 'spec.containers{app}' };
-    for (let time = 0; time < 3; time += 1) recorder.record({ object, type: 'Warning', reason: 'BackOff', message: 'Back-off restarting' });
+    for (let i = 0; i < 3; i += 1) recorder.record({ object, type: 'Warning', reason: 'BackOff', message: 'Back-off restarting' });
     recorder.record({ object: nodeReference(nodeName), type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
     const events = () => cluster.api.get<EventList>('/api/v1/namespaces/default/events');
-    await waitUntil('the last event is there', async () => (await events()).items.some(({ reason }) => reason === 'Starting'));
+    await waitUntil('the last event is recorded', async () => (await events()).items.some(({ reason }) => reason === 'Starting'));
     assert.equal((await events()).items.find(({ reason }) => reason === 'BackOff')?.count, 3);
     assert.match(await cluster.kubectl('describe', 'node', nodeName), /Starting kubelet\./);
     assert.match(

@@ -38,8 +38,8 @@ describe('a private image', () => {
     );
   const until = (name: string, what: string, check: (pod: Pod) => boolean) =>
     waitUntil(`${name} ${what}`, async () => check(await cluster.api.get<Pod>(podPath(name))));
-  const runs = (name: string) => until(name, 'runs', ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined);
-  const waitsFor = (name: string, ...reasons: string[]) =>
+  const untilRunning = (name: string) => until(name, 'runs', ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined);
+  const untilWaiting = (name: string, ...reasons: string[]) =>
     until(name, `waits for ${reasons.join(' or ')}`, ({ status }) =>
       reasons.includes(status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
     );
@@ -69,32 +69,36 @@ describe('a private image', () => {
 
   test('is pulled with the matching pull secret, and the pull is reported while it runs', async () => {
     const image = `${registry.host}/team/app:1`;
-    const told = Promise.withResolvers<void>();
-    registry.delayUntil(told.promise);
+    const reported = Promise.withResolvers<void>();
+    registry.delayUntil(reported.promise);
     await create('puller', 'team/app:1', { imagePullSecrets: [{ name: 'wrong' }, { name: 'right' }] });
-    await waitUntil('it is told', async () => (await events('puller')).includes(`Pulling: Pulling image "${image}"`)).finally(told.resolve);
-    await runs('puller');
+    await waitUntil('the pull is reported', async () => (await events('puller')).includes(`Pulling: Pulling image "${image}"`)).finally(
+      reported.resolve,
+    );
+    await untilRunning('puller');
     const pulled = `Pulled: Successfully pulled image "${image}" in `;
-    await waitUntil('that is told too', async () => (await events('puller')).some((event) => event.startsWith(pulled)));
+    await waitUntil('the finished pull is reported', async () => (await events('puller')).some((event) => event.startsWith(pulled)));
     assert.deepEqual([...new Set(registry.pulls)], ['me team/app:1']);
   });
 
   test('is used without another pull by pods with the same secret, and refused to others', async () => {
     const pulls = registry.pulls.length;
     await create('friend', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
-    await runs('friend');
+    await untilRunning('friend');
     const message = 'already present on machine and can be accessed by the pod';
-    await waitUntil('it is told', async () => (await events('friend')).some((event) => event.endsWith(message)));
+    await waitUntil('the use of the present image is reported', async () =>
+      (await events('friend')).some((event) => event.endsWith(message)),
+    );
     assert.equal(registry.pulls.length, pulls);
     await create('stranger', 'team/app:1');
     await create('never', 'team/app:1', {}, 'Never');
-    await waitsFor('stranger', 'ErrImagePull', 'ImagePullBackOff');
-    await waitsFor('never', 'ErrImageNeverPull');
+    await untilWaiting('stranger', 'ErrImagePull', 'ImagePullBackOff');
+    await untilWaiting('never', 'ErrImageNeverPull');
     assert.equal(registry.pulls.length, pulls);
   });
 
   /** Restarts the kubelet with another verification policy. */
-  const restartUnder = async (imagePullCredentialsVerificationPolicy: string) => {
+  const restartWithPolicy = async (imagePullCredentialsVerificationPolicy: string) => {
     await node.stopKubelet();
     Object.assign(config, { imagePullCredentialsVerificationPolicy });
     await node.startKubelet();
@@ -102,29 +106,29 @@ describe('a private image', () => {
 
   test('stays available to the same pods after a restart of the kubelet', async () => {
     const pulls = registry.pulls.length;
-    await restartUnder('NeverVerifyPreloadedImages');
-    await create('later-friend', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
-    await create('later-stranger', 'team/app:1');
-    await runs('later-friend');
-    await waitsFor('later-stranger', 'ErrImagePull', 'ImagePullBackOff');
+    await restartWithPolicy('NeverVerifyPreloadedImages');
+    await create('friend-after-restart', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
+    await create('stranger-after-restart', 'team/app:1');
+    await untilRunning('friend-after-restart');
+    await untilWaiting('stranger-after-restart', 'ErrImagePull', 'ImagePullBackOff');
     assert.equal(registry.pulls.length, pulls);
   });
 
   test('follows imagePullCredentialsVerificationPolicy, as do preloaded images', async () => {
-    // Not the busybox image: the registry serves the same content, and the name of an image does not matter.
-    const createOfThere = (name: string) =>
+    // Uses the pause image: the registry serves the content of the busybox image, and credentials depend on the content.
+    const createPreloaded = (name: string) =>
       cluster.api.create(podPath(''), aManifest(name, { nodeName, containers: [{ name: 'app', image: pauseImage }] }, { namespace }));
     const pulls = registry.pulls.length;
-    await createOfThere('preloaded');
-    await runs('preloaded');
-    await restartUnder('AlwaysVerify');
-    await createOfThere('asked');
-    await create('asked-friend', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
-    await runs('asked-friend');
-    await waitsFor('asked', 'ErrImagePull', 'ImagePullBackOff');
-    await restartUnder('NeverVerify');
-    await create('unasked', 'team/app:1');
-    await runs('unasked');
+    await createPreloaded('preloaded');
+    await untilRunning('preloaded');
+    await restartWithPolicy('AlwaysVerify');
+    await createPreloaded('verified');
+    await create('verified-friend', 'team/app:1', { imagePullSecrets: [{ name: 'right' }] });
+    await untilRunning('verified-friend');
+    await untilWaiting('verified', 'ErrImagePull', 'ImagePullBackOff');
+    await restartWithPolicy('NeverVerify');
+    await create('unverified', 'team/app:1');
+    await untilRunning('unverified');
     assert.equal(registry.pulls.length, pulls);
   });
 
@@ -132,6 +136,6 @@ describe('a private image', () => {
     await kubectl('create', 'serviceaccount', 'puller');
     await kubectl('patch', 'serviceaccount', 'puller', '-p', '{"imagePullSecrets":[{"name":"right"}]}');
     await create('by-account', 'team/other:1', { serviceAccountName: 'puller' });
-    await runs('by-account');
+    await untilRunning('by-account');
   });
 });

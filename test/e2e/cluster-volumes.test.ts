@@ -19,7 +19,7 @@ describe('API objects in a pod', () => {
   const podPath = (name: string) => `/api/v1/namespaces/${namespace}/pods/${name}`;
   const until = (name: string, what: string, check: (pod: Pod) => boolean) =>
     waitUntil(`${name} ${what}`, async () => check(await cluster.api.get<Pod>(podPath(name))));
-  const runs = (name: string) => until(name, 'runs', ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined);
+  const untilRunning = (name: string) => until(name, 'runs', ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined);
   const create = (name: string, spec: Partial<PodSpec>) =>
     cluster.api.create(podPath(''), aManifest(name, { nodeName, ...spec }, { namespace }));
   const messages = async (name: string, reason: string) => {
@@ -66,7 +66,7 @@ describe('API objects in a pod', () => {
         { name: 'c', configMap: { name: 'settings' } },
       ],
     });
-    await runs('reader');
+    await untilRunning('reader');
     const inside = (script: string) => kubectl('exec', 'reader', '--', 'sh', '-c', script);
     const account = '/var/run/secrets/kubernetes.io/serviceaccount';
     assert.equal(await inside('echo $PASSWORD $APP_LEVEL; cat /s/a; echo; cat /c/colour'), 'geheim debug\none\nblue');
@@ -83,10 +83,10 @@ describe('API objects in a pod', () => {
       volumes: [{ name: 'v', secret: { secretName: 'late' } }],
     });
     const message = 'MountVolume.SetUp failed for volume "v" : secret "late" not found';
-    await waitUntil('the event is told', async () => (await messages('waiting', 'FailedMount')).includes(message));
+    await waitUntil('the event is recorded', async () => (await messages('waiting', 'FailedMount')).includes(message));
     assert.deepEqual(await secretVolumes(), [2, 1]);
     await kubectl('create', 'secret', 'generic', 'late', '--from-literal=a=b');
-    await runs('waiting');
+    await untilRunning('waiting');
     assert.deepEqual(await secretVolumes(), [2, 2]);
   });
 
@@ -94,18 +94,18 @@ describe('API objects in a pod', () => {
     await kubectl('create', 'configmap', 'incomplete', '--from-literal=other=x');
     const valueFrom = { configMapKeyRef: { name: 'incomplete', key: 'wanted' } };
     await create('keyless', { containers: [aBusybox({ env: [{ name: 'V', valueFrom }] })] });
-    await until('keyless', 'says what it waits for', ({ status }) => {
+    await until('keyless', 'shows the missing key', ({ status }) => {
       const { reason, message } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
       return reason === 'CreateContainerConfigError' && message === `couldn't find key wanted in ConfigMap ${namespace}/incomplete`;
     });
     await kubectl('patch', 'configmap', 'incomplete', '-p', '{"data":{"wanted":"here"}}');
-    await runs('keyless');
+    await untilRunning('keyless');
     assert.equal(await kubectl('exec', 'keyless', '--', 'sh', '-c', 'echo $V'), 'here\n');
   });
 
   test('a restarted kubelet rewrites no volume and requests no token', async () => {
     await create('steady', {});
-    await runs('steady');
+    await untilRunning('steady');
     const account = '/var/run/secrets/kubernetes.io/serviceaccount';
     const files = () => kubectl('exec', 'steady', '--', 'sh', '-c', `readlink ${account}/..data; cat ${account}/token`);
     const before = await files();
@@ -113,12 +113,12 @@ describe('API objects in a pod', () => {
     const stoppedAt = new Date().toISOString();
     await node.startKubelet();
     await kubectl('create', 'secret', 'generic', 'after-restart', '--from-literal=a=b');
-    await create('newcomer', {
+    await create('after-restart', {
       automountServiceAccountToken: false,
       containers: [aBusybox({ volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
       volumes: [{ name: 'v', secret: { secretName: 'after-restart' } }],
     });
-    await runs('newcomer');
+    await untilRunning('after-restart');
     assert.equal(await files(), before);
     const requests = cluster.controlPlane.auditEvents(nodeName).filter((event) => event.requestReceivedTimestamp > stoppedAt);
     assert.ok(requests.length > 0);
@@ -130,8 +130,10 @@ describe('API objects in a pod', () => {
 
   test('a missing pull secret is reported, and does not block the use of a present image', async () => {
     await create('secretless', { imagePullSecrets: [{ name: 'nowhere' }] });
-    await runs('secretless');
+    await untilRunning('secretless');
     const message = 'Unable to retrieve some image pull secrets (nowhere); attempting to pull the image may not succeed.';
-    await waitUntil('the event is told', async () => (await messages('secretless', 'FailedToRetrieveImagePullSecret')).includes(message));
+    await waitUntil('the event is recorded', async () =>
+      (await messages('secretless', 'FailedToRetrieveImagePullSecret')).includes(message),
+    );
   });
 });

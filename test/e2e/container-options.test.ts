@@ -45,12 +45,12 @@ describe('a container', () => {
     mkdirSync(profiles, { recursive: true });
     const rules = { defaultAction: 'SCMP_ACT_ALLOW', syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }] };
     writeFileSync(join(profiles, 'no-folders.json'), JSON.stringify(rules));
-    const sh = 'grep Seccomp: /proc/self/status; mkdir /tmp/made 2>/dev/null && echo made || echo refused';
-    const seen = (type: string, localhostProfile?: string) =>
+    const sh = 'grep Seccomp: /proc/self/status; mkdir /tmp/created 2>/dev/null && echo created || echo refused';
+    const outputWith = (type: string, localhostProfile?: string) =>
       outputOf(`seccomp-${type.toLowerCase()}`, { sh, securityContext: { seccompProfile: { type, localhostProfile } } });
-    assert.match(await seen('Unconfined'), /^Seccomp:\s+0\nmade$/);
-    assert.match(await seen('RuntimeDefault'), /^Seccomp:\s+2\nmade$/);
-    assert.match(await seen('Localhost', 'no-folders.json'), /^Seccomp:\s+2\nrefused$/);
+    assert.match(await outputWith('Unconfined'), /^Seccomp:\s+0\ncreated$/);
+    assert.match(await outputWith('RuntimeDefault'), /^Seccomp:\s+2\ncreated$/);
+    assert.match(await outputWith('Localhost', 'no-folders.json'), /^Seccomp:\s+2\nrefused$/);
   });
 
   test('can be privileged, and in the host’s IPC namespace', async () => {
@@ -77,10 +77,10 @@ describe('a container', () => {
   });
 
   test('has its termination message from the file, or from the end of its log', async () => {
-    apply('words', { sh: 'echo bye > /tmp/words; exit 3', terminationMessagePath: '/tmp/words' }, { restartPolicy: 'Never' });
-    const sh = 'echo said before; echo failed because; exit 4';
+    apply('from-file', { sh: 'echo bye > /tmp/message; exit 3', terminationMessagePath: '/tmp/message' }, { restartPolicy: 'Never' });
+    const sh = 'echo first line; echo last line; exit 4';
     apply('logged', { sh, terminationMessagePolicy: 'FallbackToLogsOnError' }, { restartPolicy: 'Never' });
-    for (const [name, message] of Object.entries({ words: 'bye\n', logged: 'said before\nfailed because\n' })) {
+    for (const [name, message] of Object.entries({ 'from-file': 'bye\n', logged: 'first line\nlast line\n' })) {
       const pod = await node.until(name, 'has failed', ({ status }) => status?.phase === 'Failed');
       assert.equal(statusOf(pod)?.state?.terminated?.message, message);
     }
@@ -99,7 +99,7 @@ describe('a container', () => {
     await node.until('rule', 'was restarted', (pod) => statusOf(pod)?.restartCount === 1 && statusOf(pod)?.ready === true);
     const ended = await node.until('no-rule', 'has failed', ({ status }) => status?.phase === 'Failed');
     assert.deepEqual([statusOf(ended)?.restartCount, statusOf(ended)?.state?.terminated?.exitCode], [0, 41]);
-    await node.until('all', 'was restarted with the other', (pod) =>
+    await node.until('all', 'was restarted with the other container', (pod) =>
       [0, 1].every((index) => statusOf(pod, index)?.restartCount === 1 && statusOf(pod, index)?.ready),
     );
   });
@@ -113,7 +113,7 @@ describe('a container', () => {
     apply('host-port', { sh, ports: [{ containerPort: 8080, hostPort, hostIP: '127.0.0.1' }] });
     await node.untilRunning('host-port');
     const page = () => fetch(`http://127.0.0.1:${hostPort}/`, { signal: AbortSignal.timeout(1000) }).then((response) => response.text());
-    await waitUntil('the page is there', async () => (await page().catch(() => '')) === 'page\n');
+    await waitUntil('the page is served', async () => (await page().catch(() => '')) === 'page\n');
     node.delete('host-port');
     await node.untilGone('host-port');
     await assert.rejects(page());
@@ -151,13 +151,13 @@ describe('a container', () => {
     writeFileSync(path('file'), 'old');
     const socket = createServer().listen(path('socket'));
     await once(socket, 'listening');
-    const types = { file: 'File', made: 'FileOrCreate', socket: 'Socket', folder: 'DirectoryOrCreate' };
+    const types = { file: 'File', created: 'FileOrCreate', socket: 'Socket', folder: 'DirectoryOrCreate' };
     const volumes = [
       ...Object.entries(types).map(([name, type]) => ({ name, hostPath: { path: path(name), type } })),
       { name: 'device', hostPath: { path: '/dev/null', type: 'CharDevice' } },
     ];
     const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/v/${name}` }));
-    const sh = 'test -f /v/file && test -f /v/made && test -S /v/socket && test -d /v/folder && test -c /v/device && cat /v/file';
+    const sh = 'test -f /v/file && test -f /v/created && test -S /v/socket && test -d /v/folder && test -c /v/device && cat /v/file';
     assert.equal(await outputOf('types', { sh, volumeMounts }, { volumes }), 'old');
     socket.close();
   });
@@ -166,7 +166,7 @@ describe('a container', () => {
     apply('crashing', { sh: 'exit 1' });
     const { metadata } = await node.until('crashing', 'was restarted', (pod) => (statusOf(pod)?.restartCount ?? 0) >= 4);
     await waitUntil(
-      'few of its containers are left',
+      'at most three containers of the pod are left',
       async () => {
         const { containers } = await node.cri.runtime.call('listContainers', {}, { deadlineMs: 5000 });
         const own = containers.filter(({ labels }) => labels['io.kubernetes.pod.uid'] === metadata.uid);

@@ -49,7 +49,7 @@ describe('the shared control plane', () => {
       status: 403,
       message: /no relationship found/,
     });
-    const requests = await waitUntil('its requests are in the audit log', () => {
+    const requests = await waitUntil('the requests are in the audit log', () => {
       const events = cluster.controlPlane.auditEvents('cp-node');
       return events.length >= 3 ? events : null;
     });
@@ -99,21 +99,21 @@ describe('the shared control plane', () => {
 
     const node = cluster.controlPlane.client(cluster.controlPlane.clientCertificate(`system:node:${nodeName}`, ['system:nodes']));
     t.after(() => node.close());
-    const mayRead = async (user: string) => {
+    const canReadLogs = async (user: string) => {
       const { status } = await node.create<{ status: { allowed: boolean } }>('/apis/authorization.k8s.io/v1/subjectaccessreviews', {
         spec: { user, resourceAttributes: { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'log', name: nodeName } },
       });
       return status.allowed;
     };
-    assert.equal(await mayRead('kube-apiserver-kubelet-client'), true);
-    assert.equal(await mayRead('somebody'), false);
+    assert.equal(await canReadLogs('kube-apiserver-kubelet-client'), true);
+    assert.equal(await canReadLogs('no-such-user'), false);
     await cluster.kubectl('-n', namespace, 'delete', 'pod', 'web', '--force', '--grace-period=0');
   });
 
   test('creates the pods of a deployment, and schedules them to a ready node', async (t) => {
     const namespace = await cluster.namespace(t);
     await cluster.kubectl('-n', namespace, 'create', 'deployment', 'web', '--image=local.example/busybox:1', '--replicas=2');
-    const pods = await waitUntil('the pods are there', async () => {
+    const pods = await waitUntil('the deployment has its pods', async () => {
       const { items } = await cluster.api.get<List>(`/api/v1/namespaces/${namespace}/pods`);
       return items.length === 2 ? items : null;
     });
@@ -129,21 +129,21 @@ describe('the shared control plane', () => {
     });
     // No kubelet renews the lease: the controller keeps the node Ready for 50 s.
     const path = `/api/v1/namespaces/${namespace}/pods/${pods[0]?.metadata.name}`;
-    await waitUntil('a pod has its node', async () => (await cluster.api.get<{ spec: { nodeName?: string } }>(path)).spec.nodeName, 30_000);
+    await waitUntil('a pod is scheduled', async () => (await cluster.api.get<{ spec: { nodeName?: string } }>(path)).spec.nodeName, 30_000);
     await cluster.kubectl('-n', namespace, 'delete', 'deployment', 'web', '--wait=false');
   });
 
   test('sends changes to a watch', async (t) => {
     const namespace = await cluster.namespace(t);
-    const ended = new AbortController();
+    const stop = new AbortController();
     const seen: string[] = [];
-    for await (const { type, object } of cluster.api.watch<Named>(`/api/v1/namespaces/${namespace}/configmaps`, ended.signal)) {
+    for await (const { type, object } of cluster.api.watch<Named>(`/api/v1/namespaces/${namespace}/configmaps`, stop.signal)) {
       if (object.metadata.name === 'kube-root-ca.crt') {
         await cluster.api.create(`/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'mine' } });
         continue;
       }
       seen.push(`${type} ${object.metadata.name}`);
-      if (type === 'DELETED') ended.abort();
+      if (type === 'DELETED') stop.abort();
       else await cluster.api.delete(`/api/v1/namespaces/${namespace}/configmaps/mine`);
     }
     assert.deepEqual(seen, ['ADDED mine', 'DELETED mine']);
@@ -164,12 +164,12 @@ describe('the fault proxy of the API server', () => {
     const node = new ApiClient({ url: faulty.url, caFile });
     t.after(() => node.close());
     const path = '/api/v1/nodes/cp-faulty';
-    const isNode: Matches = (method, asked) => method === 'GET' && asked === path;
+    const isNode: Matches = (method, requested) => method === 'GET' && requested === path;
     await node.create('/api/v1/nodes', { metadata: { name: 'cp-faulty' } });
 
-    const takeBack = faulty.fault({ matches: isNode, answer: { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 } });
+    const endFault = faulty.fault({ matches: isNode, answer: { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 } });
     await assert.rejects(node.get(path), { status: 429, reason: 'TooManyRequests' });
-    takeBack();
+    endFault();
     faulty.fault({ matches: isNode, cutAfterBytes: 20, times: 1 });
     await assert.rejects(node.get(path));
     assert.equal((await node.get<Named>(path)).metadata.name, 'cp-faulty');
@@ -200,7 +200,7 @@ describe('the fault proxy of the API server', () => {
     const silenced = untilMarked(watch);
     const other = node.watch<Labelled>(collection, AbortSignal.timeout(20_000));
     await untilMarked(other);
-    assert.equal(await Promise.race([silenced, Promise.resolve('nothing')]), 'nothing');
+    assert.equal(await Promise.race([silenced, Promise.resolve('pending')]), 'pending');
     faulty.cut(isWatch);
     await assert.rejects(silenced);
     await assert.rejects(other.next());

@@ -27,9 +27,9 @@ async function assertEachOnce(node: TestNode, count: number): Promise<void> {
   assert.equal(inRuntime.length, count);
   assert.deepEqual(runningContainers, inRuntime);
   assert.deepEqual(readySandboxes, inRuntime);
-  const again = (await containersOf(node)).filter(({ metadata }) => metadata?.attempt !== 0);
+  const restarted = (await containersOf(node)).filter(({ metadata }) => metadata?.attempt !== 0);
   assert.deepEqual(
-    again.map(({ id }) => id),
+    restarted.map(({ id }) => id),
     [],
   );
 }
@@ -44,14 +44,14 @@ describe('a node under faults', () => {
 
     await node.containerd.stop('SIGKILL');
     await waitUntil(
-      'the kubelet says so',
+      'the kubelet logs that the runtime is down',
       () => /container runtime is down|runtime.*not (ready|answer)|Container runtime/i.test(node.log()),
       20_000,
     );
     assert.equal((await node.pods()).length, 50);
     await node.startContainerd();
     // A new pod shows that the kubelet works again.
-    node.apply(aManifest('later'));
+    node.apply(aManifest('after-restart'));
     await untilAllRun(node, 51);
     await assertEachOnce(node, 51);
     const after = new Set((await containersOf(node)).map(({ id }) => id));
@@ -65,22 +65,22 @@ describe('a node under faults', () => {
     const node = await TestNode.start(t);
     await node.startKubelet();
     for (const name of names(20)) node.apply(aManifest(name));
-    const wereWell = new Set<string>();
+    const observedRunning = new Set<string>();
     for (const atLeast of [2, 9]) {
       await waitUntil(`${atLeast} containers run`, async () => (await runningOf(node)).length >= atLeast, 30_000);
       await node.stopKubelet('SIGKILL');
-      for (const id of await runningOf(node)) wereWell.add(id);
+      for (const id of await runningOf(node)) observedRunning.add(id);
       await node.startKubelet();
     }
     await untilAllRun(node, 20);
-    // What the killed kubelet left half created is removed or used: in the end there is one of each.
+    // Incomplete objects of the killed kubelet are removed or used: in the end there is one of each.
     await waitUntil('no sandbox is left over', async () => (await observeNodeState(node)).readySandboxes.length === 20, 90_000);
     const { runningContainers } = await observeNodeState(node);
     assert.equal(runningContainers.length, 20);
     assert.equal(new Set(runningContainers).size, 20);
-    const stillRun = new Set(await runningOf(node));
+    const stillRunning = new Set(await runningOf(node));
     assert.deepEqual(
-      [...wereWell].filter((id) => !stillRun.has(id)),
+      [...observedRunning].filter((id) => !stillRunning.has(id)),
       [],
     );
     for (const name of names(20)) node.delete(name);
@@ -98,26 +98,26 @@ describe('a node under faults', () => {
     node.delete('deleted');
     await node.startKubelet();
     await node.untilGone('deleted', 90_000);
-    await waitUntil('its folder is gone', () => !readdirSync(join(node.rootDir, 'pods')).includes(pod.metadata.uid), 30_000);
+    await waitUntil('the pod’s folder is gone', () => !readdirSync(join(node.rootDir, 'pods')).includes(pod.metadata.uid), 30_000);
     assert.equal((await node.untilRunning('kept')).status?.containerStatuses?.[0]?.restartCount, 0);
   });
 
   test('hostile manifests are reported and affect no other pod', async (t) => {
     const node = await TestNode.start(t);
     await node.startKubelet();
-    const put = (name: string, content: string | Buffer) => writeFileSync(join(node.manifests, name), content);
-    put('binary.yaml', Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 31) % 256)));
-    put('huge.yaml', Buffer.alloc(50 * 1024 * 1024, 'a: b\n'));
-    put(
+    const writeManifest = (name: string, content: string | Buffer) => writeFileSync(join(node.manifests, name), content);
+    writeManifest('binary.yaml', Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 31) % 256)));
+    writeManifest('huge.yaml', Buffer.alloc(50 * 1024 * 1024, 'a: b\n'));
+    writeManifest(
       'bomb.yaml',
       `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghij'
         .split('')
         .map((key, i) => `${key}: &${key} [${Array(9).fill(`*${'abcdefghij'[i]}`).join(',')}]`)
         .join('\n')}\n`,
     );
-    put('cycle.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: &m\n  name: cycle\n  labels: *m\n');
-    put('kind.yaml', 'apiVersion: v1\nkind: Service\nmetadata: { name: service }\n');
-    put('invalid.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: { name: Invalid_Name }\nspec: { containers: [] }\n');
+    writeManifest('cycle.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: &m\n  name: cycle\n  labels: *m\n');
+    writeManifest('kind.yaml', 'apiVersion: v1\nkind: Service\nmetadata: { name: service }\n');
+    writeManifest('invalid.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: { name: Invalid_Name }\nspec: { containers: [] }\n');
     node.apply(aManifest('good'));
     await node.untilRunning('good');
     for (const file of ['binary.yaml', 'huge.yaml', 'bomb.yaml', 'cycle.yaml', 'kind.yaml', 'invalid.yaml']) {
@@ -126,7 +126,7 @@ describe('a node under faults', () => {
     assert.match(node.log(), /spec\.containers: Required value/);
     // A pod whose manifest becomes invalid keeps running.
     writeFileSync(join(node.manifests, 'good.yaml'), 'apiVersion: v1\nkind: Pod\nmetadata: [');
-    await waitUntil('the bad version is named', () => node.log().includes('good.yaml'), 30_000);
+    await waitUntil('the invalid version is named in the log', () => node.log().includes('good.yaml'), 30_000);
     assert.equal((await node.untilRunning('good')).status?.containerStatuses?.[0]?.restartCount, 0);
   });
 
@@ -135,17 +135,17 @@ describe('a node under faults', () => {
     mkdirSync(node.podLogs, { recursive: true });
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', node.podLogs]);
     await node.startKubelet();
-    node.apply(aManifest('talker', { containers: [aBusybox({ sh: 'while :; do echo 0123456789012345678901234567890123456789; done' })] }));
-    await node.untilRunning('talker');
+    node.apply(aManifest('writer', { containers: [aBusybox({ sh: 'while :; do echo 0123456789012345678901234567890123456789; done' })] }));
+    await node.untilRunning('writer');
     await waitUntil(
       'the disk is full',
       () => Number(execFileSync('df', ['--output=avail', node.podLogs], { encoding: 'utf8' }).split('\n')[1]) === 0,
       30_000,
     );
     node.apply(aManifest('other', { containers: [aBusybox({ sh: 'exit 0' })], restartPolicy: 'Never' }));
-    await waitUntil('the kubelet still answers', async () => (await node.pods()).length === 2);
-    node.delete('talker');
-    await node.untilGone('talker');
+    await waitUntil('the kubelet still serves its pods', async () => (await node.pods()).length === 2);
+    node.delete('writer');
+    await node.untilGone('writer');
     await node.until('other', 'has succeeded once there is room', ({ status }) => status?.phase === 'Succeeded', 60_000);
   });
 });

@@ -20,11 +20,12 @@ interface Request {
 /** A server on this host that receives hooks. It answers 500, which counts as a success of a hook. */
 async function aServer(t: TestContext, scheme: 'HTTP' | 'HTTPS'): Promise<{ readonly port: number; readonly requests: Request[] }> {
   const requests: Request[] = [];
-  const answer: RequestListener = ({ url, headers }, response) => {
+  const respond: RequestListener = ({ url, headers }, response) => {
     requests.push({ url, headers });
     response.writeHead(500).end();
   };
-  const server = scheme === 'HTTP' ? createHttpServer(answer) : createHttpsServer(new TestAuthority('nobody knows it').issue({}), answer);
+  const server =
+    scheme === 'HTTP' ? createHttpServer(respond) : createHttpsServer(new TestAuthority('unknown authority').issue({}), respond);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   t.after(() => {
     server.closeAllConnections();
@@ -33,7 +34,7 @@ async function aServer(t: TestContext, scheme: 'HTTP' | 'HTTPS'): Promise<{ read
   return { port: (server.address() as AddressInfo).port, requests };
 }
 
-const forEver = 'while :; do sleep 1000 & wait $!; done';
+const sleepForever = 'while :; do sleep 1000 & wait $!; done';
 
 describe('lifecycle hooks', () => {
   let node: TestNode;
@@ -62,7 +63,7 @@ describe('lifecycle hooks', () => {
     const server = await aServer(t, 'HTTP');
     const page = '#!/bin/sh\\necho "$REQUEST_METHOD $PATH_INFO $HTTP_USER_AGENT $HTTP_X_HOOK" > /out/stopping; echo; echo';
     apply('http', {
-      sh: `mkdir -p /www/cgi-bin; printf '${page}' > /www/cgi-bin/note; chmod +x /www/cgi-bin/note; httpd -p 8080 -h /www; trap 'exit 0' TERM; ${forEver}`,
+      sh: `mkdir -p /www/cgi-bin; printf '${page}' > /www/cgi-bin/note; chmod +x /www/cgi-bin/note; httpd -p 8080 -h /www; trap 'exit 0' TERM; ${sleepForever}`,
       ports: [{ name: 'web', containerPort: 8080 }],
       lifecycle: {
         postStart: {
@@ -77,7 +78,7 @@ describe('lifecycle hooks', () => {
             ],
           },
         },
-        preStop: { httpGet: { port: 'web', path: '/cgi-bin/note/before-the-end', httpHeaders: [{ name: 'X-Hook', value: 'three' }] } },
+        preStop: { httpGet: { port: 'web', path: '/cgi-bin/note/before-stop', httpHeaders: [{ name: 'X-Hook', value: 'three' }] } },
       },
     });
     await node.untilRunning('http');
@@ -88,7 +89,7 @@ describe('lifecycle hooks', () => {
       ['one, two', 'named.test', 'kube-lifecycle/1.36', '*/*'],
     );
     await deletePod('http');
-    assert.equal(read('stopping'), 'GET /before-the-end kube-lifecycle/1.36 three');
+    assert.equal(read('stopping'), 'GET /before-stop kube-lifecycle/1.36 three');
   });
 
   test('HTTPS: without verification, and with a fallback to HTTP', async (t) => {
@@ -103,9 +104,9 @@ describe('lifecycle hooks', () => {
     });
     await node.untilRunning('https');
     await deletePod('https');
-    const seen = (requests: readonly Request[]) => requests.map(({ url, headers }) => [url, headers.authorization]);
-    assert.deepEqual(seen(tls.requests), [['/hook', 'Bearer secret']]);
-    assert.deepEqual(seen(plain.requests), [['/hook', undefined]]);
+    const urlsAndCredentials = (requests: readonly Request[]) => requests.map(({ url, headers }) => [url, headers.authorization]);
+    assert.deepEqual(urlsAndCredentials(tls.requests), [['/hook', 'Bearer secret']]);
+    assert.deepEqual(urlsAndCredentials(plain.requests), [['/hook', undefined]]);
     await untilLogged(/LifecycleHTTPFallback.*got HTTP response, retry with HTTP succeeded/);
   });
 
@@ -119,7 +120,7 @@ describe('lifecycle hooks', () => {
       await untilLogged(new RegExp(`FailedPostStartHook.*${name}|${name}.*FailedPostStartHook`));
       const pod = await node.until(
         name,
-        'has ended its container',
+        'has a terminated container',
         ({ status }) => status?.containerStatuses?.[0]?.lastState?.terminated !== undefined,
       );
       assert.notEqual(pod.status?.containerStatuses?.[0]?.ready, true);
@@ -137,7 +138,7 @@ describe('lifecycle hooks', () => {
 
   test('a command as postStart, a sleep as preStop', async () => {
     apply('sleeps', {
-      sh: `trap "date +%s > /out/signal; exit 0" TERM; ${forEver}`,
+      sh: `trap "date +%s > /out/signal; exit 0" TERM; ${sleepForever}`,
       lifecycle: { postStart: { exec: { command: ['sh', '-c', 'echo $0 > /out/started', 'arg'] } }, preStop: { sleep: { seconds: 2 } } },
     });
     await node.untilRunning('sleeps');

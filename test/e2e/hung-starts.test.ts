@@ -11,41 +11,41 @@ import { waitUntil } from '../support/simulated-runtime.ts';
 
 /** More than the kubelet starts in parallel in its first burst. */
 const hungPods = 4 * availableParallelism();
-const patienceMs = 60_000;
+const waitTimeoutMs = 60_000;
 
 describe('while 50 RunPodSandbox calls hang', () => {
-  const ends: (() => Promise<unknown>)[] = [];
+  const cleanups: (() => Promise<unknown>)[] = [];
   let node: SimulatedMember;
   before(async () => {
-    node = await startSimulatedMember({ after: (end) => void ends.unshift(end) }, 'hung-starts');
+    node = await startSimulatedMember({ after: (clean) => void cleanups.unshift(clean) }, 'hung-starts');
   });
   after(async () => {
-    for (const end of ends) await end();
+    for (const clean of cleanups) await clean();
   });
 
   const pathOf = (name: string) => `/api/v1/namespaces/${node.namespace}/pods/${name}`;
   const untilRunning = (name: string) =>
-    waitUntil(`${name} runs`, async () => (await node.cluster.api.get<Pod>(pathOf(name))).status?.phase === 'Running', patienceMs);
-  const sandboxesAskedFor = async () => (await node.runtime.control.counters())['RunPodSandbox']?.inFlight ?? 0;
+    waitUntil(`${name} runs`, async () => (await node.cluster.api.get<Pod>(pathOf(name))).status?.phase === 'Running', waitTimeoutMs);
+  const hangingSandboxCalls = async () => (await node.runtime.control.counters())['RunPodSandbox']?.inFlight ?? 0;
 
-  test('critical and ordinary pods start, and deleted pods disappear', { timeout: 4 * patienceMs }, async () => {
+  test('critical and ordinary pods start, and deleted pods disappear', { timeout: 4 * waitTimeoutMs }, async () => {
     const { cluster, runtime } = node;
     const hung = Array.from({ length: hungPods }, (_, pod) => `hung-${pod}`);
     for (const name of hung) await runtime.control.fault({ call: 'RunPodSandbox', id: name, kind: 'hang' });
     await Promise.all(hung.map((name) => node.create(name)));
-    await waitUntil('as many hang as are started at a time', async () => (await sandboxesAskedFor()) >= availableParallelism(), patienceMs);
+    await waitUntil('the first parallel calls hang', async () => (await hangingSandboxCalls()) >= availableParallelism(), waitTimeoutMs);
 
     await node.create('critical', { priorityClassName: 'system-node-critical' });
     await untilRunning('critical');
 
     await node.create('next');
     await untilRunning('next');
-    await waitUntil('all the others hang', async () => (await sandboxesAskedFor()) === hungPods, patienceMs);
+    await waitUntil('all other calls hang', async () => (await hangingSandboxCalls()) === hungPods, waitTimeoutMs);
 
     await Promise.all(hung.map((name) => cluster.api.delete(pathOf(name))));
     await node.create('after-deletion');
     await untilRunning('after-deletion');
-    for (const name of hung) await waitUntil(`${name} is gone`, async () => !(await cluster.api.find(pathOf(name))), patienceMs);
+    for (const name of hung) await waitUntil(`${name} is gone`, async () => !(await cluster.api.find(pathOf(name))), waitTimeoutMs);
     const { containers } = await runtime.control.state();
     assert.deepEqual(new Set(containers.map(({ podName }) => podName)), new Set(['after-deletion', 'critical', 'next']));
   });

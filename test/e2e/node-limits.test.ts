@@ -10,17 +10,17 @@ import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 test('maximum-dead-containers limits the node’s dead containers, newest kept', async (t) => {
   const node = await TestNode.start(t, { flags: ['--maximum-dead-containers=1'] });
   await node.startKubelet();
-  const ended: string[] = [];
+  const containerIDs: string[] = [];
   for (const name of ['first', 'second', 'third']) {
     node.apply(aManifest(name, { restartPolicy: 'Never', containers: [aBusybox({ sh: 'true' })] }));
     const { status } = await node.until(name, 'has ended', ({ status }) => status?.phase === 'Succeeded');
-    ended.push(status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '');
+    containerIDs.push(status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '');
   }
   const dead = async () => (await containersOf(node)).filter(({ state }) => state === ContainerState.CONTAINER_EXITED).map(({ id }) => id);
   assert.equal((await dead()).length, 3);
   // Garbage collection runs each minute.
   await waitUntil('one dead container is left', async () => (await dead()).length <= 1, 150_000);
-  assert.deepEqual(await dead(), ended.slice(-1));
+  assert.deepEqual(await dead(), containerIDs.slice(-1));
 });
 
 test('eventRecordQPS and eventBurst limit the node’s events', async (t) => {

@@ -20,7 +20,7 @@ after(() => cluster.close());
 
 interface Member {
   readonly membership: ClusterNode;
-  readonly world: FakeNodeInputs;
+  readonly inputs: FakeNodeInputs;
   readonly events: string[];
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
     nodeLeaseDurationMs: 4000,
     logger,
   });
-  const { local, world } = await aLocalNodeStatus({ nodeName, clock, logger, ...changes });
+  const { local, world: inputs } = await aLocalNodeStatus({ nodeName, clock, logger, ...changes });
   const events: string[] = [];
   const membership = ClusterNode.start({
     client,
@@ -53,7 +53,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
     await membership.close();
     await close();
   };
-  return { membership, world, events, close: end };
+  return { membership, inputs, events, close: end };
 }
 
 /** Returns a node name for this test; its Node is deleted when the test ends. */
@@ -97,7 +97,7 @@ test('a joining node is Ready in kubectl, with a lease that the Node owns', asyn
   await membership.registered;
   assert.match(await cluster.kubectl('get', 'node', node.name), /member-new\s+Ready\s+<none>\s+\S+\s+v1\.36\.3/);
   const { metadata } = await cluster.api.get<Node & { metadata: { uid: string } }>(node.path);
-  const lease = await waitUntil('its lease', () =>
+  const lease = await waitUntil('the node has a lease', () =>
     cluster.api.find<{ metadata: { ownerReferences: { uid: string }[] } }>(
       `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${node.name}`,
     ),
@@ -108,40 +108,40 @@ test('a joining node is Ready in kubectl, with a lease that the Node owns', asyn
 
 test('a node without network is NotReady at once, and keeps fields of other writers', async (t) => {
   const node = nodeNamed(t, 'member-flaps');
-  const { membership, world, events } = await node.join();
+  const { membership, inputs, events } = await node.join();
   await membership.registered;
   await cluster.kubectl('label', 'node', node.name, 'foreign=1');
   await cluster.kubectl('taint', 'node', node.name, 'foreign=1:PreferNoSchedule');
   await cluster.api.patch(`${node.path}/status`, foreignStatus(3), 'strategic-merge');
-  world.network = 'container runtime network not ready: NetworkReady=false reason:R message:M';
+  inputs.network = 'container runtime network not ready: NetworkReady=false reason:R message:M';
   membership.wake();
-  const seen = await waitUntil('NotReady', async () => {
-    const now = await cluster.api.get<Node>(node.path);
-    return ready(now)?.status === 'False' ? now : undefined;
+  const unready = await waitUntil('the node is NotReady', async () => {
+    const current = await cluster.api.get<Node>(node.path);
+    return ready(current)?.status === 'False' ? current : undefined;
   });
-  assert.equal(ready(seen)?.message, world.network);
-  world.network = null;
+  assert.equal(ready(unready)?.message, inputs.network);
+  inputs.network = null;
   membership.wake();
-  const later = await waitUntil('Ready and the dongle', async () => {
-    const now = await cluster.api.get<Node>(node.path);
-    return ready(now)?.status === 'True' && now.status?.allocatable?.['example.com/dongle'] === '3' ? now : undefined;
+  const recovered = await waitUntil('the node is Ready and has the foreign resource', async () => {
+    const current = await cluster.api.get<Node>(node.path);
+    return ready(current)?.status === 'True' && current.status?.allocatable?.['example.com/dongle'] === '3' ? current : undefined;
   });
   assert.deepEqual(
-    later.status?.conditions?.find(({ type }) => type === 'Foreign'),
+    recovered.status?.conditions?.find(({ type }) => type === 'Foreign'),
     foreignStatus(3).status.conditions[0],
   );
-  assert.equal(later.metadata.labels?.['foreign'], '1');
-  assert.ok(later.spec?.taints?.some(({ key }) => key === 'foreign'));
-  // Logged after the response to the patch: a client of the API can see the change earlier.
-  const told = await waitUntil('both turns are told', async () => {
-    const turns = events.filter((reason) => reason.endsWith('Ready'));
-    return turns.length < 2 ? undefined : turns;
+  assert.equal(recovered.metadata.labels?.['foreign'], '1');
+  assert.ok(recovered.spec?.taints?.some(({ key }) => key === 'foreign'));
+  // The events are recorded after the response to the patch: a client of the API can see the change earlier.
+  const transitions = await waitUntil('both transitions are recorded', async () => {
+    const recorded = events.filter((reason) => reason.endsWith('Ready'));
+    return recorded.length < 2 ? undefined : recorded;
   });
-  assert.deepEqual(told, ['NodeNotReady', 'NodeReady']);
+  assert.deepEqual(transitions, ['NodeNotReady', 'NodeReady']);
 });
 
 test('a restarted kubelet reconciles its Node, reports a reboot, and otherwise writes one heartbeat', async (t) => {
-  const node = nodeNamed(t, 'member-again');
+  const node = nodeNamed(t, 'member-restarted');
   const first = await node.join();
   await first.membership.registered;
   await first.close();
@@ -150,12 +150,12 @@ test('a restarted kubelet reconciles its Node, reports a reboot, and otherwise w
   const before = writes(node.name).length;
   const second = await node.join();
   await second.membership.registered;
-  await waitUntil('a heartbeat', () => writes(node.name).length >= before + 2);
+  await waitUntil('a heartbeat is written', () => writes(node.name).length >= before + 2);
   await second.close();
   assert.deepEqual(writes(node.name).slice(before), ['create  409', 'patch status 200']);
   const machine = aMachine({ bootID: 'boot-2', hugePages: [{ pageSizeKiB: 2048, pages: 4 }] });
   const third = await node.join({ machine });
-  await waitUntil('the reboot is told', () => third.events.includes('Rebooted'));
+  await waitUntil('the reboot is recorded', () => third.events.includes('Rebooted'));
   const { status } = await cluster.api.get<Node>(node.path);
   assert.deepEqual(
     [status?.nodeInfo?.bootID, status?.capacity?.['hugepages-2Mi'], status?.allocatable?.['memory']],
@@ -169,7 +169,7 @@ test('a Node created by another client gets the provider ID', async (t) => {
   for (const providerID of ['cloud://1', 'cloud://2']) {
     const before = writes(node.name).length;
     const member = await node.join({ config: { ...localConfig, providerID } });
-    await waitUntil('a heartbeat', () => writes(node.name).slice(before).includes('patch status 200'));
+    await waitUntil('a heartbeat is written', () => writes(node.name).slice(before).includes('patch status 200'));
     assert.equal((await cluster.api.get<Node>(node.path)).spec?.providerID, 'cloud://1');
     await member.close();
     // API times are whole seconds: within the same second there is no heartbeat to write.
@@ -186,7 +186,7 @@ test('invalid images are logged once', async (t) => {
   ];
   const { membership } = await node.join({ listImages });
   await membership.registered;
-  const images = await waitUntil('they are told', async () => (await cluster.api.get<Node>(node.path)).status?.images);
+  const images = await waitUntil('the images are reported', async () => (await cluster.api.get<Node>(node.path)).status?.images);
   // The API server returns an empty list as null.
   assert.deepEqual(images, [{ names: null, sizeBytes: 7 }, { names: null }]);
   const before = writes(node.name).length;
@@ -200,32 +200,32 @@ test('a deleted lease is created again', async (t) => {
   const { membership } = await node.join();
   await membership.registered;
   const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${node.name}`;
-  const lease = await waitUntil('its lease', () => cluster.api.find<{ metadata: { uid: string } }>(path));
+  const lease = await waitUntil('the node has a lease', () => cluster.api.find<{ metadata: { uid: string } }>(path));
   await cluster.api.delete(path);
-  await waitUntil('another lease', async () => {
-    const now = await cluster.api.find<{ metadata: { uid: string } }>(path);
-    return now && now.metadata.uid !== lease.metadata.uid;
+  await waitUntil('the lease is created again', async () => {
+    const current = await cluster.api.find<{ metadata: { uid: string } }>(path);
+    return current && current.metadata.uid !== lease.metadata.uid;
   });
 });
 
 test('a deleted Node is not created again; in a new cluster the node registers', async (t) => {
-  const own = await privateCluster(t, { controllerManager: false, scheduler: false });
+  const ownCluster = await privateCluster(t, { controllerManager: false, scheduler: false });
   // Its UID identifies the cluster; the server creates it shortly after it is ready.
-  await waitUntil('the service of the API server', () => own.api.find('/api/v1/namespaces/default/services/kubernetes'), 30_000);
-  const member = await join(own, 'member-anew');
+  await waitUntil('the API server’s service exists', () => ownCluster.api.find('/api/v1/namespaces/default/services/kubernetes'), 30_000);
+  const member = await join(ownCluster, 'member-moved');
   t.after(() => member.close());
   await member.membership.registered;
-  const { metadata } = await own.api.get<{ metadata: { uid: string } }>('/api/v1/nodes/member-anew');
-  await own.controlPlane.restartEtcdEmpty();
-  const again = await waitUntil(
-    'the node of the new cluster',
-    () => own.api.find<{ metadata: { uid: string } }>('/api/v1/nodes/member-anew'),
+  const { metadata } = await ownCluster.api.get<{ metadata: { uid: string } }>('/api/v1/nodes/member-moved');
+  await ownCluster.controlPlane.restartEtcdEmpty();
+  const registered = await waitUntil(
+    'the node is registered in the new cluster',
+    () => ownCluster.api.find<{ metadata: { uid: string } }>('/api/v1/nodes/member-moved'),
     120_000,
   );
-  assert.notEqual(again.metadata.uid, metadata.uid);
-  await waitUntil('the store has it', () => member.membership.store.get()?.metadata.uid === again.metadata.uid, 120_000);
-  await own.api.delete('/api/v1/nodes/member-anew');
-  await waitUntil('the store has it not', () => member.membership.store.get() === null);
+  assert.notEqual(registered.metadata.uid, metadata.uid);
+  await waitUntil('the store has the new Node', () => member.membership.store.get()?.metadata.uid === registered.metadata.uid, 120_000);
+  await ownCluster.api.delete('/api/v1/nodes/member-moved');
+  await waitUntil('the store has no Node', () => member.membership.store.get() === null);
   await clock.sleep(3000);
-  assert.equal(await own.api.find('/api/v1/nodes/member-anew'), undefined);
+  assert.equal(await ownCluster.api.find('/api/v1/nodes/member-moved'), undefined);
 });

@@ -21,8 +21,8 @@ describe('a standalone node', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   const insecure = new Agent({ connect: { rejectUnauthorized: false } });
-  /** The URL's response, and the header of the last request. */
-  const source = { answer: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }), header: '' };
+  /** The URL's response, and the X-Node header of the last request. */
+  const source = { response: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }), header: '' };
   let node: TestNode;
   let port: number;
 
@@ -31,7 +31,7 @@ describe('a standalone node', () => {
     hooks.after(() => rmSync(dropIns, { recursive: true }));
     const server = createServer(({ headers }, response) => {
       source.header = String(headers['x-node']);
-      response.end(source.answer);
+      response.end(source.response);
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     hooks.after(() => void server.close());
@@ -61,7 +61,7 @@ describe('a standalone node', () => {
     for (const clean of cleanups.toReversed()) await clean();
   });
 
-  async function ask(path: string, options: { readonly method?: 'GET' | 'POST' | 'PUT'; readonly body?: string } = {}) {
+  async function send(path: string, options: { readonly method?: 'GET' | 'POST' | 'PUT'; readonly body?: string } = {}) {
     const { statusCode, body, headers } = await request(`https://127.0.0.1:${port}${path}`, {
       dispatcher: insecure,
       method: 'GET',
@@ -73,23 +73,23 @@ describe('a standalone node', () => {
 
   test('runs pods from a URL, and follows additions, changes and removals', async () => {
     const manifest = (value: string) => aManifest('from-url', { containers: [aBusybox({ env: [{ name: 'VALUE', value }] })] });
-    source.answer = JSON.stringify(manifest('one'));
+    source.response = JSON.stringify(manifest('one'));
     const first = await node.untilRunning('from-url');
     assert.equal(first.metadata.annotations?.['kubernetes.io/config.source'], 'http');
-    source.answer = JSON.stringify(manifest('two'));
+    source.response = JSON.stringify(manifest('two'));
     await node.until(
       'from-url',
-      'is another',
+      'was replaced',
       ({ metadata, status }) => metadata.uid !== first.metadata.uid && status?.phase === 'Running',
     );
-    source.answer = JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] });
+    source.response = JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] });
     await node.untilGone('from-url');
   });
 
   test('merges drop-in files in order of their names, and logs JSON', async () => {
-    const { kubeletconfig } = JSON.parse((await ask('/configz')).text) as { kubeletconfig: Record<string, unknown> };
+    const { kubeletconfig } = JSON.parse((await send('/configz')).text) as { kubeletconfig: Record<string, unknown> };
     assert.equal(kubeletconfig['maxPods'], 77);
-    await waitUntil('the URL was asked with the header of the last file', () => source.header === 'second');
+    await waitUntil('the URL is requested with the header of the last file', () => source.header === 'second');
     for (const line of node.log().trim().split('\n')) assert.equal(typeof (JSON.parse(line) as { msg: string }).msg, 'string');
   });
 
@@ -97,42 +97,42 @@ describe('a standalone node', () => {
     node.apply(aManifest('shown'));
     const { metadata } = await node.untilRunning('shown');
     assert.deepEqual(
-      [(await ask('/healthz')).text, await (await node.get('/healthz')).text(), await (await node.healthz()).text()],
+      [(await send('/healthz')).text, await (await node.get('/healthz')).text(), await (await node.healthz()).text()],
       ['ok', 'ok', 'ok'],
     );
-    for (const read of [async () => (await ask('/metrics')).text, async () => (await node.get('/metrics')).text()]) {
+    for (const read of [async () => (await send('/metrics')).text, async () => (await node.get('/metrics')).text()]) {
       for (const name of ['kubelet_running_pods', 'kubelet_pod_start_duration_seconds_count', 'kubelet_runtime_operations_total']) {
         await waitUntil(`${name} counts`, async () => new RegExp(`^${name}(\\{[^}]*\\})? [1-9]`, 'm').test(await read()));
       }
     }
-    assert.match((await ask('/metrics/slis')).text, /^kubernetes_healthcheck\{name="ping",type="healthz"\} 1$/m);
-    assert.match((await ask('/statusz')).text, /^Binary version: 1\.36\.3$/m);
-    assert.match((await ask('/flagz')).text, /^hostname-override=test-node$/m);
-    const running = JSON.parse((await ask('/runningpods/')).text) as { items: { metadata: { uid: string } }[] };
+    assert.match((await send('/metrics/slis')).text, /^kubernetes_healthcheck\{name="ping",type="healthz"\} 1$/m);
+    assert.match((await send('/statusz')).text, /^Binary version: 1\.36\.3$/m);
+    assert.match((await send('/flagz')).text, /^hostname-override=test-node$/m);
+    const running = JSON.parse((await send('/runningpods/')).text) as { items: { metadata: { uid: string } }[] };
     assert.ok(running.items.some((pod) => pod.metadata.uid === metadata.uid));
     assert.deepEqual([(await node.get('/runningpods/')).status, (await node.get('/logs/')).status], [405, 405]);
   });
 
   test('serves /run, /containerLogs and /logs', async () => {
-    node.apply(aManifest('talks', { containers: [aBusybox({ sh: 'echo said; echo complained >&2; sleep 1000' })] }));
+    node.apply(aManifest('talks', { containers: [aBusybox({ sh: 'echo out; echo err >&2; sleep 1000' })] }));
     const { metadata, status } = await node.untilRunning('talks');
-    const { status: code, text } = await ask(`/run/default/${metadata.name}/app?cmd=echo+ran`, { method: 'POST' });
+    const { status: code, text } = await send(`/run/default/${metadata.name}/app?cmd=echo+ran`, { method: 'POST' });
     assert.deepEqual([code, text], [200, 'ran\n']);
-    const log = async (stream: string) => (await ask(`/containerLogs/default/${metadata.name}/app?stream=${stream}`)).text;
-    await waitUntil('its log is there', async () => (await log('Stdout')) === 'said\n' && (await log('Stderr')) === 'complained\n');
+    const log = async (stream: string) => (await send(`/containerLogs/default/${metadata.name}/app?stream=${stream}`)).text;
+    await waitUntil('the log is complete', async () => (await log('Stdout')) === 'out\n' && (await log('Stderr')) === 'err\n');
     const id = status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length);
-    assert.match((await ask(`/logs/containers/${metadata.name}_default_app-${id}.log`)).text, /stdout F said\n/);
-    assert.match((await ask('/logs/?query=no-such-service')).text, /log not found for no-such-service/);
+    assert.match((await send(`/logs/containers/${metadata.name}_default_app-${id}.log`)).text, /stdout F out\n/);
+    assert.match((await send('/logs/?query=no-such-service')).text, /log not found for no-such-service/);
   });
 
   test('serves profiles, and changes its log verbosity', async () => {
     for (const kind of ['profile', 'heap']) {
-      const { status, bytes } = await ask(`/debug/pprof/${kind}?seconds=1`);
+      const { status, bytes } = await send(`/debug/pprof/${kind}?seconds=1`);
       assert.equal(status, 200);
       assert.ok(gunzipSync(bytes).includes('samples') || gunzipSync(bytes).includes('inuse_space'), kind);
     }
-    assert.match((await ask('/debug/pprof/cmdline')).text, /cli\.js\0--config\0/);
-    assert.equal((await ask('/debug/flags/v', { method: 'PUT', body: '5' })).text, 'successfully set klog.logging.verbosity to 5');
+    assert.match((await send('/debug/pprof/cmdline')).text, /cli\.js\0--config\0/);
+    assert.equal((await send('/debug/flags/v', { method: 'PUT', body: '5' })).text, 'successfully set klog.logging.verbosity to 5');
   });
 
   test('restarts a dead thread without effect on pods', async () => {
@@ -151,14 +151,14 @@ describe('a standalone node', () => {
         20_000,
       );
     }
-    node.apply(aManifest('later'));
-    await node.untilRunning('later');
+    node.apply(aManifest('after-thread-restarts'));
+    await node.untilRunning('after-thread-restarts');
     const { status } = await node.untilRunning('steady');
     assert.equal(status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
   });
 
   test('pulls with the node’s credentials, each time under policy Always', async () => {
-    // Last test of the file: from here on the busybox image, which all tests use, needs these credentials.
+    // This is the last test of the file, because the busybox image of all tests needs these credentials afterwards.
     const registry = await PrivateRegistry.start(hooks, archive, { node: 'geheim' });
     const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
     mkdirSync(node.rootDir, { recursive: true });

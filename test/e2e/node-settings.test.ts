@@ -76,11 +76,9 @@ describe('node settings', () => {
     const names = ['one', 'two', 'three', 'four'];
     for (const name of names) node.apply(aManifest(name, { containers: [aBusybox({ image: `${registry.host}/team/${name}:1` })] }));
     const isPulling = (name: string) => node.log().includes(`Pulling image \\"${registry.host}/team/${name}:1\\"`);
-    await waitUntil(
-      'all are being pulled, or wait for it',
-      () => names.every(isPulling) && registry.maxConcurrentPulls >= 2,
-      20_000,
-    ).finally(released.resolve);
+    await waitUntil('all pulls have started or wait', () => names.every(isPulling) && registry.maxConcurrentPulls >= 2, 20_000).finally(
+      released.resolve,
+    );
     for (const name of names) await node.untilRunning(name);
     assert.equal(registry.maxConcurrentPulls, 2);
   });

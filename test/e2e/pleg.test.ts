@@ -73,7 +73,7 @@ for (const version of ['1.7', '1.6'] as const) {
     const node = await aPleg(t, version);
     const { runtime, sandbox, pleg } = node;
     const { podSandboxId } = await runtime.call('runPodSandbox', { config: sandbox }, limits);
-    const container = async (name: string, script: string) => {
+    const startContainer = async (name: string, script: string) => {
       const config = {
         metadata: { name, attempt: 2 },
         image: { image: busybox },
@@ -91,31 +91,34 @@ for (const version of ['1.7', '1.6'] as const) {
       await runtime.call('startContainer', { containerId }, limits);
       return containerId;
     };
-    const stays = await container('stays', 'sleep 1000');
-    const fails = await container('fails', 'echo one; echo two >&2; sleep 0.5; exit 3');
-    const seen = (await pleg.inspectPod(uid))!;
-    assert.deepEqual([seen.name, seen.namespace, seen.sandboxes[0]?.state, seen.failure], ['web', 'default', 'ready', undefined]);
-    assert.match(seen.podIPs[0]!, /^10\.9[89]\./);
+    const stays = await startContainer('stays', 'sleep 1000');
+    const fails = await startContainer('fails', 'echo one; echo two >&2; sleep 0.5; exit 3');
+    const inspected = (await pleg.inspectPod(uid))!;
     assert.deepEqual(
-      seen.containers.map(({ name, state }) => `${name} ${state}`),
+      [inspected.name, inspected.namespace, inspected.sandboxes[0]?.state, inspected.failure],
+      ['web', 'default', 'ready', undefined],
+    );
+    assert.match(inspected.podIPs[0]!, /^10\.9[89]\./);
+    assert.deepEqual(
+      inspected.containers.map(({ name, state }) => `${name} ${state}`),
       ['fails running', 'stays running'],
     );
-    assert.ok(Math.abs(seen.containers[0]!.startedAtMs - Date.now()) < 60_000);
+    assert.ok(Math.abs(inspected.containers[0]!.startedAtMs - Date.now()) < 60_000);
 
-    const died = await waitUntil('its death is news', () =>
+    const exitNotification = await waitUntil('the exit is notified', () =>
       node.messages.find(({ events }) => events.some(({ type }) => type === 'ContainerDied')),
     );
-    const ended = died.statuses[0]!.containers.find(({ id }) => id === fails)!;
+    const ended = exitNotification.statuses[0]!.containers.find(({ id }) => id === fails)!;
     assert.deepEqual([ended.state, ended.exitCode, ended.reason, ended.restartCount, ended.hash], ['exited', 3, 'Error', 2, 'ab12']);
     assert.deepEqual(ended.message.split('\n').sort(), ['', 'one', 'two']);
     assert.ok(ended.finishedAtMs > ended.startedAtMs);
-    t.diagnostic(`a death is news after ${Math.round(Date.now() - ended.finishedAtMs)} ms at most`);
+    t.diagnostic(`an exit is notified after at most ${Math.round(Date.now() - ended.finishedAtMs)} ms`);
 
     const before = node.events();
     await node.kill();
     await assert.rejects(pleg.relist(), /Unavailable/);
     await node.start();
-    await waitUntil('it relists again', () => node.lines.some(({ msg }) => msg === 'relist succeeds again'));
+    await waitUntil('the relist succeeds again', () => node.lines.some(({ msg }) => msg === 'relist succeeds again'));
     assert.deepEqual(
       node.events().filter((type) => type !== 'PodSync'),
       before,
@@ -130,10 +133,10 @@ for (const version of ['1.7', '1.6'] as const) {
     await runtime.call('stopContainer', { containerId: stays, timeout: 0n }, limits);
     await runtime.call('stopPodSandbox', { podSandboxId }, limits);
     const stopped = (await pleg.inspectPod(uid))!;
-    assert.deepEqual([stopped.sandboxes[0]?.state, stopped.podIPs], ['notReady', seen.podIPs]);
+    assert.deepEqual([stopped.sandboxes[0]?.state, stopped.podIPs], ['notReady', inspected.podIPs]);
     await runtime.call('removePodSandbox', { podSandboxId }, limits);
     assert.equal(await pleg.inspectPod(uid), null);
-    await waitUntil('it is gone', () => node.messages.some(({ gone }) => gone.includes(uid)));
+    await waitUntil('the pod is reported as gone', () => node.messages.some(({ gone }) => gone.includes(uid)));
     assert.equal(node.snapshot.size, 0);
     assert.deepEqual(
       node.lines.filter(({ msg }) => msg.startsWith('The event stream of the runtime broke')).length,

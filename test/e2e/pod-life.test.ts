@@ -33,13 +33,13 @@ for (const containerd of ['1.7', '1.6'] as const) {
       assert.equal(pod.status?.initContainerStatuses?.[0]?.state?.terminated?.exitCode, 0);
       assert.equal(pod.metadata.namespace, 'default');
       assert.match(pod.status?.podIP ?? '', /^10\./);
-      await waitUntil('its log is there', () => node.logsOf(pod, 'app') === 'prepared');
+      await waitUntil('the log has its line', () => node.logsOf(pod, 'app') === 'prepared');
       const podDir = join(node.rootDir, 'pods', pod.metadata.uid);
       assert.ok(readFileSync('/proc/self/mounts', 'utf8').includes(`${podDir}/volumes/kubernetes.io~empty-dir/data`));
 
       node.delete('web');
       await node.untilGone('web');
-      await waitUntil('its folder is gone', () => !existsSync(podDir));
+      await waitUntil('the pod’s folder is gone', () => !existsSync(podDir));
       assert.ok(!readFileSync('/proc/self/mounts', 'utf8').includes(podDir));
       const cgroups = readdirSync('/sys/fs/cgroup/memory' + node.cgroupRoot, { recursive: true, encoding: 'utf8' });
       assert.deepEqual(
@@ -68,7 +68,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       const sh = 'test -e /state/tried && exit 0; touch /state/tried; exit 1';
       const containers = [aBusybox({ sh, volumeMounts: [{ name: 'state', mountPath: '/state' }] })];
       node.apply(aManifest('job', { restartPolicy: 'OnFailure', containers, volumes: [{ name: 'state', emptyDir: {} }] }));
-      const pod = await node.until('job', 'succeeded', ({ status }) => status?.phase === 'Succeeded', 45_000);
+      const pod = await node.until('job', 'has succeeded', ({ status }) => status?.phase === 'Succeeded', 45_000);
       assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 1);
       assert.equal(pod.status?.containerStatuses?.[0]?.state?.terminated?.reason, 'Completed');
       node.delete('job');
@@ -76,18 +76,18 @@ for (const containerd of ['1.7', '1.6'] as const) {
     });
 
     test('a sidecar starts before the main container and stops after it', async () => {
-      const log = (word: string) =>
-        `echo start-${word} >> /order/log; trap 'echo stop-${word} >> /order/log; exit 0' TERM; while :; do sleep 1000 & wait $!; done`;
+      const logLifecycle = (container: string) =>
+        `echo start-${container} >> /order/log; trap 'echo stop-${container} >> /order/log; exit 0' TERM; while :; do sleep 1000 & wait $!; done`;
       const volumeMounts = [{ name: 'order', mountPath: '/order' }];
       node.apply(
         aManifest('sidecar', {
-          initContainers: [aBusybox({ name: 'side', sh: log('side'), restartPolicy: 'Always', volumeMounts })],
-          containers: [aBusybox({ sh: log('main'), volumeMounts })],
+          initContainers: [aBusybox({ name: 'side', sh: logLifecycle('side'), restartPolicy: 'Always', volumeMounts })],
+          containers: [aBusybox({ sh: logLifecycle('main'), volumeMounts })],
           volumes: [{ name: 'order', hostPath: { path: `${node.folder}/order`, type: 'DirectoryOrCreate' } }],
         }),
       );
       await node.untilRunning('sidecar');
-      await waitUntil('both have said that they run', () => readFileSync(`${node.folder}/order/log`, 'utf8').includes('start-main'));
+      await waitUntil('the main container has started', () => readFileSync(`${node.folder}/order/log`, 'utf8').includes('start-main'));
       node.delete('sidecar');
       await node.untilGone('sidecar');
       assert.deepEqual(readFileSync(`${node.folder}/order/log`, 'utf8').trim().split('\n'), [
@@ -103,13 +103,13 @@ for (const containerd of ['1.7', '1.6'] as const) {
       const pod = await node.untilRunning('killed');
       const id = pod.status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '';
       node.containerd.ctr('task', 'kill', '--signal', 'SIGKILL', id);
-      const again = await node.until(
+      const restarted = await node.until(
         'killed',
         'runs again',
         ({ status }) => status?.containerStatuses?.[0]?.restartCount === 1 && status.containerStatuses[0].ready,
       );
-      assert.equal(again.metadata.uid, pod.metadata.uid);
-      assert.equal(again.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 137);
+      assert.equal(restarted.metadata.uid, pod.metadata.uid);
+      assert.equal(restarted.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 137);
       node.delete('killed');
       await node.untilGone('killed');
     });
@@ -118,14 +118,14 @@ for (const containerd of ['1.7', '1.6'] as const) {
       node.apply(aManifest('change'));
       const old = await node.untilRunning('change');
       node.apply(aManifest('change', { containers: [aBusybox({ env: [{ name: 'NEW', value: '1' }] })] }));
-      const renewed = await node.until(
+      const replacement = await node.until(
         'change',
         'was replaced',
         ({ metadata, status }) => metadata.uid !== old.metadata.uid && status?.phase === 'Running',
       );
       const { items } = await node.cri.runtime.call('listPodSandbox', { filter: { state: { state: 0 } } }, { deadlineMs: 5000 });
       const uids = items.filter(({ metadata }) => metadata?.name === 'change-test-node').map(({ metadata }) => metadata?.uid);
-      assert.deepEqual(uids, [renewed.metadata.uid]);
+      assert.deepEqual(uids, [replacement.metadata.uid]);
       node.delete('change');
       await node.untilGone('change');
     });
@@ -154,7 +154,7 @@ for (const containerd of ['1.7', '1.6'] as const) {
       node.apply(aManifest('no-image', { containers: [aBusybox({ image: 'no-registry.invalid/none:1' })] }));
       const pod = await node.until(
         'no-image',
-        'backs off',
+        'shows ImagePullBackOff',
         ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ImagePullBackOff',
       );
       assert.match(
@@ -167,13 +167,13 @@ for (const containerd of ['1.7', '1.6'] as const) {
     });
 
     test('container logs have the symlinks that log collectors read', async () => {
-      node.apply(aManifest('logs', { containers: [aBusybox({ sh: 'echo to-be-found; sleep 1000' })] }));
+      node.apply(aManifest('logs', { containers: [aBusybox({ sh: 'echo a-line; sleep 1000' })] }));
       const pod = await node.untilRunning('logs');
       const id = pod.status?.containerStatuses?.[0]?.containerID?.slice('containerd://'.length) ?? '';
       const link = `/var/log/containers/logs-test-node_default_app-${id}.log`;
       assert.ok(lstatSync(link).isSymbolicLink());
       assert.equal(readlinkSync(link), join(node.podLogs, `default_logs-test-node_${pod.metadata.uid}`, 'app', '0.log'));
-      await waitUntil('its line is there', () => readFileSync(link, 'utf8').includes('stdout F to-be-found'));
+      await waitUntil('the log has its line', () => readFileSync(link, 'utf8').includes('stdout F a-line'));
       node.delete('logs');
       await node.untilGone('logs');
     });
@@ -185,9 +185,9 @@ for (const containerd of ['1.7', '1.6'] as const) {
       const { containers } = await node.cri.runtime.call('listContainers', { filter: { state: { state: 1 } } }, { deadlineMs: 5000 });
       assert.ok(containers.some(({ labels }) => labels['io.kubernetes.pod.uid'] === before.metadata.uid));
       await node.startKubelet();
-      const still = await node.untilRunning('stays');
-      assert.equal(still.status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
-      assert.equal(still.status?.containerStatuses?.[0]?.restartCount, 0);
+      const after = await node.untilRunning('stays');
+      assert.equal(after.status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
+      assert.equal(after.status?.containerStatuses?.[0]?.restartCount, 0);
     });
   });
 }

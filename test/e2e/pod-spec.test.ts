@@ -112,7 +112,7 @@ describe('the pod spec in a container', () => {
     node.apply(aManifest('no-root', { containers: [aBusybox({ securityContext: { runAsNonRoot: true } })] }));
     const pod = await node.until(
       'no-root',
-      'says why',
+      'shows CreateContainerConfigError',
       ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerConfigError',
     );
     assert.match(
@@ -224,7 +224,7 @@ describe('the pod spec in a container', () => {
     );
     const pod = await node.until(
       'escape',
-      'is refused',
+      'shows CreateContainerConfigError',
       ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerConfigError',
     );
     assert.match(pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /subPath|subpath/);
@@ -240,7 +240,7 @@ describe('the pod spec in a container', () => {
       }),
     );
     await waitUntil(
-      'the reason is logged',
+      'the failed type check is logged',
       () => /FailedMount.*hostPath type check failed: .*nowhere is not a directory/.test(node.log()),
       20_000,
     );
@@ -251,22 +251,22 @@ describe('the pod spec in a container', () => {
   test('labels, annotations and config of sandbox and container match upstream', async () => {
     node.apply(
       aManifest(
-        'told',
+        'described',
         {
           containers: [aBusybox({ ports: [{ containerPort: 80, name: 'http' }], lifecycle: { preStop: { exec: { command: ['true'] } } } })],
         },
-        { labels: { app: 'told' }, annotations: { note: 'kept' } },
+        { labels: { app: 'described' }, annotations: { note: 'kept' } },
       ),
     );
-    const pod = await node.untilRunning('told');
+    const pod = await node.untilRunning('described');
     const filter = { labelSelector: { 'io.kubernetes.pod.uid': pod.metadata.uid } };
     const { items } = await node.cri.runtime.call('listPodSandbox', { filter }, { deadlineMs: 5000 });
     const own = {
-      'io.kubernetes.pod.name': 'told-test-node',
+      'io.kubernetes.pod.name': 'described-test-node',
       'io.kubernetes.pod.namespace': 'default',
       'io.kubernetes.pod.uid': pod.metadata.uid,
     };
-    assert.deepEqual(items[0]?.labels, { app: 'told', ...own });
+    assert.deepEqual(items[0]?.labels, { app: 'described', ...own });
     assert.equal(items[0]?.annotations.note, 'kept');
     assert.equal(items[0]?.annotations['kubernetes.io/config.source'], 'file');
     const { containers } = await node.cri.runtime.call('listContainers', { filter }, { deadlineMs: 5000 });
@@ -285,7 +285,7 @@ describe('the pod spec in a container', () => {
         'io.kubernetes.container.ports': '[{"name":"http","containerPort":80,"protocol":"TCP"}]',
       },
     );
-    node.delete('told');
-    await node.untilGone('told');
+    node.delete('described');
+    await node.untilGone('described');
   });
 });

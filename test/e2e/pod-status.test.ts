@@ -21,7 +21,7 @@ const nodeName = 'n1';
 const podsPath = '/api/v1/namespaces/default/pods';
 
 describe('pods from the API server', () => {
-  let made: BareCluster;
+  let bareCluster: BareCluster;
   let cluster: BareCluster['cluster'];
   let connection: BareCluster['connection'];
   let kubelet: ReturnType<typeof aKubelet>;
@@ -59,7 +59,7 @@ describe('pods from the API server', () => {
       client,
       podManager,
       nodeName,
-      nodeUID: () => made.nodeUID,
+      nodeUID: () => bareCluster.nodeUID,
       isSynced: () => source.hasSynced(),
       sourcesReady: () => source.hasSynced(),
       isStaticPodEnding: (fullName, wanted) => podWorkers.isStaticPodEnding(fullName, wanted),
@@ -68,7 +68,7 @@ describe('pods from the API server', () => {
       logger,
       random: Math.random,
     });
-    const updates = new PodHandlers({
+    const handlers = new PodHandlers({
       podManager,
       podWorkers,
       statuses,
@@ -86,13 +86,13 @@ describe('pods from the API server', () => {
       clock,
       logger,
     });
-    const take = () => config.take().forEach((update) => void updates.handle(update));
+    const take = () => config.take().forEach((update) => void handlers.handle(update));
     return {
       node,
       manager,
       mirrors,
-      updates,
-      synced: () => waitUntil('the source has synced', () => source.hasSynced()),
+      handlers,
+      untilSynced: () => waitUntil('the source has synced', () => source.hasSynced()),
       close: async () => {
         await source.close();
         await Promise.all([manager.close(), mirrors.close()]);
@@ -110,13 +110,13 @@ describe('pods from the API server', () => {
       },
     });
   const getPod = (name: string) => cluster.api.get<Pod>(`${podsPath}/${name}`);
-  const has = (name: string, what: string, check: (pod: Pod) => boolean) =>
+  const untilPod = (name: string, what: string, check: (pod: Pod) => boolean) =>
     waitUntil(`${name} ${what}`, async () => check(await getPod(name)));
   const run = async (pod: Pod) => {
     const { node } = kubelet;
-    await waitUntil('its sync has begun', () => node.tasks.some(({ task }) => task.podUID === pod.metadata.uid));
+    await waitUntil('the pod’s sync has started', () => node.tasks.some(({ task }) => task.podUID === pod.metadata.uid));
     await node.completeTask(node.task('sync', pod.metadata.uid));
-    await has(pod.metadata.name, 'runs', ({ status }) => status?.phase === 'Running');
+    await untilPod(pod.metadata.name, 'runs', ({ status }) => status?.phase === 'Running');
   };
   /** Starts another kubelet on the same runtime. */
   const restart = async () => {
@@ -124,19 +124,19 @@ describe('pods from the API server', () => {
     await kubelet.close();
     kubelet = aKubelet();
     for (const [uid, status] of runtime) kubelet.node.runtime.set(uid, status);
-    kubelet.node.cache.apply({ statuses: [...runtime.values()].map((one) => ({ ...one, observedAtMs: 0 })), gone: [], events: [] });
-    await kubelet.synced();
+    kubelet.node.cache.apply({ statuses: [...runtime.values()].map((status) => ({ ...status, observedAtMs: 0 })), gone: [], events: [] });
+    await kubelet.untilSynced();
   };
 
   before(async () => {
-    made = await BareCluster.start(nodeName, logger);
-    ({ cluster, connection } = made);
+    bareCluster = await BareCluster.start(nodeName, logger);
+    ({ cluster, connection } = bareCluster);
     kubelet = aKubelet();
-    await kubelet.synced();
+    await kubelet.untilSynced();
   });
   after(async () => {
     await kubelet?.close();
-    await made?.close();
+    await bareCluster?.close();
     // A request that the server refused appears in the log only.
     assert.deepEqual(
       lines.filter(({ msg }) => msg.startsWith('Failed to')).map(({ err, msg }) => [msg, (err as { message?: string })?.message]),
@@ -161,7 +161,7 @@ describe('pods from the API server', () => {
       'Ready=True',
     ]);
     await restart();
-    await waitUntil('its sync has begun', () => kubelet.node.tasks.length > 0);
+    await waitUntil('the pod’s sync has started', () => kubelet.node.tasks.length > 0);
     await kubelet.node.completeTask(kubelet.node.task('sync'));
     kubelet.manager.syncAll();
     assert.deepEqual(calls, ['PATCH web/status', 'PATCH web/status']);
@@ -174,7 +174,7 @@ describe('pods from the API server', () => {
     await cluster.api.patch(`${podsPath}/shared/status`, {
       status: { conditions: [...(await getPod('shared')).status!.conditions!, gate] },
     });
-    await has('shared', 'is ready', ({ status }) =>
+    await untilPod('shared', 'is ready', ({ status }) =>
       status!.conditions!.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
     );
     await cluster.api.patch(`${podsPath}/shared/status`, { status: { phase: 'Failed', reason: 'NodeLost' } });
@@ -184,7 +184,7 @@ describe('pods from the API server', () => {
     );
     kubelet.node.workers.wake([podUID(pod)]);
     await kubelet.node.completeAllTasks();
-    await has('shared', 'is still failed', ({ status }) => status?.phase === 'Failed' && status.reason === 'NodeLost');
+    await untilPod('shared', 'is still Failed', ({ status }) => status?.phase === 'Failed' && status.reason === 'NodeLost');
   });
 
   test('replace their addresses', async () => {
@@ -194,7 +194,7 @@ describe('pods from the API server', () => {
     const status = node.runtime.get(podUID(pod))!;
     node.cache.apply({ statuses: [{ ...status, podIPs: ['10.0.0.9'], observedAtMs: 1e6 }], gone: [], events: [] });
     node.workers.refreshStatuses([podUID(pod)]);
-    await has('moved', 'has its new address', (now) => now.status?.podIPs?.length === 1 && now.status.podIPs[0]?.ip === '10.0.0.9');
+    await untilPod('moved', 'has its new address', (now) => now.status?.podIPs?.length === 1 && now.status.podIPs[0]?.ip === '10.0.0.9');
   });
 
   test('are terminal in the API before their deletion completes', async () => {
@@ -203,13 +203,13 @@ describe('pods from the API server', () => {
     calls.length = 0;
     await cluster.api.delete(`${podsPath}/gone`);
     const { node } = kubelet;
-    await waitUntil('its end has begun', () =>
+    await waitUntil('the pod’s termination has started', () =>
       node.tasks.some(({ task }) => task.kind === 'terminating' && task.podUID === pod.metadata.uid),
     );
     await node.completeTask(node.task('terminating', pod.metadata.uid));
-    await has('gone', 'has ended', ({ status }) => status?.phase === 'Succeeded');
+    await untilPod('gone', 'has ended', ({ status }) => status?.phase === 'Succeeded');
     await node.completeTask(node.task('terminated', pod.metadata.uid));
-    await waitUntil('it is gone', async () => (await cluster.api.find(`${podsPath}/gone`)) === undefined);
+    await waitUntil('the pod is gone', async () => (await cluster.api.find(`${podsPath}/gone`)) === undefined);
     assert.deepEqual(calls, ['PATCH gone/status', 'DELETE gone']);
   });
 
@@ -218,7 +218,7 @@ describe('pods from the API server', () => {
     await run(pod);
     await kubelet.node.completeAllTasks();
     const stale = { ...pod, metadata: { ...pod.metadata, uid: '00000000-0000-0000-0000-000000000000' } };
-    const source = new StatusManager({
+    const statusManager = new StatusManager({
       client: connection.client,
       apiPod: () => stale,
       podManager: kubelet.node.podManager,
@@ -226,11 +226,11 @@ describe('pods from the API server', () => {
       logger,
       random: Math.random,
     });
-    source.set({ pod: stale, status: { phase: 'Running', podIP: '10.9.9.9' }, couldHaveRunningContainers: true, isFinished: false });
-    await waitUntil('that was noticed', () =>
+    statusManager.set({ pod: stale, status: { phase: 'Running', podIP: '10.9.9.9' }, couldHaveRunningContainers: true, isFinished: false });
+    await waitUntil('the recreated pod is detected', () =>
       lines.some(({ msg }) => msg === 'Pod was deleted and then recreated, skipping status update'),
     );
-    await source.close();
+    await statusManager.close();
     assert.equal((await getPod('again')).status?.podIP, '10.0.0.7');
   });
 
@@ -245,23 +245,26 @@ describe('pods from the API server', () => {
       spec: { nodeName, tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] },
     });
     const { name } = pod.metadata;
-    kubelet.updates.add([pod]);
-    await waitUntil('its sync has begun', () => kubelet.node.tasks.some(({ task }) => task.podUID === 'static-uid'));
+    kubelet.handlers.add([pod]);
+    await waitUntil('the pod’s sync has started', () => kubelet.node.tasks.some(({ task }) => task.podUID === 'static-uid'));
     await kubelet.node.completeTask(kubelet.node.task('sync', 'static-uid'));
-    await waitUntil('its mirror runs', async () => (await cluster.api.find<Pod>(`${podsPath}/${name}`))?.status?.phase === 'Running');
+    await waitUntil(
+      'the mirror pod is Running',
+      async () => (await cluster.api.find<Pod>(`${podsPath}/${name}`))?.status?.phase === 'Running',
+    );
     const first = await getPod(name);
     assert.deepEqual(
       first.metadata.ownerReferences?.map(({ kind, uid }) => [kind, uid]),
-      [['Node', made.nodeUID]],
+      [['Node', bareCluster.nodeUID]],
     );
     await cluster.api.delete(`${podsPath}/${name}`);
-    await waitUntil('its mirror is made anew and told', async () => {
+    await waitUntil('the mirror pod is created again and is Running', async () => {
       const found = await cluster.api.find<Pod>(`${podsPath}/${name}`);
       return found !== undefined && found.metadata.uid !== first.metadata.uid && found.status?.phase === 'Running';
     });
-    kubelet.updates.remove([kubelet.node.podManager.get('static-uid' as PodUID)!]);
+    kubelet.handlers.remove([kubelet.node.podManager.get('static-uid' as PodUID)!]);
     await kubelet.node.completeAllTasks();
-    await waitUntil('its mirror is gone', async () => {
+    await waitUntil('the mirror pod is gone', async () => {
       await kubelet.node.completeAllTasks();
       // Housekeeping does the same in each round.
       kubelet.mirrors.reconcile();

@@ -18,7 +18,7 @@ import { aLogger } from '../support/logger.ts';
 import { aNode, someSettings } from '../support/runtime-config-inputs.ts';
 import { waitUntil } from '../support/simulated-runtime.ts';
 
-const nodeName = 'values-node';
+const nodeName = 'objects-node';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('volumes from the API server', () => {
@@ -27,7 +27,7 @@ describe('volumes from the API server', () => {
   const woken = new Set<PodUID>();
   let cluster: TestCluster;
   let connection: ApiConnection;
-  let values: PodObjectManager;
+  let objectManager: PodObjectManager;
   let rootDir: string;
   let volumes: PodVolumes;
 
@@ -37,7 +37,7 @@ describe('volumes from the API server', () => {
     cluster = await sharedCluster();
     await cluster.api.create('/api/v1/nodes', { metadata: { name: nodeName } });
     connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
-    values = PodObjectManager.start({
+    objectManager = PodObjectManager.start({
       client: connection.client,
       strategy: 'Watch',
       syncFrequencyMs: 60_000,
@@ -51,7 +51,7 @@ describe('volumes from the API server', () => {
     });
   });
   after(async () => {
-    await values?.close();
+    await objectManager?.close();
     await connection?.close();
     await cluster?.api.delete(`/api/v1/nodes/${nodeName}`).catch(() => {});
     await cluster?.close();
@@ -66,16 +66,16 @@ describe('volumes from the API server', () => {
       spec: { nodeName, ...rest, containers: [{ name: 'app', image: 'local.example/app:1', ...containers[0] }] },
     });
     t.after(async () => {
-      values.unregisterPod(podUID(pod));
+      objectManager.unregisterPod(podUID(pod));
       await volumes.unmountVolumes(podUID(pod));
       await volumes.removePodDirectory(podUID(pod));
     });
-    values.registerPod(pod);
+    objectManager.registerPod(pod);
     return pod;
   }
   /** Mounts the pod's volumes, and returns the errors of failed ones. */
-  const setUp = async (pod: Pod) => {
-    const failures = await volumes.mountVolumes({ pod, node: aNode, requestPodObjects: (refs) => values.get(refs, pod) });
+  const mountVolumes = async (pod: Pod) => {
+    const failures = await volumes.mountVolumes({ pod, node: aNode, requestPodObjects: (refs) => objectManager.get(refs, pod) });
     return failures.map(({ state, message }) => `${state}: ${message}`);
   };
   const dirOf = (pod: Pod, plugin: string, volume: string) =>
@@ -85,7 +85,7 @@ describe('volumes from the API server', () => {
     const namespace = await cluster.namespace(t);
     const pod = await createPod(t, namespace);
     const startedAtMs = performance.now();
-    assert.deepEqual(await setUp(pod), []);
+    assert.deepEqual(await mountVolumes(pod), []);
     const tookMs = performance.now() - startedAtMs;
     const [volume] = pod.spec.volumes ?? [];
     const dir = dirOf(pod, 'projected', volume?.name ?? '');
@@ -98,7 +98,7 @@ describe('volumes from the API server', () => {
     assert.match(await readFile(join(dir, 'ca.crt'), 'utf8'), /BEGIN CERTIFICATE/);
     assert.equal(await readFile(join(dir, 'namespace'), 'utf8'), namespace);
     assert.equal((await stat(join(dir, 'token'))).mode & 0o777, 0o644);
-    t.diagnostic(`set up in ${tookMs.toFixed(0)} ms`);
+    t.diagnostic(`mounted in ${tookMs.toFixed(0)} ms`);
   });
 
   test('a changed secret wakes its pod, and its files change', async (t) => {
@@ -109,18 +109,18 @@ describe('volumes from the API server', () => {
       containers: [{ name: 'app', volumeMounts: [{ name: 's', mountPath: '/s' }] }],
       volumes: [{ name: 's', secret: { secretName: 's' } }],
     });
-    assert.deepEqual(await setUp(pod), []);
+    assert.deepEqual(await mountVolumes(pod), []);
     woken.clear();
     // The watch begins after the first response.
-    await waitUntil('it is woken', async () => {
+    await waitUntil('the pod is woken', async () => {
       await cluster.api.patch(`${path}/s`, { data: { a: base64('two') } });
       return woken.has(podUID(pod));
     });
-    assert.deepEqual(await setUp(pod), []);
+    assert.deepEqual(await mountVolumes(pod), []);
     assert.equal(await readFile(join(dirOf(pod, 'secret', 's'), 'a'), 'utf8'), 'two');
     await cluster.api.delete(`${path}/s`);
-    await waitUntil('it is missed', async () => (await setUp(pod)).length > 0);
-    assert.deepEqual(await setUp(pod), ['outdated: MountVolume.SetUp failed for volume "s" : secret "s" not found']);
+    await waitUntil('the mount reports the missing secret', async () => (await mountVolumes(pod)).length > 0);
+    assert.deepEqual(await mountVolumes(pod), ['outdated: MountVolume.SetUp failed for volume "s" : secret "s" not found']);
     assert.equal(await readFile(join(dirOf(pod, 'secret', 's'), 'a'), 'utf8'), 'two');
   });
 
@@ -131,11 +131,11 @@ describe('volumes from the API server', () => {
       containers: [{ name: 'app', volumeMounts: [{ name: 'c', mountPath: '/c' }] }],
       volumes: [{ name: 'c', configMap: { name: 'late' } }],
     });
-    assert.deepEqual(await setUp(pod), ['missing: MountVolume.SetUp failed for volume "c" : configmap "late" not found']);
+    assert.deepEqual(await mountVolumes(pod), ['missing: MountVolume.SetUp failed for volume "c" : configmap "late" not found']);
     woken.clear();
     await cluster.api.create(`/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'late' }, data: { k: 'v' } });
-    await waitUntil('it is woken', () => woken.has(podUID(pod)));
-    assert.deepEqual(await setUp(pod), []);
+    await waitUntil('the pod is woken', () => woken.has(podUID(pod)));
+    assert.deepEqual(await mountVolumes(pod), []);
     assert.equal(await readFile(join(dirOf(pod, 'configmap', 'c'), 'k'), 'utf8'), 'v');
   });
 
@@ -146,8 +146,8 @@ describe('volumes from the API server', () => {
       metadata: { name: 'stranger', namespace, uid: 'stranger' },
       spec: { containers: [{ name: 'app', envFrom: [{ secretRef: { name: 'foreign' } }] }] },
     };
-    const [result] = await values.get([{ kind: 'Secret', namespace, name: 'foreign' }], stranger);
-    values.unregisterPod(podUID(stranger));
+    const [result] = await objectManager.get([{ kind: 'Secret', namespace, name: 'foreign' }], stranger);
+    objectManager.unregisterPod(podUID(stranger));
     assert.ok(result?.outcome === 'failed');
     assert.equal(result.failure.message, 'failed to sync secret cache: timed out waiting for the condition');
   });
@@ -159,11 +159,11 @@ describe('volumes from the API server', () => {
       containers: [{ name: 'app', env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 's', key: 'password' } } }] }],
     });
     const container = pod.spec.containers[0]!;
-    const known = await readEnvironmentObjects((refs) => values.get(refs, pod), pod, container);
-    const env = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], objects: known });
-    const texts = new Map(env.map(({ name, value }) => [name, value]));
-    assert.equal(texts.get('PASSWORD'), 'geheim');
-    assert.match(texts.get('KUBERNETES_SERVICE_HOST') ?? '', /^10\.96\.0\.1$/);
-    assert.equal(texts.get('KUBERNETES_SERVICE_PORT_HTTPS'), '443');
+    const objects = await readEnvironmentObjects((refs) => objectManager.get(refs, pod), pod, container);
+    const env = makeEnvironment({ pod, container, node: aNode, settings: someSettings, podIPs: [], objects });
+    const variables = new Map(env.map(({ name, value }) => [name, value]));
+    assert.equal(variables.get('PASSWORD'), 'geheim');
+    assert.match(variables.get('KUBERNETES_SERVICE_HOST') ?? '', /^10\.96\.0\.1$/);
+    assert.equal(variables.get('KUBERNETES_SERVICE_PORT_HTTPS'), '443');
   });
 });

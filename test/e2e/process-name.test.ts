@@ -8,7 +8,7 @@ import { waitUntil } from '../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
 
 const read = (pid: number, file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
-/** Other kubelets may run on this host. */
+/** Returns the PIDs that the command prints. Other kubelets may run on this host. */
 const pidsFrom = (command: string) => spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.trim().split(/\s+/).map(Number);
 /** Child processes of all threads of the process. */
 const childrenOf = (pid: number) =>
@@ -29,10 +29,12 @@ test('the process is named kubelet and keeps its command line; the helper has an
   assert.ok(args.includes('-v=4'));
 
   // The helper checks a typed hostPath.
-  const volumes = [{ name: 'v', hostPath: { path: `${node.folder}/made`, type: 'DirectoryOrCreate' } }];
+  const volumes = [{ name: 'v', hostPath: { path: `${node.folder}/created`, type: 'DirectoryOrCreate' } }];
   node.apply(aManifest('web', { containers: [aBusybox({ volumeMounts: [{ name: 'v', mountPath: '/v' }] })], volumes }));
   await node.untilRunning('web');
-  const helper = await waitUntil('the helper has its name', () => childrenOf(pid).find((child) => read(child, 'comm') === 'kube-helper\n'));
+  const helper = await waitUntil('the helper is named kube-helper', () =>
+    childrenOf(pid).find((child) => read(child, 'comm') === 'kube-helper\n'),
+  );
   for (const command of ['pidof kubelet', 'busybox pidof kubelet']) {
     const found = pidsFrom(command);
     assert.ok(found.includes(pid) && !found.includes(helper), `${command} finds ${found.join()}, not ${pid}`);

@@ -22,7 +22,7 @@ describe('a pod with a runtime class', () => {
   const createPod = (name: string) =>
     cluster.api.create(podPath(''), aManifest(name, { nodeName, runtimeClassName: className }, { namespace }));
   const createClass = () => cluster.api.create(classPath, { metadata: { name: className }, handler: secondRuntimeHandler });
-  const runs = (name: string) =>
+  const untilRunning = (name: string) =>
     waitUntil(`${name} runs`, async () => (await cluster.api.get<Pod>(podPath(name))).status?.phase === 'Running', 60_000);
   const handlerOf = async (name: string) => {
     const { items } = await node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
@@ -49,18 +49,18 @@ describe('a pod with a runtime class', () => {
     await node.startKubelet();
     const message = `Failed to create pod sandbox: runtimeclass.node.k8s.io "${className}" not found`;
     await waitUntil(
-      'it says why it waits',
+      'the missing RuntimeClass is recorded as an event',
       async () => (await cluster.kubectl('-n', namespace, 'get', 'events', '-o', 'jsonpath={.items[*].message}')).includes(message),
       60_000,
     );
     await createClass();
-    await runs('early');
+    await untilRunning('early');
     assert.equal(await handlerOf('early'), secondRuntimeHandler);
   });
 
   test('with an existing class runs at once', async () => {
     await createPod('late');
-    await runs('late');
+    await untilRunning('late');
     assert.equal(await handlerOf('late'), secondRuntimeHandler);
   });
 });

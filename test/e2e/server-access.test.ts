@@ -46,11 +46,11 @@ async function aServer(t: TestHooks, cacheMs = 0) {
       },
     },
   });
-  const by = async (token: string, path: string, method = 'GET') => {
+  const sendWith = async (token: string, path: string, method = 'GET') => {
     const { status, body } = await ask(path, { method, headers: { Authorization: `Bearer ${token}` } });
     return { status, body };
   };
-  return { ask, by, reviews: () => reviews };
+  return { sendWith, reviews: () => reviews };
 }
 
 /** Grants the namespace's default service account these rights on nodes. */
@@ -70,46 +70,47 @@ async function allow(t: TestHooks, namespace: string, resources: readonly string
 
 test('a service account can use the endpoints of its role only', async (t) => {
   const namespace = await cluster.namespace(t);
-  const { by } = await aServer(t);
+  const { sendWith } = await aServer(t);
   const token = await cluster.serviceAccountToken(namespace);
   const user = `system:serviceaccount:${namespace}:default`;
-  assert.deepEqual(await by(token, '/metrics'), {
+  assert.deepEqual(await sendWith(token, '/metrics'), {
     status: 403,
     body: `Forbidden (user=${user}, verb=get, resource=nodes, subresource(s)=[metrics])\n`,
   });
   await allow(t, namespace, ['nodes/metrics', 'nodes/pods']);
   // The API server caches RBAC objects.
-  for (let turn = 0; turn < 100 && (await by(token, '/metrics')).status !== 200; turn += 1) await clock.sleep(50);
-  assert.equal((await by(token, '/metrics')).status, 200);
-  assert.equal((await by(token, '/pods')).status, 200);
-  assert.equal((await by(token, '/configz')).status, 403);
-  assert.equal((await by(token, '/exec/default/web/app?command=sh', 'POST')).status, 403);
+  for (let attempt = 0; attempt < 100 && (await sendWith(token, '/metrics')).status !== 200; attempt += 1) await clock.sleep(50);
+  assert.equal((await sendWith(token, '/metrics')).status, 200);
+  assert.equal((await sendWith(token, '/pods')).status, 200);
+  assert.equal((await sendWith(token, '/configz')).status, 403);
+  assert.equal((await sendWith(token, '/exec/default/web/app?command=sh', 'POST')).status, 403);
 });
 
 test('a token for another audience and an invalid token are refused', async (t) => {
   const namespace = await cluster.namespace(t);
-  const { by } = await aServer(t);
+  const { sendWith } = await aServer(t);
   const foreign = await cluster.serviceAccountToken(namespace, 'default', { audiences: ['vault.example'] });
-  for (const token of [foreign, 'no-such-token']) assert.deepEqual(await by(token, '/healthz'), { status: 401, body: 'Unauthorized' });
+  for (const token of [foreign, 'no-such-token'])
+    assert.deepEqual(await sendWith(token, '/healthz'), { status: 401, body: 'Unauthorized' });
 });
 
 test('cached reviews are not requested again', async (t) => {
   const namespace = await cluster.namespace(t);
-  const { by, reviews } = await aServer(t, 60_000);
+  const { sendWith, reviews } = await aServer(t, 60_000);
   const token = await cluster.serviceAccountToken(namespace);
-  for (let turn = 0; turn < 3; turn += 1) assert.equal((await by(token, '/metrics')).status, 403);
+  for (let i = 0; i < 3; i += 1) assert.equal((await sendWith(token, '/metrics')).status, 403);
   assert.equal(reviews(), 2);
 });
 
 test('the API server’s proxy serves health, metrics, pods, flags, host logs and profiles to an admin', async (t) => {
-  const joined = 'shown-node';
-  const member = await cluster.member(t, joined);
+  const proxiedNode = 'proxied-node';
+  const member = await cluster.member(t, proxiedNode);
   const config = { ...member.config, enableSystemLogQuery: true, enableDebugFlagsHandler: true };
   const node = await TestNode.start(t, { ...member, config });
   await node.startKubelet();
-  const proxied = `/api/v1/nodes/${joined}/proxy`;
+  const proxied = `/api/v1/nodes/${proxiedNode}/proxy`;
   await waitUntil(
-    'the node has its address',
+    'the API server reaches the kubelet',
     async () => (await cluster.runKubectl(['get', '--raw', `${proxied}/healthz`])).stdout === 'ok',
   );
   const get = (path: string) => cluster.kubectl('get', '--raw', `${proxied}${path}`);
@@ -125,7 +126,7 @@ test('the API server’s proxy serves health, metrics, pods, flags, host logs an
   assert.equal((JSON.parse(await get('/pods')) as { kind: string }).kind, 'PodList');
   assert.equal((JSON.parse(await get('/runningpods/')) as { kind: string }).kind, 'PodList');
   assert.match(await get('/configz'), /"enableSystemLogQuery":true/);
-  assert.match(await get('/flagz'), new RegExp(`\\nhostname-override=${joined}\\n`));
+  assert.match(await get('/flagz'), new RegExp(`\\nhostname-override=${proxiedNode}\\n`));
   // The role of the API server's own certificate (system:kubelet-api-admin) lacks this right, also with upstream's kubelet.
   assert.match((await cluster.runKubectl(['get', '--raw', `${proxied}/statusz`])).stderr, /Forbidden .*subresource\(s\)=\[statusz\]/);
   assert.match(await get('/logs/'), /<a href="containers\/">/);

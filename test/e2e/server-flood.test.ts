@@ -21,8 +21,8 @@ test('/healthz and logs are served during a flood by clients without credentials
   const { status } = await node.api.get<{ status: { daemonEndpoints: { kubeletEndpoint: { Port: number } } } }>(node.nodePath);
   const flood = new Flood({ port: status.daemonEndpoints.kubeletEndpoint.Port, idle: 1024, pipelining: 10 });
   t.after(() => flood.end());
-  await waitUntil('the flood is at its height', async () => (await flood.counts()).opened > 1000, 60_000);
-  for (let turn = 0; turn < 20; turn += 1) {
+  await waitUntil('the flood has opened 1000 connections', async () => (await flood.counts()).opened > 1000, 60_000);
+  for (let i = 0; i < 20; i += 1) {
     assert.equal((await node.node.healthz()).status, 200);
     assert.match(await node.kubectl('logs', 'web'), /^served\n?$/);
   }

@@ -59,9 +59,9 @@ describe('kubectl streams', () => {
         .status!.containerStatuses!.find(({ name }) => name === 'crashing')!;
     const { restartCount: first } = await status();
     const seen = new Set<string>();
-    const over = new AbortController();
+    const stop = new AbortController();
     const reader = async () => {
-      while (!over.signal.aborted) {
+      while (!stop.signal.aborted) {
         const { statusCode, body } = await request(path, { dispatcher });
         const text = await body.text();
         seen.add(statusCode === 200 && text.startsWith('attempt at ') ? 'found' : `${statusCode} ${text}`);
@@ -70,14 +70,14 @@ describe('kubectl streams', () => {
     const readers = [reader(), reader(), reader()];
     // Covers a start, an exit and the status write after it.
     await waitUntil(
-      'the next attempt has ended too',
+      'the next attempt has ended',
       async () => {
         const { restartCount, state } = await status();
         return restartCount > first && state?.waiting !== undefined;
       },
       60_000,
     );
-    over.abort();
+    stop.abort();
     await Promise.all(readers);
     await dispatcher.destroy();
     assert.deepEqual([...seen], ['found']);
@@ -88,7 +88,7 @@ describe('kubectl streams', () => {
     let text = '';
     follower.stdout.on('data', (data: Buffer) => (text += data.toString()));
     await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'sleep 0.5; echo said > /tmp/say']);
-    await waitUntil('the line', () => text === 'said\n');
+    await waitUntil('the line arrives', () => text === 'said\n');
     follower.kill();
     await once(follower, 'close');
   });
@@ -107,7 +107,7 @@ describe('kubectl streams', () => {
     );
     assert.deepEqual(new Set(followers.map(({ statusCode }) => statusCode)), new Set([200]));
     await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'seq 1 3000 > /tmp/lines; echo last >> /tmp/lines; mv /tmp/lines /tmp/say']);
-    await waitUntil('the last line', () => followers.every(({ text }) => text.endsWith('last\n')));
+    await waitUntil('the last line arrives', () => followers.every(({ text }) => text.endsWith('last\n')));
     const lines = `${Array.from({ length: 3000 }, (_, n) => `${n + 1}\n`).join('')}last\n`;
     assert.ok(followers.every(({ text }) => text === lines));
     await dispatcher.destroy();
@@ -118,16 +118,16 @@ describe('kubectl streams', () => {
     const follower = start(['logs', '-f', pod, '-c', 'app', '--tail=0']);
     let text = '';
     follower.stdout.on('data', (data: Buffer) => (text += data.toString()));
-    const say = 'for n in $(seq 1 400); do echo $n; sleep 0.005; done > /proc/1/fd/1; echo all > /proc/1/fd/1';
-    const saying = kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', `sleep 1; ${say}`]);
-    await waitUntil('the first lines', () => text.includes('20\n'));
+    const writeLines = 'for n in $(seq 1 400); do echo $n; sleep 0.005; done > /proc/1/fd/1; echo all > /proc/1/fd/1';
+    const writing = kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', `sleep 1; ${writeLines}`]);
+    await waitUntil('the first lines arrive', () => text.includes('20\n'));
     const [app] = (await node.pods()).find(({ metadata }) => metadata.name === pod)!.status!.containerStatuses!;
     const containerId = app!.containerID!.replace('containerd://', '');
     const { status } = await node.cri.runtime.call('containerStatus', { containerId }, { deadlineMs: 5_000 });
     renameSync(status!.logPath, `${status!.logPath}.rotated`);
     await node.cri.runtime.call('reopenContainerLog', { containerId }, { deadlineMs: 5_000 });
-    await saying;
-    await waitUntil('the last line', () => text.endsWith('all\n'));
+    await writing;
+    await waitUntil('the last line arrives', () => text.endsWith('all\n'));
     assert.deepEqual(text.trim().split('\n'), [...Array.from({ length: 400 }, (_, n) => String(n + 1)), 'all']);
     assert.ok(statSync(status!.logPath).size > 0 && statSync(`${status!.logPath}.rotated`).size > 0);
     follower.kill();
@@ -135,7 +135,7 @@ describe('kubectl streams', () => {
   });
 
   /** The count of streams that the kubelet translated into the runtime's protocol. */
-  const translated = async () => {
+  const countTranslatedStreams = async () => {
     const { body } = await request(`https://127.0.0.1:${port}/metrics`, { dispatcher: admin() });
     const found = (await body.text()).matchAll(/^kubelet_websocket_streaming_requests_total\{subresource="(\w+)"\} (\d+)$/gm);
     return Object.fromEntries([...found].map(([, subresource, count]) => [subresource, Number(count)]));
@@ -158,26 +158,26 @@ describe('kubectl streams', () => {
       const input = randomBytes(3_000_000);
       const { code, bytes, stderr } = await kubectl(['exec', '-i', pod, '-c', 'app', '--', 'cat'], { env, input });
       assert.deepEqual([code, stderr], [0, '']);
-      assert.ok(bytes.equals(input), `${bytes.length} bytes came back of ${input.length}`);
+      assert.ok(bytes.equals(input), `${bytes.length} of ${input.length} bytes came back`);
     });
 
     test(`exec over ${name} on a terminal follows its size`, async () => {
-      const [command, all, own] = cluster.kubectlCommand(['-n', namespace, 'exec', '-it', pod, '-c', 'app', '--', 'sh']);
-      const line = [command, ...all].map((word) => `'${word}'`).join(' ');
+      const [command, args, kubectlEnv] = cluster.kubectlCommand(['-n', namespace, 'exec', '-it', pod, '-c', 'app', '--', 'sh']);
+      const kubectlLine = [command, ...args].map((word) => `'${word}'`).join(' ');
       // kubectl reads the size of the terminal that `script` creates.
       const child = spawn(
         'script',
-        ['-qfc', `stty cols 101 rows 41; terminal=$(tty); (sleep 2; stty -F $terminal cols 77 rows 33) & ${line}`, '/dev/null'],
+        ['-qfc', `stty cols 101 rows 41; terminal=$(tty); (sleep 2; stty -F $terminal cols 77 rows 33) & ${kubectlLine}`, '/dev/null'],
         {
-          env: { ...own, ...env },
+          env: { ...kubectlEnv, ...env },
         },
       );
       let text = '';
       child.stdout.on('data', (data: Buffer) => (text += data.toString()));
-      await waitUntil('the prompt', () => text.includes('# '));
+      await waitUntil('the prompt appears', () => text.includes('# '));
       child.stdin.write('stty size\n');
-      await waitUntil('the size', () => text.includes('41 101'));
-      await waitUntil('the new size', () => {
+      await waitUntil('the shell prints the size', () => text.includes('41 101'));
+      await waitUntil('the shell prints the new size', () => {
         child.stdin.write('stty size\n');
         return text.includes('33 77');
       });
@@ -189,7 +189,7 @@ describe('kubectl streams', () => {
       const forward = start(['port-forward', pod, ':8080', '--address', '127.0.0.1'], env);
       let text = '';
       forward.stdout.on('data', (data: Buffer) => (text += data.toString()));
-      const url = await waitUntil('the forwarded port', () => /Forwarding from (127\.0\.0\.1:\d+)/.exec(text)?.[1]);
+      const url = await waitUntil('kubectl prints the forwarded port', () => /Forwarding from (127\.0\.0\.1:\d+)/.exec(text)?.[1]);
       const pages = await Promise.all(
         Array.from({ length: 20 }, async () => (await fetch(`http://${url}/`, { headers: { Connection: 'close' } })).text()),
       );
@@ -202,7 +202,7 @@ describe('kubectl streams', () => {
       const child = start(['attach', '-i', pod, '-c', 'cat'], env);
       let text = '';
       child.stdout.on('data', (data: Buffer) => (text += data.toString()));
-      await waitUntil('the echo', () => {
+      await waitUntil('the echo arrives', () => {
         child.stdin.write(`ping over ${name}\n`);
         return text.includes(`ping over ${name}\n`);
       });
@@ -215,7 +215,7 @@ describe('kubectl streams', () => {
     const query = 'command=sh&command=-c&command=echo%20out%3Bread%20line%3Becho%20got%20%24line%3Bexit%205&input=1&output=1';
     const frames: Buffer[] = [];
     const socket = webSocket(`/exec/${namespace}/${pod}/app?${query}`, frames);
-    await waitUntil('its output', () => textOf(frames, 1).includes('out\n'));
+    await waitUntil('the output arrives', () => textOf(frames, 1).includes('out\n'));
     socket.send(Buffer.from('\0word\n'));
     await once(socket, 'close');
     assert.equal(textOf(frames, 1), 'out\ngot word\n');
@@ -223,13 +223,13 @@ describe('kubectl streams', () => {
   });
 
   test('the API server uses WebSockets only for nodes that declare support', async () => {
-    const before = await translated();
+    const before = await countTranslatedStreams();
     assert.ok(before['exec']! > 0 && before['attach']! > 0 && before['portforward']! > 0, JSON.stringify(before));
-    const say = ['exec', pod, '-c', 'app', '--', 'echo', 'said'];
-    assert.equal((await kubectl(say)).stdout, 'said\n');
-    assert.equal((await translated())['exec'], before['exec']! + 1);
-    assert.equal((await kubectl(say, { env: protocols.at(-1)!.env })).stdout, 'said\n');
-    assert.equal((await translated())['exec'], before['exec']! + 1);
+    const command = ['exec', pod, '-c', 'app', '--', 'echo', 'said'];
+    assert.equal((await kubectl(command)).stdout, 'said\n');
+    assert.equal((await countTranslatedStreams())['exec'], before['exec']! + 1);
+    assert.equal((await kubectl(command, { env: protocols.at(-1)!.env })).stdout, 'said\n');
+    assert.equal((await countTranslatedStreams())['exec'], before['exec']! + 1);
   });
 
   test('a WebSocket client of the kubelet can close stdin', async () => {
@@ -248,9 +248,9 @@ describe('kubectl streams', () => {
     const frames: Buffer[] = [];
     const socket = webSocket(`/portForward/${namespace}/${pod}?port=8080`, frames);
     // Both channels begin with the port number.
-    await waitUntil('its port', () => frames.length >= 2);
+    await waitUntil('both channels have sent the port', () => frames.length >= 2);
     socket.send(Buffer.from('\0GET /index.html HTTP/1.0\r\n\r\n'));
-    await waitUntil('the page', () => textOf(frames, 0).endsWith('\r\n\r\npage\n'));
+    await waitUntil('the page arrives', () => textOf(frames, 0).endsWith('\r\n\r\npage\n'));
     socket.close();
   });
 
@@ -260,9 +260,9 @@ describe('kubectl streams', () => {
       return [statusCode, await body.text()];
     };
     assert.deepEqual(await post(`/run/${namespace}/${pod}/app?cmd=echo+out`), [200, 'out\n']);
-    const [failed, why] = await post(`/run/${namespace}/${pod}/app?cmd=ls+/no/such/folder`);
+    const [failed, message] = await post(`/run/${namespace}/${pod}/app?cmd=ls+/no/such/folder`);
     assert.equal(failed, 500);
-    assert.match(String(why), /^command 'ls \/no\/such\/folder' exited with 1: .*No such file or directory/);
+    assert.match(String(message), /^command 'ls \/no\/such\/folder' exited with 1: .*No such file or directory/);
     assert.deepEqual(await post(`/run/${namespace}/no-such-pod/app?cmd=true`), [404, 'pod does not exist']);
     // A runtime may or may not support checkpoints: both results are reported.
     const [status, checkpoint] = await post(`/checkpoint/${namespace}/${pod}/app`);
@@ -280,12 +280,12 @@ describe('kubectl streams', () => {
   });
 
   test('20 parallel execs each receive their own output', async () => {
-    const answers = await Promise.all(
+    const results = await Promise.all(
       Array.from({ length: 20 }, (_, n) => kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', `sleep 0.2; echo ${n}`])),
     );
     assert.deepEqual(
-      answers.map(({ code, stdout }) => `${code} ${stdout.trim()}`),
-      answers.map((_, n) => `0 ${n}`),
+      results.map(({ code, stdout }) => `${code} ${stdout.trim()}`),
+      results.map((_, n) => `0 ${n}`),
     );
   });
 

@@ -16,31 +16,31 @@ after(() => node.destroy());
 test('a termination message is not read through a symlink out of the log folder', async () => {
   const secret = join(node.folder, 'secret.log');
   writeFileSync(secret, '2026-01-01T00:00:00Z stdout F root:secret:0:0\n');
-  const end = join(node.folder, 'end');
-  mkdirSync(end);
+  const triggers = join(node.folder, 'triggers');
+  mkdirSync(triggers);
   const manifest = (name: string) =>
     aManifest(name, {
       restartPolicy: 'Never',
       containers: [
         aBusybox({
-          sh: `echo last words; until [ -e /end/${name} ]; do sleep 0.1; done; exit 1`,
+          sh: `echo last line; until [ -e /triggers/${name} ]; do sleep 0.1; done; exit 1`,
           terminationMessagePolicy: 'FallbackToLogsOnError',
-          volumeMounts: [{ name: 'end', mountPath: '/end' }],
+          volumeMounts: [{ name: 'triggers', mountPath: '/triggers' }],
         }),
       ],
-      volumes: [{ name: 'end', hostPath: { path: end } }],
+      volumes: [{ name: 'triggers', hostPath: { path: triggers } }],
     });
-  const messageOf = async (name: string, before: (log: string) => void) => {
+  const messageOf = async (name: string, changeLog: (log: string) => void) => {
     node.apply(manifest(name));
     const pod = await node.untilRunning(name);
-    await waitUntil('its log is there', () => node.logsOf(pod, 'app') === 'last words');
+    await waitUntil('the log has its line', () => node.logsOf(pod, 'app') === 'last line');
     const { namespace, name: podName, uid } = pod.metadata;
-    before(join(node.podLogs, `${namespace}_${podName}_${uid}`, 'app/0.log'));
-    writeFileSync(join(end, name), '');
-    const { status } = await node.until(name, 'failed', ({ status }) => status?.phase === 'Failed');
+    changeLog(join(node.podLogs, `${namespace}_${podName}_${uid}`, 'app/0.log'));
+    writeFileSync(join(triggers, name), '');
+    const { status } = await node.until(name, 'has failed', ({ status }) => status?.phase === 'Failed');
     return status?.containerStatuses?.[0]?.state?.terminated?.message;
   };
-  assert.equal(await messageOf('plain', () => {}), 'last words\n');
+  assert.equal(await messageOf('plain', () => {}), 'last line\n');
   const message = await messageOf('linked', (log) => {
     rmSync(log);
     symlinkSync(secret, log);

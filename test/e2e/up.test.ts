@@ -29,9 +29,9 @@ async function outputOf(
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   t.after(async () => {
-    const place = join(folder, `kubelet-up-${process.getuid?.()}`);
-    await stopDaemon({ pidFile: join(place, 'kubelet.pid'), commandLineMark: place });
-    await stopDaemon({ pidFile: join(place, 'runtime.pid'), commandLineMark: place });
+    const stateFolder = join(folder, `kubelet-up-${process.getuid?.()}`);
+    await stopDaemon({ pidFile: join(stateFolder, 'kubelet.pid'), commandLineMark: stateFolder });
+    await stopDaemon({ pidFile: join(stateFolder, 'runtime.pid'), commandLineMark: stateFolder });
     removeFolder(folder);
   });
   let text = '';

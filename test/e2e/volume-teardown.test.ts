@@ -27,20 +27,20 @@ const withData = (name: string, sh?: string) =>
 function aHostFolder(name: string): string {
   const folder = join(node.folder, name);
   mkdirSync(folder);
-  writeFileSync(join(folder, 'precious'), 'data');
+  writeFileSync(join(folder, 'file'), 'data');
   return folder;
 }
 
 test('a volume with a tree deeper than PATH_MAX is removed with its pod', async () => {
   // `cd -P` descends folder by folder; 100 names of 200 characters make 20,000.
   const name = 'd'.repeat(200);
-  const sh = `cd /data; i=0; while [ $i -lt 100 ]; do mkdir ${name} && cd -P ${name}; i=$((i+1)); done 2>/dev/null; : > /data/made; sleep 1000`;
+  const sh = `cd /data; i=0; while [ $i -lt 100 ]; do mkdir ${name} && cd -P ${name}; i=$((i+1)); done 2>/dev/null; : > /data/complete; sleep 1000`;
   node.apply(withData('deep', sh));
   const pod = await node.untilRunning('deep');
-  await waitUntil('the tree is made', () => existsSync(join(dataOf(pod), 'made')), 30_000);
+  await waitUntil('the tree is complete', () => existsSync(join(dataOf(pod), 'complete')), 30_000);
   node.delete('deep');
   await node.untilGone('deep');
-  await waitUntil('its folder is gone', () => !existsSync(folderOf(pod)), 60_000);
+  await waitUntil('the pod’s folder is gone', () => !existsSync(folderOf(pod)), 60_000);
 });
 
 test('a hidden mount of a host folder is unmounted, and the folder keeps its files', async () => {
@@ -52,8 +52,8 @@ test('a hidden mount of a host folder is unmounted, and the folder keeps its fil
   await mount('tmpfs', dataOf(pod), 'tmpfs', 0, '');
   node.delete('hidden');
   await node.untilGone('hidden');
-  await waitUntil('its folder is gone', () => !existsSync(folderOf(pod)), 60_000);
-  assert.equal(readFileSync(join(host, 'precious'), 'utf8'), 'data');
+  await waitUntil('the pod’s folder is gone', () => !existsSync(folderOf(pod)), 60_000);
+  assert.equal(readFileSync(join(host, 'file'), 'utf8'), 'data');
 });
 
 test('a busy mount delays removal with an event, and the pod terminates when it is free', async () => {
@@ -64,15 +64,15 @@ test('a busy mount delays removal with an event, and the pod terminates when it 
   mkdirSync(join(data, 'b'));
   await mount(host, join(data, 'b'), '', MountFlag.bind, '');
   await mount('tmpfs', data, 'tmpfs', 0, '');
-  const held = openSync(join(data, 'held'), 'w');
+  const openFile = openSync(join(data, 'open-file'), 'w');
   try {
     node.delete('busy');
-    await waitUntil('the kubelet says why', () => node.log().includes(`${data} still mounted: EBUSY`), 60_000);
+    await waitUntil('the busy mount is logged', () => node.log().includes(`${data} still mounted: EBUSY`), 60_000);
     assert.ok(existsSync(data));
   } finally {
-    closeSync(held);
+    closeSync(openFile);
   }
   await node.untilGone('busy');
-  await waitUntil('its folder is gone', () => !existsSync(folderOf(pod)), 60_000);
-  assert.equal(readFileSync(join(host, 'precious'), 'utf8'), 'data');
+  await waitUntil('the pod’s folder is gone', () => !existsSync(folderOf(pod)), 60_000);
+  assert.equal(readFileSync(join(host, 'file'), 'utf8'), 'data');
 });

@@ -17,13 +17,13 @@ const nodePath = apiPath('api', 'v1', 'nodes', nodeName);
 const podsPath = apiPath('api', 'v1', 'pods');
 const fieldSelector = `spec.nodeName=${nodeName}`;
 
-async function aNodeClient(t: TestHooks, cluster: TestCluster): Promise<ApiConnection> {
+async function connectAsNode(t: TestHooks, cluster: TestCluster): Promise<ApiConnection> {
   const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName));
   t.after(() => connection.close());
   return connection;
 }
 
-const putNode = (client: ApiClient) =>
+const createNode = (client: ApiClient) =>
   client.call<Named>({
     method: 'POST',
     path: apiPath('api', 'v1', 'nodes'),
@@ -33,19 +33,19 @@ const putNode = (client: ApiClient) =>
 
 test('a node’s client against a real API server', async (t) => {
   const cluster = await privateCluster(t);
-  const { client, host, renewConnections } = await aNodeClient(t, cluster);
+  const { client, host, renewConnections } = await connectAsNode(t, cluster);
   assert.equal(host, new URL(cluster.controlPlane.url).host);
 
   await t.test('creates its Node and patches its status', async () => {
-    await putNode(client);
+    await createNode(client);
     const body = { metadata: { annotations: { 'example.org/kept': 'yes' } } };
     const patched = await client.call<Named>({ method: 'PATCH', path: nodePath, patch: 'strategic', body, trafficClass: 'node' });
     assert.equal(patched.metadata.annotations?.['example.org/kept'], 'yes');
     await client.call({ method: 'PATCH', path: `${nodePath}/status`, patch: 'merge', body: { status: {} }, trafficClass: 'node' });
   });
 
-  await t.test('passes on the server’s error messages', async () => {
-    await assert.rejects(putNode(client), { code: 409, reason: 'AlreadyExists', message: `nodes "${nodeName}" already exists` });
+  await t.test('rejects with the server’s error messages', async () => {
+    await assert.rejects(createNode(client), { code: 409, reason: 'AlreadyExists', message: `nodes "${nodeName}" already exists` });
     const secret = apiPath('api', 'v1', 'namespaces', 'default', 'secrets', 'x');
     const forbidden = { code: 403, reason: 'Forbidden', message: /no relationship found between node 'node-a' and this object/ };
     await assert.rejects(client.call({ method: 'GET', path: secret, trafficClass: 'objects' }), forbidden);
@@ -87,9 +87,9 @@ test('a node’s client against a real API server', async (t) => {
 
   await t.test('parallel calls of all lanes succeed, also after a failed heartbeat', async () => {
     const get = () => client.call<Named>({ method: 'GET', path: nodePath, trafficClass: 'status' });
-    const half = Array.from({ length: 40 }, get);
+    const beforeRenewal = Array.from({ length: 40 }, get);
     renewConnections();
-    const names = (await Promise.all([...half, ...Array.from({ length: 40 }, get)])).map(({ metadata }) => metadata.name);
+    const names = (await Promise.all([...beforeRenewal, ...Array.from({ length: 40 }, get)])).map(({ metadata }) => metadata.name);
     assert.deepEqual(new Set(names), new Set([nodeName]));
   });
 

@@ -8,13 +8,13 @@ import { aBusybox, aManifest, busybox } from '../../support/test-node.ts';
 
 const nodeName = 'cluster-container-restarts';
 /** Another name of the same image. */
-const sameImage = busybox.replace(':1', ':2');
+const otherTag = busybox.replace(':1', ':2');
 
 describe('a container whose image is changed', () => {
   let node: ClusterNode;
   before(async () => {
     node = await ClusterNode.start(nodeName);
-    node.node.containerd.ctr('images', 'tag', busybox, sameImage);
+    node.node.containerd.ctr('images', 'tag', busybox, otherTag);
   });
   after(() => node?.destroy());
 
@@ -28,10 +28,10 @@ describe('a container whose image is changed', () => {
       const sh = 'trap "sleep 1; exit 0" TERM; while :; do sleep 1000 & wait $!; done';
       await pods.create(aManifest(name, { nodeName, restartPolicy, terminationGracePeriodSeconds: 20, containers: [aBusybox({ sh })] }));
       await pods.until(name, 'runs', (pod) => app(pod)?.ready === true);
-      await node.kubectl('set', 'image', `pod/${name}`, `app=${sameImage}`);
+      await node.kubectl('set', 'image', `pod/${name}`, `app=${otherTag}`);
       const restarted = await pods.until(
         name,
-        'runs its second instance',
+        'runs its second container instance',
         (pod) => app(pod)?.restartCount === 1 && app(pod)?.ready === true,
       );
       assert.equal(restarted.status?.phase, 'Running');
@@ -41,7 +41,7 @@ describe('a container whose image is changed', () => {
       assert.ok(pods.seen(name).every(({ status }) => status?.phase === 'Pending' || status?.phase === 'Running'));
       // Later changes are published, too.
       await node.exec(name, 'kill 1');
-      await pods.until(name, 'shows the end of its second instance', (pod) => {
+      await pods.until(name, 'shows that its second instance has terminated', (pod) => {
         const { state, lastState } = app(pod) ?? {};
         return (state?.terminated ?? lastState?.terminated)?.containerID === app(restarted)?.containerID;
       });

@@ -13,13 +13,13 @@ import { isRunning, PodWatch } from '../../support/pod-watch.ts';
 import { waitUntil } from '../../support/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../../support/test-node.ts';
 
-const awayMs = 60_000;
+const downMs = 60_000;
 const restarts = (pod: Pod | undefined) => pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
-/** Exits when a file appears, so that the test controls the time. */
-const untilTold = (code: number) => `while [ ! -e /told/now ]; do sleep 0.2; done; rm /told/now; exit ${code}`;
+/** A shell command that exits when a file appears, so that the test controls the time. */
+const exitOnFile = (code: number) => `while [ ! -e /trigger/exit ]; do sleep 0.2; done; rm /trigger/exit; exit ${code}`;
 
 test('the API server stops for a minute: healthy pods are untouched, and changes are reported on its return', async (t) => {
-  const nodeName = 'away-node';
+  const nodeName = 'api-server-down';
   const cluster = await privateCluster(t);
   const { controlPlane } = cluster;
   const namespace = 'default';
@@ -27,47 +27,47 @@ test('the API server stops for a minute: healthy pods are untouched, and changes
   const node = await TestNode.start(t, { ...member, env: loopDelayEnv() });
   const pods = await PodWatch.start(t, cluster, namespace);
   const createPod = (name: string, spec: Partial<Pod['spec']> = {}) => pods.create(aManifest(name, { nodeName, ...spec }, { namespace }));
-  const told = (name: string) => ({
-    volumes: [{ name: 'told', hostPath: { path: `${node.folder}/told-${name}`, type: 'DirectoryOrCreate' } }],
+  const triggerVolume = (name: string) => ({
+    volumes: [{ name: 'trigger', hostPath: { path: `${node.folder}/trigger-${name}`, type: 'DirectoryOrCreate' } }],
   });
-  const tell = (name: string) => execute(node, name);
-  const toldContainer = (code: number) => aBusybox({ sh: untilTold(code), volumeMounts: [{ name: 'told', mountPath: '/told' }] });
+  const exitContainer = (name: string) => writeFileSync(join(node.folder, `trigger-${name}`, 'exit'), '');
+  const exitingContainer = (code: number) => aBusybox({ sh: exitOnFile(code), volumeMounts: [{ name: 'trigger', mountPath: '/trigger' }] });
   await node.startKubelet();
   node.apply(aManifest('static'));
   const staticName = `static-${nodeName}`;
 
-  const well = ['well-0', 'well-1', 'well-2', 'well-3', 'well-4', 'well-5'];
-  for (const name of well) await createPod(name);
-  await createPod('crashes', { ...told('crashes'), containers: [toldContainer(1)] });
-  await createPod('ends', { ...told('ends'), containers: [toldContainer(0)], restartPolicy: 'Never' });
+  const healthy = ['healthy-0', 'healthy-1', 'healthy-2', 'healthy-3', 'healthy-4', 'healthy-5'];
+  for (const name of healthy) await createPod(name);
+  await createPod('crashes', { ...triggerVolume('crashes'), containers: [exitingContainer(1)] });
+  await createPod('ends', { ...triggerVolume('ends'), containers: [exitingContainer(0)], restartPolicy: 'Never' });
   // The pod takes 20 s to terminate, while the API server is down.
   await createPod('deleted', {
     terminationGracePeriodSeconds: 8,
     containers: [aBusybox({ sh: 'trap "" TERM; while :; do sleep 1; done' })],
   });
-  await pods.untilAll('all run', (all) => all.length === well.length + 4 && all.every(isRunning));
+  await pods.untilAll('all run', (all) => all.length === healthy.length + 4 && all.every(isRunning));
   const idsBefore = new Map<string, readonly string[]>();
   for (const { metadata } of pods.all()) idsBefore.set(metadata.name, await runningOf(node, uidOnNode(metadata)));
   resetLoopDelay(node);
 
   await pods.delete('deleted');
-  await waitUntil('the kubelet ends it', () => /deleted.*(terminat|kill)/i.test(node.log()), 20_000);
+  await waitUntil('the kubelet terminates the deleted pod', () => /deleted.*(terminat|kill)/i.test(node.log()), 20_000);
   const stoppedAt = performance.now();
   await controlPlane.stopApiServer(0);
-  tell('crashes');
-  tell('ends');
+  exitContainer('crashes');
+  exitContainer('ends');
   node.apply(aManifest('static-later'));
   const crashesUID = uidOnNode(pods.get('crashes')!.metadata);
   await waitUntil(
-    'what crashed runs again',
+    'the crashed container runs again',
     async () => {
-      const now = await runningOf(node, crashesUID);
-      return now.length === 1 && now[0] !== idsBefore.get('crashes')?.[0];
+      const current = await runningOf(node, crashesUID);
+      return current.length === 1 && current[0] !== idsBefore.get('crashes')?.[0];
     },
     40_000,
   );
   await waitUntil(
-    'the static pod that came meanwhile runs',
+    'the new static pod runs',
     async () => {
       const all = await containersOf(node);
       return all.some(({ labels }) => labels['io.kubernetes.pod.name'] === `static-later-${nodeName}`);
@@ -81,15 +81,15 @@ test('the API server stops for a minute: healthy pods are untouched, and changes
   );
   assert.equal((await node.healthz()).status, 200);
   // The minute is part of the test.
-  await sleep(Math.max(0, awayMs - (performance.now() - stoppedAt)));
+  await sleep(Math.max(0, downMs - (performance.now() - stoppedAt)));
   const returnedAt = performance.now();
-  const seenBefore = controlPlane.auditEvents(nodeName).length;
+  const auditEventsBefore = controlPlane.auditEvents(nodeName).length;
   await controlPlane.startApiServer();
 
   await pods.untilGone('deleted');
   await pods.until('ends', 'has succeeded', ({ status }) => status?.phase === 'Succeeded');
   await pods.until('crashes', 'was restarted', (pod) => restarts(pod) === 1 && isRunning(pod));
-  await pods.until(`static-later-${nodeName}`, 'is shown', isRunning);
+  await pods.until(`static-later-${nodeName}`, 'has a running mirror pod', isRunning);
   t.diagnostic(`statuses caught up ${Math.round(performance.now() - returnedAt)} ms after the API server was started again`);
   await waitUntil(
     'the node is Ready',
@@ -100,7 +100,7 @@ test('the API server stops for a minute: healthy pods are untouched, and changes
     },
     60_000,
   );
-  for (const name of [...well, staticName]) {
+  for (const name of [...healthy, staticName]) {
     const pod = await pods.until(name, 'runs', isRunning);
     assert.equal(restarts(pod), 0);
     assert.deepEqual(await runningOf(node, uidOnNode(pod.metadata)), idsBefore.get(name), `${name} was restarted`);
@@ -113,13 +113,13 @@ test('the API server stops for a minute: healthy pods are untouched, and changes
     ['Pending', 'Running', 'Succeeded'],
   );
   // Its first responses wake the watches: they resume before the renewed lease is due again.
-  const answered = controlPlane
+  const requests = controlPlane
     .auditEvents(nodeName)
-    .slice(seenBefore)
+    .slice(auditEventsBefore)
     .filter(({ responseStatus }) => responseStatus?.code === 200)
     .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`);
-  const sooner = answered.slice(0, answered.indexOf('watch pods'));
-  assert.ok(sooner.filter((what) => what === 'update leases').length < 2, sooner.join());
+  const beforeWatch = requests.slice(0, requests.indexOf('watch pods'));
+  assert.ok(beforeWatch.filter((request) => request === 'update leases').length < 2, beforeWatch.join());
   t.diagnostic(loopDelay(node));
 });
 
@@ -127,37 +127,33 @@ function uidOnNode(metadata: Pod['metadata']): string {
   return metadata.annotations?.['kubernetes.io/config.mirror'] ?? metadata.uid;
 }
 
-function execute(node: TestNode, name: string): void {
-  writeFileSync(join(node.folder, `told-${name}`, 'now'), '');
-}
-
 test('a partitioned node catches up with deletions, creations and replacements', async (t) => {
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
-  const faulty = await startFaultyNode(t, cluster, 'cut-off');
+  const faulty = await startFaultyNode(t, cluster, 'partitioned');
   const { node, pods, proxy } = faulty;
-  for (const name of ['stays', 'goes', 'anew', 'forced']) await faulty.create(name);
+  for (const name of ['stays', 'goes', 'replaced', 'forced']) await faulty.create(name);
   await pods.untilAll('all run', (all) => all.length === 4 && all.every(isRunning));
   const stays = uidOnNode(pods.get('stays')!.metadata);
   const staysID = await runningOf(node, stays);
 
-  const heal = proxy.fault({ matches: () => true, reset: true });
+  const endFault = proxy.fault({ matches: () => true, reset: true });
   proxy.cut(() => true);
   await pods.delete('goes');
-  await pods.delete('anew', { gracePeriodSeconds: 0 });
+  await pods.delete('replaced', { gracePeriodSeconds: 0 });
   await pods.delete('forced', { gracePeriodSeconds: 0 });
-  await pods.untilGone('anew');
-  const anew = await faulty.create('anew');
-  const later = await faulty.create('later');
+  await pods.untilGone('replaced');
+  const replaced = await faulty.create('replaced');
+  const createdMeanwhile = await faulty.create('created');
   const from = proxy.requests.length;
-  await waitUntil('the kubelet has tried in vain for a while', () => proxy.requests.length > from + 10, 60_000);
+  await waitUntil('the kubelet has retried at least ten times', () => proxy.requests.length > from + 10, 60_000);
   assert.equal((await runningOf(node)).length, 4);
-  heal();
+  endFault();
   await pods.untilGone('goes');
-  await pods.untilAll('the new ones run', (all) => all.length === 3 && all.every(isRunning));
-  await untilOnlyThese(node, [stays, anew.metadata.uid, later.metadata.uid]);
+  await pods.untilAll('the remaining and the new pods run', (all) => all.length === 3 && all.every(isRunning));
+  await untilOnlyThese(node, [stays, replaced.metadata.uid, createdMeanwhile.metadata.uid]);
   assert.deepEqual(await runningOf(node, stays), staysID);
-  for (const name of ['stays', 'anew', 'later']) await pods.delete(name);
+  for (const name of ['stays', 'replaced', 'created']) await pods.delete(name);
   await pods.untilAll('all are gone', (all) => all.length === 0);
   await untilOnlyThese(node, []);
 });
@@ -165,7 +161,7 @@ test('a partitioned node catches up with deletions, creations and replacements',
 test('silent connections are given up', async (t) => {
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
-  const faulty = await startFaultyNode(t, cluster, 'gone-silent', {
+  const faulty = await startFaultyNode(t, cluster, 'silent-connections', {
     config: { nodeLeaseDurationSeconds: 8, nodeStatusUpdateFrequency: '4s' },
   });
   const { pods, proxy } = faulty;
@@ -173,14 +169,14 @@ test('silent connections are given up', async (t) => {
   await pods.until('before', 'runs', isRunning);
   // As behind a router that forgot the connections: they stay open, and new ones work.
   proxy.silence(isWatch);
-  const heal = proxy.fault({ matches: (method, path) => !isWatch(method, path), hang: true });
+  const endFault = proxy.fault({ matches: (method, path) => !isWatch(method, path), hang: true });
   await pods.delete('before');
   const startedAt = performance.now();
   const from = proxy.requests.length;
   await waitUntil('heartbeats fail', () => proxy.requests.slice(from).filter(({ path }) => path.includes('/leases/')).length >= 2, 60_000);
-  heal();
+  endFault();
   await pods.untilGone('before');
-  t.diagnostic(`heard of it after ${Math.round(performance.now() - startedAt)} ms`);
+  t.diagnostic(`the deletion arrived after ${Math.round(performance.now() - startedAt)} ms`);
 });
 
 test('a kubelet restarted without an API server keeps its pods, and starts static pods', async (t) => {
@@ -194,24 +190,24 @@ test('a kubelet restarted without an API server keeps its pods, and starts stati
   await pods.untilAll('all run', (all) => all.length === 3 && all.every(isRunning));
   const ids = (await runningOf(node)).toSorted();
 
-  const heal = proxy.fault({ matches: () => true, reset: true });
+  const endFault = proxy.fault({ matches: () => true, reset: true });
   proxy.cut(() => true);
   await node.stopKubelet('SIGKILL');
   await pods.delete('goes');
   await node.startKubelet();
   node.apply(aManifest('static-later', {}, { namespace: faulty.namespace }));
-  await waitUntil('the static pod that came meanwhile runs', async () => (await runningOf(node)).length === ids.length + 1, 60_000);
+  await waitUntil('the new static pod runs', async () => (await runningOf(node)).length === ids.length + 1, 60_000);
   // The kubelet has processed everything it knows, and no source reports that an API pod is gone.
   const from = proxy.requests.length;
-  await waitUntil('it has tried in vain for a while', () => proxy.requests.length > from + 10, 60_000);
-  const now = new Set(await runningOf(node));
+  await waitUntil('the kubelet has retried at least ten times', () => proxy.requests.length > from + 10, 60_000);
+  const running = new Set(await runningOf(node));
   assert.deepEqual(
-    ids.filter((id) => !now.has(id)),
+    ids.filter((id) => !running.has(id)),
     [],
   );
-  heal();
+  endFault();
   await pods.untilGone('goes', 120_000);
-  await pods.until(`static-later-${faulty.nodeName}`, 'is shown', isRunning);
+  await pods.until(`static-later-${faulty.nodeName}`, 'has a running mirror pod', isRunning);
   for (const name of ['stays', staticName]) {
     const pod = await pods.until(name, 'runs', isRunning);
     assert.equal(restarts(pod), 0);

@@ -32,9 +32,9 @@ test('etcd is restored: later changes are reported again, unknown pods terminate
   await cluster.controlPlane.restoreEtcd();
   const startedAt = performance.now();
   await pods.untilGone('new', 30_000);
-  await pods.until('kept', 'is told of again', hasRestarted, 30_000);
+  await pods.until('kept', 'has its status again', hasRestarted, 30_000);
   await pods.until('deleted', 'runs again', (pod) => pod.metadata.uid === deleted.metadata.uid && isRunning(pod), 60_000);
   await untilOnlyThese(node, [kept.metadata.uid, deleted.metadata.uid], 60_000);
-  t.diagnostic(`all is as the copy says after ${Math.round(performance.now() - startedAt)} ms`);
+  t.diagnostic(`the node matches the restored backup after ${Math.round(performance.now() - startedAt)} ms`);
   assert.deepEqual(await runningOf(node, kept.metadata.uid), running);
 });

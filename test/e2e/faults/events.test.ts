@@ -6,11 +6,11 @@ import { waitUntil } from '../../support/simulated-runtime.ts';
 
 const nodeName = 'events-refused';
 /** Far less than the two minutes for which an event is retried. */
-const patienceMs = 40_000;
+const waitTimeoutMs = 40_000;
 
 describe('while events of one namespace are', () => {
-  const ends: (() => Promise<unknown>)[] = [];
-  const hooks = { after: (end: () => Promise<unknown>) => void ends.unshift(end) };
+  const cleanups: (() => Promise<unknown>)[] = [];
+  const hooks = { after: (clean: () => Promise<unknown>) => void cleanups.unshift(clean) };
   let node: SimulatedMember;
   let proxy: FaultyApiServer;
   let otherNamespace: string;
@@ -22,28 +22,28 @@ describe('while events of one namespace are', () => {
     otherNamespace = await node.cluster.namespace(hooks);
   });
   after(async () => {
-    for (const end of ends) await end();
+    for (const clean of cleanups) await clean();
   });
 
-  for (const [what, fault] of [
+  for (const [title, fault] of [
     ['refused for a while', { answer: { status: 503, reason: 'ServiceUnavailable' } }],
     ['not answered', { hang: true }],
   ] as const satisfies readonly (readonly [string, Omit<Fault, 'matches'>])[]) {
-    test(`${what}, events of another are recorded`, async () => {
-      const name = what.replaceAll(' ', '-');
-      const isRefused: Matches = (method, path) => method === 'POST' && path.startsWith(`/api/v1/namespaces/${node.namespace}/events`);
-      const asked = () => proxy.requests.filter(({ method, path }) => isRefused(method, path)).length;
-      const before = asked();
-      const stop = proxy.fault({ matches: isRefused, ...fault });
+    test(`${title}, events of another are recorded`, async () => {
+      const name = title.replaceAll(' ', '-');
+      const isEvent: Matches = (method, path) => method === 'POST' && path.startsWith(`/api/v1/namespaces/${node.namespace}/events`);
+      const countRefused = () => proxy.requests.filter(({ method, path }) => isEvent(method, path)).length;
+      const before = countRefused();
+      const stop = proxy.fault({ matches: isEvent, ...fault });
       const image = 'sim/unpullable:not-found';
       await node.create(name, { containers: [{ name: 'app', image }] });
-      await waitUntil('an event was refused', () => asked() > before, patienceMs);
+      await waitUntil('an event was refused', () => countRefused() > before, waitTimeoutMs);
       await node.create(name, { containers: [{ name: 'app', image }] }, otherNamespace);
       const path = `/api/v1/namespaces/${otherNamespace}/events?fieldSelector=involvedObject.name%3D${name}`;
       await waitUntil(
-        'the failure of the other pod is seen',
+        'the failure of the other pod is recorded',
         async () => (await node.cluster.api.get<{ items: { reason: string }[] }>(path)).items.some(({ reason }) => reason === 'Failed'),
-        patienceMs,
+        waitTimeoutMs,
       );
       stop();
     });

@@ -26,7 +26,7 @@ const kinds = [
       exec: {
         apiVersion: 'client.authentication.k8s.io/v1',
         command: 'sh',
-        args: ['-c', `echo asked >> ${folder}/asked; cat ${folder}/credential`],
+        args: ['-c', `echo called >> ${folder}/calls; cat ${folder}/credential`],
         interactiveMode: 'Never',
       },
     }),
@@ -68,31 +68,31 @@ for (const { name, nodeName, user, issue } of kinds) {
     };
     const faulty = await startFaultyNode(t, cluster, nodeName, { kubeconfig });
     const { pods, proxy, node } = faulty;
-    const { metadata } = await faulty.create('well');
-    await pods.until('well', 'runs', isRunning);
-    const ids = await runningOf(node, metadata.uid);
+    const { metadata } = await faulty.create('healthy');
+    await pods.until('healthy', 'runs', isRunning);
+    const containerIDs = await runningOf(node, metadata.uid);
 
     // The old token is refused at once, and watches end; the new token does not exist yet.
     const from = proxy.requests.length;
     proxy.acceptedToken = 'the second';
     proxy.cut(() => true);
-    await faulty.create('unseen');
+    await faulty.create('created-during-expiry');
     await waitUntil('the kubelet is refused', () => proxy.requests.length >= from + 6, 60_000);
-    assert.deepEqual(await runningOf(node), ids);
+    assert.deepEqual(await runningOf(node), containerIDs);
     issue(folder, 'the second');
     const renewedAt = performance.now();
-    await pods.until('unseen', 'runs', isRunning, 120_000);
+    await pods.until('created-during-expiry', 'runs', isRunning, 120_000);
     t.diagnostic(
-      `${Math.round(performance.now() - renewedAt)} ms after the new token; ${proxy.requests.length - from} requests since the old one expired`,
+      `${Math.round(performance.now() - renewedAt)} ms after the new token; ${proxy.requests.length - from} requests since the old token expired`,
     );
-    assert.deepEqual(await runningOf(node, metadata.uid), ids);
+    assert.deepEqual(await runningOf(node, metadata.uid), containerIDs);
     // The next token exists before the old one is refused: no request fails.
     issue(folder, 'the third');
     proxy.acceptedToken = 'the third';
-    await faulty.create('later');
-    await pods.until('later', 'runs', isRunning, 120_000);
-    assert.equal(await faulty.conditionReady(), 'True');
-    for (const each of ['well', 'unseen', 'later']) await pods.delete(each);
+    await faulty.create('created-after-renewal');
+    await pods.until('created-after-renewal', 'runs', isRunning, 120_000);
+    assert.equal(await faulty.readyStatus(), 'True');
+    for (const each of ['healthy', 'created-during-expiry', 'created-after-renewal']) await pods.delete(each);
     await pods.untilAll('all are gone', (all) => all.length === 0, 120_000);
     await untilOnlyThese(node, []);
     // The token must not be logged.

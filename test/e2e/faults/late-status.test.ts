@@ -48,6 +48,6 @@ describe('a failing pod with a late status', () => {
     assert.equal(warning.reason, 'FailedMount');
     assert.equal(faulty.pods.get('refused')?.status?.startTime, undefined);
     stop();
-    await faulty.pods.until('refused', 'has its status after all', ({ status }) => status?.startTime !== undefined);
+    await faulty.pods.until('refused', 'has its status after the fault', ({ status }) => status?.startTime !== undefined);
   });
 });
