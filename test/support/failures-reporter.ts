@@ -7,7 +7,7 @@ import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
 /** The runner's counts arrive as one line each, and are printed as one line. */
-const counted = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
+const countMessage = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
 
 export default class FailuresReporter extends Transform {
   constructor() {
@@ -15,18 +15,18 @@ export default class FailuresReporter extends Transform {
   }
 
   override _transform(event: TestEvent, _: BufferEncoding, done: TransformCallback): void {
-    done(null, shown(event));
+    done(null, format(event));
   }
 }
 
-function shown({ type, data }: TestEvent): string | undefined {
-  if (type === 'test:fail') return failure(data);
-  if (type === 'test:diagnostic') return counted.test(data.message) ? undefined : `${data.message}\n`;
+function format({ type, data }: TestEvent): string | undefined {
+  if (type === 'test:fail') return formatFailure(data);
+  if (type === 'test:diagnostic') return countMessage.test(data.message) ? undefined : `${data.message}\n`;
   if (type === 'test:stdout' || type === 'test:stderr') return data.message;
-  return type === 'test:summary' ? summary(data) : undefined;
+  return type === 'test:summary' ? formatSummary(data) : undefined;
 }
 
-function summary({ counts, duration_ms: duration }: Summary): string {
+function formatSummary({ counts, duration_ms: duration }: Summary): string {
   const { tests, passed, cancelled, skipped, todo } = counts;
   const failed = tests - passed - cancelled - skipped - todo;
   const others = Object.entries({ failed, cancelled, skipped, todo }).flatMap(([what, count]) => (count > 0 ? [`, ${count} ${what}`] : []));
@@ -36,7 +36,7 @@ function summary({ counts, duration_ms: duration }: Summary): string {
 type Summary = Extract<TestEvent, { type: 'test:summary' }>['data'];
 type Failure = Extract<TestEvent, { type: 'test:fail' }>['data'];
 
-function failure({ name, file, line, details }: Failure): string | undefined {
+function formatFailure({ name, file, line, details }: Failure): string | undefined {
   const error = details.error as Error & { failureType?: string };
   if (error.failureType === 'subtestsFailed') return undefined; // The subtests' failures are already printed.
   return `✖ ${name} (${file ?? ''}:${line ?? 0})\n${inspect(error.cause ?? error)}\n\n`;

@@ -1,6 +1,6 @@
 /**
- * A node of a real cluster that reaches the API server through a proxy with injectable faults, with what fault tests
- * need: its pods as a user sees them, the runtime's items, and main's event-loop delay.
+ * A node of a real cluster that reaches the API server through a proxy with injectable faults, with
+ * a watch of its pods and a measurement of the main thread's event-loop delay.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,9 +24,9 @@ export interface FaultyNode {
   readonly pods: PodWatch;
   /** Creates a pod that is bound to this node. */
   create(name: string, ...rest: Tail<Parameters<typeof aManifest>>): ReturnType<PodWatch['create']>;
-  conditionReady(): Promise<string>;
+  readyStatus(): Promise<string>;
 }
-type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer R] ? R : never;
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 interface NodeObject {
   readonly metadata: { readonly uid: string };
@@ -56,19 +56,19 @@ export async function startFaultyNode(
     proxy,
     pods,
     create: (name, spec = {}, metadata = {}) => pods.create(aManifest(name, { nodeName, ...spec }, { namespace, ...metadata })),
-    conditionReady: async () => {
+    readyStatus: async () => {
       const found = await cluster.api.find<NodeObject>(`/api/v1/nodes/${nodeName}`);
       return found?.status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'none';
     },
   };
-  await waitUntil('the node is Ready', async () => (await faulty.conditionReady()) === 'True', 60_000);
+  await waitUntil('the node is Ready', async () => (await faulty.readyStatus()) === 'True', 60_000);
   resetLoopDelay(node);
   return faulty;
 }
 
 const delayFile = ({ folder }: TestNode) => join(folder, 'loop-delay.json');
 
-/** Environment of a TestNode's kubelet that measures main's event-loop delay. */
+/** Returns the environment for a TestNode's kubelet that measures the event-loop delay of its main thread. */
 export function loopDelayEnv(): Record<string, string> {
   const nodeOptions = `${process.env['NODE_OPTIONS'] ?? ''} --import=${join(import.meta.dirname, 'loop-delay.mjs')}`;
   return { NODE_OPTIONS: nodeOptions.trim() };

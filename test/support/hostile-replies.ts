@@ -47,7 +47,7 @@ interface Place {
   readonly key: string | number;
 }
 
-/** A copy of the decoded reply with the mutation applied. The reply itself where it has no values. */
+/** Returns a copy of the decoded reply with the mutation applied. A reply without values stays unchanged. */
 export function mutate(reply: object, { pick, value }: Mutation): object {
   const copy = structuredClone(reply) as Container;
   const places: Place[] = [];
@@ -58,10 +58,10 @@ export function mutate(reply: object, { pick, value }: Mutation): object {
 }
 
 /** Returns the bytes to send instead. */
-export function mutateBytes(bytes: Buffer, { bytes: how, pick }: Mutation): Buffer {
-  if (how === 'empty') return Buffer.alloc(0);
-  if (how === 'truncated') return bytes.subarray(0, bytes.length === 0 ? 0 : pick % bytes.length);
-  if (how === 'garbage') return Buffer.from(Array.from({ length: (pick % 64) + 1 }, (_, n) => (pick * 31 + n * 97) & 0xff));
+export function mutateBytes(bytes: Buffer, { bytes: replacement, pick }: Mutation): Buffer {
+  if (replacement === 'empty') return Buffer.alloc(0);
+  if (replacement === 'truncated') return bytes.subarray(0, bytes.length === 0 ? 0 : pick % bytes.length);
+  if (replacement === 'garbage') return Buffer.from(Array.from({ length: (pick % 64) + 1 }, (_, n) => (pick * 31 + n * 97) & 0xff));
   return bytes;
 }
 
@@ -74,10 +74,10 @@ function collect(value: unknown, places: Place[]): void {
 }
 
 function hostile(value: unknown, choice: number): unknown {
-  const of = <T>(values: readonly T[]): T => values[choice % values.length]!;
-  if (typeof value === 'string') return of(strings);
-  if (typeof value === 'number') return of(integers);
-  if (typeof value === 'bigint') return of(longs);
+  const select = <T>(values: readonly T[]): T => values[choice % values.length]!;
+  if (typeof value === 'string') return select(strings);
+  if (typeof value === 'number') return select(integers);
+  if (typeof value === 'bigint') return select(longs);
   if (typeof value === 'boolean') return !value;
   if (Array.isArray(value)) return hostileArray(value, choice);
   const isMessage = typeof value === 'object' && value !== null && !(value instanceof Uint8Array);
@@ -89,14 +89,14 @@ function hostileArray(value: readonly unknown[], choice: number): readonly unkno
     [],
     value.slice(1),
     [...value, ...value],
-    Array.from({ length: 200 }, () => value[0]).filter((one) => one !== undefined),
+    Array.from({ length: 200 }, () => value[0]).filter((element) => element !== undefined),
   ];
   return choices[choice % choices.length]!;
 }
 
-/** A missing submessage, or a map with unexpected keys. */
+/** Removes the submessage, empties it, or adds an unexpected key to a map. */
 function hostileObject(value: Container, choice: number): unknown {
-  const isMap = Object.values(value).every((one) => typeof one === 'string');
+  const isMap = Object.values(value).every((entry) => typeof entry === 'string');
   if (!isMap || choice % 3 === 0) return undefined;
   if (choice % 3 === 1) return {};
   const key = reserved[choice % reserved.length]!;

@@ -32,12 +32,12 @@ interface Method {
 }
 
 export interface Reply {
-  /** Such as `ContainerStatus`. */
+  /** For example `ContainerStatus`. */
   readonly call: string;
   readonly request: object;
   readonly reply: object;
   readonly bytes: Buffer;
-  /** The bytes of a changed reply. Throws when a value does not fit its field. */
+  /** Encodes a changed reply. Throws when a value does not fit its field. */
   readonly encode: (reply: object) => Buffer;
 }
 
@@ -47,7 +47,7 @@ export type ReplaceReply = (reply: Reply) => Buffer;
 const maxMessageBytes = 16 * 1024 * 1024;
 const limits = { 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': maxMessageBytes };
 
-/** Listens on its own socket until the test ends. */
+/** Starts the proxy on a separate socket. It stops when the test ends. */
 export async function startHostileRuntime(t: TestHooks, endpoint: string, replace: ReplaceReply): Promise<{ readonly endpoint: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
   const client = new Client(endpoint, credentials.createInsecure(), { ...limits, 'grpc.default_authority': 'localhost' });
@@ -55,19 +55,21 @@ export async function startHostileRuntime(t: TestHooks, endpoint: string, replac
   for (const { fullName, methods } of [RuntimeServiceDefinition, ImageServiceDefinition]) {
     addService(server, client, fullName, methods, replace);
   }
-  const own = `unix://${join(folder, 'cri.sock')}`;
+  const proxyEndpoint = `unix://${join(folder, 'cri.sock')}`;
   await new Promise<void>((resolve, reject) => {
-    server.bindAsync(own.replace('unix://', 'unix:'), ServerCredentials.createInsecure(), (err) => (err ? reject(err) : resolve()));
+    server.bindAsync(proxyEndpoint.replace('unix://', 'unix:'), ServerCredentials.createInsecure(), (err) =>
+      err ? reject(err) : resolve(),
+    );
   });
   t.after(async () => {
     server.forceShutdown();
     client.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  return { endpoint: own };
+  return { endpoint: proxyEndpoint };
 }
 
-const asIs = (bytes: Buffer): Buffer => bytes;
+const identity = (bytes: Buffer): Buffer => bytes;
 
 function addService(
   server: Server,
@@ -80,7 +82,7 @@ function addService(
   const implementation: UntypedServiceImplementation = {};
   for (const [key, method] of Object.entries(methods)) {
     const path = `/${service}/${method.name}`;
-    const answer = (request: Buffer, bytes: Buffer): Buffer =>
+    const toReply = (request: Buffer, bytes: Buffer): Buffer =>
       replace({
         call: method.name,
         request: method.requestType.decode(request),
@@ -93,30 +95,30 @@ function addService(
       originalName: method.name,
       requestStream: false,
       responseStream: method.responseStream,
-      requestSerialize: asIs,
-      requestDeserialize: asIs,
-      responseSerialize: asIs,
-      responseDeserialize: asIs,
+      requestSerialize: identity,
+      requestDeserialize: identity,
+      responseSerialize: identity,
+      responseDeserialize: identity,
     };
-    implementation[key] = method.responseStream ? streamOf(client, path, answer) : unaryOf(client, path, answer);
+    implementation[key] = method.responseStream ? streamOf(client, path, toReply) : unaryOf(client, path, toReply);
   }
   server.addService(definition, implementation);
 }
 
-function unaryOf(client: Client, path: string, answer: (request: Buffer, bytes: Buffer) => Buffer) {
+function unaryOf(client: Client, path: string, toReply: (request: Buffer, bytes: Buffer) => Buffer) {
   return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>): void => {
-    const forwarded = client.makeUnaryRequest(path, asIs, asIs, call.request, new Metadata(), (err, bytes) => {
+    const forwarded = client.makeUnaryRequest(path, identity, identity, call.request, new Metadata(), (err, bytes) => {
       if (err || !bytes) callback(err);
-      else callback(null, answer(call.request, bytes));
+      else callback(null, toReply(call.request, bytes));
     });
     call.on('cancelled', () => forwarded.cancel());
   };
 }
 
-function streamOf(client: Client, path: string, answer: (request: Buffer, bytes: Buffer) => Buffer) {
+function streamOf(client: Client, path: string, toReply: (request: Buffer, bytes: Buffer) => Buffer) {
   return (call: ServerWritableStream<Buffer, Buffer>): void => {
-    const forwarded = client.makeServerStreamRequest(path, asIs, asIs, call.request);
-    forwarded.on('data', (bytes: Buffer) => call.write(answer(call.request, bytes)));
+    const forwarded = client.makeServerStreamRequest(path, identity, identity, call.request);
+    forwarded.on('data', (bytes: Buffer) => call.write(toReply(call.request, bytes)));
     forwarded.on('end', () => call.end());
     forwarded.on('error', (err) => call.emit('error', err));
     call.on('cancelled', () => forwarded.cancel());

@@ -14,17 +14,17 @@ const parent = pino({ level: 'trace' }, { write: () => {} });
 /** Parses the recorded JSON lines on demand. */
 export function aLogger(): { readonly logger: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
-  let unread: string[] | null = [];
-  const keep = (line: string) => void lines.push(JSON.parse(line) as LogLine);
+  let unparsed: string[] | null = [];
+  const parse = (line: string) => void lines.push(JSON.parse(line) as LogLine);
   const write = (line: string) => {
-    if (unread) unread.push(line);
-    else keep(line);
+    if (unparsed) unparsed.push(line);
+    else parse(line);
   };
   return {
     logger: Object.assign(parent.child({}), { [pino.symbols.streamSym]: { write } }),
     get lines() {
-      unread?.forEach(keep);
-      unread = null;
+      unparsed?.forEach(parse);
+      unparsed = null;
       return lines;
     },
   };

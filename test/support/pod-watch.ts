@@ -1,5 +1,5 @@
 /**
- * Watches the pods of one namespace, and waits for conditions on them. Waits are woken by watch events, not by a clock.
+ * Watches the pods of one namespace, and waits for conditions on them. Conditions are checked at each watch event, without polling.
  *
  *   const pods = await PodWatch.start(t, cluster, namespace);
  *   await pods.create(aManifest('web', { nodeName }));
@@ -27,7 +27,7 @@ export class PodWatch {
   readonly #pods = new Map<string, Pod>();
   readonly #seen: Pod[] = [];
   readonly #stop = new AbortController();
-  readonly #looks = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
 
   private constructor(cluster: TestCluster, namespace: string) {
     this.#cluster = cluster;
@@ -74,17 +74,17 @@ export class PodWatch {
     return this.#seen.filter(({ metadata }) => metadata.name === name);
   }
 
-  async until(name: string, what: string, isSo: (pod: Pod) => boolean, timeoutMs = defaultTimeoutMs): Promise<Pod> {
-    const isItSo = () => {
+  async until(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = defaultTimeoutMs): Promise<Pod> {
+    const find = () => {
       const pod = this.#pods.get(name);
-      return pod && isSo(pod) ? pod : null;
+      return pod && condition(pod) ? pod : null;
     };
-    return this.#wait(`pod ${name} ${what}`, isItSo, () => this.#pods.get(name)?.status, timeoutMs);
+    return this.#wait(`pod ${name} ${what}`, find, () => this.#pods.get(name)?.status, timeoutMs);
   }
-  async untilAll(what: string, isSo: (pods: readonly Pod[]) => boolean, timeoutMs = defaultTimeoutMs): Promise<readonly Pod[]> {
-    const isItSo = () => (isSo(this.all()) ? this.all() : null);
+  async untilAll(what: string, condition: (pods: readonly Pod[]) => boolean, timeoutMs = defaultTimeoutMs): Promise<readonly Pod[]> {
+    const find = () => (condition(this.all()) ? this.all() : null);
     const summary = () => this.all().map(({ metadata, status }) => `${metadata.name} ${status?.phase} ${metadata.deletionTimestamp ?? ''}`);
-    return this.#wait(what, isItSo, summary, timeoutMs);
+    return this.#wait(what, find, summary, timeoutMs);
   }
   async untilGone(name: string, timeoutMs = defaultTimeoutMs): Promise<void> {
     await this.#wait(
@@ -95,22 +95,27 @@ export class PodWatch {
     );
   }
 
-  #wait<T>(what: string, look: () => T | null, was: () => unknown, timeoutMs: number): Promise<T> {
+  #wait<T>(what: string, find: () => T | null, describeLast: () => unknown, timeoutMs: number): Promise<T> {
     return new Promise((resolve, reject) => {
-      const settle = (end: () => void) => {
-        this.#looks.delete(onChange);
+      const settle = (resolveOrReject: () => void) => {
+        this.#listeners.delete(onChange);
         clearTimeout(timer);
-        end();
+        resolveOrReject();
       };
       const onChange = () => {
-        const found = look();
+        const found = find();
         if (found !== null) settle(() => resolve(found));
       };
       const timer = setTimeout(
-        () => settle(() => reject(new Error(`waited ${timeoutMs} ms in vain until ${what}; it was ${JSON.stringify(was())}`))),
+        () =>
+          settle(() =>
+            reject(
+              new Error(`timed out after ${timeoutMs} ms waiting until ${what}; the last state was ${JSON.stringify(describeLast())}`),
+            ),
+          ),
         timeoutMs,
       );
-      this.#looks.add(onChange);
+      this.#listeners.add(onChange);
       onChange();
     });
   }
@@ -119,7 +124,7 @@ export class PodWatch {
     const { items, metadata } = await this.#cluster.api.get<PodList>(this.#path);
     this.#pods.clear();
     for (const pod of items) this.#set(pod);
-    this.#tell();
+    this.#notify();
     return metadata.resourceVersion;
   }
 
@@ -128,7 +133,7 @@ export class PodWatch {
       if (type === 'ERROR') return;
       if (type === 'DELETED') this.#pods.delete(object.metadata.name);
       else this.#set(object);
-      this.#tell();
+      this.#notify();
     }
   }
 
@@ -137,7 +142,7 @@ export class PodWatch {
     this.#seen.push(pod);
   }
 
-  #tell(): void {
-    for (const look of this.#looks) look();
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
   }
 }

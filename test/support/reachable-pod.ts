@@ -62,8 +62,8 @@ async function startPod(cluster: TestCluster, hooks: { after(clean: Cleanup): vo
   await registerNodeAndPod(cluster, hooks, running, port);
 
   const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams => {
-    const [command, all, own] = cluster.kubectlCommand(['-n', namespace, ...args]);
-    return spawn(command, all, { env: { ...own, ...env } });
+    const [command, commandArgs, kubectlEnv] = cluster.kubectlCommand(['-n', namespace, ...args]);
+    return spawn(command, commandArgs, { env: { ...kubectlEnv, ...env } });
   };
   const kubectl = async (args: readonly string[], options: { env?: NodeJS.ProcessEnv; input?: Buffer } = {}) => {
     const child = start(args, options.env);

@@ -1,5 +1,5 @@
-// Loaded into a kubelet under test (NODE_OPTIONS=--import): a thread throws what nobody catches when the file end-<name of the thread> is in
-// the test node's folder, and removes it.
+// Preloaded into a kubelet under test (NODE_OPTIONS=--import). A worker thread removes the file end-<thread name> when a test creates it in the
+// test node's folder, and throws an uncaught error.
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread, threadName } from 'node:worker_threads';

@@ -24,7 +24,7 @@ function asObject(value: unknown): Fields {
 }
 
 function walk(value: unknown, change: (key: string, value: unknown) => unknown, depth = 0): unknown {
-  // Deeper than any field of a pod: never read.
+  // The kubelet reads no field at this depth.
   if (depth > 50 || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((element) => walk(element, change, depth + 1));
   const entries = Object.entries(value).map(([key, element]) => [key, walk(change(key, element), change, depth + 1)] as const);

@@ -25,7 +25,7 @@ export const fieldPaths: readonly FieldPath[] = pathsOf(podSchema, []);
 function pathsOf(schema: Schema, steps: readonly Step[]): FieldPath[] {
   switch (schema.kind) {
     case 'struct': {
-      const fields = Object.entries(schema.fields).flatMap(([field, of]) => pathsOf(of, [...steps, { field }]));
+      const fields = Object.entries(schema.fields).flatMap(([field, fieldSchema]) => pathsOf(fieldSchema, [...steps, { field }]));
       return steps.length === 0 ? fields : [{ steps, schema }, ...fields];
     }
     case 'list':
@@ -58,7 +58,7 @@ function ownValueOf(schema: Schema, foreignShare: number, depth: number): Arbitr
   switch (schema.kind) {
     case 'struct': {
       const fields = Object.fromEntries(
-        Object.entries(schema.fields).map(([name, field]) => [name, orLeftOut(valueOf(field, foreignShare, depth + 1), field, depth)]),
+        Object.entries(schema.fields).map(([name, field]) => [name, optionalValue(valueOf(field, foreignShare, depth + 1), field, depth)]),
       );
       return fc.record(fields, { noNullPrototype: true }).map(withoutUndefined);
     }
@@ -83,9 +83,9 @@ function ownValueOf(schema: Schema, foreignShare: number, depth: number): Arbitr
 }
 
 /** Required fields are usually present, deeply nested ones usually absent. */
-function orLeftOut(value: Arbitrary<unknown>, schema: Schema, depth: number): Arbitrary<unknown> {
-  const [there, leftOut] = schema.kind === 'always' ? [20, 1] : depth < 3 ? [1, 2] : [1, 5];
-  return fc.oneof({ weight: there, arbitrary: value }, { weight: leftOut, arbitrary: fc.constant(undefined) });
+function optionalValue(value: Arbitrary<unknown>, schema: Schema, depth: number): Arbitrary<unknown> {
+  const [present, absent] = schema.kind === 'always' ? [20, 1] : depth < 3 ? [1, 2] : [1, 5];
+  return fc.oneof({ weight: present, arbitrary: value }, { weight: absent, arbitrary: fc.constant(undefined) });
 }
 
 function withoutUndefined(object: Record<string, unknown>): Record<string, unknown> {
@@ -100,19 +100,19 @@ interface Change {
   readonly key: string;
 }
 
-const changesOf = new Map<FieldPath, Arbitrary<Change>>();
+const changesByPath = new Map<FieldPath, Arbitrary<Change>>();
 
-function changeOf(path: FieldPath): Arbitrary<Change> {
-  const known = changesOf.get(path);
-  if (known) return known;
+function changeTo(path: FieldPath): Arbitrary<Change> {
+  const cached = changesByPath.get(path);
+  if (cached) return cached;
   const value = fc.oneof({ weight: 12, arbitrary: valueOf(path.schema, 0) }, { weight: 1, arbitrary: foreign });
-  const made = fc.record({ path: fc.constant(path), value, index: fc.nat(2), key });
-  changesOf.set(path, made);
-  return made;
+  const change = fc.record({ path: fc.constant(path), value, index: fc.nat(2), key });
+  changesByPath.set(path, change);
+  return change;
 }
 
 /** The fields that a container needs to run on the simulated runtime. */
-const wellPod = (image: string) => ({
+const basePod = (image: string) => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: {},
@@ -127,30 +127,31 @@ const wellPod = (image: string) => ({
 });
 
 const images = fc.constantFrom('sim/run:1', 'sim/exit:0', 'sim/exit:1', 'sim/createfails:1', 'sim/unpullable:1');
-const anyChange = fc.constantFrom(...fieldPaths).chain(changeOf);
-const madeUp = (foreignShare: number) => ownValueOf(podSchema, foreignShare, 0) as Arbitrary<Record<string, unknown>>;
-const [madeUpPod, illTypedPod] = [madeUp(0), madeUp(1)];
+const anyChange = fc.constantFrom(...fieldPaths).chain(changeTo);
+const randomPod = (foreignShare: number) => ownValueOf(podSchema, foreignShare, 0) as Arbitrary<Record<string, unknown>>;
+const [wellTypedPod, illTypedPod] = [randomPod(0), randomPod(1)];
 
 /** A valid pod with some absurd fields, including `field`; sometimes a pod with absurd fields only. */
 export function hostilePod(field: FieldPath): Arbitrary<Record<string, unknown>> {
   const changed = fc
-    .tuple(changeOf(field), fc.array(anyChange, { maxLength: 4 }), images)
-    .map(([own, others, image]) => [...others, own].reduce<unknown>(applyChange, wellPod(image)) as Record<string, unknown>);
-  return fc.oneof({ weight: 8, arbitrary: changed }, { weight: 1, arbitrary: madeUpPod }, { weight: 1, arbitrary: illTypedPod });
+    .tuple(changeTo(field), fc.array(anyChange, { maxLength: 4 }), images)
+    .map(([own, others, image]) => [...others, own].reduce<unknown>(applyChange, basePod(image)) as Record<string, unknown>);
+  return fc.oneof({ weight: 8, arbitrary: changed }, { weight: 1, arbitrary: wellTypedPod }, { weight: 1, arbitrary: illTypedPod });
 }
 
 /** Returns the object with the field set. Creates missing parents; keeps parents of another type. */
 function applyChange(object: unknown, { path, value, index, key: entry }: Change): unknown {
-  const set = (at: unknown, steps: readonly Step[]): unknown => {
+  const set = (target: unknown, steps: readonly Step[]): unknown => {
     const [step, ...rest] = steps;
     if (step === undefined) return value;
     if (step === 'element') {
-      const list = Array.isArray(at) ? [...(at as unknown[])] : [];
-      const place = Math.min(index, list.length);
-      list[place] = set(list[place], rest);
+      const list = Array.isArray(target) ? [...(target as unknown[])] : [];
+      const position = Math.min(index, list.length);
+      list[position] = set(list[position], rest);
       return list;
     }
-    const fields = typeof at === 'object' && at !== null && !Array.isArray(at) ? { ...(at as Record<string, unknown>) } : {};
+    const fields =
+      typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...(target as Record<string, unknown>) } : {};
     const name = step === 'entry' ? entry : step.field;
     const before = Object.hasOwn(fields, name) ? fields[name] : undefined;
     Object.defineProperty(fields, name, { value: set(before, rest), enumerable: true, configurable: true, writable: true });
@@ -181,10 +182,10 @@ export function acceptedPods(seed: number, count: number): Pod[] {
   });
 }
 
-const ordinarySeed = 20_261_123;
+const defaultSeed = 20_261_123;
 
 /** Fixed by default, so that a test run depends on the code only. `FUZZ_SEED=7` selects another seed, `FUZZ_SEED=random` a random one. */
 export function fuzzSeeds(): readonly number[] {
-  const given = process.env['FUZZ_SEED'] ?? ordinarySeed;
+  const given = process.env['FUZZ_SEED'] ?? defaultSeed;
   return [given === 'random' ? Math.trunc(Math.random() * 2 ** 31) : Number(given)];
 }

@@ -58,7 +58,7 @@ export class OpenApiServer {
     const uid = String((pod['metadata'] as Fields | null | undefined)?.['uid']);
     const isNew = !this.#pods.has(uid);
     this.#pods.set(uid, this.#versioned(pod as StoredObject));
-    this.#tell(isNew ? 'ADDED' : 'MODIFIED', this.#pods.get(uid)!);
+    this.#broadcast(isNew ? 'ADDED' : 'MODIFIED', this.#pods.get(uid)!);
   }
 
   /** Deletes the pod gracefully: it disappears when the kubelet has terminated it. */
@@ -74,7 +74,7 @@ export class OpenApiServer {
     const pod = this.#pods.get(uid);
     if (!pod) return;
     this.#pods.delete(uid);
-    this.#tell('DELETED', this.#versioned(pod));
+    this.#broadcast('DELETED', this.#versioned(pod));
   }
 
   pod(uid: string): StoredObject | undefined {
@@ -87,7 +87,7 @@ export class OpenApiServer {
     return isObject(metadata) ? { ...object, metadata: { ...metadata, resourceVersion: String(this.#version) } } : object;
   }
 
-  #tell(type: string, object: unknown): void {
+  #broadcast(type: string, object: unknown): void {
     for (const watch of this.#podWatches) watch.write(`${JSON.stringify({ type, object })}\n`);
   }
 
@@ -138,7 +138,7 @@ export class OpenApiServer {
 
   #create(body: Fields): StoredObject {
     this.#uids += 1;
-    const uid = `made-${this.#uids}`;
+    const uid = `created-${this.#uids}`;
     this.put({ ...body, metadata: { ...(body['metadata'] as Fields), uid } });
     return this.#pods.get(uid)!;
   }
@@ -171,13 +171,13 @@ function mergeStatus(before: Fields, patch: Fields): Fields {
   for (const [field, value] of Object.entries(patch)) {
     if (value === null) delete next[field];
     else if (field === 'conditions') next[field] = mergeByType(next[field], value as Fields[]);
-    else next[field] = Array.isArray(value) ? value.filter((one: Fields) => one['$patch'] === undefined) : value;
+    else next[field] = Array.isArray(value) ? value.filter((element: Fields) => element['$patch'] === undefined) : value;
   }
   return next;
 }
 
 function mergeByType(before: unknown, patch: readonly Fields[]): Fields[] {
-  const merged = new Map((Array.isArray(before) ? (before as Fields[]) : []).map((one) => [one?.['type'], one]));
-  for (const one of patch) merged.set(one['type'], { ...merged.get(one['type']), ...one });
+  const merged = new Map((Array.isArray(before) ? (before as Fields[]) : []).map((entry) => [entry?.['type'], entry]));
+  for (const entry of patch) merged.set(entry['type'], { ...merged.get(entry['type']), ...entry });
   return [...merged.values()];
 }
