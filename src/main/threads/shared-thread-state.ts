@@ -10,7 +10,7 @@ import { createClaims } from '../../shared/state/claims.ts';
 import { createRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { createHeartbeats, ThreadStatusWriter } from '../../shared/state/heartbeats.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
-import { MemoryTrimmer } from './free-memory.ts';
+import { MemoryTrimmer } from './memory-trimmer.ts';
 import { HangWatchdog, type HangWatchdogOptions } from './hang-watchdog.ts';
 import { startThreadHeartbeat } from '../../shared/thread/enter-thread.ts';
 import type { Heartbeat } from '../../shared/state/start-heartbeat.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { QuietCollector } from '../../../../src/shared/thread/quiet-collector.ts';
+import { QuietCollector } from '../../../../src/shared/thread/idle-collector.ts';
 
 const mebibyte = 1024 * 1024;
 

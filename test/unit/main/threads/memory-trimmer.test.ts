@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MemoryTrimmer } from '../../../../src/main/threads/free-memory.ts';
+import { MemoryTrimmer } from '../../../../src/main/threads/memory-trimmer.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 test('free memory is returned to the kernel 20 s after the last collection, once, and not after close', async () => {
