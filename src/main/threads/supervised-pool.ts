@@ -106,7 +106,7 @@ export class SupervisedPool {
     });
     logger.warn(
       { threads: pool.threads.length, want: threads, restartInMs },
-      'the sync pool lost a thread for good; a new pool takes over',
+      'The sync pool lost a thread that piscina does not replace; a new pool will take over',
     );
   }
 

@@ -44,7 +44,7 @@ export interface RuntimeInfo {
   readonly runtimeName: string;
   readonly runtimeVersion: string;
   readonly runtimeApiVersion: string;
-  /** `RuntimeReady`, `NetworkReady` and any others that the runtime reports. `status` is true when all is well. */
+  /** `RuntimeReady`, `NetworkReady` and any others that the runtime reports. `status` is true when the condition is met. */
   readonly conditions: readonly { readonly type: string; readonly status: boolean; readonly reason: string; readonly message: string }[];
   readonly handlers: readonly RuntimeHandler[];
   /** Absent if the runtime does not report its features (containerd before 2.0). */

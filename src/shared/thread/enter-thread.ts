@@ -9,7 +9,7 @@ import type { Logger } from '../log/logger.ts';
 import { threadEventLoopDelay, threadHeapLimit, threadHeapUsed } from '../metrics/definitions/threads.ts';
 import { bindMetrics } from '../metrics/define.ts';
 import { startHeartbeat, type Heartbeat } from '../state/start-heartbeat.ts';
-import { QuietCollector } from './idle-collector.ts';
+import { IdleCollector } from './idle-collector.ts';
 import { claimSlot } from '../state/claims.ts';
 import { monotonicMs } from '../time/clock.ts';
 import { endpoint } from './endpoint.ts';
@@ -62,7 +62,7 @@ export function startThreadHeartbeat(
   thread: string,
   { onBeat, onCollected }: { readonly onBeat?: () => void; readonly onCollected?: () => void } = {},
 ): Heartbeat {
-  const collector = new QuietCollector(onCollected);
+  const collector = new IdleCollector(onCollected);
   return startHeartbeat({
     ...row,
     onBeat: (delaySeconds) => {

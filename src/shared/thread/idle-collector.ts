@@ -21,7 +21,7 @@ export interface CollectedThread {
   collect(): void;
 }
 
-export class QuietCollector {
+export class IdleCollector {
   readonly #thread: CollectedThread;
   readonly #onCollected: () => void;
   #idleBeats = 0;

@@ -1,4 +1,4 @@
-/** What malloc_trim gives back, in a process of its own: small blocks that were freed below one that was not stay with the C library. */
+/** Tests malloc_trim in a child process. The C library keeps small freed blocks below a block that is still in use. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';

@@ -10,7 +10,7 @@ test('a change of the verbosity applies to existing loggers, their children and 
   const loud = logger.child({ component: 'loud' });
   assert.deepEqual([logger.level, child.level, loud.level], ['info', 'info', 'trace']);
   setVerbosity(live, 4);
-  for (let turn = 0; turn < 1000 && child.level === 'info'; turn += 1) await new Promise(setImmediate);
+  for (let i = 0; i < 1000 && child.level === 'info'; i += 1) await new Promise(setImmediate);
   assert.deepEqual([logger.level, child.level, loud.level], ['debug', 'debug', 'trace']);
   assert.deepEqual([logger.child({}).level, createLogger({ format: 'text', verbosity: 0, vmodule: [], live }).level], ['debug', 'debug']);
 });

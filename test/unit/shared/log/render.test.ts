@@ -14,7 +14,7 @@ const aRecord = (fields: Record<string, unknown> = {}): LogRecord => ({
 
 const texts: { name: string; record: LogRecord; want: string }[] = [
   {
-    name: 'a text line has klog’s header, the component in place of the source file, and quoted strings',
+    name: 'a text line has klog’s header, the component instead of the source file, and quoted strings',
     record: aRecord({ pod: 'ns/a', n: 3, ok: true }),
     want: 'I1121 11:10:00.123000   12345 pleg] "pod started" pod="ns/a" n=3 ok=true\n',
   },

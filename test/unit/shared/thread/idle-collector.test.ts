@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { QuietCollector } from '../../../../src/shared/thread/idle-collector.ts';
+import { IdleCollector } from '../../../../src/shared/thread/idle-collector.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -18,7 +18,7 @@ function aThread() {
       thread.heap = 10 * mebibyte;
     },
   };
-  const collector = new QuietCollector(() => (thread.notifications += 1), thread);
+  const collector = new IdleCollector(() => (thread.notifications += 1), thread);
   const beat = (times: number) => {
     for (let i = 0; i < times; i += 1) collector.onBeat();
   };
