@@ -3,7 +3,8 @@
  * memory is bounded.
  */
 import type { Clock } from '../../shared/time/clock.ts';
-import { eventName, toTimestamp, type CoreEvent } from './event-object.ts';
+import { toApiTime } from '../../shared/kubernetes/api-time.ts';
+import { eventName, type CoreEvent } from './event-object.ts';
 import { LruMap } from './lru-map.ts';
 import { SpamFilter } from './spam-filter.ts';
 
@@ -70,7 +71,7 @@ export class EventCorrelator {
       return { combined: event, key: keyOf(kind, namespace, name, fieldPath, uid, event.type, event.reason, event.message) };
     // The set stays one below the limit, so that every further message is combined.
     messages.delete(messages.values().next().value as string);
-    const timestamp = toTimestamp(nowMs);
+    const timestamp = toApiTime(nowMs);
     const combined = {
       ...event,
       metadata: { ...event.metadata, name: eventName(name ?? '', this.#nextNanos()) },

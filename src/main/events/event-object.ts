@@ -1,6 +1,7 @@
 /** The API object of an event: core/v1, as client-go's recorder creates it (tools/record). */
 import { randomUUID } from 'node:crypto';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
+import { toApiTime } from '../../shared/kubernetes/api-time.ts';
 import type { ObjectReference } from '../../shared/kubernetes/api.ts';
 
 /** The reporting component: this node's kubelet. */
@@ -35,7 +36,7 @@ export function toCoreEvent(
   nowMs: number,
   nanos: bigint,
 ): CoreEvent {
-  const timestamp = toTimestamp(nowMs);
+  const timestamp = toApiTime(nowMs);
   return {
     apiVersion: 'v1',
     kind: 'Event',
@@ -53,11 +54,6 @@ export function toCoreEvent(
     count: 1,
     eventTime: null,
   };
-}
-
-/** RFC 3339 without a fraction, as Go's metav1.Time. */
-export function toTimestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 const maxNameLength = 253;

@@ -118,7 +118,7 @@ export class StatusManager implements StatusUpdateSink {
   /** Compares each status with the API server's and corrects what other clients overwrote. */
   syncAll(): void {
     for (const [uid, entry] of this.#entries) {
-      // If the API source still has the object, the server is asked again.
+      // While the API source still has the object, the next write checks again whether the object exists.
       entry.missingUID = null;
       if (!this.#work.isBusy(uid) && !entry.coalesceTimer.isWaiting) this.#schedule(uid, entry);
     }

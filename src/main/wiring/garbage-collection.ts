@@ -1,12 +1,10 @@
 /** Creates the parts that clean up: housekeeping for pods that no longer exist, and the container deletor for dead containers of running pods. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { ContainerDeletor } from '../pods/housekeeping/container-deletor.ts';
 import type { EventSink } from '../events/index.ts';
-import { Housekeeping } from '../pods/housekeeping/housekeeping.ts';
+import { ContainerDeletor, Housekeeping, listPodDirectories } from '../pods/housekeeping/index.ts';
 import type { ImagesThread } from '../threads/images-thread.ts';
 import type { MirrorPods } from '../pods/static/mirror-pods.ts';
-import { listPodDirectories } from '../pods/housekeeping/pod-directories.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';

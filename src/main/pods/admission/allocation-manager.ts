@@ -58,7 +58,7 @@ export class AllocationManager {
       return new AllocationManager(options, decodeAllocations(content));
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
-        options.logger.error({ path, err: messageOf(err) }, 'Cannot read which pods were admitted; they are admitted anew');
+        options.logger.error({ path, err: messageOf(err) }, 'Could not read the allocation checkpoint, all pods are admitted again');
       return new AllocationManager(options, new Map());
     }
   }
@@ -129,7 +129,7 @@ export class AllocationManager {
       try {
         await write(path, `${path}.new`, encodeAllocations(this.#toWrite()));
       } catch (err) {
-        logger.error({ path, err }, 'Cannot write which pods were admitted; a restart would admit them anew');
+        logger.error({ path, err }, 'Could not write the allocation checkpoint, a restart would admit pods again');
       }
     }
     this.#writing = null;

@@ -11,10 +11,10 @@ interface HostPort {
 const everyAddress = '0.0.0.0';
 
 export function hasFreeHostPorts(pod: Pod, active: readonly Pod[]): boolean {
-  const wanted = hostPorts(pod);
-  if (wanted.length === 0) return true;
+  const requested = hostPorts(pod);
+  if (requested.length === 0) return true;
   const used = active.flatMap(hostPorts);
-  return wanted.every(({ ip, port }) =>
+  return requested.every(({ ip, port }) =>
     used.every((other) => other.port !== port || (other.ip !== ip && other.ip !== everyAddress && ip !== everyAddress)),
   );
 }

@@ -54,7 +54,7 @@ function podsByDistance(candidates: readonly Pod[], requirements: readonly Requi
   return selected;
 }
 
-/** Of two pods with the same distance, the one with the smaller requests comes first. */
+/** Orders by distance; of pods with the same distance, the smaller requests come first. */
 function compare(a: Pod, b: Pod, requirements: readonly Requirement[]): number {
   const byDistance = distance(a, requirements) - distance(b, requirements);
   if (byDistance !== 0) return byDistance;

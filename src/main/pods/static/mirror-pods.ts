@@ -28,7 +28,7 @@ export interface MirrorPodsDependencies {
   /** True once every source has reported: then a mirror pod without a static pod is an orphan. */
   readonly sourcesReady: () => boolean;
   /** True while an earlier static pod of this full name, or the desired one, is terminating: until then the mirror shows that pod. */
-  readonly isStaticPodEnding: (fullName: string, wanted: PodUID | undefined) => boolean;
+  readonly isStaticPodEnding: (fullName: string, desired: PodUID | undefined) => boolean;
   /** Called when the watch delivers the mirror of a static pod. */
   readonly onMirrorPod: (pod: Pod, mirror: Pod) => void;
   readonly clock: Clock;
