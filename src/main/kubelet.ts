@@ -1,6 +1,6 @@
 /**
- * The composition root: creates every part after the parts that it needs. The sync loop, the stores and the scheduler come first,
- * because later parts write to them; the loop gets its handlers when it runs. shutdown.ts has the order in which parts stop.
+ * The composition root: creates every part after the parts that it needs. The sync loop and the stores come first, because
+ * later parts write to them; the loop gets its handlers when it runs. shutdown.ts has the order in which parts stop.
  *
  * A kubelet whose runtime does not answer waits, serves `/healthz` meanwhile and logs the reason; upstream exits.
  */
@@ -34,7 +34,7 @@ import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-serv
 import { startSources } from './wiring/start-sources.ts';
 import { StatusNodeFacts } from './wiring/status-node-facts.ts';
 
-/** A service manager should see the process end within 5 s of SIGTERM: one second of it is for the process itself. */
+/** The process must exit within 5 s of SIGTERM (process/signals.ts); one second of them is for the exit itself. */
 const stopDeadlineMs = 4000;
 
 export interface KubeletStart {
@@ -42,7 +42,7 @@ export interface KubeletStart {
   readonly logger: Logger;
   /** Aborted by SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
-  /** They run already. The kubelet closes them. */
+  /** The threads run already. `runKubelet` closes them. */
   readonly threads: EarlyThreads;
   /** Called when everything has started and the sync loop begins. */
   readonly onRunning?: () => void;

@@ -1,10 +1,10 @@
 /**
- * The sync loop: takes what happened from the parts that saw it and calls the handlers of the pods. Everything that the pleg thread
- * reports enters main here. Upstream: syncLoop and syncLoopIteration in pkg/kubelet/kubelet.go.
+ * The sync loop: collects updates, lifecycle events, probe results and due pods, and calls their handlers. Every notification of the pleg
+ * thread enters main here. Upstream: syncLoop and syncLoopIteration in pkg/kubelet/kubelet.go.
  *
  * Upstream takes due pods from the work queue each second. Here each update, event and due pod starts an iteration; a tick each second
- * remains for the heartbeat and for housekeeping. While the runtime is down no iteration runs, because every sync would fail. What
- * waits meanwhile is bounded: sources keep their newest pods, events are kept by pod and container, probe results by container and
+ * remains for the heartbeat and for housekeeping. While the runtime is down no iteration runs, because every sync would fail. The
+ * queues are bounded meanwhile: sources keep their newest pods, events are kept by pod and container, probe results by container and
  * probe. A step that throws ends; the loop continues with the next one.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';

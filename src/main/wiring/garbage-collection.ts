@@ -1,4 +1,4 @@
-/** Creates the parts that clean up: housekeeping for pods that no longer exist, and the container deletor for dead containers of running pods. */
+/** Creates the parts that clean up: housekeeping for pods that are gone, and the container deletor for dead containers of running pods. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { EventSink } from '../events/index.ts';

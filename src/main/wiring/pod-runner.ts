@@ -1,6 +1,6 @@
 /**
  * Starts the parts that run pods: the API objects of pods, the handlers of the tasks' requests, the pod workers, the handlers of the
- * sources' updates, and the garbage collection. Only the sync loop calls them.
+ * sources' updates, and the garbage collection.
  */
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
@@ -47,7 +47,7 @@ export interface PodRunnerOptions extends KubeletContext {
   readonly syncLoop: Pick<SyncLoop<PodUpdate>, 'onDue' | 'requestHousekeeping'>;
 }
 
-/** Returns what the sync loop calls. */
+/** Returns the handlers that the sync loop calls. */
 export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoopHandlers<PodUpdate>> {
   const { options, log, shutdown, threads, runtime, nodeServices, cluster, podManager, cache, statuses, scheduler, syncs, events } = runner;
   const { sources, syncLoop } = runner;
