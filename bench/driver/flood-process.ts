@@ -1,6 +1,6 @@
 /**
  * The process of a Flood (flood.ts): unauthenticated clients that make the most expensive requests to a kubelet's secure port. Some
- * connections stay open after a 401 and are reopened when they are closed. Others openPipelining requests with large headers and random tokens.
+ * connections stay open after a 401 and are reopened when they are closed. Others pipeline requests with large headers and random tokens.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';

@@ -35,7 +35,7 @@ export async function measureExitToRestart(
     if (performance.now() > end) {
       const missing = latencies.filter((latency) => latency === undefined).length;
       throw new Error(
-        `${missing} of ${podNames.length} containers were not createCalls again within ${timeoutMs} ms; the log ends:\n${kubelet.logTail()}`,
+        `${missing} of ${podNames.length} containers were not created again within ${timeoutMs} ms; the log ends:\n${kubelet.logTail()}`,
       );
     }
     await sleep(100);

@@ -80,7 +80,7 @@ export const defaultOptions: RuntimeOptions = {
   imageFsMountpoint: '/',
 };
 
-/** `preset: "containerd"` sets the presetOptions latencies and contention. Explicit options override it. */
+/** `preset: "containerd"` sets the measured latencies and contention. Explicit options override it. */
 export type RuntimeOptionsInput = Partial<RuntimeOptions> & { readonly preset?: 'containerd' };
 
 /** Throws for an unknown option name, so that misspelled options are not ignored. */

@@ -1,6 +1,6 @@
 /**
  * The client for main's API over Comlink. Each call has a deadline, the number of calls is limited, and concurrent calls without arguments
- * share one result: main may be busy, and requests must not accumutimeout copies of its response.
+ * share one result: main may be busy, and requests must not accumulate copies of its response.
  */
 import { wrap } from 'comlink';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** `/checkpoint`: makes the runtime write a container's checkpoint to a file. Upstream: checkpoint of pkg/kubelet/server/server.go, Kubelet.CheckpointContainer. */
+/**
+ * `/checkpoint`: makes the runtime write a container's checkpoint to a file. Upstream: checkpoint of pkg/kubelet/server/server.go,
+ * Kubelet.CheckpointContainer.
+ */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CriClient } from '../../../shared/cri/client.ts';

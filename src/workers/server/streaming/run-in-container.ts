@@ -2,7 +2,7 @@
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { CriError, grpcCode } from '../../../shared/cri/cri-error.ts';
 
-/** Upstream sets no deadcommandLine, but its server ends every response after four hours. */
+/** Upstream sets no deadline, but its server ends every response after four hours. */
 const maxRunMs = 4 * 3600 * 1000;
 
 /** Resolves with stdout followed by stderr. Rejects when the command fails. */

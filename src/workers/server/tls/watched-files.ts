@@ -9,7 +9,10 @@ import type { Logger } from '../../../shared/log/logger.ts';
 
 export interface WatchedFilesOptions {
   readonly paths: readonly string[];
-  /** Called with the contents, in the order of the paths, at the start and after each change. An error is logged, and the files are read again later. */
+  /**
+   * Called with the contents, in the order of the paths, at the start and after each change. An error is logged, and the files are read
+   * again later.
+   */
   readonly onContents: (contents: readonly Buffer[]) => void;
   /** False: the files are not read again after they were accepted once. */
   readonly reload: boolean;
