@@ -12,14 +12,14 @@ const expression = (key: string, operator: string, values?: string[]): LabelSele
 const cases: readonly [name: string, selector: LabelSelector | undefined, want: boolean][] = [
   ['no selector', undefined, false],
   ['an empty selector', {}, true],
-  ['labels that are there', { matchLabels: { app: 'web' } }, true],
+  ['a matching label', { matchLabels: { app: 'web' } }, true],
   ['a label with another value', { matchLabels: { app: 'db' } }, false],
   ['a value that is In', expression('tier', 'In', ['back', 'front']), true],
-  ['a label that is not there In', expression('none', 'In', ['x']), false],
-  ['a label that is not there NotIn', expression('none', 'NotIn', ['x']), true],
+  ['a missing label In', expression('none', 'In', ['x']), false],
+  ['a missing label NotIn', expression('none', 'NotIn', ['x']), true],
   ['a value NotIn', expression('tier', 'NotIn', ['front']), false],
   ['Exists', expression('app', 'Exists'), true],
-  ['Exists of what every object has', expression('constructor', 'Exists'), false],
+  ['Exists with an inherited property’s name', expression('constructor', 'Exists'), false],
   ['DoesNotExist', expression('app', 'DoesNotExist'), false],
   ['labels and expressions together', { matchLabels: { app: 'web' }, ...expression('tier', 'DoesNotExist') }, false],
 ];

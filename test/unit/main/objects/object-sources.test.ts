@@ -22,7 +22,7 @@ const initialEnd = {
   metadata: { resourceVersion: '20', annotations: { 'k8s.io/initial-events-end': 'true' } },
 };
 
-function aWatching(lingerMs = 0) {
+function aWatchBasedSource(retentionMs = 0) {
   const clock = new FakeClock();
   const api = new FakeApi().on('GET', path, aSecret('10'));
   const changed: string[][] = [];
@@ -30,7 +30,7 @@ function aWatching(lingerMs = 0) {
     client: api,
     kind: secretKind,
     maxIdleMs: 300_000,
-    retentionMs: lingerMs,
+    retentionMs,
     onChanged: (uids) => changed.push([...uids]),
     clock,
     logger: silentLogger,
@@ -39,7 +39,7 @@ function aWatching(lingerMs = 0) {
 }
 
 test('an object without references is retained for the next pod and then dropped', async () => {
-  const { api, clock, source } = aWatching(60_000);
+  const { api, clock, source } = aWatchBasedSource(60_000);
   source.addReference('ns', 's', 'a');
   assert.equal(source.has('ns', 's'), false);
   await source.get('ns', 's');
@@ -56,7 +56,7 @@ test('an object without references is retained for the next pod and then dropped
 });
 
 test('an immutable object is read again for the next pod, because it may have been recreated', async () => {
-  const { api, source } = aWatching(60_000);
+  const { api, source } = aWatchBasedSource(60_000);
   api.once('GET', path, aSecret('10', { immutable: true }));
   source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
@@ -71,15 +71,15 @@ test('an immutable object is read again for the next pod, because it may have be
 });
 
 test('an object without references cannot be read', async () => {
-  const { source } = aWatching();
+  const { source } = aWatchBasedSource();
   await assert.rejects(source.get('ns', 's'), { reason: 'NotRegistered', message: 'object "ns"/"s" not registered' });
 });
 
 test('the watch of an object whose name has a comma selects only that name', async () => {
-  const { api, clock, source } = aWatching();
+  const { api, clock, source } = aWatchBasedSource();
   source.addReference('ns', 's,metadata.name!=t', 'a');
-  const wanted = source.get('ns', 's,metadata.name!=t');
-  wanted.catch(() => {});
+  const read = source.get('ns', 's,metadata.name!=t');
+  read.catch(() => {});
   await clock.advance(1000);
   const watch = await api.nextWatch(watchPath);
   assert.equal(watch.call.query?.['fieldSelector'], String.raw`metadata.name=s\,metadata.name!\=t`);
@@ -87,10 +87,10 @@ test('the watch of an object whose name has a comma selects only that name', asy
 });
 
 test('a secret whose name would lead to another namespace is not requested', async () => {
-  const { api, clock, source } = aWatching();
+  const { api, clock, source } = aWatchBasedSource();
   source.addReference('ns', '../../kube-system/secrets/s', 'a');
-  const wanted = source.get('ns', '../../kube-system/secrets/s');
-  wanted.catch(() => {});
+  const read = source.get('ns', '../../kube-system/secrets/s');
+  read.catch(() => {});
   await clock.advance(1000);
   await api.nextWatch(watchPath);
   assert.deepEqual(
@@ -101,7 +101,7 @@ test('a secret whose name would lead to another namespace is not requested', asy
 });
 
 test('an object is available after one response, and a change notifies all pods that refer to it', async () => {
-  const { api, changed, source } = aWatching();
+  const { api, changed, source } = aWatchBasedSource();
   source.addReference('ns', 's', 'a');
   source.addReference('ns', 's', 'b');
   assert.equal((await source.get('ns', 's')).data?.['k'], '10');
@@ -124,7 +124,7 @@ test('an object is available after one response, and a change notifies all pods 
 });
 
 test('an object with an older version, as in a restored cluster, replaces the cached one', async () => {
-  const { api, clock, changed, source } = aWatching();
+  const { api, clock, changed, source } = aWatchBasedSource();
   source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
   const before = await api.nextWatch(watchPath);
@@ -150,7 +150,7 @@ test('an object with an older version, as in a restored cluster, replaces the ca
 });
 
 test('a pod that refers to a missing object is notified when it is created', async () => {
-  const { api, changed, source } = aWatching();
+  const { api, changed, source } = aWatchBasedSource();
   api.on('GET', path, apiError(404, 'NotFound', 'secrets "s" not found'));
   source.addReference('ns', 's', 'a');
   await assert.rejects(source.get('ns', 's'), { reason: 'NotFound', message: 'secret "s" not found' });
@@ -165,7 +165,7 @@ test('a pod that refers to a missing object is notified when it is created', asy
 });
 
 test('a forbidden object is retried at once', async () => {
-  const { clock, api, source } = aWatching();
+  const { clock, api, source } = aWatchBasedSource();
   api.once('GET', path, apiError(403, 'Forbidden')).once('GET', path, apiError(403, 'Forbidden'));
   source.addReference('ns', 's', 'a');
   const object = source.get('ns', 's');
@@ -175,7 +175,7 @@ test('a forbidden object is retried at once', async () => {
 });
 
 test('a read fails after one second, and its pod is notified when the object is known', async () => {
-  const { clock, api, changed, source } = aWatching();
+  const { clock, api, changed, source } = aWatchBasedSource();
   api.on('GET', path, apiError(0, 'Unreachable'));
   source.addReference('ns', 's', 'a');
   const message = 'failed to sync secret cache: timed out waiting for the condition';
@@ -192,7 +192,7 @@ test('a read fails after one second, and its pod is notified when the object is 
 });
 
 test('an immutable object is not watched, and the watch of one that becomes immutable stops', async () => {
-  const { api, source } = aWatching();
+  const { api, source } = aWatchBasedSource();
   api.once('GET', path, aSecret('10', { immutable: true }));
   source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
@@ -210,7 +210,7 @@ test('an immutable object is not watched, and the watch of one that becomes immu
 });
 
 test('the watch ends with the last reference', async () => {
-  const { api, source } = aWatching();
+  const { api, source } = aWatchBasedSource();
   source.addReference('ns', 's', 'a');
   source.addReference('ns', 's', 'b');
   const watch = await api.nextWatch(watchPath);
@@ -222,7 +222,7 @@ test('the watch ends with the last reference', async () => {
 });
 
 test('the watch of an idle object is closed and restarts with the next read', async () => {
-  const { clock, api, source } = aWatching();
+  const { clock, api, source } = aWatchBasedSource();
   source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
   const watch = await api.nextWatch(watchPath);

@@ -20,7 +20,7 @@ const initialEnd = {
 };
 const aPodOf = (runtimeClassName: string) => aPod({ spec: { containers: [{ name: 'app' }], runtimeClassName } });
 
-function someClasses() {
+function aRuntimeClassManager() {
   const clock = new FakeClock();
   const api = new FakeApi();
   const added: string[][] = [];
@@ -29,7 +29,7 @@ function someClasses() {
 }
 
 test('a pod gets the handler of its runtime class, and waits for the first list', async () => {
-  const { api, classes } = someClasses();
+  const { api, classes } = aRuntimeClassManager();
   const handler = classes.lookupRuntimeHandler(aPodOf('gvisor'));
   const watch = await api.nextWatch(path);
   watch.push('ADDED', aClass('gvisor', 'runsc'));
@@ -39,7 +39,7 @@ test('a pod gets the handler of its runtime class, and waits for the first list'
 });
 
 test('a missing runtime class is an error, and its creation is notified', async () => {
-  const { api, added, classes } = someClasses();
+  const { api, added, classes } = aRuntimeClassManager();
   const watch = await api.nextWatch(path);
   watch.push('BOOKMARK', initialEnd);
   await settle();
@@ -56,7 +56,7 @@ test('a missing runtime class is an error, and its creation is notified', async 
 });
 
 test('while the API server is unavailable a lookup fails after one second', async () => {
-  const { clock, classes } = someClasses();
+  const { clock, classes } = aRuntimeClassManager();
   const handler = classes.lookupRuntimeHandler(aPodOf('kata'));
   await clock.advance(1000);
   assert.match(JSON.stringify(await handler), /failed to lookup RuntimeClass kata: runtime classes have not been read yet/);
@@ -64,7 +64,7 @@ test('while the API server is unavailable a lookup fails after one second', asyn
 });
 
 test('a pod without a runtime class gets the default handler', async () => {
-  const { classes } = someClasses();
+  const { classes } = aRuntimeClassManager();
   assert.deepEqual(await classes.lookupRuntimeHandler(aPod()), { handler: '' });
   assert.deepEqual(await classes.lookupRuntimeHandler(aPodOf('')), { handler: '' });
   await classes.close();

@@ -10,9 +10,9 @@ import { table } from '../../../support/table.ts';
 
 const hourMs = 3_600_000;
 for (const [name, expirationSeconds, random, wantSeconds] of [
-  ['at 80 % of its life', 3600, 0, 2880],
+  ['at 80 % of its lifetime', 3600, 0, 2880],
   ['up to ten seconds sooner', 3600, 0.99, 2871],
-  ['after a day when it lives for longer', 30 * 86_400, 0, 86_400],
+  ['after a day when its lifetime is longer', 30 * 86_400, 0, 86_400],
 ] as const) {
   test(`a token is renewed ${name}`, () => {
     assert.equal(renewAtMs({ expiresAtMs: expirationSeconds * 1000, expirationSeconds }, random), wantSeconds * 1000);
@@ -161,15 +161,15 @@ test('a token on disk from an earlier kubelet is used until it is due', async ()
 });
 
 table('an unsuitable token on disk is not used', (row) => {
-  for (const [what, onDisk, ref] of [
+  for (const [kind, onDisk, ref] of [
     ['old', aToken({ iat: startSeconds - 3000 }), {}],
     ['of another pod', aToken({ 'kubernetes.io': { pod: { uid: 'uid-2' } } }), {}],
     ['of another service account', aToken({ sub: 'system:serviceaccount:default:other' }), {}],
     ['for another audience', aToken(), { audience: 'vault' }],
     ['not a token', 'nonsense', {}],
-    ['a token of nothing', `h.${Buffer.from('null').toString('base64url')}.s`, {}],
+    ['a token without claims', `h.${Buffer.from('null').toString('base64url')}.s`, {}],
   ] as const) {
-    row(`what is on disk is not kept when it is ${what}`, async () => {
+    row(`a token on disk is not used when it is ${kind}`, async () => {
       const { manager } = aManager();
       assert.equal(await manager.get(aRef({ ...ref, onDisk })), 'token-1');
     });

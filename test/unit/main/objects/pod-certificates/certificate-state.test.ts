@@ -38,38 +38,38 @@ const renewed: CertificateState = {
   issued: { keyPEM: 'new key', chainPEM: 'NEW CHAIN', beginRefreshAtMs: 2 * hourMs + 2.5 * minuteMs, notAfterMs: 4 * hourMs },
 };
 
-const looks: [name: string, CertificateState, PodCertificateRequest | null, nowMs: number, want: CertificateState][] = [
-  ['a request that is pending is waited for', wait, aRequest({}), 0, wait],
-  ['a request that is not seen yet is waited for', wait, null, 10 * minuteMs, wait],
+const transitions: [name: string, CertificateState, PodCertificateRequest | null, nowMs: number, want: CertificateState][] = [
+  ['a pending request changes nothing', wait, aRequest({}), 0, wait],
+  ['a request that the watch has not delivered changes nothing', wait, null, 10 * minuteMs, wait],
   ['a request that is missing for ten minutes was deleted, and is created again', wait, null, 10 * minuteMs + 1, initial],
-  ['a renewal that was deleted leaves the old certificate', waitRefresh, null, hourMs, fresh],
-  ['what the signer issues is given out, and renewed when it says, up to five minutes later', wait, aRequest(answered), 0, renewed],
-  ['a renewed certificate takes the place of the old one', waitRefresh, aRequest(answered), hourMs, renewed],
+  ['a deleted renewal keeps the old certificate', waitRefresh, null, hourMs, fresh],
+  ['an issued certificate is fresh and due at beginRefreshAt plus up to five minutes', wait, aRequest(answered), 0, renewed],
+  ['a renewed certificate replaces the old one', waitRefresh, aRequest(answered), hourMs, renewed],
   [
-    'a denial is for good',
+    'a denied request is final',
     wait,
     aRequest({ conditions: [{ type: 'Denied', reason: 'UnsupportedKeyType', message: 'use RSA' }] }),
     0,
     denied,
   ],
   [
-    'a failed renewal is for good too',
+    'a failed renewal is final',
     waitRefresh,
     aRequest({ conditions: [{ type: 'Other' }, { type: 'Failed', reason: 'R', message: 'M' }] }),
     0,
     { state: 'failed', reason: 'R', message: 'M' },
   ],
   [
-    'an answer without its times is none',
+    'an issued certificate without its times fails',
     wait,
     aRequest({ ...answered, notAfter: 'soon' }),
     0,
     { state: 'failed', reason: 'Invalid', message: 'it was issued without saying from when and until when it is good' },
   ],
-  ['what is settled does not look at requests', denied, aRequest(answered), 0, denied],
+  ['a final state ignores requests', denied, aRequest(answered), 0, denied],
 ];
 table('the state after the pending request’s status', (row) => {
-  for (const [name, state, request, nowMs, want] of looks) {
+  for (const [name, state, request, nowMs, want] of transitions) {
     row(name, () => {
       const next = afterRequestStatus(state, request, { nowMs, random: 0.5, cleanChain: (pem) => pem.toUpperCase() });
       assert.deepEqual(next, want);
@@ -84,15 +84,15 @@ test('on a node whose clock is ahead a new certificate is renewed after at least
   assert.equal(next.state === 'fresh' && next.issued.beginRefreshAtMs, 24 * hourMs + minuteMs);
 });
 
-const needs = [
+const requestCases = [
   ['a new pod', initial, 0, true],
-  ['a certificate before its time', fresh, hourMs - 1, false],
-  ['a certificate whose time has come', fresh, hourMs, true],
+  ['a certificate that is not due', fresh, hourMs - 1, false],
+  ['a due certificate', fresh, hourMs, true],
   ['a certificate with a pending renewal', waitRefresh, 2 * hourMs, false],
-  ['one that was denied', denied, 2 * hourMs, false],
+  ['a denied certificate', denied, 2 * hourMs, false],
 ] as const;
 table('only due certificates need a request', (row) => {
-  for (const [name, state, nowMs, want] of needs) row(name, () => assert.equal(needsRequest(state, nowMs), want));
+  for (const [name, state, nowMs, want] of requestCases) row(name, () => assert.equal(needsRequest(state, nowMs), want));
 });
 
 const ages = [

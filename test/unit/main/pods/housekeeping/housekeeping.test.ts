@@ -73,8 +73,8 @@ test('a running pod that only the runtime knows is terminated; a stopped one is 
 test('the directory of an unknown pod is removed, that of a running or desired pod is not', async () => {
   const setup = aNodeWithHandlers();
   const { node, runHousekeeping } = setup;
-  setup.podDirectories = [uid('unknown'), uid('wanted'), uid('runs')];
-  node.podManager.set(aStaticPod('wanted'));
+  setup.podDirectories = [uid('unknown'), uid('desired'), uid('runs')];
+  node.podManager.set(aStaticPod('desired'));
   node.cache.apply({
     statuses: [aRuntimePodStatus({ podUID: uid('runs'), observedAtMs: 0, containers: [aRuntimeContainer()] })],
     gone: [],
@@ -94,19 +94,19 @@ test('orphaned pod directories are counted, and those that could not be removed 
   const counted = () => [orphanPodsFound, orphanPodsLeft].map((metric) => Number(/ (\d+)$/m.exec(renderMetrics([segment], [metric]))?.[1]));
   const setup = aNodeWithHandlers();
   const { node, runHousekeeping } = setup;
-  const look = async () => {
+  const runRound = async () => {
     await node.clock.advance(60_000);
     await runHousekeeping();
     return counted();
   };
-  setup.podDirectories = [uid('goes'), uid('stays')];
-  assert.deepEqual(await look(), [2, 0]);
-  await node.completeTask(node.task('cleanUp', 'goes'));
-  setup.podDirectories = [uid('stays'), uid('new')];
-  assert.deepEqual(await look(), [2, 1]);
+  setup.podDirectories = [uid('removed'), uid('failing')];
+  assert.deepEqual(await runRound(), [2, 0]);
+  await node.completeTask(node.task('cleanUp', 'removed'));
+  setup.podDirectories = [uid('failing'), uid('new')];
+  assert.deepEqual(await runRound(), [2, 1]);
   await node.completeAllTasks();
   setup.podDirectories = [];
-  assert.deepEqual(await look(), [0, 0]);
+  assert.deepEqual(await runRound(), [0, 0]);
 });
 
 test('many orphaned directories are removed a few per round', async () => {
@@ -155,14 +155,14 @@ test('a failed container garbage collection records an event about the node and 
 
 test('all containers of a terminated and deleted pod may be collected', async () => {
   const { node, handlers, collected, runHousekeeping } = aNodeWithHandlers();
-  const pod = aStaticPod('goes');
-  void handlers.add([pod, aStaticPod('stays')]);
+  const pod = aStaticPod('removed');
+  void handlers.add([pod, aStaticPod('kept')]);
   await settle();
-  await node.completeTask(node.task('sync', 'goes'));
+  await node.completeTask(node.task('sync', 'removed'));
   handlers.remove([pod]);
   await settle();
-  await node.completeTask(node.task('terminating', 'goes'));
+  await node.completeTask(node.task('terminating', 'removed'));
   await runHousekeeping();
-  assert.deepEqual(collected[0]?.knownPodUIDs.toSorted(), ['goes', 'stays']);
-  assert.deepEqual(collected[0]?.removablePodUIDs, ['goes']);
+  assert.deepEqual(collected[0]?.knownPodUIDs.toSorted(), ['kept', 'removed']);
+  assert.deepEqual(collected[0]?.removablePodUIDs, ['removed']);
 });

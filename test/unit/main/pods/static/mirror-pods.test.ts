@@ -63,7 +63,7 @@ test('a mirror pod has the static pod’s labels, annotations and spec, its hash
   assert.equal(isMirrorOf(mirror, aStatic('h2')), false);
 });
 
-function aKeeper() {
+function aMirrorManager() {
   const api = new FakePodApi();
   const clock = new FakeClock();
   const podManager = new PodManager();
@@ -95,8 +95,8 @@ function aKeeper() {
       podManager.set(pod);
       await settle();
     },
-    /** The watch shows what there is. */
-    show: async () => {
+    /** Delivers all objects through the watch. */
+    syncWatch: async () => {
       const before = podManager.mirrorPods();
       api.syncWatch();
       for (const { metadata } of before) if (!api.watched.has(metadata.uid as PodUID)) podManager.remove(metadata.uid as PodUID);
@@ -111,7 +111,7 @@ function aKeeper() {
 }
 
 test('a static pod that was added while the API server was unavailable gets its mirror when the server is back, without the back-off', async () => {
-  const { api, clock, set } = aKeeper();
+  const { api, clock, set } = aMirrorManager();
   api.failure = apiError(0, 'Unreachable');
   await set(aStatic());
   // 1, 2, 4, 8, 16 and 32 s; the next retry would be after a minute.
@@ -123,17 +123,17 @@ test('a static pod that was added while the API server was unavailable gets its 
 });
 
 test('a static pod gets one mirror as soon as it is added', async () => {
-  const { api, set, show, reconcile, mirrored } = aKeeper();
+  const { api, set, syncWatch, reconcile, mirrored } = aMirrorManager();
   await set(aStatic());
   assert.deepEqual(api.calls, ['POST']);
-  await show();
+  await syncWatch();
   await reconcile();
   assert.deepEqual(api.calls, ['POST']);
   assert.deepEqual(mirrored, ['static-h1 created-1']);
 });
 
 test('no mirror is created before the Node is known and the API source has synced', async () => {
-  const { api, state, set, reconcile } = aKeeper();
+  const { api, state, set, reconcile } = aMirrorManager();
   state.nodeUID = undefined;
   state.isSynced = false;
   await set(aStatic());
@@ -146,30 +146,30 @@ test('no mirror is created before the Node is known and the API source has synce
 });
 
 test('a mirror with a deletion timestamp is deleted and recreated at once', async () => {
-  const { api, set, show } = aKeeper();
+  const { api, set, syncWatch } = aMirrorManager();
   await set(aStatic());
-  await show();
+  await syncWatch();
   api.change('web', { metadata: { deletionTimestamp } });
-  await show();
+  await syncWatch();
   assert.deepEqual(api.calls, ['POST', 'DELETE web', 'POST']);
-  await show();
+  await syncWatch();
   assert.deepEqual(api.calls, ['POST', 'DELETE web', 'POST']);
   assert.equal(api.pods.get('web')?.metadata.uid, 'created-2');
 });
 
 test('a mirror that another client removed is recreated', async () => {
-  const { api, set, show } = aKeeper();
+  const { api, set, syncWatch } = aMirrorManager();
   await set(aStatic());
-  await show();
+  await syncWatch();
   api.pods.clear();
-  await show();
+  await syncWatch();
   assert.deepEqual(api.calls, ['POST', 'POST']);
 });
 
 test('a changed manifest gets a new mirror', async () => {
-  const { api, podManager, set, show } = aKeeper();
+  const { api, podManager, set, syncWatch } = aMirrorManager();
   await set(aStatic('h1'));
-  await show();
+  await syncWatch();
   podManager.remove('static-h1' as PodUID);
   await set(aStatic('h2'));
   assert.deepEqual(api.calls, ['POST', 'DELETE web', 'POST']);
@@ -177,9 +177,9 @@ test('a changed manifest gets a new mirror', async () => {
 });
 
 test('a changed manifest gets its mirror once the old pod has terminated', async () => {
-  const { api, state, set, show, reconcile, podManager } = aKeeper();
+  const { api, state, set, syncWatch, reconcile, podManager } = aMirrorManager();
   await set(aStatic('h1'));
-  await show();
+  await syncWatch();
   state.isEnding = true;
   podManager.remove('static-h1' as PodUID);
   await set(aStatic('h2'));
@@ -191,9 +191,9 @@ test('a changed manifest gets its mirror once the old pod has terminated', async
 });
 
 test('the mirror of a removed static pod is deleted by its UID once the pod has terminated', async () => {
-  const { api, state, podManager, set, show, reconcile } = aKeeper();
+  const { api, state, podManager, set, syncWatch, reconcile } = aMirrorManager();
   await set(aStatic());
-  await show();
+  await syncWatch();
   state.isEnding = true;
   podManager.remove('static-h1' as PodUID);
   await reconcile();
@@ -205,7 +205,7 @@ test('the mirror of a removed static pod is deleted by its UID once the pod has 
 });
 
 test('no mirror is an orphan before every source has reported', async () => {
-  const { api, state, set, reconcile } = aKeeper();
+  const { api, state, set, reconcile } = aMirrorManager();
   state.sourcesReady = false;
   api.add(aMirror());
   await set(aMirror());
@@ -214,14 +214,14 @@ test('no mirror is an orphan before every source has reported', async () => {
 });
 
 test('an existing mirror that the watch has not delivered is not created again', async () => {
-  const { api, set } = aKeeper();
+  const { api, set } = aMirrorManager();
   api.put(aMirror());
   await set(aStatic());
   assert.deepEqual(api.calls, ['POST', 'GET web']);
 });
 
 test('an outdated mirror that the watch has not delivered is deleted before the new one is created', async () => {
-  const { api, clock, set } = aKeeper();
+  const { api, clock, set } = aMirrorManager();
   api.put(aMirror('old'));
   await set(aStatic());
   assert.deepEqual(api.calls, ['POST', 'GET web', 'DELETE web']);
@@ -230,7 +230,7 @@ test('an outdated mirror that the watch has not delivered is deleted before the 
 });
 
 test('another pod of that name is not deleted, and the creation is retried with an exponential back-off', async () => {
-  const { api, clock, logs, set } = aKeeper();
+  const { api, clock, logs, set } = aMirrorManager();
   api.put(aPod({ metadata: { name: 'web', uid: 'stranger' } }));
   await set(aStatic());
   await clock.advance(7000);
@@ -243,7 +243,7 @@ test('another pod of that name is not deleted, and the creation is retried with 
 });
 
 test('an unavailable server delays only the mirror', async () => {
-  const { api, clock, set } = aKeeper();
+  const { api, clock, set } = aMirrorManager();
   api.failure = apiError(0, 'Unreachable');
   await set(aStatic());
   await clock.advance(600_000);
