@@ -86,7 +86,7 @@ describe('a container', () => {
     }
   });
 
-  test('is restarted by its own restart rules, with all other containers if they say so', async () => {
+  test('is restarted by its own restart rules, with all other containers under RestartAllContainers', async () => {
     const restartPolicyRules = (action: string) => [{ action, exitCodes: { operator: 'In', values: [42] } }];
     const volumeMounts = [{ name: 'state', mountPath: '/state' }];
     const once = (code: number) => `test -e /state/tried || { touch /state/tried; exit ${code}; }; sleep 1000`;

@@ -59,7 +59,7 @@ describe('the shared control plane', () => {
     );
   });
 
-  test('authenticates a service account by its token, and nobody without one', async (t) => {
+  test('authenticates a service account by its token, and forbids anonymous requests', async (t) => {
     const namespace = await cluster.namespace(t);
     const pod = cluster.controlPlane.client({ token: await cluster.serviceAccountToken(namespace) });
     const stranger = cluster.controlPlane.client('anonymous');

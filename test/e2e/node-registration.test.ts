@@ -19,7 +19,7 @@ before(async () => {
 after(() => cluster.close());
 
 interface Member {
-  readonly membership: ClusterNode;
+  readonly clusterNode: ClusterNode;
   readonly inputs: FakeNodeInputs;
   readonly events: string[];
   close(): Promise<void>;
@@ -34,7 +34,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
   });
   const { local, world: inputs } = await aLocalNodeStatus({ nodeName, clock, logger, ...changes });
   const events: string[] = [];
-  const membership = ClusterNode.start({
+  const clusterNode = ClusterNode.start({
     client,
     local,
     config: { registerNode: true, nodeStatusUpdateFrequency: 1000, nodeStatusReportFrequency: 300_000, nodeLeaseDurationSeconds: 4 },
@@ -50,10 +50,10 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
   const end = async () => {
     if (!isOpen) return;
     isOpen = false;
-    await membership.close();
+    await clusterNode.close();
     await close();
   };
-  return { membership, inputs, events, close: end };
+  return { clusterNode, inputs, events, close: end };
 }
 
 /** Returns a node name for this test; its Node is deleted when the test ends. */
@@ -85,8 +85,8 @@ const writes = (nodeName: string) =>
     .map(({ verb, objectRef, responseStatus }) => `${verb} ${objectRef?.subresource ?? ''} ${String(responseStatus?.code)}`);
 
 test('a joining node is Ready in kubectl, with a lease that the Node owns', async (t) => {
-  const node = nodeNamed(t, 'member-new');
-  const { membership } = await node.join({
+  const node = nodeNamed(t, 'node-new');
+  const { clusterNode } = await node.join({
     flags: {
       nodeIP: '',
       cloudProvider: '',
@@ -94,8 +94,8 @@ test('a joining node is Ready in kubectl, with a lease that the Node owns', asyn
       experimentalAllocatableIgnoreEviction: false,
     },
   });
-  await membership.registered;
-  assert.match(await cluster.kubectl('get', 'node', node.name), /member-new\s+Ready\s+<none>\s+\S+\s+v1\.36\.3/);
+  await clusterNode.registered;
+  assert.match(await cluster.kubectl('get', 'node', node.name), /node-new\s+Ready\s+<none>\s+\S+\s+v1\.36\.3/);
   const { metadata } = await cluster.api.get<Node & { metadata: { uid: string } }>(node.path);
   const lease = await waitUntil('the node has a lease', () =>
     cluster.api.find<{ metadata: { ownerReferences: { uid: string }[] } }>(
@@ -107,21 +107,21 @@ test('a joining node is Ready in kubectl, with a lease that the Node owns', asyn
 });
 
 test('a node without network is NotReady at once, and keeps fields of other writers', async (t) => {
-  const node = nodeNamed(t, 'member-flaps');
-  const { membership, inputs, events } = await node.join();
-  await membership.registered;
+  const node = nodeNamed(t, 'node-flaps');
+  const { clusterNode, inputs, events } = await node.join();
+  await clusterNode.registered;
   await cluster.kubectl('label', 'node', node.name, 'foreign=1');
   await cluster.kubectl('taint', 'node', node.name, 'foreign=1:PreferNoSchedule');
   await cluster.api.patch(`${node.path}/status`, foreignStatus(3), 'strategic-merge');
   inputs.network = 'container runtime network not ready: NetworkReady=false reason:R message:M';
-  membership.wake();
+  clusterNode.wake();
   const unready = await waitUntil('the node is NotReady', async () => {
     const current = await cluster.api.get<Node>(node.path);
     return ready(current)?.status === 'False' ? current : undefined;
   });
   assert.equal(ready(unready)?.message, inputs.network);
   inputs.network = null;
-  membership.wake();
+  clusterNode.wake();
   const recovered = await waitUntil('the node is Ready and has the foreign resource', async () => {
     const current = await cluster.api.get<Node>(node.path);
     return ready(current)?.status === 'True' && current.status?.allocatable?.['example.com/dongle'] === '3' ? current : undefined;
@@ -141,15 +141,15 @@ test('a node without network is NotReady at once, and keeps fields of other writ
 });
 
 test('a restarted kubelet reconciles its Node, reports a reboot, and otherwise writes one heartbeat', async (t) => {
-  const node = nodeNamed(t, 'member-restarted');
+  const node = nodeNamed(t, 'node-restarted');
   const first = await node.join();
-  await first.membership.registered;
+  await first.clusterNode.registered;
   await first.close();
   // API times are whole seconds: within the same second there is no heartbeat to write.
   await clock.sleep(1000);
   const before = writes(node.name).length;
   const second = await node.join();
-  await second.membership.registered;
+  await second.clusterNode.registered;
   await waitUntil('a heartbeat is written', () => writes(node.name).length >= before + 2);
   await second.close();
   assert.deepEqual(writes(node.name).slice(before), ['create  409', 'patch status 200']);
@@ -164,7 +164,7 @@ test('a restarted kubelet reconciles its Node, reports a reboot, and otherwise w
 });
 
 test('a Node created by another client gets the provider ID', async (t) => {
-  const node = nodeNamed(t, 'member-provided');
+  const node = nodeNamed(t, 'node-provided');
   await cluster.api.create('/api/v1/nodes', { metadata: { name: node.name } });
   for (const providerID of ['cloud://1', 'cloud://2']) {
     const before = writes(node.name).length;
@@ -178,14 +178,14 @@ test('a Node created by another client gets the provider ID', async (t) => {
 });
 
 test('invalid images are logged once', async (t) => {
-  const node = nodeNamed(t, 'member-images');
+  const node = nodeNamed(t, 'node-images');
   const bare = { repoTags: [], repoDigests: [] };
   const listImages = async () => [
     { id: 'a', sizeBytes: 7, ...bare },
     { id: 'b', sizeBytes: 0, ...bare },
   ];
-  const { membership } = await node.join({ listImages });
-  await membership.registered;
+  const { clusterNode } = await node.join({ listImages });
+  await clusterNode.registered;
   const images = await waitUntil('the images are reported', async () => (await cluster.api.get<Node>(node.path)).status?.images);
   // The API server returns an empty list as null.
   assert.deepEqual(images, [{ names: null, sizeBytes: 7 }, { names: null }]);
@@ -196,9 +196,9 @@ test('invalid images are logged once', async (t) => {
 });
 
 test('a deleted lease is created again', async (t) => {
-  const node = nodeNamed(t, 'member-lease');
-  const { membership } = await node.join();
-  await membership.registered;
+  const node = nodeNamed(t, 'node-lease');
+  const { clusterNode } = await node.join();
+  await clusterNode.registered;
   const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${node.name}`;
   const lease = await waitUntil('the node has a lease', () => cluster.api.find<{ metadata: { uid: string } }>(path));
   await cluster.api.delete(path);
@@ -212,20 +212,20 @@ test('a deleted Node is not created again; in a new cluster the node registers',
   const ownCluster = await privateCluster(t, { controllerManager: false, scheduler: false });
   // Its UID identifies the cluster; the server creates it shortly after it is ready.
   await waitUntil('the API server’s service exists', () => ownCluster.api.find('/api/v1/namespaces/default/services/kubernetes'), 30_000);
-  const member = await join(ownCluster, 'member-moved');
+  const member = await join(ownCluster, 'node-moved');
   t.after(() => member.close());
-  await member.membership.registered;
-  const { metadata } = await ownCluster.api.get<{ metadata: { uid: string } }>('/api/v1/nodes/member-moved');
+  await member.clusterNode.registered;
+  const { metadata } = await ownCluster.api.get<{ metadata: { uid: string } }>('/api/v1/nodes/node-moved');
   await ownCluster.controlPlane.restartEtcdEmpty();
   const registered = await waitUntil(
     'the node is registered in the new cluster',
-    () => ownCluster.api.find<{ metadata: { uid: string } }>('/api/v1/nodes/member-moved'),
+    () => ownCluster.api.find<{ metadata: { uid: string } }>('/api/v1/nodes/node-moved'),
     120_000,
   );
   assert.notEqual(registered.metadata.uid, metadata.uid);
-  await waitUntil('the store has the new Node', () => member.membership.store.get()?.metadata.uid === registered.metadata.uid, 120_000);
-  await ownCluster.api.delete('/api/v1/nodes/member-moved');
-  await waitUntil('the store has no Node', () => member.membership.store.get() === null);
+  await waitUntil('the store has the new Node', () => member.clusterNode.store.get()?.metadata.uid === registered.metadata.uid, 120_000);
+  await ownCluster.api.delete('/api/v1/nodes/node-moved');
+  await waitUntil('the store has no Node', () => member.clusterNode.store.get() === null);
   await clock.sleep(3000);
-  assert.equal(await ownCluster.api.find('/api/v1/nodes/member-moved'), undefined);
+  assert.equal(await ownCluster.api.find('/api/v1/nodes/node-moved'), undefined);
 });

@@ -32,7 +32,7 @@ describe('volumes from the API server', () => {
   let volumes: PodVolumes;
 
   before(async () => {
-    rootDir = await realpath(await mkdtemp(join(tmpdir(), 'pod-values-')));
+    rootDir = await realpath(await mkdtemp(join(tmpdir(), 'pod-objects-')));
     volumes = new PodVolumes({ rootDir, clusterDomain: 'cluster.local', helper, logger, selinuxEnabled: false });
     cluster = await sharedCluster();
     await cluster.api.create('/api/v1/nodes', { metadata: { name: nodeName } });

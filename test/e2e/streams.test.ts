@@ -87,8 +87,8 @@ describe('kubectl streams', () => {
     const follower = start(['logs', '-f', pod, '-c', 'app', '--tail=0']);
     let text = '';
     follower.stdout.on('data', (data: Buffer) => (text += data.toString()));
-    await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'sleep 0.5; echo said > /tmp/say']);
-    await waitUntil('the line arrives', () => text === 'said\n');
+    await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'sleep 0.5; echo line > /tmp/print']);
+    await waitUntil('the line arrives', () => text === 'line\n');
     follower.kill();
     await once(follower, 'close');
   });
@@ -106,7 +106,16 @@ describe('kubectl streams', () => {
       }),
     );
     assert.deepEqual(new Set(followers.map(({ statusCode }) => statusCode)), new Set([200]));
-    await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', 'seq 1 3000 > /tmp/lines; echo last >> /tmp/lines; mv /tmp/lines /tmp/say']);
+    await kubectl([
+      'exec',
+      pod,
+      '-c',
+      'app',
+      '--',
+      'sh',
+      '-c',
+      'seq 1 3000 > /tmp/lines; echo last >> /tmp/lines; mv /tmp/lines /tmp/print',
+    ]);
     await waitUntil('the last line arrives', () => followers.every(({ text }) => text.endsWith('last\n')));
     const lines = `${Array.from({ length: 3000 }, (_, n) => `${n + 1}\n`).join('')}last\n`;
     assert.ok(followers.every(({ text }) => text === lines));
@@ -163,7 +172,7 @@ describe('kubectl streams', () => {
 
     test(`exec over ${name} on a terminal follows its size`, async () => {
       const [command, args, kubectlEnv] = cluster.kubectlCommand(['-n', namespace, 'exec', '-it', pod, '-c', 'app', '--', 'sh']);
-      const kubectlLine = [command, ...args].map((word) => `'${word}'`).join(' ');
+      const kubectlLine = [command, ...args].map((argument) => `'${argument}'`).join(' ');
       // kubectl reads the size of the terminal that `script` creates.
       const child = spawn(
         'script',
@@ -216,19 +225,19 @@ describe('kubectl streams', () => {
     const frames: Buffer[] = [];
     const socket = webSocket(`/exec/${namespace}/${pod}/app?${query}`, frames);
     await waitUntil('the output arrives', () => textOf(frames, 1).includes('out\n'));
-    socket.send(Buffer.from('\0word\n'));
+    socket.send(Buffer.from('\0input\n'));
     await once(socket, 'close');
-    assert.equal(textOf(frames, 1), 'out\ngot word\n');
+    assert.equal(textOf(frames, 1), 'out\ngot input\n');
     assert.match(textOf(frames, 3), /"reason":"NonZeroExitCode"[\s\S]*"message":"5"/);
   });
 
   test('the API server uses WebSockets only for nodes that declare support', async () => {
     const before = await countTranslatedStreams();
     assert.ok(before['exec']! > 0 && before['attach']! > 0 && before['portforward']! > 0, JSON.stringify(before));
-    const command = ['exec', pod, '-c', 'app', '--', 'echo', 'said'];
-    assert.equal((await kubectl(command)).stdout, 'said\n');
+    const command = ['exec', pod, '-c', 'app', '--', 'echo', 'echoed'];
+    assert.equal((await kubectl(command)).stdout, 'echoed\n');
     assert.equal((await countTranslatedStreams())['exec'], before['exec']! + 1);
-    assert.equal((await kubectl(command, { env: protocols.at(-1)!.env })).stdout, 'said\n');
+    assert.equal((await kubectl(command, { env: protocols.at(-1)!.env })).stdout, 'echoed\n');
     assert.equal((await countTranslatedStreams())['exec'], before['exec']! + 1);
   });
 

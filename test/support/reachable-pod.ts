@@ -17,11 +17,11 @@ const script = `
 echo hello from stdout; echo hello from stderr >&2
 echo page > /www/index.html; httpd -p 8080 -h /www
 trap "exit 0" TERM
-while :; do if [ -f /tmp/say ]; then cat /tmp/say; rm /tmp/say; fi; sleep 0.1; done`;
+while :; do if [ -f /tmp/print ]; then cat /tmp/print; rm /tmp/print; fi; sleep 0.1; done`;
 const cat = { name: 'cat', stdin: true };
 const crashing = { name: 'crashing', sh: 'echo attempt at $(cat /proc/uptime); sleep 0.3; exit 3' };
 
-/** The container `app` serves a page with the content of /tmp/say, `cat` echoes its input, and `crashing` exits. */
+/** Starts a pod. Its container `app` serves a page and prints the content of /tmp/print, `cat` echoes its input, and `crashing` exits repeatedly. */
 export async function aReachablePod() {
   const cleanups: Cleanup[] = [];
   const hooks = { after: (clean: Cleanup) => void cleanups.push(clean) };

@@ -62,7 +62,7 @@ describe('a changed secret or config map reaches a running pod', () => {
   }
 });
 
-test('the strategy Cache caches for the Node’s TTL, and reads afresh for a new pod', async (t) => {
+test('the strategy Cache caches for the Node’s TTL, and reads the current object for a new pod', async (t) => {
   const cluster = await privateCluster(t, { scheduler: false });
   const node = await startFaultyNode(t, cluster, 'cache-for-a-while', {
     config: { configMapAndSecretChangeDetectionStrategy: 'Cache', syncFrequency: '2s' },

@@ -26,7 +26,7 @@ const admitted: readonly { readonly name: string; readonly spec: Partial<PodSpec
 describe('a pod with an extreme quantity', () => {
   let node: ClusterNode;
   before(async () => {
-    node = await ClusterNode.start('cluster-hostile');
+    node = await ClusterNode.start('cluster-quantities');
   });
   after(() => node?.destroy());
 

@@ -11,7 +11,7 @@ const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 describe('API objects in volumes and variables', () => {
   let node: ClusterNode;
   before(async () => {
-    node = await ClusterNode.start('cluster-values');
+    node = await ClusterNode.start('cluster-objects');
   });
   after(() => node?.destroy());
 
