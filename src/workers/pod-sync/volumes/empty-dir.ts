@@ -40,7 +40,7 @@ export async function setUpEmptyDir(
 /** Returns false when the volume was ready already. The content of a ready volume belongs to the pod and is never changed. */
 export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<boolean> {
   const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir), dir.readinessName, 'ready');
-  if ((await exists(readyFile)) && (await isMounted(dir))) return false;
+  if ((await exists(readyFile)) && (await isPresent(dir))) return false;
   await rm(readyFile, { force: true });
   await setUpMedium(context, dir);
   if (dir.applyFSGroup) await applyFSGroup(context, dir.path, { plugin: pluginNames.emptyDir, readOnly: false });
@@ -49,7 +49,8 @@ export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Pr
   return true;
 }
 
-async function isMounted({ path, medium }: EmptyDir): Promise<boolean> {
+/** Returns whether the folder exists, or for memory and huge pages whether the right filesystem is mounted. */
+async function isPresent({ path, medium }: EmptyDir): Promise<boolean> {
   if (medium === '') return exists(path);
   return (await mountedFilesystemAt(path)) === (medium === 'Memory' ? 'tmpfs' : 'hugetlbfs');
 }
