@@ -12,7 +12,7 @@ import { type StatusUpdate, isTerminalPhase } from '../pods/api-status/index.ts'
 import { isMirrorOf } from '../pods/static/mirror-pod.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { isDeleted } from '../pods/termination/is-deleted.ts';
-import { deletePodObject, podPath } from '../pods/termination/remove-pod-object.ts';
+import { deletePodObject, podPath } from '../pods/termination/delete-pod-object.ts';
 import { isNewer } from './newest-object.ts';
 import { podFields, type StatusEntry } from './status-entry.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';

@@ -14,7 +14,7 @@ import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts'
 import { isDeleted } from '../termination/is-deleted.ts';
 import { isMirrorOf, isMirrorPod, computeMirrorAction, toMirrorPod, type MirrorAction } from './mirror-pod.ts';
 import type { PodManager } from '../pod-manager.ts';
-import { podPath, deletePodObject } from '../termination/remove-pod-object.ts';
+import { podPath, deletePodObject } from '../termination/delete-pod-object.ts';
 import { isStaticPod } from './static-pod.ts';
 
 export interface MirrorPodsDependencies {
