@@ -25,12 +25,12 @@ const readTimeoutMs = 1000;
 const retryDelaysMs = [50, 100, 200, 400];
 
 /** Undefined before the first read. `object` is null when it does not exist. */
-type Known = { readonly object: SecretOrConfigMap | null } | undefined;
+type CachedObject = { readonly object: SecretOrConfigMap | null } | undefined;
 
 export class WatchedObject {
   readonly #options: WatchedObjectOptions;
   readonly #logger: Logger;
-  #known: Known;
+  #cached: CachedObject;
   /** A call of `get` has timed out: the first read must notify. */
   #hasTimedOutReader = false;
   #lastAccessMs: number;
@@ -47,11 +47,11 @@ export class WatchedObject {
 
   /** True when the object was read and exists. */
   get exists(): boolean {
-    return Boolean(this.#known?.object);
+    return Boolean(this.#cached?.object);
   }
 
   get isImmutable(): boolean {
-    return this.#known?.object?.immutable === true;
+    return this.#cached?.object?.immutable === true;
   }
 
   /** Rejects with KubeletError `NotFound`, or `NotSynced` when the object was not read within a second. */
@@ -59,20 +59,20 @@ export class WatchedObject {
     const { clock, kind, name } = this.#options;
     this.#lastAccessMs = clock.monotonic();
     if (!this.#stop && !this.isImmutable) this.#start();
-    if (!this.#known) await this.#wait();
-    if (!this.#known) {
+    if (!this.#cached) await this.#wait();
+    if (!this.#cached) {
       this.#hasTimedOutReader = true;
       throw new KubeletError('NotSynced', `failed to sync ${kind.singular} cache: timed out waiting for the condition`);
     }
-    if (this.#known.object) return this.#known.object;
+    if (this.#cached.object) return this.#cached.object;
     throw notFound(kind, name);
   }
 
   /** Stops the watch when `get` was not called for this time. The next `get` starts it again. */
   stopIfIdle(maxIdleMs: number): void {
-    if (!this.#known || this.isImmutable || this.#options.clock.monotonic() - this.#lastAccessMs <= maxIdleMs) return;
+    if (!this.#cached || this.isImmutable || this.#options.clock.monotonic() - this.#lastAccessMs <= maxIdleMs) return;
     void this.close();
-    this.#known = undefined;
+    this.#cached = undefined;
   }
 
   async close(): Promise<void> {
@@ -135,11 +135,11 @@ export class WatchedObject {
   }
 
   #update(object: SecretOrConfigMap | null, mayLag = false): void {
-    const before = this.#known;
+    const before = this.#cached;
     const isStale =
       mayLag && object?.metadata.uid === before?.object?.metadata.uid && isOlder(versionOf(object), versionOf(before?.object ?? null));
     if (isStale) return;
-    this.#known = { object };
+    this.#cached = { object };
     for (const resolve of this.#waiters.splice(0)) resolve();
     if (this.isImmutable && this.#reflector) {
       this.#logger.debug('Object is immutable, stopped watching it');

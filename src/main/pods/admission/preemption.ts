@@ -37,8 +37,8 @@ export function isCriticalPod(pod: Pod): boolean {
 
 function canPreempt(pod: Pod, other: Pod): boolean {
   if (isCriticalPod(pod) && !isCriticalPod(other)) return true;
-  const [own, others] = [pod.spec.priority, other.spec.priority];
-  return own !== undefined && others !== undefined && own > others;
+  const [priority, otherPriority] = [pod.spec.priority, other.spec.priority];
+  return priority !== undefined && otherPriority !== undefined && priority > otherPriority;
 }
 
 /** Selects the pods with the smallest distance until the requirements are met. Upstream: getPodsToPreemptByDistance. */

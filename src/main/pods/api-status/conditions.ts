@@ -44,44 +44,44 @@ export interface ConditionsInput {
   readonly now: string;
 }
 
-type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
+type ConditionContent = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 
 export function generateConditions(input: ConditionsInput): PodCondition[] {
   const { pod, status, phase, restarting, lifecycle } = input;
   const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditionTypes.has(type));
-  const disruption = disruptionOf(input);
+  const disruption = disruptionCondition(input);
   const others = disruption ? [...foreign.filter(({ type }) => type !== disruptionTarget), disruption] : foreign;
-  const containersReady = containersReadyVerdict(input);
+  const containersReady = containersReadyCondition(input);
   const { reason, message } = input.pendingResize ?? {};
-  const own: readonly (readonly [string, Verdict])[] = [
+  const own: readonly (readonly [string, ConditionContent])[] = [
     ...(reason && !lifecycle.ended ? [['PodResizePending', { status: 'True', reason, message }] as const] : []),
     ['PodReadyToStartContainers', { status: lifecycle.ended || podSandboxChanged(pod, status).changed ? 'False' : 'True' }],
-    ['Initialized', initializedVerdict(input)],
-    ['Ready', containersReady.status === 'True' ? readinessGatesVerdict(pod, others) : containersReady],
+    ['Initialized', initializedCondition(input)],
+    ['Ready', containersReady.status === 'True' ? readinessGatesCondition(pod, others) : containersReady],
     ['ContainersReady', containersReady],
     ['PodScheduled', { status: 'True' }],
     ...(input.restartAllContainers && hasRestartAllRule(pod.spec)
       ? [['AllContainersRestarting', allContainersRestartingCondition(pod, status, restarting, phase)] as const]
       : []),
   ];
-  return [...others, ...own.map(([type, verdict]) => toCondition(type, verdict, input))];
+  return [...others, ...own.map(([type, content]) => toCondition(type, content, input))];
 }
 
 /** Once set, the condition stays. */
-function disruptionOf(input: ConditionsInput): PodCondition | undefined {
+function disruptionCondition(input: ConditionsInput): PodCondition | undefined {
   const { disruption, before } = input;
   if (disruption) return toCondition(disruptionTarget, { status: 'True', ...disruption }, input);
   return before?.conditions?.find(({ type }) => type === disruptionTarget);
 }
 
-function toCondition(type: string, verdict: Verdict, { pod, before, now }: ConditionsInput): PodCondition {
+function toCondition(type: string, content: ConditionContent, { pod, before, now }: ConditionsInput): PodCondition {
   const old = before?.conditions?.find((condition) => condition.type === type);
-  const lastTransitionTime = old?.status === verdict.status ? (old.lastTransitionTime ?? now) : now;
+  const lastTransitionTime = old?.status === content.status ? (old.lastTransitionTime ?? now) : now;
   const { generation } = pod.metadata;
-  return { type, ...(generation ? { observedGeneration: generation } : {}), lastTransitionTime, ...verdict };
+  return { type, ...(generation ? { observedGeneration: generation } : {}), lastTransitionTime, ...content };
 }
 
-function containersReadyVerdict({ pod, statuses, phase }: ConditionsInput): Verdict {
+function containersReadyCondition({ pod, statuses, phase }: ConditionsInput): ConditionContent {
   const sidecars = (pod.spec.initContainers ?? []).filter(isRestartableInitContainer);
   const { unknown, unsatisfied } = unsatisfiedContainers([...sidecars, ...pod.spec.containers], statuses, (_, status) => status.ready);
   if (phase === 'Succeeded' && unknown.length === 0) return { status: 'False', reason: 'PodCompleted' };
@@ -90,7 +90,7 @@ function containersReadyVerdict({ pod, statuses, phase }: ConditionsInput): Verd
   return message === '' ? { status: 'True' } : { status: 'False', reason: 'ContainersNotReady', message };
 }
 
-function initializedVerdict({ pod, statuses, phase, before, restartAllContainers }: ConditionsInput): Verdict {
+function initializedCondition({ pod, statuses, phase, before, restartAllContainers }: ConditionsInput): ConditionContent {
   const { unknown, unsatisfied } = unsatisfiedContainers(pod.spec.initContainers ?? [], statuses, (container, status) =>
     isRestartableInitContainer(container) ? status.started === true : status.ready,
   );
@@ -104,7 +104,7 @@ function initializedVerdict({ pod, statuses, phase, before, restartAllContainers
   return { status: 'False', reason: 'ContainersNotInitialized', message };
 }
 
-function readinessGatesVerdict(pod: Pod, conditions: readonly PodCondition[]): Verdict {
+function readinessGatesCondition(pod: Pod, conditions: readonly PodCondition[]): ConditionContent {
   const problems = (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
     const condition = conditions.find(({ type }) => type === conditionType);
     if (!condition) return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`];

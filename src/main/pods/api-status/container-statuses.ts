@@ -43,14 +43,14 @@ export function generateContainerStatuses(
     // Upstream ignores a mirror pod's status: a lost init container must have completed, and nothing else is known about it.
     const isIgnored = kind === 'init' && input.isPreviousFromMirror && isLostAfterInit(input, container, instances[0]);
     const previousStatus = isIgnored ? undefined : before.get(container.name);
-    const status = withWaiting(input, container, instances[0], fromRuntime(input, container, instances, previousStatus), kind);
+    const status = withWaiting(input, container, instances[0], statusFromRuntime(input, container, instances, previousStatus), kind);
     return withReadiness(container, status, kind);
   });
   return kind === 'init' ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The newest instance in the runtime is the state, the one before it the last state. */
-function fromRuntime(
+function statusFromRuntime(
   input: ContainerStatusesInput,
   container: Container,
   [newest, older]: readonly RuntimeContainerStatus[],
@@ -67,7 +67,7 @@ function fromRuntime(
     stopSignals: input.stopSignals ?? false,
     imageVolumes: input.imageVolumeRefs ? imageVolumesOf(input.pod) : noVolumes,
   };
-  if (!newest) return withoutRuntime(input.pod, context);
+  if (!newest) return statusWithoutRuntime(input.pod, context);
   const unchanged = previousContainerStatus(newest, before);
   if (unchanged) return unchanged;
   const status = toContainerStatus(newest, context);
@@ -91,7 +91,7 @@ function lastStateOf(status: ContainerStatus, before: ContainerStatus | undefine
 }
 
 /** The status of a container that the runtime does not have: not created yet, or removed. */
-function withoutRuntime(pod: Pod, context: ContainerContext): ContainerStatus {
+function statusWithoutRuntime(pod: Pod, context: ContainerContext): ContainerStatus {
   const { container, before, restarting } = context;
   const wasRemoved = restarting && before !== undefined && !before.state?.waiting;
   const removal = wasRemoved ? { state: removedState, lastState: removedLastState, restartCount: before.restartCount + 1 } : undefined;

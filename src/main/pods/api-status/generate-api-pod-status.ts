@@ -72,7 +72,7 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
   const containers = containerStatuses({ ...input, restarting }, before);
   const all = [...containers.containerStatuses, ...containers.initContainerStatuses];
   const computed = computePhase(pod, all, lifecycle.terminating, hasStartedRegularContainer(input));
-  const phase = phaseOf(input, computed, before?.phase);
+  const phase = computeReportedPhase(input, computed, before?.phase);
   const now = toApiTime(input.nowMs);
   const disruption = lifecycle.failed?.disruption;
   return truncateTerminationMessages(pod, {
@@ -113,7 +113,7 @@ function containerStatuses(input: ApiStatusInput & { readonly restarting: boolea
  * A pod never leaves a terminal phase. A pod whose containers have all stopped gets a terminal phase unless it is static
  * (upstream TerminatePod).
  */
-function phaseOf({ pod, lifecycle }: ApiStatusInput, computed: string, before: string | undefined): string {
+function computeReportedPhase({ pod, lifecycle }: ApiStatusInput, computed: string, before: string | undefined): string {
   const api = pod.status?.phase;
   if (isTerminalPhase(api)) return api;
   if (lifecycle.failed) return 'Failed';
