@@ -1,10 +1,10 @@
 /** Secrets, config maps and tokens: written with kubectl, read in the container, on a real node of a real cluster. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
-import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { sharedCluster, type TestCluster } from '../../support/control-plane.ts';
+import { waitUntil } from '../../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../../support/test-node.ts';
 
 const nodeName = 'cluster-volumes';
 
