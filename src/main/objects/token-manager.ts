@@ -59,7 +59,7 @@ export class TokenManager {
   /** Requests the token before the pod's sync needs it. */
   prefetch(ref: TokenRef): void {
     this.get(ref).catch((err: unknown) =>
-      this.#options.logger.debug({ podUID: ref.podUID, err: messageOf(err) }, 'Could not get a token ahead'),
+      this.#options.logger.debug({ podUID: ref.podUID, err: messageOf(err) }, 'Could not prefetch a token'),
     );
   }
 
@@ -79,7 +79,7 @@ export class TokenManager {
         const name = `${JSON.stringify(ref.serviceAccountName)}/${JSON.stringify(ref.namespace)}`;
         throw new KubeletError(reason, `token ${name} expired and refresh failed: ${messageOf(err)}`, { cause: err });
       }
-      logger.warn({ podUID: ref.podUID, serviceAccount: ref.serviceAccountName, err: messageOf(err) }, 'A token could not be renewed yet');
+      logger.warn({ podUID: ref.podUID, serviceAccount: ref.serviceAccountName, err: messageOf(err) }, "Couldn't update token");
       this.#setTimer(entry, clock.now() + withJitter(renewRetryMs, 0.5, this.#options.random));
       return token.token;
     }
