@@ -20,7 +20,7 @@ import { ThreadPriorities } from './thread-priorities.ts';
 const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server', 'health'] as const;
 export type ThreadName = (typeof threadNames)[number];
 
-/** The sync loop is unhealthy when its last iteration is older than this, or than two sync periods (upstream SyncLoopHealthCheck). */
+/** The sync loop is unhealthy when its last iteration is older than two sync periods, but not before this age (upstream SyncLoopHealthCheck). */
 const minimumSyncLoopAgeMs = 5 * 60_000;
 /** The pleg is unhealthy when its last relist is older (upstream relistThreshold). */
 const relistThresholdMs = 3 * 60_000;
