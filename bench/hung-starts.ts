@@ -33,7 +33,7 @@ export const benchmark: Benchmark = {
     await startPods('warm-up', warmUps);
     progress(`${repeats} pods without hung starts …`);
     const before = await startPods('before', repeats);
-    progress(`${hungPods} pods whose sandboxes are never made …`);
+    progress(`${hungPods} pods whose sandboxes are never created …`);
     const hung = Array.from({ length: hungPods }, (_, pod) => `hung-${pod}`);
     for (const name of hung) await control.fault({ call: 'RunPodSandbox', id: `${name}-bench`, kind: 'hang' });
     for (const name of hung) kubelet.writePod(name, podSpec);

@@ -45,7 +45,7 @@ async function runOne(name: string): Promise<boolean> {
   try {
     const { benchmark } = await benchmarks[name]!();
     about = benchmark.about;
-    if (benchmark.needs === 'root' && process.getuid?.() !== 0) throw new Error('needs root: it starts a containerd of its own');
+    if (benchmark.needs === 'root' && process.getuid?.() !== 0) throw new Error('needs root, to start a separate containerd');
     outcome = await benchmark.run(context);
     for (const { what, value, unit, peer, floor, goal } of outcome.measurements) {
       const comparisons = [

@@ -51,7 +51,7 @@ export class BenchCluster {
   /** Everything is removed at the end of the benchmark. */
   static async start(context: BenchContext): Promise<BenchCluster> {
     const { containerd, driver } = await startContainerd(context);
-    context.progress('an API server of its own …');
+    context.progress('starting a separate API server …');
     const folder = mkdtempSync(join(tmpdir(), 'bench-control-plane-'));
     context.onEnd(async () => removeFolder(folder));
     const controlPlane = await ControlPlane.start({ folder, controllerManager: false, scheduler: false, progress: context.progress });

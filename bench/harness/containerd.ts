@@ -21,7 +21,7 @@ export async function startContainerd({
 }: BenchContext): Promise<{ readonly containerd: PrivateContainerd; readonly driver: CriDriver }> {
   ensureKubelet();
   const installation = join(root, '.cache/containerd-1.7');
-  progress('a containerd of its own …');
+  progress('starting a separate containerd …');
   execFileSync('sh', [join(root, 'scripts/host/packages.sh')], { stdio: 'ignore' });
   execFileSync('sh', [join(root, 'scripts/host/newer-containerd.sh'), installation], { stdio: 'ignore' });
   const folder = mkdtempSync(join(tmpdir(), 'kb-'));

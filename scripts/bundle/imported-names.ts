@@ -76,9 +76,9 @@ function namesOfNamespace(declared: ESTree.BindingIdentifier, parents: ReadonlyM
   const names: string[] = [];
   for (const [node, parent] of parents) {
     if (node.type !== 'Identifier' || node.name !== declared.name || node === declared) continue;
-    const taken = parent?.type === 'MemberExpression' && parent.object === node ? memberName(parent) : null;
-    if (taken === null) return null;
-    names.push(...taken);
+    const used = parent?.type === 'MemberExpression' && parent.object === node ? memberName(parent) : null;
+    if (used === null) return null;
+    names.push(...used);
   }
   return names;
 }

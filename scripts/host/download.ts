@@ -50,7 +50,7 @@ export async function download({ sources, sha256, path, progress }: DownloadOpti
   } finally {
     rmSync(part, { force: true });
   }
-  throw new Error(errors.join('\n') || 'there is no place to fetch it from');
+  throw new Error(errors.join('\n') || 'no source to fetch it from');
 }
 
 /** Retries with back-off. Returns the SHA-256 of the downloaded data. */

@@ -59,10 +59,7 @@ export class ListeningPort {
     const retryInMs = retryDelaysMs[Math.min(this.#failures, retryDelaysMs.length - 1)]!;
     this.#failures += 1;
     const { name, listen, logger } = this.#options;
-    logger.error(
-      { server: name, address: listen.address, port: listen.port, err, retryInMs },
-      'server can not listen; it will be tried again',
-    );
+    logger.error({ server: name, address: listen.address, port: listen.port, err, retryInMs }, 'failed to listen; retrying');
     this.#retry = setTimeout(() => this.#listen(), retryInMs);
   }
 }

@@ -8,7 +8,7 @@ export interface PlainRequest {
   readonly accept: string | undefined;
 }
 
-/** Splits the target by hand, because `new URL` throws for some targets that clients may send (`//`, `http:`). */
+/** Splits the target without `URL`, because `new URL` throws for some targets that clients may send (`//`, `http:`). */
 export function parsePlainRequest(request: IncomingMessage): PlainRequest {
   const target = request.url ?? '/';
   const queryStart = target.indexOf('?');

@@ -61,7 +61,7 @@ export class PlainServer {
     const { name, logger } = this.#options;
     if (refuseTooManyHeaders(request, response)) return;
     this.#answer(request, response).catch((err: unknown) => {
-      logger.error({ server: name, err, path: request.url?.slice(0, 200) }, 'request could not be answered');
+      logger.error({ server: name, err, path: request.url?.slice(0, 200) }, 'failed to send the response');
       response.destroy();
     });
   }

@@ -45,7 +45,7 @@ async function openSecure(settings: SecureServerSettings): Promise<OpenSecureSer
     const { openSecureServer } = await import('./open-secure-server.ts');
     return await openSecureServer({ settings, workerData, sources, main, logger });
   } catch (err) {
-    logger.error({ err }, 'the authenticated server can not be started');
+    logger.error({ err }, 'failed to start the authenticated server');
     return null;
   }
 }

@@ -151,7 +151,7 @@ export class Listener {
     const { name, logger, handle } = this.#options;
     if (refuseTooManyHeaders(exchange.request, exchange.response)) return;
     handle(exchange).catch((err: unknown) => {
-      logger.error({ server: name, err, path: exchange.request.url?.slice(0, 200) }, 'request could not be answered');
+      logger.error({ server: name, err, path: exchange.request.url?.slice(0, 200) }, 'failed to send the response');
       exchange.response.destroy();
       exchange.upgrade?.socket.destroy();
     });

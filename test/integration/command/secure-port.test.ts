@@ -103,7 +103,7 @@ test('an empty self-signed key pair is replaced at the next start', async (t) =>
   const { stderr } = await again.ended;
   assert.match(
     stderr,
-    /^E.*"the serving certificate was no good and is replaced; its copies end in \.broken" err="the certificate is empty/m,
+    /^E.*"the serving certificate was invalid and is replaced; its copies end in \.broken" err="the certificate is empty/m,
   );
   assert.ok(new X509Certificate(readFileSync(certFile)).checkPrivateKey(createPrivateKey(readFileSync(keyFile))));
 });

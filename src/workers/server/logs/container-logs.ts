@@ -113,7 +113,7 @@ export class ContainerLogsHandler implements ContainerLogs {
   /** Sends the error as the response, or appends it to a log that has been partly sent, as upstream does. */
   #fail(response: ServerResponse, { namespace, pod, container }: ContainerLogsTarget, err: unknown): void {
     if (response.destroyed) return;
-    this.#deps.logger.warn({ pod: `${namespace}/${pod}`, container, err }, 'a container log could not be shown');
+    this.#deps.logger.warn({ pod: `${namespace}/${pod}`, container, err }, 'failed to serve a container log');
     if (response.headersSent) response.end(messageOf(err));
     else sendText(response, 400, messageOf(err));
   }

@@ -90,7 +90,7 @@ export class TlsContexts {
       try {
         logEnsured(await ensureSelfSigned({ certFile, keyFile, host: selfSignedFor }), { certFile, keyFile }, logger);
       } catch (err) {
-        logger.error({ err, retryMs }, 'there is no serving certificate, and none could be made; it will be tried again');
+        logger.error({ err, retryMs }, 'failed to create a serving certificate; retrying');
         if (!this.#closed) this.#retry = setTimeout(() => void this.#watchServing(), retryMs);
         return;
       }
@@ -138,11 +138,11 @@ export class TlsContexts {
 function logEnsured(pair: EnsuredPair, files: { readonly certFile: string; readonly keyFile: string }, logger: Logger): void {
   if (pair.done === 'found') {
     // Upstream keeps it too: clients that verify it were configured with this certificate.
-    if (pair.expired) logger.warn(files, 'the serving certificate has expired; without its files the kubelet makes a new one');
+    if (pair.expired) logger.warn(files, 'the serving certificate has expired; the kubelet creates a new one when its files are removed');
     return;
   }
   if (pair.replaced !== null)
-    logger.error({ ...files, err: pair.replaced }, 'the serving certificate was no good and is replaced; its copies end in .broken');
+    logger.error({ ...files, err: pair.replaced }, 'the serving certificate was invalid and is replaced; its copies end in .broken');
   logger.info(files, 'wrote a self-signed serving certificate');
 }
 

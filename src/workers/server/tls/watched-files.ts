@@ -111,7 +111,7 @@ export class WatchedFiles {
         this.#accepted = true;
         this.#everAccepted = true;
         this.#lastError = '';
-        if (changed) logger.info({ paths }, 'changed files were read');
+        if (changed) logger.info({ paths }, 'reloaded changed files');
       }
     } catch (err) {
       this.#accepted = false;
@@ -125,6 +125,6 @@ export class WatchedFiles {
     const message = String(err);
     if (message === this.#lastError) return;
     this.#lastError = message;
-    logger.error({ paths, err, lastGoodInUse: this.#everAccepted }, 'files can not be used; they will be tried again');
+    logger.error({ paths, err, lastGoodInUse: this.#everAccepted }, 'failed to load files; retrying');
   }
 }
