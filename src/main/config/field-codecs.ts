@@ -14,7 +14,7 @@ export interface Codec<T> {
   /** The value of an absent field, before defaults that depend on other fields. */
   readonly absent: T;
   /** Reads a value. Records a problem at its field path and returns `absent` if the value is invalid. */
-  read(value: unknown, at: FieldPath): T;
+  read(value: unknown, fieldPath: FieldPath): T;
   /** Returns the JSON value. Undefined: the field is omitted. */
   write(value: T): unknown;
 }
@@ -22,11 +22,11 @@ export interface Codec<T> {
 /** Parses a value that is present. Returns undefined or throws if the value is invalid. */
 type Parse<T> = (value: unknown) => T | undefined;
 
-function omittedWhenZero<T extends string | number | boolean>(what: string, zero: T, fallback: T, parse: Parse<T>): Codec<T> {
+function omittedWhenZero<T extends string | number | boolean>(expectation: string, zero: T, fallback: T, parse: Parse<T>): Codec<T> {
   return {
     absent: fallback,
-    read: (value, at) => {
-      const read = readPresent(what, parse, value, at);
+    read: (value, fieldPath) => {
+      const read = readPresent(expectation, parse, value, fieldPath);
       return read === undefined || read === zero ? fallback : read;
     },
     write: (value) => (value === zero ? undefined : value),
@@ -34,14 +34,14 @@ function omittedWhenZero<T extends string | number | boolean>(what: string, zero
 }
 
 /** Returns undefined if the value is absent, or invalid, which is then recorded. */
-function readPresent<T>(what: string, parse: Parse<T>, value: unknown, at: FieldPath): T | undefined {
+function readPresent<T>(expectation: string, parse: Parse<T>, value: unknown, fieldPath: FieldPath): T | undefined {
   if (value === undefined || value === null) return undefined;
   try {
     const read = parse(value);
-    if (read === undefined) at.addProblem(`must be ${what}, got ${describeValue(value)}`);
+    if (read === undefined) fieldPath.addProblem(`must be ${expectation}, got ${describeValue(value)}`);
     return read;
   } catch (err) {
-    at.addProblem(`must be ${what}, got ${describeValue(value)}: ${messageOf(err)}`);
+    fieldPath.addProblem(`must be ${expectation}, got ${describeValue(value)}: ${messageOf(err)}`);
     return undefined;
   }
 }
@@ -60,21 +60,21 @@ const parseQuantityText: Parse<QuantityString> = (value) => {
 };
 
 const kinds = {
-  bool: { what: 'true or false', parse: parseBool },
-  string: { what: 'a string', parse: parseString },
-  int32: { what: 'a whole number of 32 bits', parse: parseWithin(-(2 ** 31), 2 ** 31 - 1) },
-  uint32: { what: 'a whole number from 0 to 4294967295', parse: parseWithin(0, 2 ** 32 - 1) },
+  bool: { expectation: 'true or false', parse: parseBool },
+  string: { expectation: 'a string', parse: parseString },
+  int32: { expectation: 'a whole number of 32 bits', parse: parseWithin(-(2 ** 31), 2 ** 31 - 1) },
+  uint32: { expectation: 'a whole number from 0 to 4294967295', parse: parseWithin(0, 2 ** 32 - 1) },
   /** Exact only up to 2^53, which no field comes near. */
-  int64: { what: 'a whole number', parse: parseWithin(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) },
-  float: { what: 'a number', parse: parseFloat64 },
-  duration: { what: 'a duration such as "20s"', parse: parseDurationText },
-  quantity: { what: 'a quantity such as "10Mi"', parse: parseQuantityText },
+  int64: { expectation: 'a whole number', parse: parseWithin(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) },
+  float: { expectation: 'a number', parse: parseFloat64 },
+  duration: { expectation: 'a duration such as "20s"', parse: parseDurationText },
+  quantity: { expectation: 'a quantity such as "10Mi"', parse: parseQuantityText },
 } as const;
 
-export const bool = (fallback = false): Codec<boolean> => omittedWhenZero(kinds.bool.what, false, fallback, parseBool);
-export const text = (fallback = ''): Codec<string> => omittedWhenZero(kinds.string.what, '', fallback, parseString);
-export const int32 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int32.what, 0, fallback, kinds.int32.parse);
-export const int64 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int64.what, 0, fallback, kinds.int64.parse);
+export const bool = (fallback = false): Codec<boolean> => omittedWhenZero(kinds.bool.expectation, false, fallback, parseBool);
+export const text = (fallback = ''): Codec<string> => omittedWhenZero(kinds.string.expectation, '', fallback, parseString);
+export const int32 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int32.expectation, 0, fallback, kinds.int32.parse);
+export const int64 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int64.expectation, 0, fallback, kinds.int64.parse);
 
 /** Numbers and strings that are written even while they are zero or empty. */
 export const uint32KeepZero = (): Codec<number> => alwaysWritten('uint32', 0);
@@ -87,7 +87,7 @@ export const textKeepEmpty = (fallback = ''): Codec<string> => {
 
 /** A struct in Go, so it is always written. Zero takes the default. */
 export function duration(fallback: Milliseconds = 0): Codec<Milliseconds> {
-  return { ...omittedWhenZero(kinds.duration.what, 0, fallback, parseDurationText), write: formatDuration };
+  return { ...omittedWhenZero(kinds.duration.expectation, 0, fallback, parseDurationText), write: formatDuration };
 }
 
 /** A duration, or a number of nanoseconds. */
@@ -113,10 +113,10 @@ export const optional = {
 };
 
 function alwaysWritten<T>(kind: keyof typeof kinds, fallback: T): Codec<T> {
-  const { what, parse } = kinds[kind];
+  const { expectation, parse } = kinds[kind];
   return {
     absent: fallback,
-    read: (value, at) => readPresent(what, parse as Parse<unknown> as Parse<T>, value, at) ?? fallback,
+    read: (value, fieldPath) => readPresent(expectation, parse as Parse<unknown> as Parse<T>, value, fieldPath) ?? fallback,
     write: (value) => value,
   };
 }
@@ -125,7 +125,7 @@ function alwaysWritten<T>(kind: keyof typeof kinds, fallback: T): Codec<T> {
 export function nullable<T>(codec: Codec<T>): Codec<T | null> {
   return {
     absent: null,
-    read: (value, at) => (value === undefined || value === null ? null : codec.read(value, at)),
+    read: (value, fieldPath) => (value === undefined || value === null ? null : codec.read(value, fieldPath)),
     write: (value) => (value === null ? undefined : codec.write(value)),
   };
 }
@@ -134,10 +134,10 @@ export function nullable<T>(codec: Codec<T>): Codec<T | null> {
 export function listOf<T>(item: Codec<T>, fallback: readonly T[] = []): Codec<readonly T[]> {
   return {
     absent: fallback,
-    read: (value, at) => {
+    read: (value, fieldPath) => {
       if (value === undefined || value === null) return fallback;
-      if (Array.isArray(value)) return value.map((entry, index) => item.read(entry, at.child(index)));
-      at.addProblem(`must be a list, got ${describeValue(value)}`);
+      if (Array.isArray(value)) return value.map((entry, index) => item.read(entry, fieldPath.child(index)));
+      fieldPath.addProblem(`must be a list, got ${describeValue(value)}`);
       return fallback;
     },
     // An empty string or a zero inside a list is written.
@@ -152,13 +152,13 @@ export function mapOf<T>(item: Codec<T>): Codec<Readonly<Record<string, T>>> {
   const absent: Readonly<Record<string, T>> = {};
   return {
     absent,
-    read: (value, at) => {
+    read: (value, fieldPath) => {
       if (value === undefined || value === null) return absent;
       if (!isMap(value)) {
-        at.addProblem(`must be a map, got ${describeValue(value)}`);
+        fieldPath.addProblem(`must be a map, got ${describeValue(value)}`);
         return absent;
       }
-      return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, item.read(entry, at.child(key))]));
+      return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, item.read(entry, fieldPath.child(key))]));
     },
     write: (value) => {
       const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -177,12 +177,13 @@ export function struct<T extends object>(fields: FieldCodecs<T>): Codec<T> {
   const entries = Object.entries(fields) as [keyof T & string, Codec<unknown>][];
   return {
     absent: Object.fromEntries(entries.map(([name, codec]) => [name, codec.absent])) as T,
-    read: (value, at) => {
+    read: (value, fieldPath) => {
       const given: Record<string, unknown> = isMap(value) ? value : {};
-      if (value !== undefined && value !== null && !isMap(value)) at.addProblem(`must be a map of fields, got ${describeValue(value)}`);
-      for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) at.child(name).addProblem(unknownField);
+      if (value !== undefined && value !== null && !isMap(value))
+        fieldPath.addProblem(`must be a map of fields, got ${describeValue(value)}`);
+      for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) fieldPath.child(name).addProblem(unknownField);
       return Object.fromEntries(
-        entries.map(([name, codec]) => [name, codec.read(Object.hasOwn(given, name) ? given[name] : undefined, at.child(name))]),
+        entries.map(([name, codec]) => [name, codec.read(Object.hasOwn(given, name) ? given[name] : undefined, fieldPath.child(name))]),
       ) as T;
     },
     write: (value) => {

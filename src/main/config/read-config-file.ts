@@ -39,9 +39,9 @@ export function parseConfigFile(text: string): ConfigFile {
   return { wire, raw };
 }
 
-function expect(at: FieldPath, given: unknown, wanted: string): void {
-  if (given === undefined || given === null) at.addProblem(`is missing, must be ${goQuote(wanted)}`);
-  else if (given !== wanted) at.addProblem(`must be ${goQuote(wanted)}, got ${describeValue(given)}`);
+function expect(fieldPath: FieldPath, given: unknown, expected: string): void {
+  if (given === undefined || given === null) fieldPath.addProblem(`is missing, must be ${goQuote(expected)}`);
+  else if (given !== expected) fieldPath.addProblem(`must be ${goQuote(expected)}, got ${describeValue(given)}`);
 }
 
 /** Formats all problems on one line, in the order of the file. */

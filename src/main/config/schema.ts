@@ -25,7 +25,7 @@ type DependentDefault = 'nodeStatusUpdateFrequency' | 'nodeStatusReportFrequency
 /** Zero is the same as absent, as for every duration that is not a pointer in Go. */
 const durationOrNull: c.Codec<Milliseconds | null> = {
   ...c.nullable(c.duration()),
-  read: (value, at) => c.duration().read(value, at) || null,
+  read: (value, fieldPath) => c.duration().read(value, fieldPath) || null,
 };
 
 const taint = c.struct<Taint>({

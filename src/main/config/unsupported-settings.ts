@@ -147,7 +147,7 @@ export function findUnsupportedSettings(wire: unknown, flags: ReadonlyMap<string
 }
 
 function valueAt(wire: unknown, path: string): unknown {
-  return path.split('.').reduce<unknown>((at, name) => (isMap(at) && Object.hasOwn(at, name) ? at[name] : undefined), wire);
+  return path.split('.').reduce<unknown>((parent, name) => (isMap(parent) && Object.hasOwn(parent, name) ? parent[name] : undefined), wire);
 }
 
 function enablesFeature(value: unknown): boolean {

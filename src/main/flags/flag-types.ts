@@ -70,9 +70,9 @@ function addPair(part: string, separator: '=' | '<' | ':', map: object): Record<
 }
 
 function splitPair(part: string, separator: string, what: string): [key: string, value: string] {
-  const at = part.indexOf(separator);
-  if (at < 0) throw new Error(`malformed pair, expect string${separator}${what}`);
-  return [part.slice(0, at).trim(), part.slice(at + 1).trim()];
+  const separatorIndex = part.indexOf(separator);
+  if (separatorIndex < 0) throw new Error(`malformed pair, expect string${separator}${what}`);
+  return [part.slice(0, separatorIndex).trim(), part.slice(separatorIndex + 1).trim()];
 }
 
 /** A label without `=` has an empty value. */

@@ -30,7 +30,7 @@ function describeFlag(flag: FlagSpec, defaults: KubeletConfiguration, width: num
 
 function shownDefault({ field, helpDefault: shown, type }: FlagSpec, defaults: KubeletConfiguration): string {
   if (field === undefined) return shown ?? '';
-  const value = field.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], defaults);
+  const value = field.split('.').reduce<unknown>((fields, name) => (fields as Record<string, unknown>)[name], defaults);
   if (type === 'duration') return formatDuration(value as number);
   if (Array.isArray(value)) return value.length === 0 ? '' : `[${value.join(',')}]`;
   if (typeof value === 'object' || value === '' || value === false || value === 0 || value === '0') return '';

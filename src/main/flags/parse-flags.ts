@@ -41,12 +41,12 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   };
 
   const long = (arg: string): void => {
-    const at = arg.indexOf('=');
-    const name = at < 0 ? arg.slice(2) : arg.slice(2, at);
+    const equalsIndex = arg.indexOf('=');
+    const name = equalsIndex < 0 ? arg.slice(2) : arg.slice(2, equalsIndex);
     if (name === '' || name.startsWith('-')) throw new FlagError(`bad flag syntax: ${arg}`);
     const spec = byName.get(name.replaceAll('_', '-'));
     if (!spec) throw new FlagError(`unknown flag: --${name}`);
-    const text = at < 0 ? (flagTypes[spec.type].noOptDefault ?? left.shift()) : arg.slice(at + 1);
+    const text = equalsIndex < 0 ? (flagTypes[spec.type].noOptDefault ?? left.shift()) : arg.slice(equalsIndex + 1);
     if (text === undefined) throw new FlagError(`flag needs an argument: --${name}`);
     set(spec, text);
   };

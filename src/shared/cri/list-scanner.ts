@@ -46,19 +46,19 @@ export interface ListVisitor {
  * The position of the scan. One object serves the module, so a scan allocates nothing. Scans never overlap, because a scan never
  * awaits and a visitor never starts a scan.
  */
-const cursor = { at: 0, list: '' };
+const cursor = { offset: 0, listText: '' };
 
 /** Calls `visitor` for every item. Throws ListScanError at the first malformed byte, after visiting the items before it. */
 export function scanList(layout: ListLayout, bytes: Uint8Array, visitor: ListVisitor): void {
-  cursor.at = 0;
-  cursor.list = layout.list;
+  cursor.offset = 0;
+  cursor.listText = layout.list;
   const end = bytes.length;
-  while (cursor.at < end) {
+  while (cursor.offset < end) {
     const tag = readTag(bytes, end);
     if (tag === itemTag) {
       const itemEnd = readLength(bytes, end);
-      scanItem(layout, bytes, cursor.at, itemEnd, visitor);
-      cursor.at = itemEnd;
+      scanItem(layout, bytes, cursor.offset, itemEnd, visitor);
+      cursor.offset = itemEnd;
     } else skipField(bytes, tag, end, 0);
   }
 }
@@ -81,8 +81,8 @@ function scanItem(layout: ListLayout, bytes: Uint8Array, start: number, end: num
   let sandboxIdStart = start;
   let sandboxIdEnd = start;
   let state = 0;
-  cursor.at = start;
-  while (cursor.at < end) {
+  cursor.offset = start;
+  while (cursor.offset < end) {
     const tag = readTag(bytes, end);
     const field = tag >>> 3;
     const type = tag & 7;
@@ -90,71 +90,72 @@ function scanItem(layout: ListLayout, bytes: Uint8Array, start: number, end: num
     else if (type === lengthDelimited) {
       const valueEnd = readLength(bytes, end);
       if (field === layout.idField) {
-        idStart = cursor.at;
+        idStart = cursor.offset;
         idEnd = valueEnd;
       } else if (field === layout.sandboxIdField) {
-        sandboxIdStart = cursor.at;
+        sandboxIdStart = cursor.offset;
         sandboxIdEnd = valueEnd;
       }
-      cursor.at = valueEnd;
+      cursor.offset = valueEnd;
     } else skipField(bytes, tag, end, 0);
   }
   visitor.item(bytes, idStart, idEnd, sandboxIdStart, sandboxIdEnd, state, start, end);
 }
 
 function readTag(bytes: Uint8Array, end: number): number {
-  const start = cursor.at;
+  const start = cursor.offset;
   const tag = readVarint(bytes, end);
-  if (tag >>> 3 === 0) throw new ListScanError(cursor.list, start, 'field number 0');
+  if (tag >>> 3 === 0) throw new ListScanError(cursor.listText, start, 'field number 0');
   return tag;
 }
 
 /** Reads a length and returns the end of the value. The value starts at the cursor. */
 function readLength(bytes: Uint8Array, end: number): number {
-  const start = cursor.at;
+  const start = cursor.offset;
   const length = readVarint(bytes, end);
-  const valueEnd = cursor.at + length;
-  if (length < 0 || valueEnd > end) throw new ListScanError(cursor.list, start, `${length >>> 0} bytes announced, ${end - cursor.at} left`);
+  const valueEnd = cursor.offset + length;
+  if (length < 0 || valueEnd > end)
+    throw new ListScanError(cursor.listText, start, `${length >>> 0} bytes announced, ${end - cursor.offset} left`);
   return valueEnd;
 }
 
 /** Returns the low 32 bits as a signed number. No scanned field is larger. */
 function readVarint(bytes: Uint8Array, end: number): number {
-  const start = cursor.at;
+  const start = cursor.offset;
   let value = 0;
   for (let shift = 0; shift < 70; shift += 7) {
-    if (cursor.at >= end) throw new ListScanError(cursor.list, start, 'ends within a number');
-    const byte = bytes[cursor.at]!;
-    cursor.at += 1;
+    if (cursor.offset >= end) throw new ListScanError(cursor.listText, start, 'ends within a number');
+    const byte = bytes[cursor.offset]!;
+    cursor.offset += 1;
     if (shift < 32) value |= (byte & 0x7f) << shift;
     if (byte < 0x80) return value;
   }
-  throw new ListScanError(cursor.list, start, 'a number longer than 10 bytes');
+  throw new ListScanError(cursor.listText, start, 'a number longer than 10 bytes');
 }
 
 function skipField(bytes: Uint8Array, tag: number, end: number, depth: number): void {
-  const start = cursor.at;
+  const start = cursor.offset;
   switch (tag & 7) {
     case varint:
       readVarint(bytes, end);
       return;
     case fixed64:
-      cursor.at += 8;
+      cursor.offset += 8;
       break;
     case lengthDelimited:
-      cursor.at = readLength(bytes, end);
+      cursor.offset = readLength(bytes, end);
       break;
     case startGroup:
-      if (depth >= maxGroupDepth) throw new ListScanError(cursor.list, start, 'groups nested too deep');
+      if (depth >= maxGroupDepth) throw new ListScanError(cursor.listText, start, 'groups nested too deep');
       skipGroup(bytes, tag >>> 3, end, depth);
       break;
     case fixed32:
-      cursor.at += 4;
+      cursor.offset += 4;
       break;
     default:
-      throw new ListScanError(cursor.list, start, `wire type ${tag & 7}`);
+      throw new ListScanError(cursor.listText, start, `wire type ${tag & 7}`);
   }
-  if (cursor.at > end) throw new ListScanError(cursor.list, start, 'ends within a field');
+  if (cursor.offset > end) throw new ListScanError(cursor.listText, start, 'ends within a field');
 }
 
 function skipGroup(bytes: Uint8Array, field: number, end: number, depth: number): void {

@@ -35,7 +35,7 @@ class Metric<L extends string> implements MetricDefinition {
   }
 
   /** The cells of this thread's segment and the index of the series' first cell. Undefined when no segment is bound, or the segment is full. */
-  protected cells(labels: Labels<L> | undefined): { readonly cells: Float64Array; readonly at: number } | undefined {
+  protected cells(labels: Labels<L> | undefined): { readonly cells: Float64Array; readonly firstCell: number } | undefined {
     if (!bound) return undefined;
     if (this.#segment !== bound) {
       this.#segment = bound;
@@ -43,36 +43,36 @@ class Metric<L extends string> implements MetricDefinition {
     }
     const values = this.labelNames.map((name) => labels?.[name] ?? '');
     const key = values.join('\u0000');
-    let at = this.#cells.get(key);
-    if (at === undefined) {
-      at = bound.open(this, values);
+    let firstCell = this.#cells.get(key);
+    if (firstCell === undefined) {
+      firstCell = bound.open(this, values);
       // A series that does not fit is not cached: each update tries again, and counts as dropped again.
-      if (at < 0) return undefined;
-      this.#cells.set(key, at);
+      if (firstCell < 0) return undefined;
+      this.#cells.set(key, firstCell);
     }
-    return { cells: bound.cells, at };
+    return { cells: bound.cells, firstCell };
   }
 }
 
 class CounterMetric<L extends string> extends Metric<L> implements Counter<L> {
   inc(labels?: Labels<L>, by = 1): void {
     const found = this.cells(labels);
-    if (found && by > 0) found.cells[found.at]! += by;
+    if (found && by > 0) found.cells[found.firstCell]! += by;
   }
   reset(labels?: Labels<L>): void {
     const found = this.cells(labels);
-    if (found) found.cells[found.at] = 0;
+    if (found) found.cells[found.firstCell] = 0;
   }
 }
 
 class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {
   set(value: number, labels?: Labels<L>): void {
     const found = this.cells(labels);
-    if (found) found.cells[found.at] = value;
+    if (found) found.cells[found.firstCell] = value;
   }
   add(by: number, labels?: Labels<L>): void {
     const found = this.cells(labels);
-    if (found) found.cells[found.at] = (found.cells[found.at] || 0) + by;
+    if (found) found.cells[found.firstCell] = (found.cells[found.firstCell] || 0) + by;
   }
   remove(labels?: Labels<L>): void {
     this.set(NaN, labels);
@@ -85,8 +85,8 @@ class HistogramMetric<L extends string> extends Metric<L> implements Histogram<L
     const found = this.cells(labels);
     if (!found) return;
     const bucket = this.buckets.findIndex((bound) => value <= bound);
-    found.cells[found.at]! += value;
-    found.cells[found.at + 1 + (bucket < 0 ? this.buckets.length : bucket)]! += 1;
+    found.cells[found.firstCell]! += value;
+    found.cells[found.firstCell + 1 + (bucket < 0 ? this.buckets.length : bucket)]! += 1;
   }
 }
 

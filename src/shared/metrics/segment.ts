@@ -54,16 +54,16 @@ export class SegmentReader {
   /** Yields every series from `offset` on, with the offset of the next one. */
   *series(offset = 0): Generator<[Series, number]> {
     const end = Atomics.load(this.header, endCell);
-    let at = offset;
-    while (at < end) {
-      const bytes = this.directory.readUInt16LE(at);
-      const entry = this.directory.toString('utf8', at + 12, at + bytes).split('\n');
+    let entryOffset = offset;
+    while (entryOffset < end) {
+      const bytes = this.directory.readUInt16LE(entryOffset);
+      const entry = this.directory.toString('utf8', entryOffset + 12, entryOffset + bytes).split('\n');
       const [name = '', ...labelValues] = entry;
-      const type = kinds[this.directory.readUInt16LE(at + 2)] ?? 'counter';
-      at += bytes;
-      const cell = this.directory.readUInt32LE(at - bytes + 4);
-      const cells = this.directory.readUInt32LE(at - bytes + 8);
-      yield [{ name, type, labelValues: labelValues.map(unescape), cell, cells }, at];
+      const type = kinds[this.directory.readUInt16LE(entryOffset + 2)] ?? 'counter';
+      entryOffset += bytes;
+      const cell = this.directory.readUInt32LE(entryOffset - bytes + 4);
+      const cells = this.directory.readUInt32LE(entryOffset - bytes + 8);
+      yield [{ name, type, labelValues: labelValues.map(unescape), cell, cells }, entryOffset];
     }
   }
 }

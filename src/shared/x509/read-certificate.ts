@@ -73,10 +73,10 @@ function contentOf(element: Element | undefined, tag: number): Buffer {
 
 function elements(bytes: Buffer): Element[] {
   const found: Element[] = [];
-  for (let at = 0; at < bytes.length;) {
-    const tag = bytes[at]!;
-    let length = bytes[at + 1] ?? 0x80;
-    let start = at + 2;
+  for (let elementStart = 0; elementStart < bytes.length;) {
+    const tag = bytes[elementStart]!;
+    let length = bytes[elementStart + 1] ?? 0x80;
+    let start = elementStart + 2;
     if (length >= 0x80) {
       const octets = length & 0x7f;
       // DER lengths are definite. A length of four octets does not fit into a handshake.
@@ -86,7 +86,7 @@ function elements(bytes: Buffer): Element[] {
     }
     if (start + length > bytes.length) throw new Error('this is not DER');
     found.push({ tag, content: bytes.subarray(start, start + length) });
-    at = start + length;
+    elementStart = start + length;
   }
   return found;
 }

@@ -74,9 +74,9 @@ function read(path: string): string | undefined {
 
 /** The value of a line `key value`, or 0. Searches the text instead of splitting it: memory.stat has forty lines. */
 function statValue(text: string, key: string): number {
-  const at = text.startsWith(`${key} `) ? 0 : text.indexOf(`\n${key} `) + 1;
-  if (at === 0 && !text.startsWith(`${key} `)) return 0;
-  return Number.parseInt(text.slice(at + key.length + 1), 10) || 0;
+  const lineStart = text.startsWith(`${key} `) ? 0 : text.indexOf(`\n${key} `) + 1;
+  if (lineStart === 0 && !text.startsWith(`${key} `)) return 0;
+  return Number.parseInt(text.slice(lineStart + key.length + 1), 10) || 0;
 }
 
 function toNumber(text: string | undefined): number {

@@ -6,13 +6,13 @@ import { isMap } from '../../config/field-codecs.ts';
 import type { FieldPath } from '../../config/field-path.ts';
 
 export class FieldReader {
-  readonly at: FieldPath;
+  readonly fieldPath: FieldPath;
   readonly #value: Readonly<Record<string, unknown>>;
 
-  constructor(value: unknown, at: FieldPath) {
-    this.at = at;
+  constructor(value: unknown, fieldPath: FieldPath) {
+    this.fieldPath = fieldPath;
     this.#value = isMap(value) ? value : {};
-    if (value !== undefined && value !== null && !isMap(value)) at.addProblem(`must be a map of fields, is ${kindOf(value)}`);
+    if (value !== undefined && value !== null && !isMap(value)) fieldPath.addProblem(`must be a map of fields, is ${kindOf(value)}`);
   }
 
   has(name: string): boolean {
@@ -28,18 +28,18 @@ export class FieldReader {
     return this.#read(name, (value) => (typeof value === 'boolean' ? value : undefined), 'true or false', false);
   }
   texts(name: string): string[] {
-    return this.items(name).flatMap(({ value, at }) => {
+    return this.items(name).flatMap(({ value, fieldPath }) => {
       if (typeof value === 'string') return [value];
-      at.addProblem(`must be a string, is ${kindOf(value)}`);
+      fieldPath.addProblem(`must be a string, is ${kindOf(value)}`);
       return [];
     });
   }
-  items(name: string): { readonly value: unknown; readonly at: FieldPath }[] {
+  items(name: string): { readonly value: unknown; readonly fieldPath: FieldPath }[] {
     const list = this.#read<unknown[]>(name, (value) => (Array.isArray(value) ? value : undefined), 'a list', []);
-    return list.map((value, index) => ({ value, at: this.at.child(name).child(index) }));
+    return list.map((value, index) => ({ value, fieldPath: this.fieldPath.child(name).child(index) }));
   }
   fields(name: string): FieldReader {
-    return new FieldReader(this.raw(name), this.at.child(name));
+    return new FieldReader(this.raw(name), this.fieldPath.child(name));
   }
   names(): string[] {
     return Object.keys(this.#value);
@@ -50,14 +50,14 @@ export class FieldReader {
     const encoded = this.text(name).replaceAll(/[\r\n]/g, '');
     // Go requires padding and rejects other characters. Buffer.from would skip them.
     if (encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return Buffer.from(encoded, 'base64');
-    this.at.child(name).addProblem('is not base64');
+    this.fieldPath.child(name).addProblem('is not base64');
     return Buffer.alloc(0);
   }
 
   #read<T>(name: string, parse: (value: unknown) => T | undefined, what: string, absent: T): T {
     if (!this.has(name)) return absent;
     const read = parse(this.#value[name]);
-    if (read === undefined) this.at.child(name).addProblem(`must be ${what}, is ${kindOf(this.#value[name])}`);
+    if (read === undefined) this.fieldPath.child(name).addProblem(`must be ${what}, is ${kindOf(this.#value[name])}`);
     return read ?? absent;
   }
 }

@@ -37,10 +37,10 @@ function readKubeconfig(root: FieldReader, folder: string): Kubeconfig {
   expectValue(root, 'apiVersion', 'v1');
   expectValue(root, 'kind', 'Config');
   const contextName = root.text('current-context');
-  if (contextName === '') root.at.child('current-context').addProblem('is missing: it must name one of the contexts');
+  if (contextName === '') root.fieldPath.child('current-context').addProblem('is missing: it must name one of the contexts');
   const context = findEntry(root, 'contexts', 'context', contextName, 'current-context');
   const clusterName = context.text('cluster');
-  if (clusterName === '') context.at.child('cluster').addProblem('is missing');
+  if (clusterName === '') context.fieldPath.child('cluster').addProblem('is missing');
   const userName = context.text('user');
   const cluster = readCluster(findEntry(root, 'clusters', 'cluster', clusterName, 'cluster'), folder);
   const user = readUser(findEntry(root, 'users', 'user', userName, 'user'), folder);
@@ -49,7 +49,7 @@ function readKubeconfig(root: FieldReader, folder: string): Kubeconfig {
 
 function expectValue(root: FieldReader, name: string, wanted: string): void {
   const given = root.text(name);
-  if (given !== '' && given !== wanted) root.at.child(name).addProblem(`must be ${goQuote(wanted)}`);
+  if (given !== '' && given !== wanted) root.fieldPath.child(name).addProblem(`must be ${goQuote(wanted)}`);
 }
 
 /**
@@ -57,10 +57,10 @@ function expectValue(root: FieldReader, name: string, wanted: string): void {
  * no further ones.
  */
 function findEntry(root: FieldReader, list: string, field: string, name: string, wantedBy: string): FieldReader {
-  const entries = root.items(list).map(({ value, at }) => new FieldReader(value, at));
+  const entries = root.items(list).map(({ value, fieldPath: entryPath }) => new FieldReader(value, entryPath));
   const found = entries.filter((entry) => entry.text('name') === name);
-  for (const again of found.slice(1)) again.at.child('name').addProblem(`is there twice: ${goQuote(name)}`);
+  for (const again of found.slice(1)) again.fieldPath.child('name').addProblem(`is there twice: ${goQuote(name)}`);
   if (found[0]) return found[0].fields(field);
-  if (name !== '') root.at.child(list).addProblem(`has none with the name ${goQuote(name)}, which the ${wantedBy} asks for`);
+  if (name !== '') root.fieldPath.child(list).addProblem(`has none with the name ${goQuote(name)}, which the ${wantedBy} asks for`);
   return new FieldReader({}, new FieldPath([]));
 }

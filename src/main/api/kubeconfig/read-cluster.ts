@@ -11,7 +11,7 @@ export function readCluster(fields: FieldReader, folder: string): KubeconfigClus
   const certificateAuthority = fileOrData(fields, 'certificate-authority', folder);
   const insecureSkipTLSVerify = fields.flag('insecure-skip-tls-verify');
   if (insecureSkipTLSVerify && certificateAuthority) {
-    fields.at.child('insecure-skip-tls-verify').addProblem('may not be true beside a certificate-authority');
+    fields.fieldPath.child('insecure-skip-tls-verify').addProblem('may not be true beside a certificate-authority');
   }
   const extension = fields.items('extensions').find(({ value }) => (value as { name?: unknown } | null)?.name === execExtension);
   return {
@@ -29,7 +29,7 @@ export function readCluster(fields: FieldReader, folder: string): KubeconfigClus
 export function fileOrData(fields: FieldReader, name: string, folder: string): FileOrData | null {
   const path = fields.text(name);
   const data = fields.bytes(`${name}-data`);
-  if (path !== '' && data.length > 0) fields.at.child(name).addProblem(`and ${name}-data are both there: only one may be`);
+  if (path !== '' && data.length > 0) fields.fieldPath.child(name).addProblem(`and ${name}-data are both there: only one may be`);
   if (data.length > 0) return { data };
   return path === '' ? null : { path: resolve(folder, path) };
 }
@@ -37,16 +37,16 @@ export function fileOrData(fields: FieldReader, name: string, folder: string): F
 /** A server without a scheme gets https if the kubeconfig has TLS settings, else http (upstream rest.DefaultServerURL). */
 function readServer(fields: FieldReader, hasTLS: boolean): URL {
   const given = fields.text('server');
-  const at = fields.at.child('server');
+  const serverPath = fields.fieldPath.child('server');
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `${hasTLS ? 'https' : 'http'}://${given}`;
   // A placeholder. Any problem makes the whole kubeconfig fail.
   const placeholder = new URL('https://localhost');
-  if (given === '') at.addProblem('is missing');
-  else if (!URL.canParse(text)) at.addProblem('is not a URL');
+  if (given === '') serverPath.addProblem('is missing');
+  else if (!URL.canParse(text)) serverPath.addProblem('is not a URL');
   else {
     const server = new URL(text);
-    if (server.protocol !== 'https:' && server.protocol !== 'http:') at.addProblem('must be an https or http URL');
-    if (server.username !== '' || server.password !== '') at.addProblem('may not have a user or password in it');
+    if (server.protocol !== 'https:' && server.protocol !== 'http:') serverPath.addProblem('must be an https or http URL');
+    if (server.username !== '' || server.password !== '') serverPath.addProblem('may not have a user or password in it');
     server.search = '';
     server.hash = '';
     server.pathname = server.pathname.replace(/\/+$/, '');
@@ -58,7 +58,7 @@ function readServer(fields: FieldReader, hasTLS: boolean): URL {
 function readProxyURL(fields: FieldReader): string {
   const given = fields.text('proxy-url');
   if (given !== '' && !(URL.canParse(given) && proxySchemes.has(new URL(given).protocol))) {
-    fields.at.child('proxy-url').addProblem('must be an http, https or socks5 URL');
+    fields.fieldPath.child('proxy-url').addProblem('must be an http, https or socks5 URL');
   }
   return given;
 }

@@ -5,15 +5,15 @@ import { FieldReader } from './field-reader.ts';
 import { execAPIVersions, type ExecPluginConfig, type Impersonation, type KubeconfigUser } from './kubeconfig.ts';
 
 export function readUser(fields: FieldReader, folder: string): KubeconfigUser {
-  const { at } = fields;
+  const { fieldPath: userPath } = fields;
   const clientCertificate = readClientCertificate(fields, folder);
   const token = fields.text('token');
   const tokenFile = fields.text('tokenFile');
   const [username, password] = [fields.text('username'), fields.text('password')];
   const hasBasic = username !== '' || password !== '';
-  if (token !== '' && hasBasic) at.addProblem('has both a token and a username or password: only one of them may be');
-  if (fields.has('auth-provider')) at.child('auth-provider').addProblem('has no effect any more: use exec, a plugin of the provider');
-  if (/[\r\n\0]/.test(token)) at.child('token').addProblem('may not have line breaks');
+  if (token !== '' && hasBasic) userPath.addProblem('has both a token and a username or password: only one of them may be');
+  if (fields.has('auth-provider')) userPath.child('auth-provider').addProblem('has no effect any more: use exec, a plugin of the provider');
+  if (/[\r\n\0]/.test(token)) userPath.child('token').addProblem('may not have line breaks');
   return {
     clientCertificate,
     token,
@@ -28,22 +28,22 @@ function readClientCertificate(fields: FieldReader, folder: string): KubeconfigU
   const certificate = fileOrData(fields, 'client-certificate', folder);
   const key = fileOrData(fields, 'client-key', folder);
   if (certificate && key) return { certificate, key };
-  if (certificate) fields.at.child('client-key').addProblem('or client-key-data is missing, beside the client certificate');
+  if (certificate) fields.fieldPath.child('client-key').addProblem('or client-key-data is missing, beside the client certificate');
   return null;
 }
 
 function readExec(fields: FieldReader, folder: string): ExecPluginConfig {
-  const { at } = fields;
+  const { fieldPath: execPath } = fields;
   const command = fields.text('command');
-  if (command === '') at.child('command').addProblem('is missing');
+  if (command === '') execPath.child('command').addProblem('is missing');
   const version = fields.text('apiVersion');
   const apiVersion = execAPIVersions.find((each) => each === version);
-  if (!apiVersion) at.child('apiVersion').addProblem(`must be one of ${execAPIVersions.join(', ')}`);
+  if (!apiVersion) execPath.child('apiVersion').addProblem(`must be one of ${execAPIVersions.join(', ')}`);
   const mode = fields.text('interactiveMode');
-  if (mode === 'Always') at.child('interactiveMode').addProblem('may not be Always: a daemon has nobody to ask');
-  else if (mode === '' && apiVersion === execAPIVersions[0]) at.child('interactiveMode').addProblem('is missing');
-  else if (!['', 'Never', 'IfAvailable'].includes(mode)) at.child('interactiveMode').addProblem('must be Never or IfAvailable');
-  const env = fields.items('env').map((item) => readVariable(new FieldReader(item.value, item.at)));
+  if (mode === 'Always') execPath.child('interactiveMode').addProblem('may not be Always: a daemon has nobody to ask');
+  else if (mode === '' && apiVersion === execAPIVersions[0]) execPath.child('interactiveMode').addProblem('is missing');
+  else if (!['', 'Never', 'IfAvailable'].includes(mode)) execPath.child('interactiveMode').addProblem('must be Never or IfAvailable');
+  const env = fields.items('env').map((item) => readVariable(new FieldReader(item.value, item.fieldPath)));
   return {
     // A bare name is resolved through PATH. A path with a slash is relative to the kubeconfig's folder.
     command: command.includes('/') ? resolve(folder, command) : command,
@@ -57,7 +57,7 @@ function readExec(fields: FieldReader, folder: string): ExecPluginConfig {
 
 function readVariable(variable: FieldReader): [string, string] {
   const name = variable.text('name');
-  if (name === '' || /[=\0]/.test(name)) variable.at.child('name').addProblem('must be the name of an environment variable');
+  if (name === '' || /[=\0]/.test(name)) variable.fieldPath.child('name').addProblem('must be the name of an environment variable');
   return [name, variable.text('value')];
 }
 
@@ -69,7 +69,7 @@ function readImpersonation(fields: FieldReader): Impersonation | null {
   const extra = Object.fromEntries(extraFields.names().map((name) => [name, extraFields.texts(name)]));
   if (user !== '') return { user, uid, groups, extra };
   if (uid !== '' || groups.length > 0 || Object.keys(extra).length > 0) {
-    fields.at.child('as').addProblem('is missing, beside as-uid, as-groups or as-user-extra');
+    fields.fieldPath.child('as').addProblem('is missing, beside as-uid, as-groups or as-user-extra');
   }
   return null;
 }

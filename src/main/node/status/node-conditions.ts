@@ -28,28 +28,28 @@ export interface Conditions {
 
 interface PressureCondition {
   readonly type: string;
-  readonly of: keyof Pressures;
+  readonly resource: keyof Pressures;
   readonly under: readonly [reason: string, message: string, event: string];
   readonly relieved: readonly [reason: string, message: string, event: string];
 }
 
 /** The order in which conditions are added. Ready comes last, because controllers of other versions depend on that. */
-const pressures: readonly PressureCondition[] = [
+const pressureConditions: readonly PressureCondition[] = [
   {
     type: 'MemoryPressure',
-    of: 'memory',
+    resource: 'memory',
     under: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available', 'NodeHasInsufficientMemory'],
     relieved: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available', 'NodeHasSufficientMemory'],
   },
   {
     type: 'DiskPressure',
-    of: 'disk',
+    resource: 'disk',
     under: ['KubeletHasDiskPressure', 'kubelet has disk pressure', 'NodeHasDiskPressure'],
     relieved: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure', 'NodeHasNoDiskPressure'],
   },
   {
     type: 'PIDPressure',
-    of: 'pid',
+    resource: 'pid',
     under: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available', 'NodeHasInsufficientPID'],
     relieved: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available', 'NodeHasSufficientPID'],
   },
@@ -59,18 +59,18 @@ export function computeConditions(existing: readonly NodeCondition[], inputs: Co
   const conditions = [...existing];
   const events: NodeEvent[] = [];
   const setCondition = (condition: NodeCondition) => {
-    const at = conditions.findIndex(({ type }) => type === condition.type);
-    if (at < 0) conditions.push(condition);
-    else conditions[at] = condition;
+    const existingIndex = conditions.findIndex(({ type }) => type === condition.type);
+    if (existingIndex < 0) conditions.push(condition);
+    else conditions[existingIndex] = condition;
   };
-  for (const pressure of pressures) {
+  for (const pressure of pressureConditions) {
     const before = existing.find(({ type }) => type === pressure.type);
-    const status = inputs.pressures[pressure.of] ? 'True' : 'False';
+    const status = inputs.pressures[pressure.resource] ? 'True' : 'False';
     if (before?.status === status) {
       setCondition({ ...before, lastHeartbeatTime: inputs.now });
       continue;
     }
-    const [reason, message, event] = inputs.pressures[pressure.of] ? pressure.under : pressure.relieved;
+    const [reason, message, event] = inputs.pressures[pressure.resource] ? pressure.under : pressure.relieved;
     setCondition({
       ...before,
       type: pressure.type,

@@ -68,8 +68,8 @@ export class StartAdmission {
       };
       const waiter: Waiter = { request, grant };
       signal.addEventListener('abort', onAbort, { once: true });
-      const at = this.#waiting.findIndex((other) => startsBefore(request, other.request));
-      this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, waiter);
+      const index = this.#waiting.findIndex((other) => startsBefore(request, other.request));
+      this.#waiting.splice(index === -1 ? this.#waiting.length : index, 0, waiter);
       this.#admit();
     });
   }
@@ -115,17 +115,17 @@ export class StartAdmission {
   }
 
   #admit(): void {
-    for (let at = 0; at < this.#waiting.length;) {
-      const { request, grant } = this.#waiting[at]!;
+    for (let index = 0; index < this.#waiting.length;) {
+      const { request, grant } = this.#waiting[index]!;
       const isReserved = request.kind === 'container' && this.#takeReservation(request);
       const lane = isReserved ? 'common' : this.#lanes.laneFor(request, this.allowed);
       if (lane) {
-        this.#waiting.splice(at, 1);
+        this.#waiting.splice(index, 1);
         if (!isReserved) this.#lanes.enter(lane, request);
         grant(this.#permit(request, lane));
       } else if (request.restart || request.critical) {
         // A request behind this one may fit in another lane.
-        at += 1;
+        index += 1;
       } else break;
     }
     this.#limit.updateWindow(this.#waiting.length > 0);

@@ -89,7 +89,7 @@ function conformList(of: Schema, value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw new Misfit('a list');
   let changed: unknown[] | null = null;
   for (const [index, element] of value.entries()) {
-    const next = at(`[${index}]`, () => conformPresent(of, element ?? zeroOf(of)));
+    const next = withFieldPath(`[${index}]`, () => conformPresent(of, element ?? zeroOf(of)));
     if (next !== element) (changed ??= [...(value as unknown[])])[index] = next;
   }
   return changed ?? value;
@@ -99,7 +99,7 @@ function conformMap(of: Schema, value: unknown): object {
   if (!isObject(value)) throw new Misfit('an object');
   let changed: Record<string, unknown> | null = null;
   for (const [key, element] of Object.entries(value)) {
-    const next = at(key, () => conformPresent(of, element ?? zeroOf(of)));
+    const next = withFieldPath(key, () => conformPresent(of, element ?? zeroOf(of)));
     if (next !== element) (changed ??= { ...value })[key] = next;
   }
   return changed ?? value;
@@ -111,14 +111,14 @@ function conformStruct(schema: Struct, value: unknown): object {
   for (const [name, field] of Object.entries(schema.fields)) {
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
     if (given === undefined || given === null) {
-      const zero = field.kind === 'always' ? at(name, () => conformPresent(field, zeroOf(field))) : undefined;
+      const zero = field.kind === 'always' ? withFieldPath(name, () => conformPresent(field, zeroOf(field))) : undefined;
       if (zero === undefined && given === undefined) continue;
       changed ??= { ...value };
       if (zero === undefined) delete changed[name];
       else changed[name] = zero;
       continue;
     }
-    const next = at(name, () => conformPresent(field, given));
+    const next = withFieldPath(name, () => conformPresent(field, given));
     if (next !== given) (changed ??= { ...value })[name] = next;
   }
   for (const name of Object.keys(value)) {
@@ -129,17 +129,17 @@ function conformStruct(schema: Struct, value: unknown): object {
   return changed ?? value;
 }
 
-function at<T>(place: string, work: () => T): T {
+function withFieldPath<T>(field: string, work: () => T): T {
   try {
     return work();
   } catch (err) {
-    throw misfitAt(place, err);
+    throw misfitAt(field, err);
   }
 }
 
-function misfitAt(place: string, err: unknown): unknown {
+function misfitAt(field: string, err: unknown): unknown {
   // A hostile key may have megabytes.
-  if (err instanceof Misfit) err.path.push(place.slice(0, 100));
+  if (err instanceof Misfit) err.path.push(field.slice(0, 100));
   return err;
 }
 

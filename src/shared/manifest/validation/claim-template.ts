@@ -14,13 +14,13 @@ const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWrit
 
 export function validateEphemeralVolume(ephemeral: NonNullable<Volume['ephemeral']>, path: string, errors: string[]): void {
   const { volumeClaimTemplate: template } = ephemeral;
-  const at = `${path}.volumeClaimTemplate`;
-  if (!template) return void errors.push(required(at));
+  const templatePath = `${path}.volumeClaimTemplate`;
+  if (!template) return void errors.push(required(templatePath));
   const { labels, annotations, ...others } = template.metadata ?? {};
-  validateAnnotations(annotations, `${at}.metadata.annotations`, errors);
-  validateLabels(labels, `${at}.metadata.labels`, errors);
-  for (const field of Object.keys(others)) errors.push(forbidden(`${at}.metadata.${field}`, 'cannot be set'));
-  validateClaimSpec(template.spec, `${at}.spec`, errors);
+  validateAnnotations(annotations, `${templatePath}.metadata.annotations`, errors);
+  validateLabels(labels, `${templatePath}.metadata.labels`, errors);
+  for (const field of Object.keys(others)) errors.push(forbidden(`${templatePath}.metadata.${field}`, 'cannot be set'));
+  validateClaimSpec(template.spec, `${templatePath}.spec`, errors);
 }
 
 function validateClaimSpec(spec: ClaimSpec, path: string, errors: string[]): void {

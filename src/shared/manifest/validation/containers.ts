@@ -25,15 +25,15 @@ export function validateContainers(context: PodContext, path: string, errors: st
   if (spec.containers.length === 0) return void errors.push(required(path));
   const names = new Set<string>();
   for (const [index, container] of spec.containers.entries()) {
-    const at = `${path}[${index}]`;
-    validateCommon(container, context, at, errors);
-    if (names.has(container.name)) errors.push(duplicate(`${at}.name`, container.name));
+    const containerPath = `${path}[${index}]`;
+    validateCommon(container, context, containerPath, errors);
+    if (names.has(container.name)) errors.push(duplicate(`${containerPath}.name`, container.name));
     names.add(container.name);
-    if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${at}.lifecycle`, errors);
-    validateProbes(container, at, errors);
-    if (isEnabled(context.gates, 'ContainerRestartRules')) validateRestartPolicy(container, context.gates, at, errors);
+    if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${containerPath}.lifecycle`, errors);
+    validateProbes(container, containerPath, errors);
+    if (isEnabled(context.gates, 'ContainerRestartRules')) validateRestartPolicy(container, context.gates, containerPath, errors);
     else if (container.restartPolicy !== undefined) {
-      errors.push(forbidden(`${at}.restartPolicy`, 'may not be set for non-init containers'));
+      errors.push(forbidden(`${containerPath}.restartPolicy`, 'may not be set for non-init containers'));
     }
   }
   validateHostPortConflicts(spec.containers, path, errors);
@@ -43,17 +43,17 @@ export function validateInitContainers(context: PodContext, path: string, errors
   const { spec } = context.pod;
   const names = new Set(spec.containers.map(({ name }) => name));
   for (const [index, container] of (spec.initContainers ?? []).entries()) {
-    const at = `${path}[${index}]`;
-    validateCommon(container, context, at, errors);
-    validateInitRestartPolicy(container, context.gates, at, errors);
-    if (names.has(container.name)) errors.push(duplicate(`${at}.name`, container.name));
+    const containerPath = `${path}[${index}]`;
+    validateCommon(container, context, containerPath, errors);
+    validateInitRestartPolicy(container, context.gates, containerPath, errors);
+    if (names.has(container.name)) errors.push(duplicate(`${containerPath}.name`, container.name));
     names.add(container.name);
     // Init containers run one after another, so ports conflict only within one container.
     validateHostPortConflicts([container], path, errors);
     if (isRestartableInitContainer(container)) {
-      if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${at}.lifecycle`, errors);
-      validateProbes(container, at, errors);
-    } else forbidSidecarFields(container, at, errors);
+      if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${containerPath}.lifecycle`, errors);
+      validateProbes(container, containerPath, errors);
+    } else forbidSidecarFields(container, containerPath, errors);
   }
 }
 
@@ -94,10 +94,10 @@ function validateFileKeyVolumes({ env = [] }: Container, volumes: PodContext['vo
   for (const [index, { valueFrom }] of env.entries()) {
     const name = valueFrom?.fileKeyRef?.volumeName;
     if (name === undefined) continue;
-    const at = `${path}[${index}].valueFrom.fileKeyRef.volumeName`;
+    const volumeNamePath = `${path}[${index}].valueFrom.fileKeyRef.volumeName`;
     const volume = volumes.get(name);
-    if (!volume) errors.push(notFound(at, name));
-    else if (!volume.emptyDir) errors.push(invalid(at, name, 'referenced volume must be of type emptyDir'));
+    if (!volume) errors.push(notFound(volumeNamePath, name));
+    else if (!volume.emptyDir) errors.push(invalid(volumeNamePath, name, 'referenced volume must be of type emptyDir'));
   }
 }
 
@@ -146,14 +146,14 @@ function validateRestartPolicy(container: Container, gates: ManifestGates, path:
   if (rules.length > maxRestartRules) errors.push(tooMany(`${path}.restartPolicyRules`, rules.length, maxRestartRules));
   const actions = isEnabled(gates, 'RestartAllContainersOnContainerExits') ? ['Restart', 'RestartAllContainers'] : ['Restart'];
   for (const [index, { action, exitCodes }] of rules.entries()) {
-    const at = `${path}.restartPolicyRules[${index}]`;
-    checkSupported(action, `${at}.action`, actions, errors);
+    const rulePath = `${path}.restartPolicyRules[${index}]`;
+    checkSupported(action, `${rulePath}.action`, actions, errors);
     if (!exitCodes) {
-      errors.push(required(`${at}.exitCodes`, 'must be specified'));
+      errors.push(required(`${rulePath}.exitCodes`, 'must be specified'));
       continue;
     }
     const { operator, values = [] } = exitCodes;
-    if (operator !== 'In' && operator !== 'NotIn') errors.push(notSupported(`${at}.exitCodes.operator`, operator, ['In', 'NotIn']));
-    if (values.length > maxExitCodes) errors.push(tooMany(`${at}.exitCodes.values`, values.length, maxExitCodes));
+    if (operator !== 'In' && operator !== 'NotIn') errors.push(notSupported(`${rulePath}.exitCodes.operator`, operator, ['In', 'NotIn']));
+    if (values.length > maxExitCodes) errors.push(tooMany(`${rulePath}.exitCodes.values`, values.length, maxExitCodes));
   }
 }

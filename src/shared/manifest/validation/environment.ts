@@ -10,10 +10,10 @@ type ValueFrom = NonNullable<EnvVar['valueFrom']>;
 
 export function validateEnv(vars: readonly EnvVar[], gates: ManifestGates, path: string, errors: string[]): void {
   for (const [index, { name, value, valueFrom }] of vars.entries()) {
-    const at = `${path}[${index}]`;
-    if (!name) errors.push(required(`${at}.name`));
-    else checkName(name, `${at}.name`, envVarNameErrors, errors);
-    if (valueFrom) validateValueFrom(valueFrom, value ?? '', gates, `${at}.valueFrom`, errors);
+    const variablePath = `${path}[${index}]`;
+    if (!name) errors.push(required(`${variablePath}.name`));
+    else checkName(name, `${variablePath}.name`, envVarNameErrors, errors);
+    if (valueFrom) validateValueFrom(valueFrom, value ?? '', gates, `${variablePath}.valueFrom`, errors);
   }
 }
 
@@ -49,12 +49,12 @@ function validateFileKeyRef({ key, volumeName, path: file }: NonNullable<ValueFr
 
 export function validateEnvFrom(sources: NonNullable<Container['envFrom']>, path: string, errors: string[]): void {
   for (const [index, { prefix, configMapRef, secretRef }] of sources.entries()) {
-    const at = `${path}[${index}]`;
-    if (prefix) checkName(prefix, `${at}.prefix`, envVarNameErrors, errors);
+    const sourcePath = `${path}[${index}]`;
+    if (prefix) checkName(prefix, `${sourcePath}.prefix`, envVarNameErrors, errors);
     for (const [kind, ref] of Object.entries({ configMapRef, secretRef })) {
       if (!ref) continue;
-      if (!ref.name) errors.push(required(`${at}.${kind}.name`));
-      else checkName(ref.name, `${at}.${kind}.name`, dns1123SubdomainErrors, errors);
+      if (!ref.name) errors.push(required(`${sourcePath}.${kind}.name`));
+      else checkName(ref.name, `${sourcePath}.${kind}.name`, dns1123SubdomainErrors, errors);
     }
     if (!configMapRef && !secretRef) errors.push(invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'));
     if (configMapRef && secretRef) errors.push(invalid(path, '', 'may not have more than one field specified at a time'));

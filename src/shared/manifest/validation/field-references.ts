@@ -32,11 +32,11 @@ const knownFieldPaths = new Set([
 /** `supported` lists the fields without subscript that are allowed here. Subscripts of labels and annotations are always allowed. */
 export function validateFieldRef(ref: FieldRef, supported: readonly string[], path: string, errors: string[]): void {
   const { apiVersion, fieldPath } = ref;
-  const at = `${path}.fieldPath`;
+  const pathOfFieldPath = `${path}.fieldPath`;
   if (!apiVersion) return void errors.push(required(`${path}.apiVersion`));
-  if (!fieldPath) return void errors.push(required(at));
+  if (!fieldPath) return void errors.push(required(pathOfFieldPath));
   if (apiVersion !== 'v1') {
-    return void errors.push(invalid(at, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`));
+    return void errors.push(invalid(pathOfFieldPath, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`));
   }
   // Avoids a regular expression, whose cost would be quadratic in the length of a malicious path.
   const bracket = fieldPath.indexOf("['", 1);
@@ -44,14 +44,15 @@ export function validateFieldRef(ref: FieldRef, supported: readonly string[], pa
     const [subscripted, key] = [fieldPath.slice(0, bracket), fieldPath.slice(bracket + 2, -2)];
     if (subscripted === 'metadata.annotations') checkLabelKey(key.toLowerCase(), path, errors);
     else if (subscripted === 'metadata.labels') checkLabelKey(key, path, errors);
-    else errors.push(invalid(at, fieldPath, `error converting fieldPath: field label does not support subscript: ${fieldPath}`));
+    else
+      errors.push(invalid(pathOfFieldPath, fieldPath, `error converting fieldPath: field label does not support subscript: ${fieldPath}`));
     return;
   }
   if (!knownFieldPaths.has(fieldPath)) {
-    return void errors.push(invalid(at, fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`));
+    return void errors.push(invalid(pathOfFieldPath, fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`));
   }
   const current = fieldPath === 'spec.host' ? 'spec.nodeName' : fieldPath;
-  if (!supported.includes(current)) errors.push(notSupported(at, current, supported));
+  if (!supported.includes(current)) errors.push(notSupported(pathOfFieldPath, current, supported));
 }
 
 const resources = ['cpu', 'memory', 'ephemeral-storage'].flatMap((name) => [`limits.${name}`, `requests.${name}`]);

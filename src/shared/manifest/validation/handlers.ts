@@ -19,14 +19,14 @@ export function validateProbes(container: Container, path: string, errors: strin
   for (const kind of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
     const probe = container[kind];
     if (!probe) continue;
-    const at = `${path}.${kind}`;
-    validateProbe(probe, at, errors);
+    const probePath = `${path}.${kind}`;
+    validateProbe(probe, probePath, errors);
     if (kind === 'readinessProbe') {
       const { terminationGracePeriodSeconds: period } = probe;
       if (period === undefined) continue;
-      errors.push(invalid(`${at}.terminationGracePeriodSeconds`, period, 'must not be set for readinessProbes'));
+      errors.push(invalid(`${probePath}.terminationGracePeriodSeconds`, period, 'must not be set for readinessProbes'));
     } else if (probe.successThreshold !== 1) {
-      errors.push(invalid(`${at}.successThreshold`, probe.successThreshold, 'must be 1'));
+      errors.push(invalid(`${probePath}.successThreshold`, probe.successThreshold, 'must be 1'));
     }
   }
 }
@@ -47,10 +47,10 @@ export function validateLifecycle(lifecycle: Lifecycle, spec: PodSpec, path: str
   if (lifecycle.postStart) validateHandler(lifecycle.postStart, gracePeriodSeconds, `${path}.postStart`, errors);
   if (lifecycle.preStop) validateHandler(lifecycle.preStop, gracePeriodSeconds, `${path}.preStop`, errors);
   if (lifecycle.stopSignal === undefined) return;
-  const at = `${path}.stopSignal`;
-  if (!spec.os) errors.push(forbidden(at, 'may not be set for containers with empty `spec.os.name`'));
-  else if (spec.os.name === 'windows') checkSupported(lifecycle.stopSignal, at, ['SIGKILL', 'SIGTERM'], errors);
-  else if (spec.os.name === 'linux') checkSupported(lifecycle.stopSignal, at, stopSignals, errors);
+  const stopSignalPath = `${path}.stopSignal`;
+  if (!spec.os) errors.push(forbidden(stopSignalPath, 'may not be set for containers with empty `spec.os.name`'));
+  else if (spec.os.name === 'windows') checkSupported(lifecycle.stopSignal, stopSignalPath, ['SIGKILL', 'SIGTERM'], errors);
+  else if (spec.os.name === 'linux') checkSupported(lifecycle.stopSignal, stopSignalPath, stopSignals, errors);
 }
 
 /** In the API's order. With two handlers, the API reports the second in this order. */

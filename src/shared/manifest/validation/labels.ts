@@ -16,10 +16,11 @@ export function validateLabels(labels: Readonly<Record<string, string>> | undefi
 export function validateLabelSelector(selector: LabelSelector | undefined, path: string, errors: string[]): void {
   validateLabels(selector?.matchLabels, `${path}.matchLabels`, errors);
   for (const [index, requirement] of (selector?.matchExpressions ?? []).entries()) {
-    const at = `${path}.matchExpressions[${index}]`;
-    validateOperator(requirement, at, errors);
-    checkLabelKey(requirement.key, `${at}.key`, errors);
-    for (const [at2, value] of (requirement.values ?? []).entries()) checkName(value, `${at}.values[${at2}]`, labelValueErrors, errors);
+    const requirementPath = `${path}.matchExpressions[${index}]`;
+    validateOperator(requirement, requirementPath, errors);
+    checkLabelKey(requirement.key, `${requirementPath}.key`, errors);
+    for (const [valueIndex, value] of (requirement.values ?? []).entries())
+      checkName(value, `${requirementPath}.values[${valueIndex}]`, labelValueErrors, errors);
   }
 }
 

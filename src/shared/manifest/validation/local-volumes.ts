@@ -52,11 +52,11 @@ export function validateConfigMap({ name, defaultMode, items = [] }: VolumeSourc
 
 export function validateItems(items: readonly Item[], path: string, errors: string[]): void {
   for (const [index, item] of items.entries()) {
-    const at = `${path}[${index}]`;
-    checkRequired(item.key, `${at}.key`, errors);
-    checkRequired(item.path, `${at}.path`, errors);
-    checkLocalNonReservedPath(item.path, `${at}.path`, errors);
-    checkFileMode(item.mode, `${at}.mode`, errors);
+    const itemPath = `${path}[${index}]`;
+    checkRequired(item.key, `${itemPath}.key`, errors);
+    checkRequired(item.path, `${itemPath}.path`, errors);
+    checkLocalNonReservedPath(item.path, `${itemPath}.path`, errors);
+    checkFileMode(item.mode, `${itemPath}.mode`, errors);
   }
 }
 

@@ -37,12 +37,12 @@ function validateISCSIName(name: string, path: string, errors: string[]): void {
 }
 
 export function validateFC({ targetWWNs = [], wwids = [], lun }: Source<'fc'>, path: string, errors: string[]): void {
-  const at = `${path}.targetWWNs`;
+  const targetWWNsPath = `${path}.targetWWNs`;
   if (targetWWNs.length === 0 && wwids.length === 0) {
-    errors.push(required(at, 'must specify either targetWWNs or wwids, but not both'));
+    errors.push(required(targetWWNsPath, 'must specify either targetWWNs or wwids, but not both'));
   }
   if (targetWWNs.length === 0) return;
-  if (wwids.length > 0) errors.push(invalid(at, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously'));
+  if (wwids.length > 0) errors.push(invalid(targetWWNsPath, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously'));
   if (lun === undefined) errors.push(required(`${path}.lun`, 'lun is required if targetWWNs is specified'));
   else for (const each of rangeErrors(lun, 0, 255)) errors.push(invalid(`${path}.lun`, lun, each));
 }

@@ -64,10 +64,10 @@ function validateNames(spec: PodSpec, path: string, errors: string[]): void {
   if (spec.hostname) checkDNSLabel(spec.hostname, `${path}.hostname`, errors);
   if (spec.subdomain) checkDNSLabel(spec.subdomain, `${path}.subdomain`, errors);
   if (!spec.schedulingGroup) return;
-  const at = `${path}.schedulingGroup.podGroupName`;
+  const podGroupNamePath = `${path}.schedulingGroup.podGroupName`;
   const { podGroupName } = spec.schedulingGroup;
-  if (podGroupName === undefined) errors.push(invalid(at, null, 'must specify one of: `podGroupName`'));
-  else checkName(podGroupName, at, dns1123SubdomainErrors, errors);
+  if (podGroupName === undefined) errors.push(invalid(podGroupNamePath, null, 'must specify one of: `podGroupName`'));
+  else checkName(podGroupName, podGroupNamePath, dns1123SubdomainErrors, errors);
 }
 
 function validateGates({ readinessGates = [], schedulingGates = [] }: PodSpec, path: string, errors: string[]): void {
@@ -76,9 +76,9 @@ function validateGates({ readinessGates = [], schedulingGates = [] }: PodSpec, p
   }
   const seen = new Set<string>();
   for (const [index, { name }] of schedulingGates.entries()) {
-    const at = `${path}.schedulingGates[${index}]`;
-    checkName(name, at, labelKeyErrors, errors);
-    if (seen.has(name)) errors.push(duplicate(at, name));
+    const gatePath = `${path}.schedulingGates[${index}]`;
+    checkName(name, gatePath, labelKeyErrors, errors);
+    if (seen.has(name)) errors.push(duplicate(gatePath, name));
     seen.add(name);
   }
 }
@@ -98,19 +98,19 @@ function validateResourceClaims({ resourceClaims = [] }: PodSpec, path: string, 
   const names = new Set<string>();
   for (const [index, claim] of resourceClaims.entries()) {
     const { name, resourceClaimName, resourceClaimTemplateName } = claim;
-    const at = `${path}[${index}]`;
-    if (!name) errors.push(required(`${at}.name`));
-    else if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
-    else checkDNSLabel(name, `${at}.name`, errors);
+    const claimPath = `${path}[${index}]`;
+    if (!name) errors.push(required(`${claimPath}.name`));
+    else if (names.has(name)) errors.push(duplicate(`${claimPath}.name`, name));
+    else checkDNSLabel(name, `${claimPath}.name`, errors);
     names.add(name);
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
-      errors.push(invalid(at, claim, 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified'));
+      errors.push(invalid(claimPath, claim, 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified'));
     }
     if (resourceClaimName === undefined && resourceClaimTemplateName === undefined) {
-      errors.push(invalid(at, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'));
+      errors.push(invalid(claimPath, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'));
     }
     for (const [field, value] of Object.entries({ resourceClaimName, resourceClaimTemplateName })) {
-      if (value !== undefined) checkName(value, `${at}.${field}`, dns1123SubdomainErrors, errors);
+      if (value !== undefined) checkName(value, `${claimPath}.${field}`, dns1123SubdomainErrors, errors);
     }
   }
 }

@@ -9,16 +9,16 @@ type Port = NonNullable<Container['ports']>[number];
 export function validatePorts(ports: readonly Port[], path: string, errors: string[]): void {
   const names = new Set<string>();
   for (const [index, { name, containerPort, hostPort, protocol }] of ports.entries()) {
-    const at = `${path}[${index}]`;
+    const portPath = `${path}[${index}]`;
     if (name) {
-      if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
+      if (names.has(name)) errors.push(duplicate(`${portPath}.name`, name));
       else if (portNameErrors(name).length === 0) names.add(name);
-      else checkName(name, `${at}.name`, portNameErrors, errors);
+      else checkName(name, `${portPath}.name`, portNameErrors, errors);
     }
-    if (containerPort === 0) errors.push(required(`${at}.containerPort`));
-    else checkPortNumber(containerPort, `${at}.containerPort`, errors);
-    if (hostPort) checkPortNumber(hostPort, `${at}.hostPort`, errors);
-    checkRequiredEnum(protocol, `${at}.protocol`, ['TCP', 'UDP', 'SCTP'], errors);
+    if (containerPort === 0) errors.push(required(`${portPath}.containerPort`));
+    else checkPortNumber(containerPort, `${portPath}.containerPort`, errors);
+    if (hostPort) checkPortNumber(hostPort, `${portPath}.hostPort`, errors);
+    checkRequiredEnum(protocol, `${portPath}.protocol`, ['TCP', 'UDP', 'SCTP'], errors);
   }
 }
 
@@ -30,10 +30,10 @@ export function checkPortNumber(port: number, path: string, errors: string[]): v
 export function validateHostPortConflicts(containers: readonly Container[], path: string, errors: string[]): void {
   const taken = new Set<string>();
   for (const [index, { ports = [] }] of containers.entries()) {
-    for (const [at, { hostPort, hostIP = '', protocol = '' }] of ports.entries()) {
+    for (const [portIndex, { hostPort, hostIP = '', protocol = '' }] of ports.entries()) {
       if (!hostPort) continue;
       const hostPortKey = `${protocol}/${hostIP}/${hostPort}`;
-      if (taken.has(hostPortKey)) errors.push(duplicate(`${path}[${index}].ports[${at}].hostPort`, hostPortKey));
+      if (taken.has(hostPortKey)) errors.push(duplicate(`${path}[${index}].ports[${portIndex}].hostPort`, hostPortKey));
       taken.add(hostPortKey);
     }
   }

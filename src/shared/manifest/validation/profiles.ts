@@ -17,26 +17,28 @@ export function validateSeccomp(profile: Seccomp | undefined, path: string, erro
   const { type, localhostProfile } = profile;
   if (type === '') errors.push(required(`${path}.type`, 'type is required when seccompProfile is set'));
   else checkRequiredEnum(type, `${path}.type`, types, errors);
-  const at = `${path}.localhostProfile`;
+  const localhostProfilePath = `${path}.localhostProfile`;
   if (type !== 'Localhost') {
-    if (localhostProfile !== undefined) errors.push(invalid(at, profile, 'can only be set when seccomp type is Localhost'));
-  } else if (localhostProfile === undefined) errors.push(required(at, 'must be set when seccomp type is Localhost'));
-  else checkLocalDescendingPath(localhostProfile, at, errors);
+    if (localhostProfile !== undefined)
+      errors.push(invalid(localhostProfilePath, profile, 'can only be set when seccomp type is Localhost'));
+  } else if (localhostProfile === undefined) errors.push(required(localhostProfilePath, 'must be set when seccomp type is Localhost'));
+  else checkLocalDescendingPath(localhostProfile, localhostProfilePath, errors);
 }
 
 export function validateAppArmor(profile: AppArmor | undefined, path: string, errors: string[]): void {
   if (!profile) return;
   const { type, localhostProfile } = profile;
-  const at = `${path}.localhostProfile`;
+  const localhostProfilePath = `${path}.localhostProfile`;
   if (type === '') return void errors.push(required(`${path}.type`, 'type is required when appArmorProfile is set'));
   checkRequiredEnum(type, `${path}.type`, types, errors);
   if (type !== 'Localhost') {
     if (localhostProfile !== undefined && types.includes(type)) {
-      errors.push(invalid(at, localhostProfile, 'can only be set when AppArmor type is Localhost'));
+      errors.push(invalid(localhostProfilePath, localhostProfile, 'can only be set when AppArmor type is Localhost'));
     }
-  } else if (!localhostProfile) errors.push(required(at, 'must be set when AppArmor type is Localhost'));
-  else if (localhostProfile.trim() !== localhostProfile) errors.push(invalid(at, localhostProfile, 'must not be padded with whitespace'));
-  if (localhostProfile && localhostProfile.length > maxProfileLength) errors.push(tooLong(at, maxProfileLength));
+  } else if (!localhostProfile) errors.push(required(localhostProfilePath, 'must be set when AppArmor type is Localhost'));
+  else if (localhostProfile.trim() !== localhostProfile)
+    errors.push(invalid(localhostProfilePath, localhostProfile, 'must not be padded with whitespace'));
+  if (localhostProfile && localhostProfile.length > maxProfileLength) errors.push(tooLong(localhostProfilePath, maxProfileLength));
 }
 
 const seccompPodAnnotation = 'seccomp.security.alpha.kubernetes.io/pod';
@@ -50,18 +52,18 @@ export function validateProfileAnnotations({ metadata, spec }: Pod, path: string
   const names = new Set(eachContainer(spec, '').map(({ container }) => container.name));
   for (const [key, value] of Object.entries(metadata.annotations ?? {})) {
     if (key === seccompPodAnnotation || key.startsWith(seccompContainerPrefix)) {
-      const at = `${path}.${key}`;
-      if (value.startsWith(localhostPrefix)) checkLocalDescendingPath(value.slice(localhostPrefix.length), at, errors);
+      const annotationPath = `${path}.${key}`;
+      if (value.startsWith(localhostPrefix)) checkLocalDescendingPath(value.slice(localhostPrefix.length), annotationPath, errors);
       else if (value !== 'unconfined' && !seccompDefaults.includes(value)) {
-        errors.push(invalid(at, value, 'must be a valid seccomp profile'));
+        errors.push(invalid(annotationPath, value, 'must be a valid seccomp profile'));
       }
     }
     if (!key.startsWith(appArmorPrefix)) continue;
-    const at = keyPath(path, key);
+    const annotationPath = keyPath(path, key);
     const name = key.slice(appArmorPrefix.length);
-    if (!names.has(name)) errors.push(invalid(at, name, 'container not found'));
+    if (!names.has(name)) errors.push(invalid(annotationPath, name, 'container not found'));
     if (value !== '' && value !== 'runtime/default' && value !== 'unconfined' && !value.startsWith(localhostPrefix)) {
-      errors.push(invalid(at, value, `invalid AppArmor profile name: ${goQuote(value)}`));
+      errors.push(invalid(annotationPath, value, `invalid AppArmor profile name: ${goQuote(value)}`));
     }
   }
 }
@@ -74,16 +76,16 @@ export function validateProfilesMatch({ metadata, spec }: Pod, path: string, err
   if (seccompProfile && podProfile !== undefined) {
     validateMatch('seccomp', seccompProfile, podProfile, `${path}.securityContext.seccompProfile`, errors);
   }
-  for (const { container, at } of eachContainer(spec, path)) {
+  for (const { container, path: containerPath } of eachContainer(spec, path)) {
     const context: Container['securityContext'] = container.securityContext;
     const seccomp = annotations[`${seccompContainerPrefix}${container.name}`];
     if (context?.seccompProfile && seccomp !== undefined) {
-      validateMatch('seccomp', context.seccompProfile, seccomp, `${at}.securityContext.seccompProfile`, errors);
+      validateMatch('seccomp', context.seccompProfile, seccomp, `${containerPath}.securityContext.seccompProfile`, errors);
     }
     const appArmor = annotations[`${appArmorPrefix}${container.name}`];
     const profile = context?.appArmorProfile ?? appArmorProfile;
     if (spec.os?.name === 'windows' || !profile || appArmor === undefined) continue;
-    validateMatch('apparmor', profile, appArmor, `${at}.securityContext.appArmorProfile`, errors);
+    validateMatch('apparmor', profile, appArmor, `${containerPath}.securityContext.appArmorProfile`, errors);
   }
 }
 

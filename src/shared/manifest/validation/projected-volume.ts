@@ -22,9 +22,9 @@ export function validateProjected(projected: Projected, path: string, errors: st
     paths.add(file);
   };
   for (const [index, source] of (projected.sources ?? []).entries()) {
-    const at = `${path}.sources[${index}]`;
-    validateSource(source, at, addPath, errors);
-    if (Object.keys(source).length > 1) errors.push(forbidden(at, 'may not specify more than 1 volume type per source'));
+    const sourcePath = `${path}.sources[${index}]`;
+    validateSource(source, sourcePath, addPath, errors);
+    if (Object.keys(source).length > 1) errors.push(forbidden(sourcePath, 'may not specify more than 1 volume type per source'));
   }
 }
 
@@ -91,9 +91,11 @@ function validateCertificate(certificate: NonNullable<Source['podCertificate']>,
   checkSupported(keyType, `${path}.keyType`, keyTypes, errors);
   if (expiration !== undefined) {
     const maxSeconds = isKubernetesSigner(signerName) ? maxExpirationSeconds.kubernetes : maxExpirationSeconds.other;
-    const at = `${path}.maxExpirationSeconds`;
-    if (expiration < minExpirationSeconds) errors.push(invalid(at, expiration, `if provided, maxExpirationSeconds must be >= 3600`));
-    if (expiration > maxSeconds) errors.push(invalid(at, expiration, `if provided, maxExpirationSeconds must be <= ${maxSeconds}`));
+    const maxExpirationPath = `${path}.maxExpirationSeconds`;
+    if (expiration < minExpirationSeconds)
+      errors.push(invalid(maxExpirationPath, expiration, `if provided, maxExpirationSeconds must be >= 3600`));
+    if (expiration > maxSeconds)
+      errors.push(invalid(maxExpirationPath, expiration, `if provided, maxExpirationSeconds must be <= ${maxSeconds}`));
   }
   let files = 0;
   for (const field of ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const) {

@@ -60,8 +60,8 @@ export function validatePodResources(spec: PodSpec, path: string, errors: string
     for (const [name, limit] of Object.entries(container.resources?.limits ?? {})) {
       const own = resources.limits?.[name];
       if (own === undefined || compareQuantities(limit, own) <= 0) continue;
-      const at = `${keyPath(`${path}.containers[${index}]`, name)}.limits`;
-      errors.push(invalid(at, limit, `must be less than or equal to pod limits of ${own}`));
+      const limitsPath = `${keyPath(`${path}.containers[${index}]`, name)}.limits`;
+      errors.push(invalid(limitsPath, limit, `must be less than or equal to pod limits of ${own}`));
     }
   }
 }
@@ -73,9 +73,9 @@ function validateResources(resources: ResourceRequirements, checkResourceName: C
     ['requests', requests],
   ] as const) {
     for (const [name, quantity] of Object.entries(list)) {
-      const at = keyPath(`${path}.${kind}`, name);
-      checkResourceName(name, at, errors);
-      validateAmount(name, quantity, at, errors);
+      const resourcePath = keyPath(`${path}.${kind}`, name);
+      checkResourceName(name, resourcePath, errors);
+      validateAmount(name, quantity, resourcePath, errors);
     }
   }
   for (const [name, quantity] of Object.entries(requests)) {
@@ -148,21 +148,21 @@ function validateClaims(
 ): void {
   const [wholeClaims, partialClaims, requests] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const [index, { name, request }] of claims.entries()) {
-    const at = `${path}[${index}]`;
+    const claimPath = `${path}[${index}]`;
     if (!name) {
-      errors.push(required(at));
+      errors.push(required(claimPath));
       continue;
     }
-    if (request) checkDNSLabel(request, `${at}.request`, errors);
+    if (request) checkDNSLabel(request, `${claimPath}.request`, errors);
     const key = request ? `${name}/${request}` : name;
     // A claim without a request includes each of its requests.
     if (wholeClaims.has(name) || requests.has(key) || (!request && partialClaims.has(name)))
-      errors.push(duplicate(at, wholeClaims.has(name) ? name : key));
+      errors.push(duplicate(claimPath, wholeClaims.has(name) ? name : key));
     if (request) partialClaims.add(name);
     else wholeClaims.add(name);
     requests.add(key);
     if (claimNames.has(name)) continue;
     const known = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
-    errors.push(`${at}: Not found: "${name}": must be one of the names in pod.spec.resourceClaims${known}`);
+    errors.push(`${claimPath}: Not found: "${name}": must be one of the names in pod.spec.resourceClaims${known}`);
   }
 }

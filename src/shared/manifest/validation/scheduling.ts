@@ -25,14 +25,14 @@ function validateNodeAffinity(affinity: NodeAffinity, path: string, errors: stri
   const { requiredDuringSchedulingIgnoredDuringExecution: needed, preferredDuringSchedulingIgnoredDuringExecution: preferred = [] } =
     affinity;
   if (needed) {
-    const at = `${path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`;
-    if (needed.nodeSelectorTerms.length === 0) errors.push(required(at, 'must have at least one node selector term'));
-    for (const [index, term] of needed.nodeSelectorTerms.entries()) validateNodeTerm(term, true, `${at}[${index}]`, errors);
+    const termsPath = `${path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`;
+    if (needed.nodeSelectorTerms.length === 0) errors.push(required(termsPath, 'must have at least one node selector term'));
+    for (const [index, term] of needed.nodeSelectorTerms.entries()) validateNodeTerm(term, true, `${termsPath}[${index}]`, errors);
   }
   for (const [index, { weight, preference }] of preferred.entries()) {
-    const at = `${path}.preferredDuringSchedulingIgnoredDuringExecution[${index}]`;
-    validateWeight(weight, at, errors);
-    validateNodeTerm(preference, false, `${at}.preference`, errors);
+    const termPath = `${path}.preferredDuringSchedulingIgnoredDuringExecution[${index}]`;
+    validateWeight(weight, termPath, errors);
+    validateNodeTerm(preference, false, `${termPath}.preference`, errors);
   }
 }
 
@@ -42,10 +42,11 @@ function validateWeight(weight: number, path: string, errors: string[]): void {
 
 function validateNodeTerm(term: NodeTerm, checkValues: boolean, path: string, errors: string[]): void {
   for (const [index, requirement] of (term.matchExpressions ?? []).entries()) {
-    const at = `${path}.matchExpressions[${index}]`;
-    validateNodeRequirement(requirement, at, errors);
+    const requirementPath = `${path}.matchExpressions[${index}]`;
+    validateNodeRequirement(requirement, requirementPath, errors);
     if (!checkValues) continue;
-    for (const [at2, value] of (requirement.values ?? []).entries()) checkName(value, `${at}.values[${at2}]`, labelValueErrors, errors);
+    for (const [valueIndex, value] of (requirement.values ?? []).entries())
+      checkName(value, `${requirementPath}.values[${valueIndex}]`, labelValueErrors, errors);
   }
   for (const [index, requirement] of (term.matchFields ?? []).entries()) {
     validateFieldRequirement(requirement, `${path}.matchFields[${index}]`, errors);
@@ -79,9 +80,9 @@ function validatePodAffinity(affinity: PodAffinity, path: string, errors: string
     validatePodTerm(term, `${path}.requiredDuringSchedulingIgnoredDuringExecution[${index}]`, errors);
   }
   for (const [index, { weight, podAffinityTerm }] of preferred.entries()) {
-    const at = `${path}.preferredDuringSchedulingIgnoredDuringExecution[${index}]`;
-    validateWeight(weight, at, errors);
-    validatePodTerm(podAffinityTerm, `${at}.podAffinityTerm`, errors);
+    const termPath = `${path}.preferredDuringSchedulingIgnoredDuringExecution[${index}]`;
+    validateWeight(weight, termPath, errors);
+    validatePodTerm(podAffinityTerm, `${termPath}.podAffinityTerm`, errors);
   }
 }
 
@@ -99,31 +100,31 @@ type Toleration = NonNullable<PodSpec['tolerations']>[number];
 export function validateTolerations(tolerations: readonly Toleration[], gates: ManifestGates, path: string, errors: string[]): void {
   for (const [index, toleration] of tolerations.entries()) {
     const { key, operator = '', value = '', effect, tolerationSeconds } = toleration;
-    const at = `${path}[${index}]`;
-    if (key) checkName(key, `${at}.key`, labelKeyErrors, errors);
+    const tolerationPath = `${path}[${index}]`;
+    if (key) checkName(key, `${tolerationPath}.key`, labelKeyErrors, errors);
     else if (operator !== 'Exists') {
       const detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
-      errors.push(invalid(`${at}.operator`, operator, detail));
+      errors.push(invalid(`${tolerationPath}.operator`, operator, detail));
     }
     if (tolerationSeconds !== undefined && effect !== 'NoExecute') {
-      errors.push(invalid(`${at}.effect`, effect ?? '', "effect must be 'NoExecute' when `tolerationSeconds` is set"));
+      errors.push(invalid(`${tolerationPath}.effect`, effect ?? '', "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
-    validateTolerationValue(operator, value, isEnabled(gates, 'TaintTolerationComparisonOperators'), at, errors);
-    checkSupported(effect, `${at}.effect`, ['NoSchedule', 'PreferNoSchedule', 'NoExecute'], errors);
+    validateTolerationValue(operator, value, isEnabled(gates, 'TaintTolerationComparisonOperators'), tolerationPath, errors);
+    checkSupported(effect, `${tolerationPath}.effect`, ['NoSchedule', 'PreferNoSchedule', 'NoExecute'], errors);
   }
 }
 
 function validateTolerationValue(operator: string, value: string, mayCompare: boolean, path: string, errors: string[]): void {
-  const at = `${path}.operator`;
+  const operatorPath = `${path}.operator`;
   if (operator === 'Equal' || operator === '') {
     const found = labelValueErrors(value);
-    if (found.length > 0) errors.push(invalid(at, value, found.join(';')));
+    if (found.length > 0) errors.push(invalid(operatorPath, value, found.join(';')));
   } else if (operator === 'Exists') {
-    if (value !== '') errors.push(invalid(at, value, "value must be empty when `operator` is 'Exists'"));
+    if (value !== '') errors.push(invalid(operatorPath, value, "value must be empty when `operator` is 'Exists'"));
   } else if (operator !== 'Lt' && operator !== 'Gt') {
-    errors.push(notSupported(at, operator, ['Equal', 'Exists']));
+    errors.push(notSupported(operatorPath, operator, ['Equal', 'Exists']));
   } else if (!mayCompare) {
-    errors.push(notSupported(at, operator, ['Equal', 'Exists', 'Lt', 'Gt']));
+    errors.push(notSupported(operatorPath, operator, ['Equal', 'Exists', 'Lt', 'Gt']));
   } else if (!decimalInteger.test(value)) {
     const rule = value === '' ? 'must be non-empty' : 'must be a valid decimal integer in canonical form';
     errors.push(invalid(`${path}.value`, value, rule));

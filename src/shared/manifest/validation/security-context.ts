@@ -59,15 +59,15 @@ const maxSysctlLength = 253;
 function validateSysctls({ securityContext, hostNetwork, hostIPC }: PodSpec, path: string, errors: string[]): void {
   const names = new Set<string>();
   for (const [index, { name }] of (securityContext?.sysctls ?? []).entries()) {
-    const at = `${path}[${index}].name`;
-    if (!name) errors.push(required(at));
+    const sysctlPath = `${path}[${index}].name`;
+    if (!name) errors.push(required(sysctlPath));
     else if (name.length > maxSysctlLength || !new RegExp(sysctlName).test(name)) {
-      errors.push(invalid(at, name, `must have at most ${maxSysctlLength} characters and match regex ${sysctlName}`));
-    } else if (names.has(name)) errors.push(duplicate(at, name));
+      errors.push(invalid(sysctlPath, name, `must have at most ${maxSysctlLength} characters and match regex ${sysctlName}`));
+    } else if (names.has(name)) errors.push(duplicate(sysctlPath, name));
     names.add(name);
     const namespace = namespaceOf(name);
-    if (hostNetwork && namespace === 'net') errors.push(invalid(at, name, "may not be specified when 'hostNetwork' is true"));
-    else if (hostIPC && namespace === 'ipc') errors.push(invalid(at, name, "may not be specified when 'hostIPC' is true"));
+    if (hostNetwork && namespace === 'net') errors.push(invalid(sysctlPath, name, "may not be specified when 'hostNetwork' is true"));
+    else if (hostIPC && namespace === 'ipc') errors.push(invalid(sysctlPath, name, "may not be specified when 'hostIPC' is true"));
   }
 }
 
@@ -88,7 +88,7 @@ export function validateHostUsers(spec: PodSpec, gates: ManifestGates, path: str
   for (const field of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
     if (spec[field] && !(field === 'hostNetwork' && mayHaveNetwork)) errors.push(forbidden(`${path}.${field}`, detail));
   }
-  for (const { container, at } of eachContainer(spec, path)) {
-    if (container.volumeDevices) errors.push(forbidden(`${at}.volumeDevices`, detail));
+  for (const { container, path: containerPath } of eachContainer(spec, path)) {
+    if (container.volumeDevices) errors.push(forbidden(`${containerPath}.volumeDevices`, detail));
   }
 }

@@ -13,10 +13,10 @@ export function validateTopologySpread(constraints: readonly Constraint[], gates
   const checkKeys = merged ? validateMatchLabelKeys : validateUnmergedLabelKeys;
   const seen = new Set<string>();
   for (const [index, constraint] of constraints.entries()) {
-    const at = `${path}[${index}]`;
-    validateConstraint(constraint, at, seen, errors);
-    checkKeys(constraint, at, errors);
-    validateLabelSelector(constraint.labelSelector, `${at}.labelSelector`, errors);
+    const constraintPath = `${path}[${index}]`;
+    validateConstraint(constraint, constraintPath, seen, errors);
+    checkKeys(constraint, constraintPath, errors);
+    validateLabelSelector(constraint.labelSelector, `${constraintPath}.labelSelector`, errors);
   }
 }
 
@@ -73,14 +73,16 @@ export function validateMatchLabelKeys(from: LabelKeys, path: string, errors: st
 
 /** Without the merge by an API server, no key may occur in the selector (upstream's rule before v1.34). */
 function validateUnmergedLabelKeys({ matchLabelKeys = [], labelSelector }: LabelKeys, path: string, errors: string[]): void {
-  const at = `${path}.matchLabelKeys`;
-  if (matchLabelKeys.length > 0 && !labelSelector) errors.push(forbidden(at, 'must not be specified when labelSelector is not set'));
+  const matchLabelKeysPath = `${path}.matchLabelKeys`;
+  if (matchLabelKeys.length > 0 && !labelSelector)
+    errors.push(forbidden(matchLabelKeysPath, 'must not be specified when labelSelector is not set'));
   const inSelector = new Set([
     ...Object.keys(labelSelector?.matchLabels ?? {}),
     ...(labelSelector?.matchExpressions ?? []).map(({ key }) => key),
   ]);
   for (const [index, key] of matchLabelKeys.entries()) {
-    checkLabelKey(key, `${at}[${index}]`, errors);
-    if (inSelector.has(key)) errors.push(invalid(`${at}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector'));
+    checkLabelKey(key, `${matchLabelKeysPath}[${index}]`, errors);
+    if (inSelector.has(key))
+      errors.push(invalid(`${matchLabelKeysPath}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector'));
   }
 }

@@ -12,33 +12,33 @@ export function validateVolumeMounts(container: Container, volumes: Volumes, pat
   const devicePaths = new Set(volumeDevices.map(({ devicePath }) => devicePath));
   for (const [index, mount] of volumeMounts.entries()) {
     const { name, mountPath, subPath, subPathExpr } = mount;
-    const at = `${path}[${index}]`;
-    if (!name) errors.push(required(`${at}.name`));
-    if (!volumes.has(name)) errors.push(notFound(`${at}.name`, name));
-    if (!mountPath) errors.push(required(`${at}.mountPath`));
-    if (seen.has(mountPath)) errors.push(invalid(`${at}.mountPath`, mountPath, 'must be unique'));
+    const fieldPath = `${path}[${index}]`;
+    if (!name) errors.push(required(`${fieldPath}.name`));
+    if (!volumes.has(name)) errors.push(notFound(`${fieldPath}.name`, name));
+    if (!mountPath) errors.push(required(`${fieldPath}.mountPath`));
+    if (seen.has(mountPath)) errors.push(invalid(`${fieldPath}.mountPath`, mountPath, 'must be unique'));
     seen.add(mountPath);
     if (deviceNames.has(name)) {
-      errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeDevices'));
+      errors.push(invalid(`${fieldPath}.name`, name, 'must not already exist in volumeDevices'));
     }
     if (devicePaths.has(mountPath)) {
-      errors.push(invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'));
+      errors.push(invalid(`${fieldPath}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'));
     }
-    if (subPath) checkLocalDescendingPath(subPath, `${at}.subPath`, errors);
+    if (subPath) checkLocalDescendingPath(subPath, `${fieldPath}.subPath`, errors);
     if (subPathExpr) {
-      if (subPath) errors.push(invalid(`${at}.subPathExpr`, subPathExpr, 'subPathExpr and subPath are mutually exclusive'));
-      checkLocalDescendingPath(subPathExpr, `${at}.subPathExpr`, errors);
+      if (subPath) errors.push(invalid(`${fieldPath}.subPathExpr`, subPathExpr, 'subPathExpr and subPath are mutually exclusive'));
+      checkLocalDescendingPath(subPathExpr, `${fieldPath}.subPathExpr`, errors);
     }
-    validatePropagation(mount, container, at, errors);
-    validateRecursiveReadOnly(mount, `${at}.recursiveReadOnly`, errors);
+    validatePropagation(mount, container, fieldPath, errors);
+    validateRecursiveReadOnly(mount, `${fieldPath}.recursiveReadOnly`, errors);
   }
 }
 
 function validatePropagation({ mountPropagation }: VolumeMount, { securityContext }: Container, path: string, errors: string[]): void {
-  const at = `${path}.mountPropagation`;
-  checkSupported(mountPropagation, at, ['Bidirectional', 'HostToContainer', 'None'], errors);
+  const propagationPath = `${path}.mountPropagation`;
+  checkSupported(mountPropagation, propagationPath, ['Bidirectional', 'HostToContainer', 'None'], errors);
   if (mountPropagation === 'Bidirectional' && !securityContext?.privileged) {
-    errors.push(forbidden(at, 'Bidirectional mount propagation is available only to privileged containers'));
+    errors.push(forbidden(propagationPath, 'Bidirectional mount propagation is available only to privileged containers'));
   }
 }
 
@@ -66,23 +66,23 @@ export function validateVolumeDevices(container: Container, volumes: Volumes, pa
   const mountNames = new Set(volumeMounts.map(({ name }) => name));
   const mountPaths = new Set(volumeMounts.map(({ mountPath }) => mountPath));
   for (const [index, { name, devicePath }] of volumeDevices.entries()) {
-    const at = `${path}[${index}]`;
+    const fieldPath = `${path}[${index}]`;
     const volume = volumes.get(name);
-    if (!name) errors.push(required(`${at}.name`));
-    if (names.has(name)) errors.push(invalid(`${at}.name`, name, 'must be unique'));
-    if (!volume) errors.push(notFound(`${at}.name`, name));
+    if (!name) errors.push(required(`${fieldPath}.name`));
+    if (names.has(name)) errors.push(invalid(`${fieldPath}.name`, name, 'must be unique'));
+    if (!volume) errors.push(notFound(`${fieldPath}.name`, name));
     else if (!volume.persistentVolumeClaim && !volume.ephemeral) {
       const detail = 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode';
-      errors.push(invalid(`${at}.name`, name, detail));
+      errors.push(invalid(`${fieldPath}.name`, name, detail));
     }
-    if (!devicePath) errors.push(required(`${at}.devicePath`));
-    if (paths.has(devicePath)) errors.push(invalid(`${at}.devicePath`, devicePath, 'must be unique'));
-    checkNoBacksteps(devicePath, `${at}.devicePath`, errors);
+    if (!devicePath) errors.push(required(`${fieldPath}.devicePath`));
+    if (paths.has(devicePath)) errors.push(invalid(`${fieldPath}.devicePath`, devicePath, 'must be unique'));
+    checkNoBacksteps(devicePath, `${fieldPath}.devicePath`, errors);
     if (mountNames.has(name)) {
-      errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeMounts'));
+      errors.push(invalid(`${fieldPath}.name`, name, 'must not already exist in volumeMounts'));
     }
     if (mountPaths.has(devicePath)) {
-      errors.push(invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'));
+      errors.push(invalid(`${fieldPath}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'));
     }
     names.add(name);
     paths.add(devicePath);

@@ -61,15 +61,15 @@ export function validateVolumes(pod: Pod, path: string, errors: string[]): Reado
   const ephemeralClaimNames = new Set(volumes.filter(({ ephemeral }) => ephemeral).map(({ name }) => `${podName}-${name}`));
   const valid = new Map<string, Volume>();
   for (const [index, volume] of volumes.entries()) {
-    const at = `${path}[${index}]`;
+    const volumePath = `${path}[${index}]`;
     const volumeErrors: string[] = [];
-    validateVolume(volume, podName, at, volumeErrors);
-    if (valid.has(volume.name)) volumeErrors.push(duplicate(`${at}.name`, volume.name));
+    validateVolume(volume, podName, volumePath, volumeErrors);
+    if (valid.has(volume.name)) volumeErrors.push(duplicate(`${volumePath}.name`, volume.name));
     if (volumeErrors.length === 0) valid.set(volume.name, volume);
     const claimName = volume.persistentVolumeClaim?.claimName;
     if (claimName !== undefined && ephemeralClaimNames.has(claimName)) {
       const detail = 'must not reference a PVC that gets created for an ephemeral volume';
-      volumeErrors.push(invalid(`${at}.persistentVolumeClaim.claimName`, claimName, detail));
+      volumeErrors.push(invalid(`${volumePath}.persistentVolumeClaim.claimName`, claimName, detail));
     }
     for (const each of volumeErrors) errors.push(each);
   }

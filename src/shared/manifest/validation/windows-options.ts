@@ -13,9 +13,10 @@ export function validateWindowsOptions(options: WindowsOptions | undefined, path
   if (!options) return;
   const { gmsaCredentialSpecName: specName, gmsaCredentialSpec: spec, runAsUserName: user } = options;
   if (specName !== undefined) checkName(specName, `${path}.gmsaCredentialSpecName`, dns1123SubdomainErrors, errors);
-  const at = `${path}.gmsaCredentialSpec`;
-  if (spec === '') errors.push(invalid(at, spec, 'gmsaCredentialSpec cannot be an empty string'));
-  else if (spec && spec.length > maxCredentialSpecLength) errors.push(invalid(at, spec, 'gmsaCredentialSpec size must be under 64 KiB'));
+  const credentialSpecPath = `${path}.gmsaCredentialSpec`;
+  if (spec === '') errors.push(invalid(credentialSpecPath, spec, 'gmsaCredentialSpec cannot be an empty string'));
+  else if (spec && spec.length > maxCredentialSpecLength)
+    errors.push(invalid(credentialSpecPath, spec, 'gmsaCredentialSpec size must be under 64 KiB'));
   if (user !== undefined) for (const each of userNameErrors(user)) errors.push(invalid(`${path}.runAsUserName`, user, each));
 }
 
@@ -53,16 +54,16 @@ function userNameErrors(name: string): string[] {
 /** Host-process containers: either all containers of a pod or none, and only in the host network. */
 export function validateHostProcess(spec: PodSpec, path: string, errors: string[]): void {
   const podHostProcess = spec.securityContext?.windowsOptions?.hostProcess;
-  const all = eachContainer(spec, path);
-  for (const { container, at } of all) {
-    const own = container.securityContext?.windowsOptions?.hostProcess;
-    if (podHostProcess === undefined || own === undefined || podHostProcess === own) continue;
+  const allContainers = eachContainer(spec, path);
+  for (const { container, path: containerPath } of allContainers) {
+    const containerHostProcess = container.securityContext?.windowsOptions?.hostProcess;
+    if (podHostProcess === undefined || containerHostProcess === undefined || podHostProcess === containerHostProcess) continue;
     const detail = `pod hostProcess value must be identical if both are specified, was ${podHostProcess}`;
-    errors.push(invalid(`${at}.securityContext.windowsOptions.hostProcess`, own, detail));
+    errors.push(invalid(`${containerPath}.securityContext.windowsOptions.hostProcess`, containerHostProcess, detail));
   }
-  const hostProcesses = all.filter(({ container }) => container.securityContext?.windowsOptions?.hostProcess ?? podHostProcess);
+  const hostProcesses = allContainers.filter(({ container }) => container.securityContext?.windowsOptions?.hostProcess ?? podHostProcess);
   if (hostProcesses.length === 0) return;
-  if (hostProcesses.length !== all.length) {
+  if (hostProcesses.length !== allContainers.length) {
     errors.push(invalid(path, '', 'If pod contains any hostProcess containers then all containers must be HostProcess containers'));
   }
   if (!spec.hostNetwork) {
@@ -75,16 +76,16 @@ export function validateOSFields(spec: PodSpec, path: string, errors: string[]):
   if (spec.os?.name === 'linux') {
     const detail = 'windows options cannot be set for a linux pod';
     if (spec.securityContext?.windowsOptions) errors.push(forbidden(`${path}.securityContext.windowsOptions`, detail));
-    for (const { container, at } of eachContainer(spec, path)) {
-      if (container.securityContext?.windowsOptions) errors.push(forbidden(`${at}.securityContext.windowsOptions`, detail));
+    for (const { container, path: containerPath } of eachContainer(spec, path)) {
+      if (container.securityContext?.windowsOptions) errors.push(forbidden(`${containerPath}.securityContext.windowsOptions`, detail));
     }
     return;
   }
   if (spec.os?.name !== 'windows') return;
   forbidFields(spec, linuxSpecFields, path, errors);
   if (spec.securityContext) forbidFields(spec.securityContext, linuxPodContextFields, `${path}.securityContext`, errors);
-  for (const { container, at } of eachContainer(spec, path)) {
-    if (container.securityContext) forbidFields(container.securityContext, linuxContextFields, `${at}.securityContext`, errors);
+  for (const { container, path: containerPath } of eachContainer(spec, path)) {
+    if (container.securityContext) forbidFields(container.securityContext, linuxContextFields, `${containerPath}.securityContext`, errors);
   }
 }
 

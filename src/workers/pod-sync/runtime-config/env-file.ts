@@ -34,7 +34,8 @@ function* assignments(content: string): Generator<[name: string, value: string]>
   for (let index = 0; index < lines.length; index += 1) {
     const line = (lines[index] ?? '').replace(/^[ \t]+/, '');
     if (line === '' || line.startsWith('#')) continue;
-    const fail = (what: string, at = index) => new Error(`invalid environment variable format at line ${at + 1}: ${what}`);
+    const fail = (violation: string, lineIndex = index) =>
+      new Error(`invalid environment variable format at line ${lineIndex + 1}: ${violation}`);
     const equals = line.indexOf('=');
     if (equals === -1) throw fail("missing '='");
     const name = line.slice(0, equals);

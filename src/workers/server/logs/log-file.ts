@@ -70,12 +70,12 @@ export class LogFile {
     for (let right = size; right > 0;) {
       const left = Math.max(0, right - blockBytes);
       const { bytesRead } = await this.#handle.read(buffer, 0, right - left, left);
-      for (let at = bytesRead; at > 0;) {
-        at = buffer.lastIndexOf(0x0a, at - 1);
-        if (at < 0) break;
+      for (let lineStart = bytesRead; lineStart > 0;) {
+        lineStart = buffer.lastIndexOf(0x0a, lineStart - 1);
+        if (lineStart < 0) break;
         newlinesLeft -= 1;
         if (newlinesLeft === 0) {
-          this.#position = left + at + 1;
+          this.#position = left + lineStart + 1;
           return;
         }
       }

@@ -60,7 +60,7 @@ export function parseDockerLine(line: Buffer): LogLine | null {
   }
   if (typeof entry !== 'object' || entry === null) return null;
   const { log = '', stream, time } = entry as { log?: unknown; stream?: unknown; time?: unknown };
-  const at = time === undefined ? zeroTime : typeof time === 'string' ? parseLogTime(time) : null;
-  if (typeof log !== 'string' || (stream !== 'stdout' && stream !== 'stderr') || !at) return null;
-  return { time: at, stream, partial: !log.endsWith('\n'), content: Buffer.from(log) };
+  const timestamp = time === undefined ? zeroTime : typeof time === 'string' ? parseLogTime(time) : null;
+  if (typeof log !== 'string' || (stream !== 'stdout' && stream !== 'stderr') || !timestamp) return null;
+  return { time: timestamp, stream, partial: !log.endsWith('\n'), content: Buffer.from(log) };
 }

@@ -92,7 +92,7 @@ function walk(root: StackNode, onStack: (stack: readonly Frame[], values: readon
     if (node.values.some((value) => value !== 0)) {
       const stack: Frame[] = [];
       // Skips the root, which is not a function.
-      for (let at: PathNode | null = pathNode; at?.caller; at = at.caller) stack.push(at.node.frame);
+      for (let ancestor: PathNode | null = pathNode; ancestor?.caller; ancestor = ancestor.caller) stack.push(ancestor.node.frame);
       onStack(stack, node.values);
     }
     for (const child of node.children) todo.push({ node: child, caller: pathNode });

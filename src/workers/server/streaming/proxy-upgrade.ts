@@ -86,7 +86,7 @@ export async function proxyUpgrade(
 /** Repeats the head of the runtime's response. */
 function switchingHead({ statusMessage, rawHeaders }: IncomingMessage): string {
   const lines = [`HTTP/1.1 101 ${statusMessage ?? STATUS_CODES[101]}`];
-  for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+  for (let index = 0; index < rawHeaders.length; index += 2) lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 

@@ -158,6 +158,6 @@ function bodyLength(bytes: Buffer): number {
 
 function unmasked(masked: Buffer, { mask, read }: Frame): Buffer {
   const data = Buffer.allocUnsafe(masked.length);
-  for (let at = 0; at < masked.length; at += 1) data[at] = masked[at]! ^ mask[(read + at) & 3]!;
+  for (let index = 0; index < masked.length; index += 1) data[index] = masked[index]! ^ mask[(read + index) & 3]!;
   return data;
 }

@@ -46,37 +46,37 @@ function globMatches(pattern: string, text: string): boolean {
   const tokens = tokenize(Array.from(pattern));
   if (!tokens) return false;
   const chars = Array.from(text);
-  let [at, token] = [0, 0];
-  let star: { token: number; at: number } | undefined;
-  while (at < chars.length) {
-    const next = tokens[token];
+  let [charIndex, tokenIndex] = [0, 0];
+  let star: { tokenIndex: number; charIndex: number } | undefined;
+  while (charIndex < chars.length) {
+    const next = tokens[tokenIndex];
     if (next === '*') {
-      star = { token: (token += 1), at };
-    } else if (next?.(chars[at] ?? '')) {
-      token += 1;
-      at += 1;
+      star = { tokenIndex: (tokenIndex += 1), charIndex: charIndex };
+    } else if (next?.(chars[charIndex] ?? '')) {
+      tokenIndex += 1;
+      charIndex += 1;
     } else if (star) {
-      star.at += 1;
-      [at, token] = [star.at, star.token];
+      star.charIndex += 1;
+      [charIndex, tokenIndex] = [star.charIndex, star.tokenIndex];
     } else return false;
   }
-  return tokens.slice(token).every((rest) => rest === '*');
+  return tokens.slice(tokenIndex).every((rest) => rest === '*');
 }
 
 /** Undefined for an invalid pattern: an unclosed class, or a trailing backslash. */
 function tokenize(pattern: readonly string[]): Token[] | undefined {
   const tokens: Token[] = [];
-  for (let at = 0; at < pattern.length; at += 1) {
-    const char = pattern[at];
+  for (let index = 0; index < pattern.length; index += 1) {
+    const char = pattern[index];
     if (char === '*') tokens.push('*');
     else if (char === '?') tokens.push(() => true);
     else if (char === '[') {
-      const charClass = parseCharacterClass(pattern, at + 1);
+      const charClass = parseCharacterClass(pattern, index + 1);
       if (!charClass) return undefined;
       tokens.push(charClass.matches);
-      at = charClass.end;
+      index = charClass.end;
     } else {
-      const literal = char === '\\' ? pattern[(at += 1)] : char;
+      const literal = char === '\\' ? pattern[(index += 1)] : char;
       if (literal === undefined) return undefined;
       tokens.push((other) => other === literal);
     }
@@ -88,24 +88,24 @@ function tokenize(pattern: readonly string[]): Token[] | undefined {
 function parseCharacterClass(pattern: readonly string[], from: number): { matches: (char: string) => boolean; end: number } | undefined {
   const isNegated = pattern[from] === '^';
   const ranges: [low: number, high: number][] = [];
-  let at = isNegated ? from + 1 : from;
+  let index = isNegated ? from + 1 : from;
   const bound = () => {
-    const char = pattern[at];
+    const char = pattern[index];
     const isBare = char === undefined || char === '-' || char === ']';
-    const literal = isBare ? undefined : char === '\\' ? pattern[(at += 1)] : char;
-    at += 1;
+    const literal = isBare ? undefined : char === '\\' ? pattern[(index += 1)] : char;
+    index += 1;
     return literal?.codePointAt(0);
   };
-  while (ranges.length === 0 || pattern[at] !== ']') {
+  while (ranges.length === 0 || pattern[index] !== ']') {
     const low = bound();
-    const hasHigh = pattern[at] === '-';
-    if (hasHigh) at += 1;
+    const hasHigh = pattern[index] === '-';
+    if (hasHigh) index += 1;
     const high = hasHigh ? bound() : low;
     if (low === undefined || high === undefined) return undefined;
     ranges.push([low, high]);
   }
   const isIn = (code: number) => ranges.some(([low, high]) => low <= code && code <= high);
-  return { matches: (char) => isIn(char.codePointAt(0) ?? 0) !== isNegated, end: at };
+  return { matches: (char) => isIn(char.codePointAt(0) ?? 0) !== isNegated, end: index };
 }
 
 const defaultRegistry = 'index.docker.io';
