@@ -59,12 +59,12 @@ export async function readFileWithin({
   maxBytes,
 }: HelperOperations['readFile']['request']): Promise<{ content: string }> {
   const base = await resolveLinks(volumePath);
-  const place = await openWithin(await resolveLinks(join(base, path)), base);
+  const openedFile = await openWithin(await resolveLinks(join(base, path)), base);
   try {
-    const stats = await place.stat();
+    const stats = await openedFile.stat();
     if (!stats.isFile()) throw new Error(`${path} is not a file`);
     if (stats.size > maxBytes) throw new Error(`${path} has ${stats.size} bytes, more than ${maxBytes}`);
-    const file = await open(handlePath(place), 'r');
+    const file = await open(handlePath(openedFile), 'r');
     try {
       // One extra byte detects a file that has grown since the check.
       const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(maxBytes + 1), position: 0 });
@@ -74,6 +74,6 @@ export async function readFileWithin({
       await file.close();
     }
   } finally {
-    await place.close();
+    await openedFile.close();
   }
 }

@@ -136,7 +136,7 @@ for (const version of ['1.7', '1.6'] as const) {
     assert.deepEqual([stopped.sandboxes[0]?.state, stopped.podIPs], ['notReady', inspected.podIPs]);
     await runtime.call('removePodSandbox', { podSandboxId }, limits);
     assert.equal(await pleg.inspectPod(uid), null);
-    await waitUntil('the pod is reported as gone', () => node.messages.some(({ gone }) => gone.includes(uid)));
+    await waitUntil('the pod is reported as gone', () => node.messages.some(({ removed: gone }) => gone.includes(uid)));
     assert.equal(node.snapshot.size, 0);
     assert.deepEqual(
       node.lines.filter(({ msg }) => msg.startsWith('The event stream of the runtime broke')).length,

@@ -124,7 +124,11 @@ describe('pods from the API server', () => {
     await kubelet.close();
     kubelet = aKubelet();
     for (const [uid, status] of runtime) kubelet.node.runtime.set(uid, status);
-    kubelet.node.cache.apply({ statuses: [...runtime.values()].map((status) => ({ ...status, observedAtMs: 0 })), gone: [], events: [] });
+    kubelet.node.cache.apply({
+      statuses: [...runtime.values()].map((status) => ({ ...status, observedAtMs: 0 })),
+      removed: [],
+      events: [],
+    });
     await kubelet.untilSynced();
   };
 
@@ -192,7 +196,7 @@ describe('pods from the API server', () => {
     await run(pod);
     const { node } = kubelet;
     const status = node.runtime.get(podUID(pod))!;
-    node.cache.apply({ statuses: [{ ...status, podIPs: ['10.0.0.9'], observedAtMs: 1e6 }], gone: [], events: [] });
+    node.cache.apply({ statuses: [{ ...status, podIPs: ['10.0.0.9'], observedAtMs: 1e6 }], removed: [], events: [] });
     node.workers.refreshStatuses([podUID(pod)]);
     await untilPod('moved', 'has its new address', (now) => now.status?.podIPs?.length === 1 && now.status.podIPs[0]?.ip === '10.0.0.9');
   });

@@ -119,7 +119,7 @@ export class FakeNode {
   });
 
   constructor() {
-    this.cache.apply({ relistedAtMs: -1, statuses: [], gone: [], events: [] });
+    this.cache.apply({ relistedAtMs: -1, statuses: [], removed: [], events: [] });
   }
 
   /** Returns the one task in flight of this kind (and pod). */

@@ -52,7 +52,7 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
     takeNotifications: () =>
       posted
         .splice(0)
-        .flatMap(({ events, statuses, gone }) => [
+        .flatMap(({ events, statuses, removed: gone }) => [
           ...statuses.map((status) => `status ${summarize(status)}`),
           ...gone.map((uid) => `gone ${uid}`),
           ...events.map((event) => ('containerID' in event ? `${event.type} ${event.containerID}` : `${event.type} ${event.podUID}`)),

@@ -15,7 +15,7 @@ export async function command(args: readonly string[]): Promise<number> {
     return fail(`failed to parse kubelet flag: ${err.message}`);
   }
   for (const warning of flags.warnings) process.stderr.write(`${warning}\n`);
-  if (flags.rest[0] !== undefined) return fail(`unknown command ${flags.rest[0]}`);
+  if (flags.positionalArgs[0] !== undefined) return fail(`unknown command ${flags.positionalArgs[0]}`);
   if (flags.values.get('help') === true) {
     const { helpText } = await import('../flags/help.ts');
     const width = process.stdout.columns ?? helpWidth.withoutTerminal;

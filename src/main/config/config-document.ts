@@ -52,20 +52,20 @@ export function parseConfigDocument(text: string): ConfigDocument {
 
 /** As upstream's strict decoding, rejects two fields of one name, which are ambiguous. */
 function refuseDuplicates(document: Document.Parsed, lineAt: (offset: number) => number): void {
-  const found: string[] = [];
+  const problems: string[] = [];
   const walk = (node: unknown, path: Path): void => {
     if (isSeq(node)) node.items.forEach((item, index) => walk(item, [...path, index]));
     if (!isMap(node)) return;
-    const seen = new Set<string>();
+    const names = new Set<string>();
     for (const { key, value } of node.items) {
-      const here = [...path, keyOf(key)];
-      if (seen.has(keyOf(key))) found.push(`line ${lineAt(startOf(key))}: duplicate field ${goQuote(formatFieldPath(here))}`);
-      seen.add(keyOf(key));
-      walk(value, here);
+      const fieldPath = [...path, keyOf(key)];
+      if (names.has(keyOf(key))) problems.push(`line ${lineAt(startOf(key))}: duplicate field ${goQuote(formatFieldPath(fieldPath))}`);
+      names.add(keyOf(key));
+      walk(value, fieldPath);
     }
   };
   walk(document.contents, []);
-  if (found.length > 0) throw new ConfigurationError(found.join(', '));
+  if (problems.length > 0) throw new ConfigurationError(problems.join(', '));
 }
 
 function offsetOf(document: Document.Parsed, path: Path): number {

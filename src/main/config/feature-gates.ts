@@ -26,7 +26,7 @@ export interface FeatureGateWarning {
 }
 
 const allStages: Readonly<Record<string, FeatureGateSpec['stage']>> = { AllAlpha: 'Alpha', AllBeta: 'Beta' };
-const known: ReadonlyMap<string, FeatureGateSpec> = new Map(featureGateTable.map((spec) => [spec.name, spec]));
+const knownGates: ReadonlyMap<string, FeatureGateSpec> = new Map(featureGateTable.map((spec) => [spec.name, spec]));
 
 /** Computes the value of every gate from the explicit settings. */
 export function computeFeatureGates(set: Readonly<Record<string, boolean>>): FeatureGateResult {
@@ -34,7 +34,7 @@ export function computeFeatureGates(set: Readonly<Record<string, boolean>>): Fea
   const warnings: FeatureGateWarning[] = [];
   const explicit = new Map<string, boolean>();
   for (const [name, value] of Object.entries(set)) {
-    const spec = known.get(name);
+    const spec = knownGates.get(name);
     if (Object.hasOwn(allStages, name)) continue;
     if (!spec) {
       errors.push(`unrecognized feature gate: ${name}`);
@@ -63,8 +63,8 @@ function byStage(spec: FeatureGateSpec, set: Readonly<Record<string, boolean>>):
 function brokenDependencies(enabled: ReadonlyMap<string, boolean>): string[] {
   return featureGateTable.flatMap(({ name, dependsOn = [] }) => {
     if (enabled.get(name) !== true) return [];
-    const off = dependsOn.filter((dependency) => enabled.get(dependency) !== true);
-    return off.length === 0 ? [] : [`${name} is enabled, but depends on features that are disabled: [${off.join(' ')}]`];
+    const disabled = dependsOn.filter((dependency) => enabled.get(dependency) !== true);
+    return disabled.length === 0 ? [] : [`${name} is enabled, but depends on features that are disabled: [${disabled.join(' ')}]`];
   });
 }
 

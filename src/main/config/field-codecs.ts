@@ -178,12 +178,15 @@ export function struct<T extends object>(fields: FieldCodecs<T>): Codec<T> {
   return {
     absent: Object.fromEntries(entries.map(([name, codec]) => [name, codec.absent])) as T,
     read: (value, fieldPath) => {
-      const given: Record<string, unknown> = isMap(value) ? value : {};
+      const wireFields: Record<string, unknown> = isMap(value) ? value : {};
       if (value !== undefined && value !== null && !isMap(value))
         fieldPath.addProblem(`must be a map of fields, got ${describeValue(value)}`);
-      for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) fieldPath.child(name).addProblem(unknownField);
+      for (const name of Object.keys(wireFields)) if (!Object.hasOwn(fields, name)) fieldPath.child(name).addProblem(unknownField);
       return Object.fromEntries(
-        entries.map(([name, codec]) => [name, codec.read(Object.hasOwn(given, name) ? given[name] : undefined, fieldPath.child(name))]),
+        entries.map(([name, codec]) => [
+          name,
+          codec.read(Object.hasOwn(wireFields, name) ? wireFields[name] : undefined, fieldPath.child(name)),
+        ]),
       ) as T;
     },
     write: (value) => {

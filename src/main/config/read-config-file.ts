@@ -39,9 +39,9 @@ export function parseConfigFile(text: string): ConfigFile {
   return { wire, raw };
 }
 
-function expect(fieldPath: FieldPath, given: unknown, expected: string): void {
-  if (given === undefined || given === null) fieldPath.addProblem(`is missing, must be ${goQuote(expected)}`);
-  else if (given !== expected) fieldPath.addProblem(`must be ${goQuote(expected)}, got ${describeValue(given)}`);
+function expect(fieldPath: FieldPath, actual: unknown, expected: string): void {
+  if (actual === undefined || actual === null) fieldPath.addProblem(`is missing, must be ${goQuote(expected)}`);
+  else if (actual !== expected) fieldPath.addProblem(`must be ${goQuote(expected)}, got ${describeValue(actual)}`);
 }
 
 /** Formats all problems on one line, in the order of the file. */
@@ -61,7 +61,8 @@ function readText(path: string): string {
       if (!fstatSync(fd).isFile()) throw new ConfigurationError('is not a regular file');
       const bytes = Buffer.alloc(maxFileBytes + 1);
       let length = 0;
-      for (let got = -1; got !== 0 && length < bytes.length; length += got) got = readSync(fd, bytes, length, bytes.length - length, null);
+      for (let bytesRead = -1; bytesRead !== 0 && length < bytes.length; length += bytesRead)
+        bytesRead = readSync(fd, bytes, length, bytes.length - length, null);
       if (length > maxFileBytes) throw new ConfigurationError(`is larger than ${maxFileBytes} bytes`);
       if (length === 0) throw new ConfigurationError('is empty');
       return decode(bytes.subarray(0, length));

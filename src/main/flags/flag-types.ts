@@ -12,7 +12,7 @@ import { parseTaints } from './parse-taints.ts';
 import { parseBool, parseInteger, parseUnsigned } from './parse-numbers.ts';
 
 /** Throws for invalid text. `before` is the value of earlier occurrences on the same command line. */
-type Read = (text: string, before: unknown) => unknown;
+type Read = (text: string, previous: unknown) => unknown;
 
 export interface FlagType {
   /** The type's name in --help. Empty for a flag without a value. */
@@ -30,10 +30,10 @@ const types = {
   duration: { helpName: 'duration', read: parseDuration },
   quantity: { helpName: 'quantity', read: canonicalQuantity },
   ip: { helpName: 'ip', read: readIP },
-  texts: { helpName: 'strings', read: (text, before) => [...((before as string[] | undefined) ?? []), ...splitCSV(text)] },
-  map: { helpName: 'mapStringString', read: (text, before) => addPairs(text, '=', before) },
-  mapEntry: { helpName: 'mapStringString', read: (text, before) => addPair(text, '=', { ...(before as object | undefined) }) },
-  thresholds: { helpName: 'mapStringString', read: (text, before) => addPairs(text, '<', before) },
+  texts: { helpName: 'strings', read: (text, previous) => [...((previous as string[] | undefined) ?? []), ...splitCSV(text)] },
+  map: { helpName: 'mapStringString', read: (text, previous) => addPairs(text, '=', previous) },
+  mapEntry: { helpName: 'mapStringString', read: (text, previous) => addPair(text, '=', { ...(previous as object | undefined) }) },
+  thresholds: { helpName: 'mapStringString', read: (text, previous) => addPairs(text, '<', previous) },
   labels: { helpName: 'mapStringString', read: addLabels },
   gates: { helpName: 'mapStringBool', read: addGates },
   headers: { helpName: 'multimap', read: addHeaders },
@@ -60,8 +60,8 @@ function parts(text: string): string[] {
   return text.split(',').filter((part) => part !== '');
 }
 
-function addPairs(text: string, separator: '=' | '<' | ':', before: unknown): Record<string, string> {
-  return parts(text).reduce((map, part) => addPair(part, separator, map), { ...(before as Record<string, string> | undefined) });
+function addPairs(text: string, separator: '=' | '<' | ':', previous: unknown): Record<string, string> {
+  return parts(text).reduce((map, part) => addPair(part, separator, map), { ...(previous as Record<string, string> | undefined) });
 }
 
 function addPair(part: string, separator: '=' | '<' | ':', map: object): Record<string, string> {
@@ -69,19 +69,19 @@ function addPair(part: string, separator: '=' | '<' | ':', map: object): Record<
   return { ...map, [key]: value };
 }
 
-function splitPair(part: string, separator: string, what: string): [key: string, value: string] {
+function splitPair(part: string, separator: string, valueName: string): [key: string, value: string] {
   const separatorIndex = part.indexOf(separator);
-  if (separatorIndex < 0) throw new Error(`malformed pair, expect string${separator}${what}`);
+  if (separatorIndex < 0) throw new Error(`malformed pair, expect string${separator}${valueName}`);
   return [part.slice(0, separatorIndex).trim(), part.slice(separatorIndex + 1).trim()];
 }
 
 /** A label without `=` has an empty value. */
-function addLabels(text: string, before: unknown): Record<string, string> {
+function addLabels(text: string, previous: unknown): Record<string, string> {
   const labels = parts(text).map((part) => (part.includes('=') ? splitPair(part, '=', 'string') : [part.trim(), '']));
-  return { ...(before as Record<string, string> | undefined), ...Object.fromEntries(labels) };
+  return { ...(previous as Record<string, string> | undefined), ...Object.fromEntries(labels) };
 }
 
-function addGates(text: string, before: unknown): Record<string, boolean> {
+function addGates(text: string, previous: unknown): Record<string, boolean> {
   const gates = parts(text).map((part): [string, boolean] => {
     const [name, value] = splitPair(part, '=', 'bool');
     try {
@@ -90,11 +90,11 @@ function addGates(text: string, before: unknown): Record<string, boolean> {
       throw new Error(`invalid value of ${name}: ${value}, err: ${(err as Error).message}`, { cause: err });
     }
   });
-  return { ...(before as Record<string, boolean> | undefined), ...Object.fromEntries(gates) };
+  return { ...(previous as Record<string, boolean> | undefined), ...Object.fromEntries(gates) };
 }
 
-function addHeaders(text: string, before: unknown): Record<string, string[]> {
-  const headers = new Map(Object.entries((before as Record<string, string[]> | undefined) ?? {}));
+function addHeaders(text: string, previous: unknown): Record<string, string[]> {
+  const headers = new Map(Object.entries((previous as Record<string, string[]> | undefined) ?? {}));
   for (const part of parts(text)) {
     const [name, value] = splitPair(part, ':', 'string');
     headers.set(name, [...(headers.get(name) ?? []), value]);
@@ -102,13 +102,13 @@ function addHeaders(text: string, before: unknown): Record<string, string[]> {
   return Object.fromEntries(headers);
 }
 
-function addVModule(text: string, before: unknown): VModuleItem[] {
+function addVModule(text: string, previous: unknown): VModuleItem[] {
   const items = parts(text).map((part): VModuleItem => {
     const [filePattern, verbosity, ...more] = part.split('=');
     if (!filePattern || !verbosity || more.length > 0) throw new Error(`${goQuote(part)} does not have the pattern=N format`);
     return { filePattern, verbosity: parseUnsigned(verbosity) };
   });
-  return [...((before as VModuleItem[] | undefined) ?? []), ...items];
+  return [...((previous as VModuleItem[] | undefined) ?? []), ...items];
 }
 
 function readVersion(text: string): string {

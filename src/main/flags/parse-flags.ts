@@ -7,7 +7,7 @@ export interface ParsedFlags {
   /** The parsed values by flag name, only of flags that were given. */
   readonly values: ReadonlyMap<string, unknown>;
   /** The arguments that are not flags. */
-  readonly rest: readonly string[];
+  readonly positionalArgs: readonly string[];
   /** One line per deprecated flag that was given, in order. */
   readonly warnings: readonly string[];
 }
@@ -25,9 +25,9 @@ const byShorthand: ReadonlyMap<string, FlagSpec> = new Map(
 /** Parses the arguments after the program name. Throws a FlagError. */
 export function parseFlags(args: readonly string[]): ParsedFlags {
   const values = new Map<string, unknown>();
-  const rest: string[] = [];
+  const positionalArgs: string[] = [];
   const warned = new Map<string, string>();
-  const left = [...args];
+  const remainingArgs = [...args];
 
   const set = (spec: FlagSpec, text: string): void => {
     try {
@@ -46,7 +46,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     if (name === '' || name.startsWith('-')) throw new FlagError(`bad flag syntax: ${arg}`);
     const spec = byName.get(name.replaceAll('_', '-'));
     if (!spec) throw new FlagError(`unknown flag: --${name}`);
-    const text = equalsIndex < 0 ? (flagTypes[spec.type].noOptDefault ?? left.shift()) : arg.slice(equalsIndex + 1);
+    const text = equalsIndex < 0 ? (flagTypes[spec.type].noOptDefault ?? remainingArgs.shift()) : arg.slice(equalsIndex + 1);
     if (text === undefined) throw new FlagError(`flag needs an argument: --${name}`);
     set(spec, text);
   };
@@ -68,20 +68,20 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
         letters = tail;
         continue;
       }
-      const text = tail === '' ? left.shift() : tail;
+      const text = tail === '' ? remainingArgs.shift() : tail;
       if (text === undefined) throw new FlagError(`flag needs an argument: ${quoteLetter(letter)} in -${letters}`);
       set(spec, text);
       return;
     }
   };
 
-  for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
-    if (arg === '--') rest.push(...left.splice(0));
+  for (let arg = remainingArgs.shift(); arg !== undefined; arg = remainingArgs.shift()) {
+    if (arg === '--') positionalArgs.push(...remainingArgs.splice(0));
     else if (arg.startsWith('--')) long(arg);
     else if (arg.startsWith('-') && arg.length > 1) short(arg);
-    else rest.push(arg);
+    else positionalArgs.push(arg);
   }
-  return { values, rest, warnings: [...warned.values()] };
+  return { values, positionalArgs, warnings: [...warned.values()] };
 }
 
 function quoteLetter(letter: string): string {

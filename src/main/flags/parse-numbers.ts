@@ -33,6 +33,6 @@ export function parseUnsigned(text: string): number {
   return value;
 }
 
-function failure(what: string, text: string, why: string): Error {
-  return new Error(`strconv.${what}: parsing ${goQuote(text)}: ${why}`);
+function failure(typeName: string, text: string, why: string): Error {
+  return new Error(`strconv.${typeName}: parsing ${goQuote(text)}: ${why}`);
 }

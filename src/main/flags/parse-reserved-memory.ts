@@ -4,8 +4,8 @@ import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import type { MemoryReservation } from '../config/kubelet-configuration.ts';
 
 /** Parses `0:memory=1Gi,hugepages-2Mi=2Gi;1:memory=2Gi`. A repeated flag adds to the earlier ones. */
-export function parseReservedMemory(text: string, before: unknown): MemoryReservation[] {
-  const earlier = (before as MemoryReservation[] | undefined) ?? [];
+export function parseReservedMemory(text: string, previous: unknown): MemoryReservation[] {
+  const earlier = (previous as MemoryReservation[] | undefined) ?? [];
   return text === '' ? earlier : [...earlier, ...text.split(';').map(parseReservation)];
 }
 

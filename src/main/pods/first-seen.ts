@@ -7,6 +7,6 @@ export const firstStatusDelayMs = 500;
 
 /** Wall-clock ms. 0 when the pod has neither the annotation of its source nor a creation timestamp. */
 export function firstSeenMs({ metadata }: Pod): number {
-  const seen = Date.parse(metadata.annotations?.[configSeenAnnotation] ?? metadata.creationTimestamp ?? '');
-  return Number.isNaN(seen) ? 0 : seen;
+  const firstSeen = Date.parse(metadata.annotations?.[configSeenAnnotation] ?? metadata.creationTimestamp ?? '');
+  return Number.isNaN(firstSeen) ? 0 : firstSeen;
 }

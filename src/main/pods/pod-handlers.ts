@@ -143,8 +143,8 @@ export class PodHandlers {
 
   #checkChange(pod: Pod): void {
     const { podManager, events, missingFeaturesForUpdate } = this.#deps;
-    const before = podManager.get(podUID(pod));
-    const problem = before && missingFeaturesForUpdate?.(before, pod);
+    const previous = podManager.get(podUID(pod));
+    const problem = previous && missingFeaturesForUpdate?.(previous, pod);
     if (problem) events.record({ object: podReference(pod), type: 'Warning', reason: 'FailedNodeDeclaredFeaturesCheck', message: problem });
   }
 

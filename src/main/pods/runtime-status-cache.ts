@@ -20,10 +20,10 @@ export class RuntimeStatusCache {
     for (const status of notification.statuses) {
       if (this.#put(status)) changed.push(status.podUID);
     }
-    for (const uid of notification.gone) {
+    for (const uid of notification.removed) {
       // An inspection after this relist may have found a sandbox that was created meanwhile.
-      const known = this.#statuses.get(uid);
-      if (!known || known.observedAtMs > (notification.relistedAtMs ?? Infinity)) continue;
+      const current = this.#statuses.get(uid);
+      if (!current || current.observedAtMs > (notification.relistedAtMs ?? Infinity)) continue;
       this.#statuses.delete(uid);
       changed.push(uid);
     }
@@ -37,9 +37,9 @@ export class RuntimeStatusCache {
 
   /** Applies the result of an inspection that began at `beganAtMs` (monotonic). Returns whether the cache has changed. */
   applyInspection(uid: PodUID, status: RuntimePodStatus | null, beganAtMs: number): boolean {
-    const known = this.#statuses.get(uid);
+    const current = this.#statuses.get(uid);
     if (status) return this.#put(status);
-    return known !== undefined && known.observedAtMs <= beganAtMs && this.#statuses.delete(uid);
+    return current !== undefined && current.observedAtMs <= beganAtMs && this.#statuses.delete(uid);
   }
 
   /** Returns the last known status; null when the runtime has nothing of the pod, as far as is known. */
@@ -69,8 +69,8 @@ export class RuntimeStatusCache {
   }
 
   #put(status: RuntimePodStatus): boolean {
-    const known = this.#statuses.get(status.podUID);
-    if (known && known.observedAtMs > status.observedAtMs) return false;
+    const current = this.#statuses.get(status.podUID);
+    if (current && current.observedAtMs > status.observedAtMs) return false;
     this.#statuses.set(status.podUID, status);
     return true;
   }

@@ -35,7 +35,7 @@ export class WorkerSupervisor {
   readonly #clock: Clock;
   readonly #random: () => number;
   /** By heartbeat row: removes the row from the watchdog. */
-  readonly #unfollow = new Map<number, () => void>();
+  readonly #unwatch = new Map<number, () => void>();
   #history: RestartHistory = { earlyDeaths: 0 };
   #cancelRestart: () => void = () => {};
   #closing = false;
@@ -62,14 +62,14 @@ export class WorkerSupervisor {
   /** Records the start of the thread in this heartbeat row. The watchdog uses `terminate` when the thread hangs. */
   recordStart(row: number, atMs: number, terminate: TerminateWorker): void {
     this.#threadStatuses.started(row, atMs);
-    if (this.#watchdog && !this.#closing) this.#unfollow.set(row, this.#watchdog.follow(row, terminate));
+    if (this.#watchdog && !this.#closing) this.#unwatch.set(row, this.#watchdog.follow(row, terminate));
   }
 
   /** Records the exit of a thread, and logs it unless the supervisor is closed. `row` is null for a thread that never took a row. */
   recordExit(thread: string, row: number | null, { exitCode, cause }: WorkerExit, fields: object = {}): void {
     if (row !== null) {
-      this.#unfollow.get(row)?.();
-      this.#unfollow.delete(row);
+      this.#unwatch.get(row)?.();
+      this.#unwatch.delete(row);
       if (this.#closing) this.#threadStatuses.stopped(row);
       else this.#threadStatuses.died(row, exitCode, cause ? messageOf(cause) : '');
     }
@@ -99,7 +99,7 @@ export class WorkerSupervisor {
   close(): void {
     this.#closing = true;
     this.#cancelRestart();
-    for (const unfollow of this.#unfollow.values()) unfollow();
-    this.#unfollow.clear();
+    for (const unfollow of this.#unwatch.values()) unfollow();
+    this.#unwatch.clear();
   }
 }

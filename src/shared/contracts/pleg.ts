@@ -78,7 +78,7 @@ export interface PlegNotification {
   readonly uninspected?: readonly PodUID[];
   readonly statuses: readonly RuntimePodStatus[];
   /** The pods of which the runtime has nothing left. The first relist of a restarted thread includes pods that disappeared before the restart. */
-  readonly gone: readonly PodUID[];
+  readonly removed: readonly PodUID[];
   readonly events: readonly PodLifecycleEvent[];
   /**
    * The numbered request of main that was pending for this pod when the notification was posted. Requests share inspections: the

@@ -63,8 +63,8 @@ function isLoopStale({ beat, loopStaleAfterMs }: ThreadHealth, nowMs: number): b
 
 function deathsNote(threads: readonly ThreadHealth[]): string {
   const deaths = threads.reduce((sum, thread) => sum + thread.deaths, 0);
-  const last = threads.findLast((thread) => thread.deaths > 0);
-  return deaths === 0 ? '' : `died ${deaths} times, last with exit code ${last?.lastExitCode}`;
+  const lastDeath = threads.findLast((thread) => thread.deaths > 0);
+  return deaths === 0 ? '' : `died ${deaths} times, last with exit code ${lastDeath?.lastExitCode}`;
 }
 
 function seconds(ms: number): string {

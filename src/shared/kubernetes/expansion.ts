@@ -12,12 +12,12 @@ export const maxExpandedLength = 16 * 1024 * 1024;
 /** Replaces each reference by `resolve(name)`. Throws an Error when the result exceeds maxExpandedLength. */
 export function expand(input: string, resolve: (name: string) => string): string {
   let output = '';
-  let from = 0;
+  let literalStart = 0;
   // After the first dollar without a closing parenthesis the search for one stops. Otherwise a megabyte of `$(` would cost
   // quadratic time.
   let isClosed = true;
-  for (let dollar = input.indexOf('$'); dollar !== -1 && dollar + 1 < input.length; dollar = input.indexOf('$', from)) {
-    output += input.slice(from, dollar);
+  for (let dollar = input.indexOf('$'); dollar !== -1 && dollar + 1 < input.length; dollar = input.indexOf('$', literalStart)) {
+    output += input.slice(literalStart, dollar);
     const next = input[dollar + 1];
     const close: number = next === '(' && isClosed ? input.indexOf(')', dollar + 2) : -1;
     if (next === '(') isClosed = close !== -1;
@@ -26,20 +26,20 @@ export function expand(input: string, resolve: (name: string) => string): string
       const value = resolve(name);
       if (output.length + value.length > maxExpandedLength) throw new Error(`$(${name}): ${tooLong}`);
       output += value;
-      from = close + 1;
+      literalStart = close + 1;
     } else {
       output += next === '$' ? '$' : `$${next}`;
-      from = dollar + 2;
+      literalStart = dollar + 2;
     }
   }
-  return output + input.slice(from);
+  return output + input.slice(literalStart);
 }
 
 /** Throws an Error when the total length exceeds maxExpandedLength. */
-export function checkExpandedLength(texts: Iterable<{ readonly length: number }>, what: string): void {
+export function checkExpandedLength(texts: Iterable<{ readonly length: number }>, description: string): void {
   let length = 0;
   for (const text of texts) length += text.length;
-  if (length > maxExpandedLength) throw new Error(`${what}: ${tooLong}`);
+  if (length > maxExpandedLength) throw new Error(`${description}: ${tooLong}`);
 }
 
 const tooLong = `more than ${maxExpandedLength} bytes, which no container runtime takes`;

@@ -54,18 +54,18 @@ type Amounts = Record<string, Quantity>;
 function aggregate(spec: PodSpec, kind: Kind, { onContainer }: PodResourcesOptions): Amounts {
   let sum: Amounts = {};
   for (const container of spec.containers) {
-    const own = amountsOf(container.resources?.[kind]);
-    onContainer?.(own, 'container');
-    sum = add(sum, own);
+    const containerAmounts = amountsOf(container.resources?.[kind]);
+    onContainer?.(containerAmounts, 'container');
+    sum = add(sum, containerAmounts);
   }
   let sidecars: Amounts = {};
   let initPeak: Amounts = {};
   for (const container of spec.initContainers ?? []) {
-    const own = amountsOf(container.resources?.[kind]);
-    let concurrent = add(own, sidecars);
+    const amounts = amountsOf(container.resources?.[kind]);
+    let concurrent = add(amounts, sidecars);
     if (isRestartableInitContainer(container)) {
-      sum = add(sum, own);
-      sidecars = add(sidecars, own);
+      sum = add(sum, amounts);
+      sidecars = add(sidecars, amounts);
       concurrent = sidecars;
     }
     onContainer?.(concurrent, 'initContainer');
@@ -90,8 +90,8 @@ function amountOf(list: ResourceAmounts, name: string): Quantity | undefined {
 function add(list: Amounts, more: ResourceAmounts): Amounts {
   const sum = { ...list };
   for (const [name, quantity] of Object.entries(more)) {
-    const known = amountOf(sum, name);
-    sum[name] = known ? addQuantities(known, quantity) : quantity;
+    const previousAmount = amountOf(sum, name);
+    sum[name] = previousAmount ? addQuantities(previousAmount, quantity) : quantity;
   }
   return sum;
 }
@@ -99,8 +99,8 @@ function add(list: Amounts, more: ResourceAmounts): Amounts {
 function max(list: Amounts, other: ResourceAmounts): Amounts {
   const greatest = { ...list };
   for (const [name, quantity] of Object.entries(other)) {
-    const known = amountOf(greatest, name);
-    if (!known || compareQuantities(quantity, known) > 0) greatest[name] = quantity;
+    const previousAmount = amountOf(greatest, name);
+    if (!previousAmount || compareQuantities(quantity, previousAmount) > 0) greatest[name] = quantity;
   }
   return greatest;
 }

@@ -55,9 +55,9 @@ const grammar = /^([+-]?)0*([1-9][0-9]*)?(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?
 export function parseQuantity(text: string): Quantity {
   const match = text === '' ? null : grammar.exec(text);
   if (!match) throw new QuantityError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-  const [, sign, whole = '', fraction = '', suffix = ''] = match;
+  const [, sign, integerDigits = '', fraction = '', suffix = ''] = match;
   const { base, exponent, format } = parseSuffix(suffix);
-  const magnitude = base === 2 ? binaryNanos(whole, fraction, exponent) : decimalNanos(whole, fraction, exponent);
+  const magnitude = base === 2 ? binaryNanos(integerDigits, fraction, exponent) : decimalNanos(integerDigits, fraction, exponent);
   if (magnitude === 0n) return { nanos: 0n, format };
   const capped = format === 'BinarySI' && magnitude > maxInt64 * nanosPerUnit ? maxInt64 * nanosPerUnit : magnitude;
   // Amounts below one have no binary suffix.
@@ -84,24 +84,24 @@ function parseExponent(text: string): number {
 }
 
 /** Returns digits × 10^exponent in nanos. */
-function decimalNanos(whole: string, fraction: string, exponent: number): bigint {
-  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+function decimalNanos(integerDigits: string, fraction: string, exponent: number): bigint {
+  const digits = `${integerDigits}${fraction}`.replace(/^0+/, '');
   if (digits === '') return 0n;
   const power = exponent - fraction.length + 9;
   if (digits.length + power > maxDigits + 9) return maxNanos;
   if (power >= 0) return BigInt(digits) * 10n ** BigInt(power);
-  const kept = Math.max(0, digits.length + power);
-  return BigInt(digits.slice(0, kept) || '0') + (isAllZeros(digits.slice(kept)) ? 0n : 1n);
+  const keptDigits = Math.max(0, digits.length + power);
+  return BigInt(digits.slice(0, keptDigits) || '0') + (isAllZeros(digits.slice(keptDigits)) ? 0n : 1n);
 }
 
 /** Returns digits × 2^exponent in nanos, for exponent ≤ 60. */
-function binaryNanos(whole: string, fraction: string, exponent: number): bigint {
+function binaryNanos(integerDigits: string, fraction: string, exponent: number): bigint {
   // A longer number exceeds the cap.
-  if (whole.length > 20) return maxNanos;
+  if (integerDigits.length > 20) return maxNanos;
   const tail = fraction.slice(maxFractionDigits);
   // The result is rounded up, so the digits cut off matter only when one of them is not zero.
   const shown = `${fraction.slice(0, maxFractionDigits)}${isAllZeros(tail) ? '' : '1'}`;
-  return divideUp((BigInt(`0${whole}${shown}`) << BigInt(exponent)) * nanosPerUnit, 10n ** BigInt(shown.length));
+  return divideUp((BigInt(`0${integerDigits}${shown}`) << BigInt(exponent)) * nanosPerUnit, 10n ** BigInt(shown.length));
 }
 
 function isAllZeros(digits: string): boolean {

@@ -19,11 +19,12 @@ export function recursiveReadOnly(
 ): boolean {
   if (mode === undefined || mode === 'Disabled') return false;
   const fail = (why: string) => new Error(`failed to resolve recursive read-only mode: ${why}`);
-  const wanted = `volume ${goQuote(name)} requested recursive read-only mode, but it is not`;
-  if (!readOnly) throw fail(`${wanted} read-only`);
-  if (propagation !== undefined && propagation !== 'None') throw fail(`${wanted} compatible with propagation ${goQuote(propagation)}`);
+  const messageStart = `volume ${goQuote(name)} requested recursive read-only mode, but it is not`;
+  if (!readOnly) throw fail(`${messageStart} read-only`);
+  if (propagation !== undefined && propagation !== 'None')
+    throw fail(`${messageStart} compatible with propagation ${goQuote(propagation)}`);
   if (mode === 'IfPossible') return isSupported;
   if (mode !== 'Enabled') throw fail(`unknown recursive read-only mode ${goQuote(mode)}`);
-  if (!isSupported) throw fail(`${wanted} supported by the runtime`);
+  if (!isSupported) throw fail(`${messageStart} supported by the runtime`);
   return true;
 }

@@ -53,8 +53,8 @@ export type WrittenKind = 'downwardAPI' | 'projected' | 'configMap' | 'secret';
 /** Returns the volumes that at least one container mounts. Upstream sets up no others. */
 export function volumesToMount({ spec }: Pod): Volume[] {
   const containers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
-  const used = new Set(
+  const referencedNames = new Set(
     containers.flatMap(({ volumeMounts = [], volumeDevices = [] }) => [...volumeMounts, ...volumeDevices].map(({ name }) => name)),
   );
-  return (spec.volumes ?? []).filter(({ name }) => used.has(name));
+  return (spec.volumes ?? []).filter(({ name }) => referencedNames.has(name));
 }

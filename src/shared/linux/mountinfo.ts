@@ -60,16 +60,16 @@ function escape(path: string): string {
  */
 export function mountsBelow(text: string, dir: string): MountInfo[] {
   const needle = ` ${escape(dir)}`;
-  const found: MountInfo[] = [];
+  const entries: MountInfo[] = [];
   for (let index = text.indexOf(needle); index !== -1;) {
     const start = text.lastIndexOf('\n', index) + 1;
     const newline = text.indexOf('\n', index);
     const end = newline === -1 ? text.length : newline;
     const mount = parseLine(text.slice(start, end));
-    if (mount && isWithin(mount.mountPoint, dir)) found.push(mount);
+    if (mount && isWithin(mount.mountPoint, dir)) entries.push(mount);
     index = text.indexOf(needle, end);
   }
-  return found;
+  return entries;
 }
 
 /** Returns whether `path` is `dir` or below it. Compares names only; both paths must be absolute and normalized. */

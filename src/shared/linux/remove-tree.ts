@@ -161,8 +161,8 @@ function withPath(path: string, err: unknown): unknown {
 function toExpectedCode<C extends string>(...expected: readonly C[]): (err: unknown) => C {
   return (err) => {
     const { code } = err as NodeJS.ErrnoException;
-    const found = expected.find((candidate) => candidate === code);
-    if (found === undefined) throw err;
-    return found;
+    const expectedCode = expected.find((candidate) => candidate === code);
+    if (expectedCode === undefined) throw err;
+    return expectedCode;
   };
 }

@@ -24,9 +24,9 @@ export interface Decoding {
  */
 export function decodeValue(schema: Schema, value: unknown, path: string, decoding: Decoding): unknown {
   const isAbsent = value === undefined || value === null;
-  if (schema.kind === 'always') return decodePresent(schema.of, isAbsent ? zeroOf(schema.of) : value, path, decoding);
+  if (schema.kind === 'always') return decodePresent(schema.element, isAbsent ? zeroOf(schema.element) : value, path, decoding);
   if (isAbsent) return undefined;
-  if (schema.kind === 'pointer') return decodePresent(schema.of, value, path, decoding);
+  if (schema.kind === 'pointer') return decodePresent(schema.element, value, path, decoding);
   const decoded = decodePresent(schema, value, path, decoding);
   return isZero(decoded) ? undefined : decoded;
 }
@@ -62,9 +62,9 @@ function decodePresent(schema: Schema, value: unknown, path: string, decoding: D
     case 'time':
       return expect(typeof value === 'string' && isRFC3339(value), 'a time as of RFC 3339') && value;
     case 'list':
-      return expect(Array.isArray(value), 'a list') && decodeList(schema.of, value as unknown[], path, decoding);
+      return expect(Array.isArray(value), 'a list') && decodeList(schema.element, value as unknown[], path, decoding);
     case 'map':
-      return expect(isObject(value), 'an object') && decodeMap(schema.of, value as object, path, decoding);
+      return expect(isObject(value), 'an object') && decodeMap(schema.element, value as object, path, decoding);
     case 'struct':
       return expect(isObject(value), 'an object') && decodeStruct(schema, value as Record<string, unknown>, path, decoding);
     case 'pointer':
@@ -92,11 +92,11 @@ function decodeQuantity(value: string | number, path: string, decoding: Decoding
 }
 
 /** A null element is a zero value: an empty string, or an object without fields. */
-function decodeList(of: Schema, values: readonly unknown[], path: string, decoding: Decoding): unknown[] {
-  return values.map((value, index) => decodePresent(of, value ?? zeroOf(of), `${path}[${index}]`, decoding));
+function decodeList(elementSchema: Schema, values: readonly unknown[], path: string, decoding: Decoding): unknown[] {
+  return values.map((value, index) => decodePresent(elementSchema, value ?? zeroOf(elementSchema), `${path}[${index}]`, decoding));
 }
 
-function decodeMap(of: Schema, value: object, path: string, decoding: Decoding): Record<string, unknown> {
+function decodeMap(elementSchema: Schema, value: object, path: string, decoding: Decoding): Record<string, unknown> {
   const entries = Object.entries(value).filter(([key]) => {
     if (key !== '__proto__') return true;
     decoding.errors.push(invalid(path, key, 'not accepted as a key'));
@@ -105,7 +105,7 @@ function decodeMap(of: Schema, value: object, path: string, decoding: Decoding):
   return Object.fromEntries(
     entries.map(([key, element]) => [
       decodeText(key, path, decoding),
-      decodePresent(of, element ?? zeroOf(of), keyPath(path, key), decoding),
+      decodePresent(elementSchema, element ?? zeroOf(elementSchema), keyPath(path, key), decoding),
     ]),
   );
 }
@@ -114,9 +114,9 @@ function decodeStruct(schema: Struct, value: Readonly<Record<string, unknown>>, 
   const decoded: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(schema.fields)) {
     // Reads own properties only. Names such as `constructor` are inherited.
-    const given = Object.hasOwn(value, name) ? value[name] : undefined;
-    if (given === undefined && field.kind !== 'always') continue;
-    const element = decodeValue(field, given, path === '' ? name : `${path}.${name}`, decoding);
+    const fieldValue = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (fieldValue === undefined && field.kind !== 'always') continue;
+    const element = decodeValue(field, fieldValue, path === '' ? name : `${path}.${name}`, decoding);
     if (element !== undefined) decoded[name] = element;
   }
   return decoded;

@@ -56,23 +56,23 @@ class Metric<L extends string> implements MetricDefinition {
 
 class CounterMetric<L extends string> extends Metric<L> implements Counter<L> {
   inc(labels?: Labels<L>, by = 1): void {
-    const found = this.cells(labels);
-    if (found && by > 0) found.cells[found.firstCell]! += by;
+    const series = this.cells(labels);
+    if (series && by > 0) series.cells[series.firstCell]! += by;
   }
   reset(labels?: Labels<L>): void {
-    const found = this.cells(labels);
-    if (found) found.cells[found.firstCell] = 0;
+    const series = this.cells(labels);
+    if (series) series.cells[series.firstCell] = 0;
   }
 }
 
 class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {
   set(value: number, labels?: Labels<L>): void {
-    const found = this.cells(labels);
-    if (found) found.cells[found.firstCell] = value;
+    const series = this.cells(labels);
+    if (series) series.cells[series.firstCell] = value;
   }
-  add(by: number, labels?: Labels<L>): void {
-    const found = this.cells(labels);
-    if (found) found.cells[found.firstCell] = (found.cells[found.firstCell] || 0) + by;
+  add(delta: number, labels?: Labels<L>): void {
+    const series = this.cells(labels);
+    if (series) series.cells[series.firstCell] = (series.cells[series.firstCell] || 0) + delta;
   }
   remove(labels?: Labels<L>): void {
     this.set(NaN, labels);
@@ -82,11 +82,11 @@ class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {
 /** The cells of a series: the sum, then the count of each bucket and of the values above the last bucket. */
 class HistogramMetric<L extends string> extends Metric<L> implements Histogram<L> {
   observe(value: number, labels?: Labels<L>): void {
-    const found = this.cells(labels);
-    if (!found) return;
+    const series = this.cells(labels);
+    if (!series) return;
     const bucket = this.buckets.findIndex((bound) => value <= bound);
-    found.cells[found.firstCell]! += value;
-    found.cells[found.firstCell + 1 + (bucket < 0 ? this.buckets.length : bucket)]! += 1;
+    series.cells[series.firstCell]! += value;
+    series.cells[series.firstCell + 1 + (bucket < 0 ? this.buckets.length : bucket)]! += 1;
   }
 }
 

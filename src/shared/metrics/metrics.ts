@@ -2,13 +2,13 @@
 export type Labels<L extends string = string> = Readonly<Record<L, string>>;
 
 export interface Counter<L extends string = string> {
-  inc(labels?: Labels<L>, by?: number): void;
+  inc(labels?: Labels<L>, delta?: number): void;
   /** Sets this thread's part of the counter to 0. */
   reset(labels?: Labels<L>): void;
 }
 export interface Gauge<L extends string = string> {
   set(value: number, labels?: Labels<L>): void;
-  add(by: number, labels?: Labels<L>): void;
+  add(delta: number, labels?: Labels<L>): void;
   /** Hides the series until it is set again. */
   remove(labels?: Labels<L>): void;
 }

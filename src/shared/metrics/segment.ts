@@ -85,8 +85,8 @@ export class SegmentWriter extends SegmentReader {
     const values = labelValues.map((value) => value.slice(0, maxLabelLength));
     const key = keyOf(name, values);
     const cells = type === 'histogram' ? buckets.length + 2 : 1;
-    const known = this.#known.get(key);
-    if (known) return known.cells === cells && known.type === type ? known.cell : -1;
+    const existing = this.#known.get(key);
+    if (existing) return existing.cells === cells && existing.type === type ? existing.cell : -1;
     const series = this.#append({ name, type, labelValues: values, cell: Atomics.load(this.header, cellsCell), cells });
     if (!series) {
       Atomics.add(this.header, droppedCell, 1);

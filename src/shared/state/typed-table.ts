@@ -140,15 +140,15 @@ export class TableReader<S extends Fields> {
   consistently<T>(row: number, read: () => T): T | undefined {
     const cell = this.versionCell(row);
     for (let sleeps = 0; sleeps <= maxSleeps; sleeps += 1) {
-      let before = 0;
+      let versionBefore = 0;
       for (let spin = 0; spin < maxSpins; spin += 1) {
-        before = Atomics.load(this.cells, cell);
-        if ((before & 1) === 1) continue;
+        versionBefore = Atomics.load(this.cells, cell);
+        if ((versionBefore & 1) === 1) continue;
         const value = read();
         // An atomic read-modify-write, not a load: on arm64 the reads above could otherwise happen after the check.
-        if (Atomics.or(this.cells, cell, 0) === before) return value;
+        if (Atomics.or(this.cells, cell, 0) === versionBefore) return value;
       }
-      if (sleeps < maxSleeps) Atomics.wait(this.cells, cell, before, 1);
+      if (sleeps < maxSleeps) Atomics.wait(this.cells, cell, versionBefore, 1);
     }
     return undefined;
   }
@@ -247,9 +247,9 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
 
   #setInUse(row: number, inUse: boolean): void {
     const cell = this.versionCell(row) + 1;
-    const was = this.cells[cell] === 1;
+    const wasSet = this.cells[cell] === 1;
     this.cells[cell] = inUse ? 1 : 0;
-    if (was !== inUse) Atomics.add(this.header, usedCell, inUse ? 1 : -1);
+    if (wasSet !== inUse) Atomics.add(this.header, usedCell, inUse ? 1 : -1);
     if (!inUse) return;
     // Writers of different rows may raise the mark at the same time: the largest value must win.
     let high = this.highWater;

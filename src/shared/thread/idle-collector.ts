@@ -54,12 +54,12 @@ function exposeCollect(): Collect {
 
 function thisThread(): CollectedThread {
   let collect: Collect | undefined;
-  let last = performance.eventLoopUtilization();
+  let lastUtilization = performance.eventLoopUtilization();
   return {
     utilization: () => {
       const now = performance.eventLoopUtilization();
-      const { utilization } = performance.eventLoopUtilization(now, last);
-      last = now;
+      const { utilization } = performance.eventLoopUtilization(now, lastUtilization);
+      lastUtilization = now;
       return utilization;
     },
     heapBytes: () => getHeapStatistics().total_heap_size,

@@ -52,7 +52,8 @@ export function oid(dotted: string): Der {
 
 function base128(arc: number): number[] {
   const bytes = [arc & 0x7f];
-  for (let left = Math.floor(arc / 128); left > 0; left = Math.floor(left / 128)) bytes.unshift((left & 0x7f) | 0x80);
+  for (let remaining = Math.floor(arc / 128); remaining > 0; remaining = Math.floor(remaining / 128))
+    bytes.unshift((remaining & 0x7f) | 0x80);
   return bytes;
 }
 

@@ -72,7 +72,7 @@ function contentOf(element: Element | undefined, tag: number): Buffer {
 }
 
 function elements(bytes: Buffer): Element[] {
-  const found: Element[] = [];
+  const elementList: Element[] = [];
   for (let elementStart = 0; elementStart < bytes.length;) {
     const tag = bytes[elementStart]!;
     let length = bytes[elementStart + 1] ?? 0x80;
@@ -85,10 +85,10 @@ function elements(bytes: Buffer): Element[] {
       start += octets;
     }
     if (start + length > bytes.length) throw new Error('this is not DER');
-    found.push({ tag, content: bytes.subarray(start, start + length) });
+    elementList.push({ tag, content: bytes.subarray(start, start + length) });
     elementStart = start + length;
   }
-  return found;
+  return elementList;
 }
 
 function readOid(content: Buffer): string {

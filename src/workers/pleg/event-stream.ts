@@ -116,14 +116,14 @@ export class EventStream {
   #handleEvent(event: ContainerEventResponse): void {
     const { records, inspect, clock, logger } = this.#deps;
     eventedPlegConnLatency.observe(clock.now() / 1000 - Number(event.createdAt) / 1e9);
-    const known = records.invalidate(event.containerId);
+    const knownItem = records.invalidate(event.containerId);
     // The sandbox status is absent when the sandbox was removed meanwhile.
-    const uid = event.podSandboxStatus?.metadata?.uid ?? known?.uid;
+    const uid = event.podSandboxStatus?.metadata?.uid ?? knownItem?.uid;
     logger.trace({ podUID: uid, containerID: event.containerId, type: event.containerEventType }, 'runtime event');
     if (uid === undefined || uid === '') return;
     if (isStart(event)) this.#inspectAfterDelay(uid as PodUID);
     // The end of a known item creates no new objects.
-    else if (known) inspect(known.uid, noCreatedObjects);
+    else if (knownItem) inspect(knownItem.uid, noCreatedObjects);
     else inspect(uid as PodUID);
   }
 

@@ -31,13 +31,13 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
     const missingNames = new Set(missing.map(({ volume }) => volume));
     channel.volumesMounted(volumesToMount(pod).flatMap(({ name }) => (missingNames.has(name) ? [] : [name])));
   }
-  const before = backoffs.find(({ key }) => key === backoffKey);
+  const previous = backoffs.find(({ key }) => key === backoffKey);
   if (failures.length === 0) {
-    if (before && before.backoffMs > 0) report.setBackoff({ key: backoffKey, backoffMs: 0, lastUpdateMs: 0 });
+    if (previous && previous.backoffMs > 0) report.setBackoff({ key: backoffKey, backoffMs: 0, lastUpdateMs: 0 });
     return;
   }
   for (const { message, state } of failures) if (state !== 'unknown') events.onPod('Warning', 'FailedMount', message);
-  const backoff = nextBackoff(before, clock.now());
+  const backoff = nextBackoff(previous, clock.now());
   report.setBackoff(backoff);
   report.retryAt(clock.now() + withJitter(backoff.backoffMs, 0.1));
   if (missing.length === 0) {
@@ -55,7 +55,7 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
   throw new KubeletError('FailedMount', `${summary}: ${reasons}`);
 }
 
-function nextBackoff(before: ContainerBackoff | undefined, nowMs: number): ContainerBackoff {
-  const entry = before && before.backoffMs > 0 ? before : undefined;
+function nextBackoff(previous: ContainerBackoff | undefined, nowMs: number): ContainerBackoff {
+  const entry = previous && previous.backoffMs > 0 ? previous : undefined;
   return { key: backoffKey, ...stepBackoff(entry, nowMs, nowMs, limits) };
 }

@@ -27,8 +27,8 @@ const longRunning = new Set(['exec', 'attach', 'portforward', 'debug']);
 export function requestLabels(method: string, path: string, serverType: 'readonly' | 'readwrite') {
   const [first = '', second] = path.replace(/^\//, '').split('/', 3);
   const root = first === 'metrics' && second !== undefined ? `${first}/${second}` : first;
-  const known = paths.has(root) || (serverType === 'readwrite' && securePaths.has(root));
-  const bucket = known ? root : 'other';
+  const isKnownPath = paths.has(root) || (serverType === 'readwrite' && securePaths.has(root));
+  const bucket = isKnownPath ? root : 'other';
   return {
     method: methods.has(method) ? method : 'other',
     path: bucket,

@@ -31,11 +31,11 @@ export function parseRequestTarget(url: string): RequestTarget | Reply {
 
 /** Go's path.Clean, but keeps a trailing slash. */
 function cleanPath(path: string): string {
-  const kept: string[] = [];
+  const keptSegments: string[] = [];
   for (const segment of path.split('/')) {
-    if (segment === '..') kept.pop();
-    else if (segment !== '' && segment !== '.') kept.push(segment);
+    if (segment === '..') keptSegments.pop();
+    else if (segment !== '' && segment !== '.') keptSegments.push(segment);
   }
-  if (kept.length === 0) return '/';
-  return `/${kept.join('/')}${/\/\.{0,2}$/.test(path) ? '/' : ''}`;
+  if (keptSegments.length === 0) return '/';
+  return `/${keptSegments.join('/')}${/\/\.{0,2}$/.test(path) ? '/' : ''}`;
 }

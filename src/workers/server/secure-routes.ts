@@ -71,7 +71,7 @@ export function createSecureRoutes(options: SecureRoutesOptions): ServeMux<Handl
 }
 
 function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesOptions): Record<string, Handler> {
-  const off =
+  const disabledHandler =
     (message: string): Handler =>
     async () =>
       error(405, message);
@@ -90,9 +90,9 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
     ),
     '/configz': configz,
     '/runningpods/': objectList('/runningpods', () => main.runningPods()),
-    '/logs/': switches.systemLogs ? extra.systemLogs : off('logs endpoint is disabled.'),
-    '/debug/pprof/': switches.profiling ? extra.profiling : off('profiling endpoint is disabled.'),
-    '/debug/flags/v': switches.debugFlags && extra.verbosity ? extra.verbosity : off('flags endpoint is disabled.'),
+    '/logs/': switches.systemLogs ? extra.systemLogs : disabledHandler('logs endpoint is disabled.'),
+    '/debug/pprof/': switches.profiling ? extra.profiling : disabledHandler('profiling endpoint is disabled.'),
+    '/debug/flags/v': switches.debugFlags && extra.verbosity ? extra.verbosity : disabledHandler('flags endpoint is disabled.'),
   };
   if (switches.checkpoint) {
     const checkpoint = subtree('/checkpoint', ['POST'], containerOnly, async ({ request, response, query }, target) =>

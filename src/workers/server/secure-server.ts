@@ -77,9 +77,9 @@ export class SecureServer {
     const { request } = exchange;
     const target = parseRequestTarget(request.url ?? '/');
     if ('status' in target) return target;
-    const found = this.#options.routes.find(target.path);
-    if (found === null) return notFound;
-    if ('reply' in found) return found.reply;
+    const route = this.#options.routes.find(target.path);
+    if (route === null) return notFound;
+    if ('reply' in route) return route.reply;
     const method = request.method ?? 'GET';
     const refusal = await this.#checkAccess(request, method, target.path);
     if (refusal) return exchange.connection.countRefusal() ? withConnectionClose(refusal) : refusal;
@@ -87,7 +87,7 @@ export class SecureServer {
     // The client may have disconnected during authorization; a command must not run for it. The HTTP server ends its side as soon as it
     // reads the client's end, and the socket is destroyed only after that.
     if (request.socket.destroyed || request.socket.writableEnded) return null;
-    return found.handler({ ...exchange, ...target, method });
+    return route.handler({ ...exchange, ...target, method });
   }
 
   /** Returns null when the request is allowed, else the response. */

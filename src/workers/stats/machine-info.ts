@@ -65,9 +65,9 @@ async function readHugePages(root: string): Promise<MachineInfo['hugePages']> {
     const pageSizeKiB = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1]);
     return Number.isNaN(pageSizeKiB) ? [] : [{ name, pageSizeKiB }];
   });
-  const found = sizes.map(async ({ name, pageSizeKiB }) => ({
+  const pageSizes = sizes.map(async ({ name, pageSizeKiB }) => ({
     pageSizeKiB,
     pages: Number(await readFile(join(directory, name, 'nr_hugepages'), 'utf8').catch(() => '0')),
   }));
-  return (await Promise.all(found)).sort((a, b) => a.pageSizeKiB - b.pageSizeKiB);
+  return (await Promise.all(pageSizes)).sort((a, b) => a.pageSizeKiB - b.pageSizeKiB);
 }

@@ -43,15 +43,15 @@ export class UsageSampler {
   /** Samples everything once. Resolves with the number of rows. */
   async sample(): Promise<number> {
     const names = this.#containerNames();
-    const seen = new Set<string>();
+    const sampledKeys = new Set<string>();
     let read = 0;
     for (const { podUID, path, containers } of findPodCgroups({ ...this.#options, driver: this.#options.driver() })) {
-      this.#store({ podUID: podUID as PodUID, containerName: '', containerID: '' }, path, seen);
+      this.#store({ podUID: podUID as PodUID, containerName: '', containerID: '' }, path, sampledKeys);
       for (const { id, path: containerPath } of containers) {
         const containerName = names.get(id);
         // Skips sandboxes, and containers that the pleg thread has not listed yet.
         if (containerName !== undefined) {
-          this.#store({ podUID: podUID as PodUID, containerName, containerID: id as ContainerID }, containerPath, seen);
+          this.#store({ podUID: podUID as PodUID, containerName, containerID: id as ContainerID }, containerPath, sampledKeys);
         }
       }
       read += 1 + containers.length;
@@ -61,14 +61,14 @@ export class UsageSampler {
       }
     }
     for (const [key, row] of this.#rows) {
-      if (seen.has(key)) continue;
+      if (sampledKeys.has(key)) continue;
       this.#table.free(row);
       this.#rows.delete(key);
     }
     return this.#rows.size;
   }
 
-  #store(identity: Identity, path: string, seen: Set<string>): void {
+  #store(identity: Identity, path: string, sampledKeys: Set<string>): void {
     const usage = readCgroupUsage(this.#options.hierarchy, path);
     if (!usage) return;
     const key = keyOf(identity);
@@ -77,7 +77,7 @@ export class UsageSampler {
     try {
       if (row === undefined) this.#rows.set(key, this.#table.insert(values));
       else this.#table.put(row, values);
-      seen.add(key);
+      sampledKeys.add(key);
     } catch (err) {
       if (!(err instanceof TableFullError || err instanceof RangeError)) throw err;
       if (!this.#full)

@@ -49,7 +49,7 @@ async function aPlegThread(t: TestContext, { relistPeriodMs = 100, useEventStrea
       onMessage: (message) => {
         messages.push(message);
         for (const status of message.statuses) cache.set(status.podUID, status);
-        for (const uid of message.gone) cache.delete(uid);
+        for (const uid of message.removed) cache.delete(uid);
       },
     });
     t.after(() => pleg.close());
@@ -94,7 +94,7 @@ test('500 pods are reported with all their containers, and an unchanged runtime 
   node.messages.length = 0;
   const before = await node.control.counters();
   for (let relist = 0; relist < 3; relist += 1) await node.nextRelist();
-  assert.ok(node.messages.every(({ statuses, events, gone }) => statuses.length + events.length + gone.length === 0));
+  assert.ok(node.messages.every(({ statuses, events, removed: gone }) => statuses.length + events.length + gone.length === 0));
   const after = await node.control.counters();
   assert.equal(after['ContainerStatus']!.count, before['ContainerStatus']!.count);
   assert.ok(node.health().beat!.loopAtMs > 0);

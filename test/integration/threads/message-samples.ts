@@ -172,7 +172,7 @@ export const samples: Samples = {
     {
       relistedAtMs: 1.5,
       statuses: [status],
-      gone: [podUID],
+      removed: [podUID],
       events: [
         { type: 'ContainerStarted', podUID, containerID },
         { type: 'ContainerDied', podUID, containerID, exitCode: 137 },
@@ -181,7 +181,7 @@ export const samples: Samples = {
         { type: 'PodSync', podUID },
       ],
     },
-    { statuses: [], gone: [], events: [], inspection: { podUID, sequence: 3 } },
+    { statuses: [], removed: [], events: [], inspection: { podUID, sequence: 3 } },
   ],
 
   'images.ensureImage': [

@@ -30,10 +30,10 @@ function pathsOf(schema: Schema, steps: readonly Step[]): FieldPath[] {
     }
     case 'list':
     case 'map':
-      return [{ steps, schema }, ...pathsOf(schema.of, [...steps, schema.kind === 'list' ? 'element' : 'entry'])];
+      return [{ steps, schema }, ...pathsOf(schema.element, [...steps, schema.kind === 'list' ? 'element' : 'entry'])];
     case 'pointer':
     case 'always':
-      return pathsOf(schema.of, steps);
+      return pathsOf(schema.element, steps);
     case 'text':
     case 'bool':
     case 'int32':
@@ -63,12 +63,12 @@ function ownValueOf(schema: Schema, foreignShare: number, depth: number): Arbitr
       return fc.record(fields, { noNullPrototype: true }).map(withoutUndefined);
     }
     case 'list':
-      return fc.array(valueOf(schema.of, foreignShare, depth + 1), { maxLength: 3 });
+      return fc.array(valueOf(schema.element, foreignShare, depth + 1), { maxLength: 3 });
     case 'map':
-      return fc.dictionary(key, valueOf(schema.of, foreignShare, depth + 1), { maxKeys: 4 });
+      return fc.dictionary(key, valueOf(schema.element, foreignShare, depth + 1), { maxKeys: 4 });
     case 'pointer':
     case 'always':
-      return ownValueOf(schema.of, foreignShare, depth);
+      return ownValueOf(schema.element, foreignShare, depth);
     case 'text':
     case 'bool':
     case 'int32':

@@ -24,7 +24,7 @@ const started = (name: string, instance = 1): PodLifecycleEvent => ({
 });
 const notification = (events: readonly PodLifecycleEvent[], fields: Partial<PlegNotification> = {}): PlegNotification => ({
   statuses: [],
-  gone: [],
+  removed: [],
   events,
   ...fields,
 });
@@ -180,7 +180,7 @@ test('statuses are applied at once, before their events: also during an update a
   node.problem = 'container runtime is down';
   update.resolve();
   await clock.advance(20_000);
-  notify([], { gone: [uid('web')] });
+  notify([], { removed: [uid('web')] });
   assert.equal(calls.at(-1), 'refresh web');
   assert.equal(cache.get(uid('web')), null);
   await end();

@@ -113,7 +113,7 @@ export class HttpApiClient implements ApiClient {
 
   async #callWithRetries(call: ApiCall, signal: AbortSignal): Promise<unknown> {
     const { lanes, clock, logger } = this.#options;
-    const { lane, rank } = lanes.of(call.trafficClass);
+    const { lane, rank } = lanes.forClass(call.trafficClass);
     for (let attempts = 1; ; attempts += 1) {
       const waitingSince = clock.monotonic();
       const release = await lane.acquire(rank, signal);

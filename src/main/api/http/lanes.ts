@@ -36,7 +36,7 @@ const maxTokenReviewQPS = 20;
 const maxQueued = 10_000;
 
 export interface Lanes {
-  of(trafficClass: TrafficClass): { readonly lane: RequestLane; readonly rank: number };
+  forClass(trafficClass: TrafficClass): { readonly lane: RequestLane; readonly rank: number };
   close(err: Error): void;
 }
 
@@ -59,7 +59,7 @@ export function createLanes({ limit, eventLimit, clock }: LaneOptions): Lanes {
     events,
   } as const;
   return {
-    of: (trafficClass) => ({ lane: laneOf[trafficClass], rank: trafficClasses.indexOf(trafficClass) }),
+    forClass: (trafficClass) => ({ lane: laneOf[trafficClass], rank: trafficClasses.indexOf(trafficClass) }),
     close: (err) => [heartbeats, calls, tokenReviews, accessReviews, events].forEach((lane) => lane.close(err)),
   };
 }

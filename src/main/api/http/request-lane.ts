@@ -57,8 +57,8 @@ export class RequestLane {
       reject(signal.reason as Error);
     };
     signal.addEventListener('abort', abort, { once: true });
-    const after = this.#queue.findLastIndex((other) => other.priorityTimeMs <= call.priorityTimeMs);
-    this.#queue.splice(after + 1, 0, call);
+    const predecessorIndex = this.#queue.findLastIndex((other) => other.priorityTimeMs <= call.priorityTimeMs);
+    this.#queue.splice(predecessorIndex + 1, 0, call);
     this.#grantSlots();
     try {
       await promise;

@@ -9,9 +9,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Returns the proxy's URL, or null to connect directly. */
 export function selectProxy(server: URL, configured: string, environment: Environment): string | null {
   if (configured !== '') return configured;
-  const given = server.protocol === 'https:' ? variableOf(environment, 'HTTPS_PROXY') : variableOf(environment, 'HTTP_PROXY');
-  if (given === '' || !usesProxy(server, variableOf(environment, 'NO_PROXY'))) return null;
-  const proxy = given.includes('://') ? given : `http://${given}`;
+  const environmentProxy = server.protocol === 'https:' ? variableOf(environment, 'HTTPS_PROXY') : variableOf(environment, 'HTTP_PROXY');
+  if (environmentProxy === '' || !usesProxy(server, variableOf(environment, 'NO_PROXY'))) return null;
+  const proxy = environmentProxy.includes('://') ? environmentProxy : `http://${environmentProxy}`;
   return URL.canParse(proxy) ? proxy : null;
 }
 

@@ -82,10 +82,10 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    const all = [...this.#retired, ...Object.values(this.#dispatchers ?? {})];
+    const dispatchers = [...this.#retired, ...Object.values(this.#dispatchers ?? {})];
     this.#dispatchers = null;
     transportCacheEntries.set(0);
-    await Promise.all(all.map((dispatcher) => dispatcher.destroy()));
+    await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()));
   }
 
   #retire({ calls, watches }: Readonly<Record<Use, Dispatcher>>, isNewCertificate: boolean): void {

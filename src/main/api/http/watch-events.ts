@@ -31,10 +31,10 @@ export async function* readEvents<T>(
     length += chunk.length - start;
     if (length > maxBytes) throw new Error(`has an event of more than ${maxBytes} bytes`);
   }
-  const rest = Buffer.concat(parts);
-  if (isBlank(rest)) return;
+  const lastLine = Buffer.concat(parts);
+  if (isBlank(lastLine)) return;
   // A last line without a newline is complete if it can be decoded.
-  yield decode<T>(rest, codec, 'ended in the middle of an event');
+  yield decode<T>(lastLine, codec, 'ended in the middle of an event');
 }
 
 function decode<T>(line: Buffer, codec: WireCodec, otherwise = 'has a line that is no event'): WatchEvent<T> {

@@ -56,9 +56,9 @@ export class KubeconfigIdentity implements IdentitySource {
 
   async current(signal: AbortSignal): Promise<Identity> {
     const identity = this.#plugin ? await this.#readPluginIdentity(this.#plugin, signal) : await this.#readFileIdentity();
-    const last = this.#last;
-    const isSame = identity.authorization === last.authorization && identity.clientCertificate === last.clientCertificate;
-    return isSame ? last : (this.#last = identity);
+    const lastIdentity = this.#last;
+    const isSame = identity.authorization === lastIdentity.authorization && identity.clientCertificate === lastIdentity.clientCertificate;
+    return isSame ? lastIdentity : (this.#last = identity);
   }
 
   refreshAfterUnauthorized(sentAt: number, signal: AbortSignal): Promise<Identity> {

@@ -47,9 +47,9 @@ function readKubeconfig(root: FieldReader, folder: string): Kubeconfig {
   return { cluster, user, namespace: context.text('namespace') || 'default' };
 }
 
-function expectValue(root: FieldReader, name: string, wanted: string): void {
-  const given = root.text(name);
-  if (given !== '' && given !== wanted) root.fieldPath.child(name).addProblem(`must be ${goQuote(wanted)}`);
+function expectValue(root: FieldReader, name: string, expected: string): void {
+  const actual = root.text(name);
+  if (actual !== '' && actual !== expected) root.fieldPath.child(name).addProblem(`must be ${goQuote(expected)}`);
 }
 
 /**
@@ -58,9 +58,9 @@ function expectValue(root: FieldReader, name: string, wanted: string): void {
  */
 function findEntry(root: FieldReader, list: string, field: string, name: string, wantedBy: string): FieldReader {
   const entries = root.items(list).map(({ value, fieldPath: entryPath }) => new FieldReader(value, entryPath));
-  const found = entries.filter((entry) => entry.text('name') === name);
-  for (const again of found.slice(1)) again.fieldPath.child('name').addProblem(`is there twice: ${goQuote(name)}`);
-  if (found[0]) return found[0].fields(field);
+  const matches = entries.filter((entry) => entry.text('name') === name);
+  for (const duplicate of matches.slice(1)) duplicate.fieldPath.child('name').addProblem(`is there twice: ${goQuote(name)}`);
+  if (matches[0]) return matches[0].fields(field);
   if (name !== '') root.fieldPath.child(list).addProblem(`has none with the name ${goQuote(name)}, which the ${wantedBy} asks for`);
   return new FieldReader({}, new FieldPath([]));
 }

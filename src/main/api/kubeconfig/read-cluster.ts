@@ -36,12 +36,12 @@ export function fileOrData(fields: FieldReader, name: string, folder: string): F
 
 /** A server without a scheme gets https if the kubeconfig has TLS settings, else http (upstream rest.DefaultServerURL). */
 function readServer(fields: FieldReader, hasTLS: boolean): URL {
-  const given = fields.text('server');
+  const configuredServer = fields.text('server');
   const serverPath = fields.fieldPath.child('server');
-  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `${hasTLS ? 'https' : 'http'}://${given}`;
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(configuredServer) ? configuredServer : `${hasTLS ? 'https' : 'http'}://${configuredServer}`;
   // A placeholder. Any problem makes the whole kubeconfig fail.
   const placeholder = new URL('https://localhost');
-  if (given === '') serverPath.addProblem('is missing');
+  if (configuredServer === '') serverPath.addProblem('is missing');
   else if (!URL.canParse(text)) serverPath.addProblem('is not a URL');
   else {
     const server = new URL(text);
@@ -56,9 +56,9 @@ function readServer(fields: FieldReader, hasTLS: boolean): URL {
 }
 
 function readProxyURL(fields: FieldReader): string {
-  const given = fields.text('proxy-url');
-  if (given !== '' && !(URL.canParse(given) && proxySchemes.has(new URL(given).protocol))) {
+  const proxyText = fields.text('proxy-url');
+  if (proxyText !== '' && !(URL.canParse(proxyText) && proxySchemes.has(new URL(proxyText).protocol))) {
     fields.fieldPath.child('proxy-url').addProblem('must be an http, https or socks5 URL');
   }
-  return given;
+  return proxyText;
 }

@@ -51,14 +51,14 @@ export class ObjectStore<T extends ApiObject> implements ObjectReader<T> {
   /** Returns the resulting changes in order: none for a known version, two when the object replaces another of the same name. */
   set(object: T): ObjectChange<T>[] {
     const { uid, resourceVersion } = object.metadata;
-    const known = this.#byUID.get(uid);
-    if (known && resourceVersion !== undefined && known.metadata.resourceVersion === resourceVersion) return [];
+    const existing = this.#byUID.get(uid);
+    if (existing && resourceVersion !== undefined && existing.metadata.resourceVersion === resourceVersion) return [];
     const changes: ObjectChange<T>[] = [];
     const namesake = this.#uidByName.get(nameOf(object));
     if (namesake !== undefined && namesake !== uid) changes.push(...this.delete(this.#byUID.get(namesake)!));
     this.#byUID.set(uid, object);
     this.#uidByName.set(nameOf(object), uid);
-    return [...changes, { type: known ? 'MODIFIED' : 'ADDED', object }];
+    return [...changes, { type: existing ? 'MODIFIED' : 'ADDED', object }];
   }
 
   /** The change has the object's last state, as passed here. */

@@ -39,16 +39,19 @@ const checkShutdown: ValidationRule = ({ config: c, gates }) => {
 
 const checkCrashLoopBackOff: ValidationRule = ({ config, gates }) => {
   const period = config.crashLoopBackOff.maxContainerRestartPeriod;
-  const on = gates.enabled('KubeletCrashLoopBackOffMax');
+  const isEnabled = gates.enabled('KubeletCrashLoopBackOffMax');
   const wholeMs = Math.trunc(period ?? 0);
   return collectErrors(
-    [on && period === null, 'FeatureGate KubeletCrashLoopBackOffMax is enabled, CrashLoopBackOff.MaxContainerRestartPeriod must be set'],
     [
-      on && period !== null && (wholeMs < second || wholeMs > 300 * second),
+      isEnabled && period === null,
+      'FeatureGate KubeletCrashLoopBackOffMax is enabled, CrashLoopBackOff.MaxContainerRestartPeriod must be set',
+    ],
+    [
+      isEnabled && period !== null && (wholeMs < second || wholeMs > 300 * second),
       `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${(period ?? 0) / second} seconds) must be set between 1s and 300s`,
     ],
     [
-      !on && period !== null,
+      !isEnabled && period !== null,
       'FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set',
     ],
   );
@@ -64,7 +67,7 @@ const checkImageCredentials: ValidationRule = ({ config, gates }) => {
       [patterns.length > 0, `\`preloadedImagesVerificationAllowlist\` ${why}`],
     );
   }
-  const known = verificationPolicies.includes(policy)
+  const policyErrors = verificationPolicies.includes(policy)
     ? []
     : [
         invalid(
@@ -73,10 +76,12 @@ const checkImageCredentials: ValidationRule = ({ config, gates }) => {
       ];
   if (patterns.length > 0 && policy !== 'NeverVerifyAllowlistedImages') {
     const needed = 'if `imagePullCredentialsVerificationPolicy` is not "NeverVerifyAllowlistedImages"';
-    return [...known, invalid(`can't set \`preloadedImagesVerificationAllowlist\` ${needed}`)];
+    return [...policyErrors, invalid(`can't set \`preloadedImagesVerificationAllowlist\` ${needed}`)];
   }
   const wrong = patterns.map((pattern) => thrownMessage(() => checkImagePattern(pattern))).find((failure) => failure !== undefined);
-  return wrong === undefined ? known : [...known, invalid(`invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${wrong}`)];
+  return wrong === undefined
+    ? policyErrors
+    : [...policyErrors, invalid(`invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${wrong}`)];
 };
 
 const checkCpuQuota: ValidationRule = ({ config, gates }) => {

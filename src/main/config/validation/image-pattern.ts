@@ -19,6 +19,6 @@ function checkRepository(name: string): void {
   } catch (err) {
     throw new Error(`failed to parse as an image name: ${messageOf(err)}`, { cause: err });
   }
-  const last = name.slice(name.lastIndexOf('/') + 1);
-  if (/[:@]/.test(last)) throw new Error(`neither tag nor digest is accepted in an image reference: ${name}`);
+  const lastComponent = name.slice(name.lastIndexOf('/') + 1);
+  if (/[:@]/.test(lastComponent)) throw new Error(`neither tag nor digest is accepted in an image reference: ${name}`);
 }

@@ -8,14 +8,14 @@ const field = 'enforceNodeAllocatable (--enforce-node-allocatable)';
 const reservable = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
 
 const checkEnforcements: ValidationRule = ({ config }) => {
-  const given = config.enforceNodeAllocatable;
+  const enforced = config.enforceNodeAllocatable;
   const exclusive = ['system-reserved', 'kube-reserved']
-    .filter((name) => given.includes(name) && given.includes(`${name}-compressible`))
+    .filter((name) => enforced.includes(name) && enforced.includes(`${name}-compressible`))
     .map((name) => invalid(`both "${name}-compressible" and "${name}" cannot be specified together in ${field}`));
   return [
     ...exclusive,
-    ...given.flatMap((name, index) =>
-      given.indexOf(name) < index ? [invalid(`duplicated enforcements "${name}" in ${field}`)] : checkEnforcement(name, config),
+    ...enforced.flatMap((name, index) =>
+      enforced.indexOf(name) < index ? [invalid(`duplicated enforcements "${name}" in ${field}`)] : checkEnforcement(name, config),
     ),
   ];
 };

@@ -71,18 +71,18 @@ function reconcileLabels(initial: StringMap, existing: StringMap): StringMap {
 }
 
 function reconcileAnnotations({ metadata: initial }: Node, { metadata: existing }: Node): Node['metadata']['annotations'] {
-  const wanted = initial.annotations?.[controllerManagedAttachAnnotation];
-  if (existing.annotations?.[controllerManagedAttachAnnotation] === wanted) return existing.annotations;
+  const initialValue = initial.annotations?.[controllerManagedAttachAnnotation];
+  if (existing.annotations?.[controllerManagedAttachAnnotation] === initialValue) return existing.annotations;
   const { [controllerManagedAttachAnnotation]: _, ...others } = existing.annotations ?? {};
-  return wanted === undefined ? others : { ...others, [controllerManagedAttachAnnotation]: wanted };
+  return initialValue === undefined ? others : { ...others, [controllerManagedAttachAnnotation]: initialValue };
 }
 
-/** @param of the list whose extended resources are set to zero */
-function zeroExtended(list: ResourceList, of: ResourceList = list): ResourceList {
+/** @param extendedFrom the list whose extended resources are set to zero */
+function zeroExtended(list: ResourceList, extendedFrom: ResourceList = list): ResourceList {
   return {
     ...list,
     ...Object.fromEntries(
-      Object.keys(of)
+      Object.keys(extendedFrom)
         .filter(isExtendedResource)
         .map((name) => [name, '0']),
     ),
@@ -97,10 +97,10 @@ interface Resources {
 /** Removes huge page sizes that the host no longer has, and updates the others. */
 function reconcileHugePages(initial: Node['status'] & {}, { capacity, allocatable }: Resources): Resources {
   const sizes = Object.keys(initial.capacity ?? {}).filter(isHugePages);
-  const withSizes = (list: ResourceList, from: ResourceList = {}): ResourceList => ({
+  const withSizes = (list: ResourceList, source: ResourceList = {}): ResourceList => ({
     ...Object.fromEntries(Object.entries(list).filter(([name]) => !isHugePages(name) || sizes.includes(name))),
     ...Object.fromEntries(
-      sizes.flatMap((name) => (from[name] === undefined || sameQuantity(list[name], from[name]) ? [] : [[name, from[name]]])),
+      sizes.flatMap((name) => (source[name] === undefined || sameQuantity(list[name], source[name]) ? [] : [[name, source[name]]])),
     ),
   });
   return { capacity: withSizes(capacity, initial.capacity), allocatable: withSizes(allocatable, initial.allocatable) };

@@ -75,10 +75,10 @@ async function tryRegister(deps: RegistrationDependencies, initial: ComputedNode
   }
   const existing = await client.call<StoredNode>({ ...common, method: 'GET', path: apiPath('api', 'v1', 'nodes', name) });
   logger.info({ node: name }, 'Node was previously registered');
-  const found = await setProviderID(deps, initial.node, existing, signal);
-  const wanted = reconcileNode(initial.node, found, { resetExtendedResources: await deps.resetExtendedResources() });
-  const body = nodeStatusPatch(found, wanted);
-  if (!body) return { node: found, isNew: false, initial };
+  const currentNode = await setProviderID(deps, initial.node, existing, signal);
+  const reconciledNode = reconcileNode(initial.node, currentNode, { resetExtendedResources: await deps.resetExtendedResources() });
+  const body = nodeStatusPatch(currentNode, reconciledNode);
+  if (!body) return { node: currentNode, isNew: false, initial };
   const path = apiPath('api', 'v1', 'nodes', name, 'status');
   const node = await client.call<StoredNode>({ ...common, method: 'PATCH', path, patch: 'strategic', body });
   return { node, isNew: false, initial };

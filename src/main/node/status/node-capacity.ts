@@ -44,16 +44,16 @@ export function nodeAllocatable(capacity: NodeResources, settings: Settings, hug
   const { evictionHard } = settings;
   const reserved = (resource: string, amount: (quantity: string | undefined) => number) =>
     amount(settings.systemReserved[resource]) + amount(settings.kubeReserved[resource]);
-  const left = (total: number, ...taken: number[]) => Math.max(0, total - taken.reduce((sum, one) => sum + one, 0));
+  const remainder = (total: number, ...taken: number[]) => Math.max(0, total - taken.reduce((sum, one) => sum + one, 0));
   return {
-    milliCPU: left(capacity.milliCPU, reserved('cpu', milliValue)),
-    memoryBytes: left(
+    milliCPU: remainder(capacity.milliCPU, reserved('cpu', milliValue)),
+    memoryBytes: remainder(
       capacity.memoryBytes,
       reserved('memory', value),
       threshold(evictionHard, 'memory.available', capacity.memoryBytes),
       hugePages.reduce((sum, { pageSizeKiB, pages }) => sum + pageSizeKiB * 1024 * pages, 0),
     ),
-    ephemeralStorageBytes: left(
+    ephemeralStorageBytes: remainder(
       capacity.ephemeralStorageBytes,
       reserved('ephemeral-storage', value),
       threshold(evictionHard, 'nodefs.available', capacity.ephemeralStorageBytes),
@@ -81,7 +81,7 @@ export function capacityList(existing: ResourceList, machine: MachineInfo, setti
 
 /** Returns allocatable for the Node's status. An existing entry without capacity stays unless it is an extended resource. */
 export function allocatableList(existing: ResourceList, capacity: ResourceList, settings: ResourceSettings): ResourceList {
-  const kept = Object.entries(existing).filter(([name]) => Object.hasOwn(capacity, name) || !isExtendedResource(name));
+  const keptEntries = Object.entries(existing).filter(([name]) => Object.hasOwn(capacity, name) || !isExtendedResource(name));
   const allocatable = Object.entries(capacity).flatMap(([name, text]): [string, Quantity][] => {
     const total = tryParseQuantity(text);
     return total ? [[name, subtract(total, reservation(name, total, settings))]] : [];
@@ -92,15 +92,15 @@ export function allocatableList(existing: ResourceList, capacity: ResourceList, 
     const inPages = [...list.keys()].filter(isHugePages).flatMap((name) => tryParseQuantity(capacity[name]!) ?? []);
     list.set('memory', inPages.reduce(subtract, memory));
   }
-  return { ...Object.fromEntries(kept), ...Object.fromEntries([...list].map(([name, amount]) => [name, formatQuantity(amount)])) };
+  return { ...Object.fromEntries(keptEntries), ...Object.fromEntries([...list].map(([name, amount]) => [name, formatQuantity(amount)])) };
 }
 
 /** Returns the reserved amount of one resource in nanos. Pods and extended resources have no reservation. */
 function reservation(name: string, total: Quantity, { systemReserved, kubeReserved, evictionHard }: Settings): bigint {
   const evictionSignals: Readonly<Record<string, string>> = { memory: 'memory.available', 'ephemeral-storage': 'nodefs.available' };
   const signal = evictionSignals[name];
-  const kept = signal === undefined ? 0 : threshold(evictionHard, signal, value(total));
-  return toQuantity(systemReserved[name]).nanos + toQuantity(kubeReserved[name]).nanos + quantityOf(kept).nanos;
+  const evictionThreshold = signal === undefined ? 0 : threshold(evictionHard, signal, value(total));
+  return toQuantity(systemReserved[name]).nanos + toQuantity(kubeReserved[name]).nanos + quantityOf(evictionThreshold).nanos;
 }
 
 /** Subtracts, but not below zero: a reservation may exceed the capacity. */

@@ -64,15 +64,15 @@ export function computeConditions(existing: readonly NodeCondition[], inputs: Co
     else conditions[existingIndex] = condition;
   };
   for (const pressure of pressureConditions) {
-    const before = existing.find(({ type }) => type === pressure.type);
+    const previous = existing.find(({ type }) => type === pressure.type);
     const status = inputs.pressures[pressure.resource] ? 'True' : 'False';
-    if (before?.status === status) {
-      setCondition({ ...before, lastHeartbeatTime: inputs.now });
+    if (previous?.status === status) {
+      setCondition({ ...previous, lastHeartbeatTime: inputs.now });
       continue;
     }
     const [reason, message, event] = inputs.pressures[pressure.resource] ? pressure.under : pressure.relieved;
     setCondition({
-      ...before,
+      ...previous,
       type: pressure.type,
       status,
       reason,
@@ -82,27 +82,27 @@ export function computeConditions(existing: readonly NodeCondition[], inputs: Co
     });
     events.push(statusEvent(inputs.nodeName, event));
   }
-  const before = existing.find(({ type }) => type === 'Ready');
-  const ready = readyCondition(before, inputs);
+  const previous = existing.find(({ type }) => type === 'Ready');
+  const ready = readyCondition(previous, inputs);
   setCondition(ready);
-  if (before && before.status !== ready.status) {
+  if (previous && previous.status !== ready.status) {
     events.push(statusEvent(inputs.nodeName, ready.status === 'True' ? 'NodeReady' : 'NodeNotReady'));
   }
   return { conditions, events };
 }
 
-function readyCondition(before: NodeCondition | undefined, inputs: ConditionInputs): NodeCondition {
+function readyCondition(previous: NodeCondition | undefined, inputs: ConditionInputs): NodeCondition {
   const { now, capacity } = inputs;
   const required = ['cpu', 'memory', 'pods', ...(inputs.localStorageCapacityIsolation ? ['ephemeral-storage'] : [])];
   const missing = required.filter((name) => !Object.hasOwn(capacity, name));
   const problems = [...inputs.problems, ...(missing.length === 0 ? [] : [`missing node capacity for resources: ${missing.join(', ')}`])];
   const status = problems.length === 0 ? 'True' : 'False';
-  const hasTransitioned = before?.status !== status;
+  const hasTransitioned = previous?.status !== status;
   return {
     type: 'Ready',
     status,
     lastHeartbeatTime: now,
-    lastTransitionTime: hasTransitioned ? now : (before?.lastTransitionTime ?? now),
+    lastTransitionTime: hasTransitioned ? now : (previous?.lastTransitionTime ?? now),
     reason: problems.length === 0 ? 'KubeletReady' : 'KubeletNotReady',
     message: problems.length === 0 ? 'kubelet is posting ready status' : aggregate(problems),
   };

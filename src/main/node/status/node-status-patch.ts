@@ -64,8 +64,8 @@ export function nodeStatusPatch(before: Node, after: Node): Json | null {
 /** Conditions are merged by type. Each contains only its changed fields. */
 function patchConditions(before: readonly NodeCondition[], after: readonly NodeCondition[]): Json[] {
   return after.flatMap((condition) => {
-    const known = before.find(({ type }) => type === condition.type);
-    const patch = known ? mapPatch(known, condition) : condition;
+    const previous = before.find(({ type }) => type === condition.type);
+    const patch = previous ? mapPatch(previous, condition) : condition;
     return patch ? [{ type: condition.type, ...patch }] : [];
   });
 }

@@ -42,10 +42,10 @@ export interface ComputedNode {
 
 export function computeNode(node: Node, inputs: NodeStatusInputs): ComputedNode {
   const { machine, runtime, resources } = inputs;
-  const before: NodeStatus = node.status ?? {};
-  const { addresses = before.addresses, providedNodeIP, problem } = computeAddresses(before, inputs);
-  const capacity = capacityList(before.capacity ?? {}, machine, resources);
-  const { conditions, events } = computeConditions(before.conditions ?? [], {
+  const previousStatus: NodeStatus = node.status ?? {};
+  const { addresses = previousStatus.addresses, providedNodeIP, problem } = computeAddresses(previousStatus, inputs);
+  const capacity = capacityList(previousStatus.capacity ?? {}, machine, resources);
+  const { conditions, events } = computeConditions(previousStatus.conditions ?? [], {
     now: toApiTime(inputs.nowMs),
     nodeName: inputs.nodeName,
     pressures: inputs.pressures,
@@ -53,14 +53,14 @@ export function computeNode(node: Node, inputs: NodeStatusInputs): ComputedNode 
     capacity,
     localStorageCapacityIsolation: resources.localStorageCapacityIsolation,
   });
-  const bootID = before.nodeInfo?.bootID ?? '';
+  const bootID = previousStatus.nodeInfo?.bootID ?? '';
   const hasRebooted = bootID !== '' && bootID !== machine.bootID;
   const status: NodeStatus = {
-    ...before,
+    ...previousStatus,
     ...(addresses ? { addresses } : {}),
     capacity,
-    allocatable: allocatableList(before.allocatable ?? {}, capacity, resources),
-    nodeInfo: nodeSystemInfo(before.nodeInfo, machine, runtime),
+    allocatable: allocatableList(previousStatus.allocatable ?? {}, capacity, resources),
+    nodeInfo: nodeSystemInfo(previousStatus.nodeInfo, machine, runtime),
     daemonEndpoints: { kubeletEndpoint: { Port: inputs.kubeletPort } },
     ...(inputs.images ? { images: nodeImages(inputs.images, inputs.maxImages) } : {}),
     ...(runtime ? { runtimeHandlers: runtimeHandlers(runtime) } : {}),

@@ -130,8 +130,8 @@ export class RuntimeState {
 
   #reportProblem(problem: string | null): void {
     const { logger, clock } = this.#deps;
-    const before = this.#reportedProblem;
-    if (problem === before) return;
+    const previousProblem = this.#reportedProblem;
+    if (problem === previousProblem) return;
     this.#reportedProblem = problem;
     for (const listener of this.#changeListeners) listener();
     if (problem !== null) {
@@ -139,7 +139,7 @@ export class RuntimeState {
       return;
     }
     logger.info({ runtime: this.#info?.runtimeName, version: this.#info?.runtimeVersion }, 'Container runtime is ready');
-    if (before === undefined) return;
+    if (previousProblem === undefined) return;
     const notify = () => {
       for (const listener of this.#recoveryListeners) listener();
     };

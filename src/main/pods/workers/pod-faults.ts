@@ -80,9 +80,9 @@ export class PodFaults {
 
   #retryLater(uid: PodUID, handler: string, retry: () => void): void {
     const { clock, logger, random } = this.#deps;
-    const before = this.#entries.get(uid);
-    before?.cancel();
-    const delayMs = nextBackoffMs(before?.delayMs, backoff);
+    const previous = this.#entries.get(uid);
+    previous?.cancel();
+    const delayMs = nextBackoffMs(previous?.delayMs, backoff);
     const cancel = clock.after(withJitter(delayMs, jitterFactor, random), () => {
       entry.isWaiting = false;
       contain({ handler, logger, fields: { podUID: uid } }, retry);

@@ -156,11 +156,11 @@ export class PodWorker implements SyncedPod {
   }
 
   async #runSteps(): Promise<void> {
-    let again = true;
-    while ((again || this.#hasPendingUpdate) && !this.#closed) {
+    let runAgain = true;
+    while ((runAgain || this.#hasPendingUpdate) && !this.#closed) {
       this.#hasPendingUpdate = false;
       this.#step = this.#runStep();
-      again = await this.#step;
+      runAgain = await this.#step;
       this.#step = null;
     }
   }

@@ -146,7 +146,7 @@ export class PodWorkers implements PodWorkerOwner {
    * too. Returns every known pod. Upstream: SyncKnownPods.
    */
   syncKnownPods(desired: ReadonlySet<PodUID>): Map<PodUID, PodWorkerSync> {
-    const known = new Map<PodUID, PodWorkerSync>();
+    const knownPods = new Map<PodUID, PodWorkerSync>();
     for (const [uid, worker] of this.#workers) {
       const orphan = !desired.has(uid);
       const { lifecycle } = worker;
@@ -157,9 +157,9 @@ export class PodWorkers implements PodWorkerOwner {
           this.remove(worker.pod);
         }
       });
-      known.set(uid, { state: worker.lifecycle.state, orphan, isStatic: worker.pod ? worker.isStatic : undefined });
+      knownPods.set(uid, { state: worker.lifecycle.state, orphan, isStatic: worker.pod ? worker.isStatic : undefined });
     }
-    return known;
+    return knownPods;
   }
 
   /** Whether the starts that a notification of this inspection reports need no sync; see PodWorker. */
@@ -187,10 +187,10 @@ export class PodWorkers implements PodWorkerOwner {
    * Whether a static pod of this name has not finished, except for the wanted pod while it syncs. Upstream: startedStaticPodsByFullname
    * and IsPodForMirrorPodTerminatingByFullName.
    */
-  isStaticPodEnding(fullName: string, wanted: PodUID | undefined): boolean {
+  isStaticPodEnding(fullName: string, desiredUID: PodUID | undefined): boolean {
     return this.#workers.values().some(({ uid, isStatic, fullName: name, lifecycle }) => {
       if (!isStatic || name !== fullName) return false;
-      return lifecycle.state === 'terminated' ? !lifecycle.finished : lifecycle.state === 'terminating' || uid !== wanted;
+      return lifecycle.state === 'terminated' ? !lifecycle.finished : lifecycle.state === 'terminating' || uid !== desiredUID;
     });
   }
 

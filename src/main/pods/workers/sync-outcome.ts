@@ -56,8 +56,8 @@ export function canRetryEarly(result: PodSyncResult): boolean {
 }
 
 /** Merges the back-offs that a task changed. */
-export function mergeBackoffs(before: readonly ContainerBackoff[], changed: readonly ContainerBackoff[]): readonly ContainerBackoff[] {
-  if (changed.length === 0) return before;
+export function mergeBackoffs(previous: readonly ContainerBackoff[], changed: readonly ContainerBackoff[]): readonly ContainerBackoff[] {
+  if (changed.length === 0) return previous;
   const keys = new Set(changed.map(({ key }) => key));
-  return [...before.filter(({ key }) => !keys.has(key)), ...changed];
+  return [...previous.filter(({ key }) => !keys.has(key)), ...changed];
 }

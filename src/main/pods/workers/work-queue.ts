@@ -43,15 +43,15 @@ export class WorkQueue {
   /** Removes and returns all pods that are due, in the order of their due times. */
   takeDue(): PodUID[] {
     const nowMs = this.#clock.monotonic();
-    const due: PodUID[] = [];
+    const dueUIDs: PodUID[] = [];
     for (let top = this.#heap[0]; top && top.dueMs <= nowMs; top = this.#heap[0]) {
       pop(this.#heap);
       if (this.#latest.get(top.uid) !== top) continue;
       this.#latest.delete(top.uid);
-      due.push(top.uid);
+      dueUIDs.push(top.uid);
     }
     this.#arm();
-    return due;
+    return dueUIDs;
   }
 
   get size(): number {
@@ -94,16 +94,16 @@ function push(heap: Entry[], entry: Entry): void {
 }
 
 function pop(heap: Entry[]): void {
-  const last = heap.pop();
-  if (!last || heap.length === 0) return;
+  const lastEntry = heap.pop();
+  if (!lastEntry || heap.length === 0) return;
   let index = 0;
   for (;;) {
     let child = 2 * index + 1;
     if (child >= heap.length) break;
     if (child + 1 < heap.length && heap[child + 1]!.dueMs < heap[child]!.dueMs) child += 1;
-    if (heap[child]!.dueMs >= last.dueMs) break;
+    if (heap[child]!.dueMs >= lastEntry.dueMs) break;
     heap[index] = heap[child]!;
     index = child;
   }
-  heap[index] = last;
+  heap[index] = lastEntry;
 }

@@ -51,14 +51,14 @@ function conformPresent(schema: Schema, value: unknown): unknown {
       if (typeof value !== 'string' || !isRFC3339(value)) throw new Misfit('a time as of RFC 3339');
       return value;
     case 'list':
-      return conformList(schema.of, value);
+      return conformList(schema.element, value);
     case 'map':
-      return conformMap(schema.of, value);
+      return conformMap(schema.element, value);
     case 'struct':
       return conformStruct(schema, value);
     case 'pointer':
     case 'always':
-      return conformPresent(schema.of, value);
+      return conformPresent(schema.element, value);
     default:
       return schema satisfies never;
   }
@@ -85,21 +85,21 @@ function conformQuantity(value: unknown): string {
   return String(value);
 }
 
-function conformList(of: Schema, value: unknown): readonly unknown[] {
+function conformList(elementSchema: Schema, value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw new Misfit('a list');
   let changed: unknown[] | null = null;
   for (const [index, element] of value.entries()) {
-    const next = withFieldPath(`[${index}]`, () => conformPresent(of, element ?? zeroOf(of)));
+    const next = withFieldPath(`[${index}]`, () => conformPresent(elementSchema, element ?? zeroOf(elementSchema)));
     if (next !== element) (changed ??= [...(value as unknown[])])[index] = next;
   }
   return changed ?? value;
 }
 
-function conformMap(of: Schema, value: unknown): object {
+function conformMap(elementSchema: Schema, value: unknown): object {
   if (!isObject(value)) throw new Misfit('an object');
   let changed: Record<string, unknown> | null = null;
   for (const [key, element] of Object.entries(value)) {
-    const next = withFieldPath(key, () => conformPresent(of, element ?? zeroOf(of)));
+    const next = withFieldPath(key, () => conformPresent(elementSchema, element ?? zeroOf(elementSchema)));
     if (next !== element) (changed ??= { ...value })[key] = next;
   }
   return changed ?? value;
@@ -109,17 +109,17 @@ function conformStruct(schema: Struct, value: unknown): object {
   if (!isObject(value)) throw new Misfit('an object');
   let changed: Record<string, unknown> | null = null;
   for (const [name, field] of Object.entries(schema.fields)) {
-    const given = Object.hasOwn(value, name) ? value[name] : undefined;
-    if (given === undefined || given === null) {
+    const fieldValue = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (fieldValue === undefined || fieldValue === null) {
       const zero = field.kind === 'always' ? withFieldPath(name, () => conformPresent(field, zeroOf(field))) : undefined;
-      if (zero === undefined && given === undefined) continue;
+      if (zero === undefined && fieldValue === undefined) continue;
       changed ??= { ...value };
       if (zero === undefined) delete changed[name];
       else changed[name] = zero;
       continue;
     }
-    const next = withFieldPath(name, () => conformPresent(field, given));
-    if (next !== given) (changed ??= { ...value })[name] = next;
+    const next = withFieldPath(name, () => conformPresent(field, fieldValue));
+    if (next !== fieldValue) (changed ??= { ...value })[name] = next;
   }
   for (const name of Object.keys(value)) {
     if (!Object.hasOwn(schema.fields, name) && isDeeperThan(maxUnknownDepth, value[name])) {

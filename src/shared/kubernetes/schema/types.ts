@@ -5,11 +5,11 @@
  */
 export type Schema =
   | { readonly kind: 'text' | 'bool' | 'int32' | 'int64' | 'quantity' | 'intOrString' | 'time' }
-  | { readonly kind: 'list' | 'map'; readonly of: Schema }
+  | { readonly kind: 'list' | 'map'; readonly element: Schema }
   /** Optional. A zero value is significant when it is present. */
-  | { readonly kind: 'pointer'; readonly of: Schema }
+  | { readonly kind: 'pointer'; readonly element: Schema }
   /** Required. An absent value is zero. */
-  | { readonly kind: 'always'; readonly of: Schema }
+  | { readonly kind: 'always'; readonly element: Schema }
   | Struct;
 
 export interface Struct {
@@ -26,18 +26,18 @@ export const intOrString: Schema = { kind: 'intOrString' };
 /** RFC 3339. */
 export const time: Schema = { kind: 'time' };
 
-export function list(of: Schema): Schema {
-  return { kind: 'list', of };
+export function list(elementSchema: Schema): Schema {
+  return { kind: 'list', element: elementSchema };
 }
 /** The keys are strings. */
-export function map(of: Schema): Schema {
-  return { kind: 'map', of };
+export function map(elementSchema: Schema): Schema {
+  return { kind: 'map', element: elementSchema };
 }
-export function pointer(of: Schema): Schema {
-  return { kind: 'pointer', of };
+export function pointer(elementSchema: Schema): Schema {
+  return { kind: 'pointer', element: elementSchema };
 }
-export function always(of: Schema): Schema {
-  return { kind: 'always', of };
+export function always(elementSchema: Schema): Schema {
+  return { kind: 'always', element: elementSchema };
 }
 export function struct(fields: Readonly<Record<string, Schema>>): Struct {
   return { kind: 'struct', fields };

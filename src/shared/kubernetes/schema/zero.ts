@@ -22,7 +22,7 @@ export function zeroOf(schema: Schema): unknown {
       return {};
     case 'pointer':
     case 'always':
-      return zeroOf(schema.of);
+      return zeroOf(schema.element);
     default:
       return schema satisfies never;
   }

@@ -12,23 +12,23 @@ import { readQuantity, readResourceList } from './resource-list.ts';
  * `given` is the document's part, with any type. `defaulted` is the pod's part, undefined when it is zero or when this kubelet does not
  * read it.
  */
-export function toGoValue(name: string, given: unknown, defaulted: unknown): GoValue {
+export function toGoValue(name: string, decoded: unknown, defaulted: unknown): GoValue {
   switch (name) {
     case 'resource.Quantity':
-      return toGoStruct(readQuantity(given));
+      return toGoStruct(readQuantity(decoded));
     // The API's defaults round every quantity of a list.
     case 'core.ResourceList':
-      return mapValues(readResourceList(given), (quantity) => toGoStruct(roundUpToMillis(quantity)));
+      return mapValues(readResourceList(decoded), (quantity) => toGoStruct(roundUpToMillis(quantity)));
     case 'intstr.IntOrString':
-      return toIntOrString(defaulted ?? given);
+      return toIntOrString(defaulted ?? decoded);
     case 'v1.Time':
-      return toTime(given);
+      return toTime(decoded);
     case 'v1.FieldsV1':
-      return toFields(given);
+      return toFields(decoded);
     default:
   }
   const type = goType(name);
-  const value = defaulted ?? given ?? undefined;
+  const value = defaulted ?? decoded ?? undefined;
   switch (type.kind) {
     case 'string':
       return typeof value === 'string' ? value.toWellFormed() : '';
@@ -37,14 +37,14 @@ export function toGoValue(name: string, given: unknown, defaulted: unknown): GoV
     case 'number':
       return typeof value === 'number' ? value : 0;
     case 'pointer':
-      return value === undefined ? null : toGoValue(type.of, given, defaulted);
+      return value === undefined ? null : toGoValue(type.of, decoded, defaulted);
     // Defaults complete elements. Only the document shows whether a list exists and how long it is.
     case 'slice':
-      return Array.isArray(given) ? given.map((element, index) => toGoValue(type.of, element, elementOf(defaulted, index))) : null;
+      return Array.isArray(decoded) ? decoded.map((element, index) => toGoValue(type.of, element, elementOf(defaulted, index))) : null;
     case 'map':
-      return typeof given === 'object' && given !== null ? toGoMap(type.of, given, defaulted) : null;
+      return typeof decoded === 'object' && decoded !== null ? toGoMap(type.of, decoded, defaulted) : null;
     case 'struct':
-      return toStruct(type.fields, given, defaulted);
+      return toStruct(type.fields, decoded, defaulted);
     default:
       return type satisfies never;
   }
@@ -54,20 +54,20 @@ function mapValues<From, To>(map: ReadonlyMap<string, From> | null, convert: (va
   return map && new Map(Array.from(map, ([key, value]) => [key, convert(value)]));
 }
 
-function toGoMap(of: string, given: object, defaulted: unknown): Map<string, GoValue> {
-  const entries = Object.entries(given);
+function toGoMap(of: string, decoded: object, defaulted: unknown): Map<string, GoValue> {
+  const entries = Object.entries(decoded);
   return new Map(entries.map(([key, element]) => [key.toWellFormed(), toGoValue(of, element, fieldOf(defaulted, key))]));
 }
 
-function toStruct(fields: readonly GoField[], given: unknown, defaulted: unknown): GoStruct {
+function toStruct(fields: readonly GoField[], decoded: unknown, defaulted: unknown): GoStruct {
   const struct: GoStruct = {};
   for (const [name, type, json] of fields) {
     if (json === undefined) continue;
     if (json === '...') {
-      struct[name] = toGoValue(type, given, defaulted);
+      struct[name] = toGoValue(type, decoded, defaulted);
       continue;
     }
-    const [own, after] = [fieldOf(given, json), fieldOf(defaulted, json)];
+    const [own, after] = [fieldOf(decoded, json), fieldOf(defaulted, json)];
     // The dump prints absent fields as zero.
     if (own !== undefined || after !== undefined) struct[name] = toGoValue(type, own, after);
   }

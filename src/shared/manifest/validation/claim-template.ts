@@ -16,10 +16,10 @@ export function validateEphemeralVolume(ephemeral: NonNullable<Volume['ephemeral
   const { volumeClaimTemplate: template } = ephemeral;
   const templatePath = `${path}.volumeClaimTemplate`;
   if (!template) return void errors.push(required(templatePath));
-  const { labels, annotations, ...others } = template.metadata ?? {};
+  const { labels, annotations, ...hasOtherModes } = template.metadata ?? {};
   validateAnnotations(annotations, `${templatePath}.metadata.annotations`, errors);
   validateLabels(labels, `${templatePath}.metadata.labels`, errors);
-  for (const field of Object.keys(others)) errors.push(forbidden(`${templatePath}.metadata.${field}`, 'cannot be set'));
+  for (const field of Object.keys(hasOtherModes)) errors.push(forbidden(`${templatePath}.metadata.${field}`, 'cannot be set'));
   validateClaimSpec(template.spec, `${templatePath}.spec`, errors);
 }
 
@@ -39,8 +39,9 @@ function validateClaimSpec(spec: ClaimSpec, path: string, errors: string[]): voi
 function validateAccessModes(modes: readonly string[], path: string, errors: string[]): void {
   if (modes.length === 0) errors.push(required(path, 'at least 1 access mode is required'));
   for (const mode of modes) if (!accessModes.includes(mode)) errors.push(notSupported(path, mode, accessModes));
-  const others = modes.some((mode) => mode !== 'ReadWriteOncePod' && accessModes.includes(mode));
-  if (modes.includes('ReadWriteOncePod') && others) errors.push(forbidden(path, 'may not use ReadWriteOncePod with other access modes'));
+  const hasOtherModes = modes.some((mode) => mode !== 'ReadWriteOncePod' && accessModes.includes(mode));
+  if (modes.includes('ReadWriteOncePod') && hasOtherModes)
+    errors.push(forbidden(path, 'may not use ReadWriteOncePod with other access modes'));
 }
 
 function validateDataSources({ dataSource, dataSourceRef }: ClaimSpec, path: string, errors: string[]): void {

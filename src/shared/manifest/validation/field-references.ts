@@ -67,10 +67,10 @@ export function validateResourceFieldRef(ref: ResourceFieldRef, inVolume: boolea
   else if (!resource) errors.push(required(`${path}.resource`));
   else if (!resources.includes(resource) && !hugePages.test(resource)) errors.push(notSupported(`${path}.resource`, resource, resources));
   if (divisor === undefined || isZeroQuantity(divisor)) return;
-  const [supported, what] = divisorsOf(resource);
+  const [supported, divisorKind] = divisorsOf(resource);
   if (!supported.includes(canonicalQuantity(divisor))) {
     const words = supported === cpuDivisors ? '1m and 1' : byteDivisors.join(', ');
-    errors.push(invalid(`${path}.divisor`, resource, `only divisor's values ${words} are supported with the ${what} resource`));
+    errors.push(invalid(`${path}.divisor`, resource, `only divisor's values ${words} are supported with the ${divisorKind} resource`));
   }
 }
 

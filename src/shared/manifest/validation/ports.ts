@@ -28,13 +28,13 @@ export function checkPortNumber(port: number, path: string, errors: string[]): v
 
 /** Two of these containers must not use the same host port. */
 export function validateHostPortConflicts(containers: readonly Container[], path: string, errors: string[]): void {
-  const taken = new Set<string>();
+  const usedHostPorts = new Set<string>();
   for (const [index, { ports = [] }] of containers.entries()) {
     for (const [portIndex, { hostPort, hostIP = '', protocol = '' }] of ports.entries()) {
       if (!hostPort) continue;
       const hostPortKey = `${protocol}/${hostIP}/${hostPort}`;
-      if (taken.has(hostPortKey)) errors.push(duplicate(`${path}[${index}].ports[${portIndex}].hostPort`, hostPortKey));
-      taken.add(hostPortKey);
+      if (usedHostPorts.has(hostPortKey)) errors.push(duplicate(`${path}[${index}].ports[${portIndex}].hostPort`, hostPortKey));
+      usedHostPorts.add(hostPortKey);
     }
   }
 }

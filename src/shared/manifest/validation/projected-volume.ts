@@ -111,9 +111,9 @@ function validateCertificate(certificate: NonNullable<Source['podCertificate']>,
 function validateUserAnnotation(key: string, path: string, errors: string[]): void {
   const lower = key.toLowerCase();
   if (lower === '') return void errors.push(required(path));
-  const found = labelKeyErrors(lower).map((each) => invalid(path, lower, each));
-  if (found.length === 0 && !lower.includes('/')) {
-    found.push(invalid(path, lower, 'must be a domain-prefixed key (such as "acme.io/foo")'));
+  const nameErrors = labelKeyErrors(lower).map((each) => invalid(path, lower, each));
+  if (nameErrors.length === 0 && !lower.includes('/')) {
+    nameErrors.push(invalid(path, lower, 'must be a domain-prefixed key (such as "acme.io/foo")'));
   }
-  errors.push(...found);
+  errors.push(...nameErrors);
 }

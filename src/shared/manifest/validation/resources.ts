@@ -45,23 +45,23 @@ export function validatePodResources(spec: PodSpec, path: string, errors: string
   validateResources(resources, checkPodResourceName, path, errors);
   const containersOnly = { skipPodLevel: true, excludeOverhead: true };
   for (const [name, sum] of Object.entries(podRequests({ spec }, containersOnly))) {
-    const own = resources.requests?.[name];
-    if (own === undefined || compareQuantities(sum, own) <= 0) continue;
+    const podRequest = resources.requests?.[name];
+    if (podRequest === undefined || compareQuantities(sum, podRequest) <= 0) continue;
     const detail = `must be greater than or equal to aggregate container requests of ${formatQuantity(sum)}`;
-    errors.push(invalid(keyPath(`${path}.requests`, name), own, detail));
+    errors.push(invalid(keyPath(`${path}.requests`, name), podRequest, detail));
   }
   for (const [name, sum] of Object.entries(podLimits({ spec }, containersOnly))) {
-    const own = resources.limits?.[name];
-    if (!isHugePage(name) || own === undefined || compareQuantities(sum, own) <= 0) continue;
+    const podLimit = resources.limits?.[name];
+    if (!isHugePage(name) || podLimit === undefined || compareQuantities(sum, podLimit) <= 0) continue;
     const detail = `must be greater than or equal to aggregate container limits of ${formatQuantity(sum)}`;
-    errors.push(invalid(keyPath(`${path}.limits`, name), own, detail));
+    errors.push(invalid(keyPath(`${path}.limits`, name), podLimit, detail));
   }
   for (const [index, container] of spec.containers.entries()) {
     for (const [name, limit] of Object.entries(container.resources?.limits ?? {})) {
-      const own = resources.limits?.[name];
-      if (own === undefined || compareQuantities(limit, own) <= 0) continue;
+      const podLimit = resources.limits?.[name];
+      if (podLimit === undefined || compareQuantities(limit, podLimit) <= 0) continue;
       const limitsPath = `${keyPath(`${path}.containers[${index}]`, name)}.limits`;
-      errors.push(invalid(limitsPath, limit, `must be less than or equal to pod limits of ${own}`));
+      errors.push(invalid(limitsPath, limit, `must be less than or equal to pod limits of ${podLimit}`));
     }
   }
 }
@@ -117,9 +117,9 @@ function isWholePages(name: string, quantity: string): boolean {
 }
 
 function checkResourceForm(name: string, path: string, errors: string[]): boolean {
-  const before = errors.length;
+  const errorsBefore = errors.length;
   checkName(name, path, labelKeyErrors, errors);
-  if (errors.length > before) return false;
+  if (errors.length > errorsBefore) return false;
   if (name.includes('/') || standardResources.has(name) || isHugePage(name) || name.startsWith('requests.hugepages-')) return true;
   errors.push(invalid(path, name, 'must be a standard resource type or fully qualified'));
   return false;
@@ -162,7 +162,7 @@ function validateClaims(
     else wholeClaims.add(name);
     requests.add(key);
     if (claimNames.has(name)) continue;
-    const known = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
-    errors.push(`${claimPath}: Not found: "${name}": must be one of the names in pod.spec.resourceClaims${known}`);
+    const knownNames = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
+    errors.push(`${claimPath}: Not found: "${name}": must be one of the names in pod.spec.resourceClaims${knownNames}`);
   }
 }

@@ -117,8 +117,8 @@ export function validateTolerations(tolerations: readonly Toleration[], gates: M
 function validateTolerationValue(operator: string, value: string, mayCompare: boolean, path: string, errors: string[]): void {
   const operatorPath = `${path}.operator`;
   if (operator === 'Equal' || operator === '') {
-    const found = labelValueErrors(value);
-    if (found.length > 0) errors.push(invalid(operatorPath, value, found.join(';')));
+    const valueErrors = labelValueErrors(value);
+    if (valueErrors.length > 0) errors.push(invalid(operatorPath, value, valueErrors.join(';')));
   } else if (operator === 'Exists') {
     if (value !== '') errors.push(invalid(operatorPath, value, "value must be empty when `operator` is 'Exists'"));
   } else if (operator !== 'Lt' && operator !== 'Gt') {

@@ -29,9 +29,9 @@ export function validateSignerName(signerName: string, path: string, errors: str
 /** Reports only the first invalid part. */
 function checkParts(value: string, partErrors: (part: string) => string[], path: string, errors: string[]): void {
   for (const part of value.split('.')) {
-    const found = partErrors(part);
-    for (const each of found) errors.push(invalid(path, value, `validating label ${goQuote(part)}: ${each}`));
-    if (found.length > 0) return;
+    const problems = partErrors(part);
+    for (const each of problems) errors.push(invalid(path, value, `validating label ${goQuote(part)}: ${each}`));
+    if (problems.length > 0) return;
   }
 }
 

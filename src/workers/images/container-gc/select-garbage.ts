@@ -8,9 +8,9 @@ import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
 
 /** Returns whether all resources of a pod may be removed. No pod counts as deleted until every source has reported. */
 function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }: ContainerGcRequest): (podUID: PodUID) => boolean {
-  const known = new Set(knownPodUIDs);
+  const knownUIDs = new Set(knownPodUIDs);
   const removable = new Set(removablePodUIDs);
-  return (podUID) => allSourcesReady && (removable.has(podUID) || !known.has(podUID));
+  return (podUID) => allSourcesReady && (removable.has(podUID) || !knownUIDs.has(podUID));
 }
 
 /**

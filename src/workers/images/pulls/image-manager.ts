@@ -229,9 +229,9 @@ function toPullSecret({ secret, hash }: Credential): ImagePullSecret[] {
  * Returns the credentials to record for a pull with `used`. Pods with equal credentials in different secrets share a pull; each record
  * names the pod's own secret.
  */
-function credentialsToRecord(used: Credential | undefined, podCredentials: readonly Credential[]): ImagePullCredentials {
-  const secrets = podCredentials.filter(({ hash }) => hash === used?.hash);
-  const [first] = used && secrets.every(({ secret }) => secret) ? secrets.flatMap(toPullSecret) : [];
+function credentialsToRecord(usedCredential: Credential | undefined, podCredentials: readonly Credential[]): ImagePullCredentials {
+  const secrets = podCredentials.filter(({ hash }) => hash === usedCredential?.hash);
+  const [first] = usedCredential && secrets.every(({ secret }) => secret) ? secrets.flatMap(toPullSecret) : [];
   return first ? { kubernetesSecrets: [first] } : { nodePodsAccessible: true };
 }
 

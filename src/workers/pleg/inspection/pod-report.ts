@@ -34,8 +34,8 @@ export function reportPod(record: PodRecord, failures: ReadonlyMap<string, Failu
   if (failures.size === 0) record.reinspect = false;
   if (record.items.size === 0) {
     record.posted = null;
-    const gone = posted ? [podUID] : [];
-    return { status: null, message: posted || events.length > 0 ? { statuses: [], gone, events } : null };
+    const removed = posted ? [podUID] : [];
+    return { status: null, message: posted || events.length > 0 ? { statuses: [], removed, events } : null };
   }
   const items = [...record.items.values()];
   const status = toRuntimePodStatus({
@@ -50,7 +50,7 @@ export function reportPod(record: PodRecord, failures: ReadonlyMap<string, Failu
   });
   record.posted = status;
   const changed = events.length > 0 || !posted || !isDeepStrictEqual({ ...posted, observedAtMs }, status);
-  return { status, message: changed ? { statuses: [status], gone: [], events } : null };
+  return { status, message: changed ? { statuses: [status], removed: [], events } : null };
 }
 
 /** The exit code of an item that was removed before its inspection is unknown. */

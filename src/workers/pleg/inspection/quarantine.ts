@@ -29,8 +29,8 @@ export class Quarantine {
 
   /** Records a failed call that took `tookMs`. Times are monotonic ms. */
   add(id: string, failure: Failure, tookMs: number, nowMs: number): void {
-    const before = this.#items.get(id)?.backoffMs;
-    const backoffMs = nextBackoffMs(before, { initialMs: Math.max(initialBackoffMs, tookMs), maxMs: maxBackoffMs });
+    const previousBackoffMs = this.#items.get(id)?.backoffMs;
+    const backoffMs = nextBackoffMs(previousBackoffMs, { initialMs: Math.max(initialBackoffMs, tookMs), maxMs: maxBackoffMs });
     this.#items.set(id, { failure, backoffMs, retryAtMs: nowMs + withJitter(backoffMs, 0.1, this.#random) });
   }
 

@@ -6,7 +6,7 @@
 /** Exceeds the IDs of all runtimes (containerd, CRI-O: 64). Longer IDs are rejected. */
 export const maxIdBytes = 128;
 
-const none = -1;
+const noSlot = -1;
 const hashedBytes = 16;
 
 export class ItemIndex<T> {
@@ -15,7 +15,7 @@ export class ItemIndex<T> {
   /** All slots ever used are below this one. */
   #highWater = 0;
   /** The first free slot. `#next` links the others. */
-  #free = none;
+  #free = noSlot;
   #buckets = new Int32Array(0);
   #next = new Int32Array(0);
   #hashes = new Int32Array(0);
@@ -37,17 +37,17 @@ export class ItemIndex<T> {
   find(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     const hash = hashOf(bytes, start, end);
-    for (let slot = this.#buckets[hash & (this.#buckets.length - 1)]!; slot !== none; slot = this.#next[slot]!) {
+    for (let slot = this.#buckets[hash & (this.#buckets.length - 1)]!; slot !== noSlot; slot = this.#next[slot]!) {
       if (this.#hashes[slot] === hash && this.#idLengths[slot] === length && this.#hasId(slot, bytes, start, length)) return slot;
     }
-    return none;
+    return noSlot;
   }
 
   /** For callers with an ID as a string. */
   get(id: string): T | undefined {
     const bytes = Buffer.from(id);
     const slot = this.find(bytes, 0, bytes.length);
-    return slot === none ? undefined : this.#items[slot];
+    return slot === noSlot ? undefined : this.#items[slot];
   }
 
   /** Adds an item and returns its slot. The ID must be new and have 1 to `maxIdBytes` bytes. */
@@ -56,7 +56,7 @@ export class ItemIndex<T> {
     if (bytes.length === 0 || bytes.length > maxIdBytes) throw new RangeError(`an ID of ${bytes.length} bytes: ${id.slice(0, 40)}`);
     if (this.#size === this.#capacity) this.#grow(this.#capacity * 2);
     let slot = this.#free;
-    if (slot === none) {
+    if (slot === noSlot) {
       slot = this.#highWater;
       this.#highWater += 1;
     } else this.#free = this.#next[slot]!;
@@ -75,9 +75,9 @@ export class ItemIndex<T> {
     const bucket = this.#hashes[slot]! & (this.#buckets.length - 1);
     if (this.#buckets[bucket] === slot) this.#buckets[bucket] = this.#next[slot]!;
     else {
-      let before = this.#buckets[bucket]!;
-      while (this.#next[before] !== slot) before = this.#next[before]!;
-      this.#next[before] = this.#next[slot]!;
+      let previousSlot = this.#buckets[bucket]!;
+      while (this.#next[previousSlot] !== slot) previousSlot = this.#next[previousSlot]!;
+      this.#next[previousSlot] = this.#next[slot]!;
     }
     this.#items[slot] = undefined;
     this.#idLengths[slot] = 0;
@@ -107,7 +107,7 @@ export class ItemIndex<T> {
   /** Returns the next used slot from `from` on that this relist has not seen, or −1. */
   nextUnseen(from: number, relist: number): number {
     for (let slot = from; slot < this.#highWater; slot += 1) if (this.#idLengths[slot] !== 0 && this.#seen[slot] !== relist) return slot;
-    return none;
+    return noSlot;
   }
 
   /** Increments `counts[state]` for each item. States outside of `counts` count as its last. */
@@ -144,7 +144,7 @@ export class ItemIndex<T> {
     this.#rawStates = enlarge(new Int32Array(capacity), this.#rawStates);
     this.#seen = enlarge(new Float64Array(capacity), this.#seen);
     // A power of two that keeps chains short on average.
-    this.#buckets = new Int32Array(2 ** Math.ceil(Math.log2(capacity * 2))).fill(none);
+    this.#buckets = new Int32Array(2 ** Math.ceil(Math.log2(capacity * 2))).fill(noSlot);
     // The table grows only when it has no free slots, so all slots are in use.
     for (let slot = 0; slot < this.#highWater; slot += 1) this.#link(slot);
   }

@@ -130,9 +130,9 @@ export class Relister {
 
   /** Main still has these pods from the predecessor. They disappeared while no thread relisted. */
   #postVanished(): void {
-    const gone = [...this.#inherited].filter((uid) => !this.#deps.records.get(uid));
+    const removed = [...this.#inherited].filter((uid) => !this.#deps.records.get(uid));
     this.#inherited.clear();
-    if (gone.length > 0) this.#deps.post({ statuses: [], gone, events: gone.map((podUID) => ({ type: 'PodSync', podUID })) });
+    if (removed.length > 0) this.#deps.post({ statuses: [], removed, events: removed.map((podUID) => ({ type: 'PodSync', podUID })) });
   }
 
   #fail(err: unknown): void {
@@ -195,7 +195,7 @@ export class Relister {
     const { inspections, post, signal } = this.#deps;
     const unreported = inspections.unreported();
     if (unreported.length > 0) await Promise.all(unreported);
-    if (!signal.aborted) post({ relistedAtMs, ...(uninspected && { uninspected }), statuses: [], gone: [], events: [] });
+    if (!signal.aborted) post({ relistedAtMs, ...(uninspected && { uninspected }), statuses: [], removed: [], events: [] });
   }
 
   async #pause(ms: number): Promise<void> {

@@ -50,11 +50,11 @@ async function readBlock(file: FileHandle, position: number, length: number): Pr
 export function tailOfLog(bytes: Buffer, { maxLines, maxBytes }: TailLimits): { readonly text: string; readonly complete: boolean } {
   const lines = splitLines(bytes);
   const terminated = lines.filter((line) => line.at(-1) === newline);
-  const last = terminated.length >= maxLines ? terminated.slice(-maxLines) : lines;
-  if (last.length > 0 && contentOf(last[0]!) === undefined) {
-    throw new Error(`unsupported log format: ${JSON.stringify(last[0]!.toString('utf8', 0, 200))}`);
+  const lastLines = terminated.length >= maxLines ? terminated.slice(-maxLines) : lines;
+  if (lastLines.length > 0 && contentOf(lastLines[0]!) === undefined) {
+    throw new Error(`unsupported log format: ${JSON.stringify(lastLines[0]!.toString('utf8', 0, 200))}`);
   }
-  const content = Buffer.concat(last.map(contentOf).filter((line) => line !== undefined));
+  const content = Buffer.concat(lastLines.map(contentOf).filter((line) => line !== undefined));
   return {
     text: content.toString('utf8', Math.max(0, content.length - maxBytes)),
     complete: terminated.length >= maxLines || content.length >= maxBytes,

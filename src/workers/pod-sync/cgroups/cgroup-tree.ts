@@ -72,9 +72,9 @@ export class CgroupTree {
   /** Returns a file's content without its line end, or undefined when the file does not exist. */
   async read(path: string, controller: string, file: string): Promise<string | undefined> {
     const hierarchies = this.#findHierarchies();
-    const found = hierarchies.find(({ controllers }) => controllers.includes(controller) || controllers.includes('unified'));
-    if (!found) return undefined;
-    const target = join(found.mount, path, file);
+    const hierarchy = hierarchies.find(({ controllers }) => controllers.includes(controller) || controllers.includes('unified'));
+    if (!hierarchy) return undefined;
+    const target = join(hierarchy.mount, path, file);
     return existsSync(target) ? readOrEmpty(target).trim() : undefined;
   }
 

@@ -49,6 +49,6 @@ export function findHierarchies(root: string, version: 1 | 2): Hierarchy[] {
   // behind (runc's fs manager).
   const hybrid = join(root, 'unified');
   const isHybrid = existsSync(join(hybrid, 'cgroup.controllers'));
-  const all = Array.from(byMount, ([mount, controllers]) => ({ mount, controllers }));
-  return isHybrid ? [...all, { mount: hybrid, controllers: ['hybrid'] }] : all;
+  const hierarchies = Array.from(byMount, ([mount, controllers]) => ({ mount, controllers }));
+  return isHybrid ? [...hierarchies, { mount: hybrid, controllers: ['hybrid'] }] : hierarchies;
 }

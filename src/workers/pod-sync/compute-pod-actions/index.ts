@@ -43,7 +43,7 @@ export function computePodActions(input: PodActionsInput): PodActions {
 
   const regular = computeRegularContainerActions(input);
   // No regular container runs or will run: sidecars must not keep the pod running.
-  const isFinished = regular.kept === 0 && regular.toStart.length === 0;
+  const isFinished = regular.keptCount === 0 && regular.toStart.length === 0;
   return {
     ...actions,
     killPod: isFinished,

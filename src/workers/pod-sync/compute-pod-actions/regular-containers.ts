@@ -9,13 +9,13 @@ export interface RegularContainerActions {
   readonly toStart: readonly string[];
   readonly toKill: readonly ContainerToKill[];
   /** The number of containers that keep running. */
-  readonly kept: number;
+  readonly keptCount: number;
 }
 
 export function computeRegularContainerActions(input: PodActionsInput): RegularContainerActions {
   const toStart: string[] = [];
   const toKill: ContainerToKill[] = [];
-  let kept = 0;
+  let keptCount = 0;
   for (const container of input.pod.spec.containers) {
     const current = findContainerStatus(input.status, container.name);
     if (current?.state !== 'running') {
@@ -26,14 +26,14 @@ export function computeRegularContainerActions(input: PodActionsInput): RegularC
     }
     const kill = computeKill(container, current, input);
     if (!kill) {
-      kept += 1;
+      keptCount += 1;
       continue;
     }
     if (kill.restart) toStart.push(container.name);
     const message = kill.restart ? `${kill.message}, will be restarted` : kill.message;
     toKill.push({ id: current.id, name: container.name, message, reason: kill.reason });
   }
-  return { toStart, toKill, kept };
+  return { toStart, toKill, keptCount };
 }
 
 /** A container in an unknown state may still run, and two instances of one container must never exist. */

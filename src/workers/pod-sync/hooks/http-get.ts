@@ -46,8 +46,8 @@ function hookHeaders(list: NonNullable<HttpGetAction['httpHeaders']>): Record<st
   const headers: Record<string, string | string[]> = {};
   for (const { name, value = '' } of list) {
     const key = name.toLowerCase();
-    const before = headers[key];
-    headers[key] = before === undefined ? value : [...(typeof before === 'string' ? [before] : before), value];
+    const previousValue = headers[key];
+    headers[key] = previousValue === undefined ? value : [...(typeof previousValue === 'string' ? [previousValue] : previousValue), value];
   }
   headers['user-agent'] ??= 'kube-lifecycle/1.36';
   if (headers['accept'] === '') delete headers['accept'];

@@ -51,7 +51,7 @@ export async function killContainer(context: TaskContext, request: KillRequest):
   try {
     const preStop = container.spec.lifecycle?.preStop;
     if (preStop && graceSeconds > 0) await runPreStop(context, request, preStop, container.spec.ports ?? [], budget);
-    if (order && budget.remainingSeconds > 0) await budget.within(() => order.waitForTurn(name), channel.signal);
+    if (order && budget.remainingSeconds > 0) await budget.within(() => order.waitForPrerequisites(name), channel.signal);
     logger.debug({ reason: request.reason, graceSeconds: budget.remainingSeconds }, 'killing container');
     await stopContainer(runtime, id, budget, channel.signal);
     channel.signal.throwIfAborted();
@@ -100,8 +100,8 @@ function findSpec(
 ): { spec: Pick<Container, 'lifecycle' | 'ports' | 'startupProbe' | 'livenessProbe'>; fromSpec: boolean } {
   const spec = identity.pod?.spec;
   const lists = [spec?.containers, spec?.initContainers, spec?.ephemeralContainers];
-  const found = lists.flatMap((list) => list ?? []).find((container) => container.name === name);
-  if (found) return { spec: found, fromSpec: true };
+  const matchingSpec = lists.flatMap((list) => list ?? []).find((container) => container.name === name);
+  if (matchingSpec) return { spec: matchingSpec, fromSpec: true };
   const preStop = parseObject(orphan?.preStopHandler);
   const ports = parseObject(orphan?.ports) as Container['ports'] | null;
   if (preStop === null || ports === null) logger.warn({ container: name }, 'annotations of the container cannot be read');

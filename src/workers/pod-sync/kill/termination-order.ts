@@ -33,7 +33,7 @@ export class TerminationOrder {
   }
 
   /** Resolves when all prerequisites of this container have terminated. */
-  async waitForTurn(container: string): Promise<void> {
+  async waitForPrerequisites(container: string): Promise<void> {
     for (const name of this.#prerequisites.get(container) ?? []) await this.#terminated.get(name)?.promise;
   }
 

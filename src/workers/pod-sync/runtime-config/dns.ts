@@ -50,11 +50,12 @@ function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warning
   const cluster = policy !== 'Default' && !(policy === 'ClusterFirst' && pod.spec.hostNetwork);
   if (cluster && settings.clusterDNS.length > 0) {
     const { clusterDomain } = settings;
-    const own = clusterDomain === '' ? [] : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
+    const clusterSearches =
+      clusterDomain === '' ? [] : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
     // Without a cluster domain, the host's searches are used unchanged.
     return {
       servers: [...settings.clusterDNS],
-      searches: own.length > 0 ? unique([...own, ...host.searches]) : host.searches,
+      searches: clusterSearches.length > 0 ? unique([...clusterSearches, ...host.searches]) : host.searches,
       options: clusterOptions,
     };
   }
@@ -90,24 +91,24 @@ function mergeOptions(host: readonly string[], pod: readonly { readonly name?: s
 
 function fitServers(servers: string[], warnings: ConfigWarning[]): string[] {
   if (servers.length <= maxNameservers) return servers;
-  const kept = servers.slice(0, maxNameservers);
+  const keptServers = servers.slice(0, maxNameservers);
   warnings.push({
     reason: 'DNSConfigForming',
-    message: `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${kept.join(' ')}`,
+    message: `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${keptServers.join(' ')}`,
   });
-  return kept;
+  return keptServers;
 }
 
 function fitSearches(searches: string[], warnings: ConfigWarning[]): string[] {
-  const kept = searches.slice(0, maxSearchPaths).filter((domain) => domain.length <= maxSearchPathChars);
-  while (kept.join(' ').length > maxSearchListChars) kept.pop();
-  if (kept.length < searches.length) {
+  const keptSearches = searches.slice(0, maxSearchPaths).filter((domain) => domain.length <= maxSearchPathChars);
+  while (keptSearches.join(' ').length > maxSearchListChars) keptSearches.pop();
+  if (keptSearches.length < searches.length) {
     warnings.push({
       reason: 'DNSConfigForming',
-      message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${kept.join(' ')}`,
+      message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${keptSearches.join(' ')}`,
     });
   }
-  return kept;
+  return keptSearches;
 }
 
 function unique(values: readonly string[]): string[] {

@@ -40,9 +40,9 @@ export function fileResourceField(ref: ResourceFieldRef, pod: Pod, node: NodeRes
 }
 
 function findContainer({ spec }: Pod, name: string): Container {
-  const found = [...spec.containers, ...(spec.initContainers ?? [])].find((container) => container.name === name);
-  if (!found) throw new Error(`container ${name} not found`);
-  return found;
+  const namedContainer = [...spec.containers, ...(spec.initContainers ?? [])].find((container) => container.name === name);
+  if (!namedContainer) throw new Error(`container ${name} not found`);
+  return namedContainer;
 }
 
 type Limits = Readonly<Record<string, QuantityLike>>;
@@ -65,8 +65,8 @@ function resourceField({ resource, divisor }: ResourceFieldRef, { resources }: H
   if (!kind || !name || !(defaultedResources.includes(name) || name.startsWith('hugepages-'))) {
     throw new Error(`unsupported container resource : ${resource}`);
   }
-  const own = kind === 'limits' ? resources?.limits?.[name] : resources?.requests?.[name];
-  const amount: QuantityLike = kind === 'limits' && isZeroQuantity(own) ? defaults[name] : own;
+  const declaredAmount = kind === 'limits' ? resources?.limits?.[name] : resources?.requests?.[name];
+  const amount: QuantityLike = kind === 'limits' && isZeroQuantity(declaredAmount) ? defaults[name] : declaredAmount;
   const unit: QuantityLike = isZeroQuantity(divisor) ? '1' : divisor;
   const inUnits = name === 'cpu' ? milliValue(amount) / milliValue(unit) : value(amount) / value(unit);
   return String(Math.ceil(inUnits));

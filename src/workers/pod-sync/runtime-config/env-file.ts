@@ -50,15 +50,15 @@ function* assignments(content: string): Generator<[name: string, value: string]>
     if (!assigned.startsWith("'")) throw fail('value must be enclosed in single quotes');
     const first = index;
     const value: string[] = [];
-    let rest = assigned.slice(1);
-    while (!rest.includes("'")) {
-      value.push(rest);
+    let remainingText = assigned.slice(1);
+    while (!remainingText.includes("'")) {
+      value.push(remainingText);
       index += 1;
       if (index >= lines.length) throw fail('unclosed single quote', first);
-      rest = lines[index] ?? '';
+      remainingText = lines[index] ?? '';
     }
-    const close = rest.indexOf("'");
-    if (!/^[ \t]*(#.*)?$/.test(rest.slice(close + 1))) throw fail('unexpected content after closing quote');
-    yield [name, [...value, rest.slice(0, close)].join('\n')];
+    const close = remainingText.indexOf("'");
+    if (!/^[ \t]*(#.*)?$/.test(remainingText.slice(close + 1))) throw fail('unexpected content after closing quote');
+    yield [name, [...value, remainingText.slice(0, close)].join('\n')];
   }
 }

@@ -87,8 +87,16 @@ function fromSource(
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   if (fieldRef) return { value: envField(fieldRef, pod, input) };
   if (resourceFieldRef) {
-    const own = container as Pick<Container, 'resources'>;
-    return { value: envResourceField(resourceFieldRef, pod, own, node.allocatable, isGateEnabled(settings, 'PodLevelResources')) };
+    const containerWithResources = container as Pick<Container, 'resources'>;
+    return {
+      value: envResourceField(
+        resourceFieldRef,
+        pod,
+        containerWithResources,
+        node.allocatable,
+        isGateEnabled(settings, 'PodLevelResources'),
+      ),
+    };
   }
   if (configMapKeyRef) return valueOfKey('ConfigMap', input, configMapKeyRef);
   if (secretKeyRef) return valueOfKey('Secret', input, secretKeyRef);

@@ -51,10 +51,10 @@ export function containerResources(input: ContainerConfigInput): LinuxContainerR
 
 /** A container without a limit has the pod's. */
 function effectiveLimits(pod: Pod, { resources }: Container | EphemeralContainer, podLevel: boolean): Limits {
-  const own = resources?.limits ?? {};
-  if (!podLevel) return own;
+  const containerLimits = resources?.limits ?? {};
+  if (!podLevel) return containerLimits;
   const podLevelLimits = pod.spec.resources?.limits ?? {};
-  const pick = (name: string) => (isZeroQuantity(own[name]) ? podLevelLimits[name] : own[name]);
+  const pick = (name: string) => (isZeroQuantity(containerLimits[name]) ? podLevelLimits[name] : containerLimits[name]);
   return { cpu: pick('cpu'), memory: pick('memory') };
 }
 

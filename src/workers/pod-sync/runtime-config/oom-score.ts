@@ -36,9 +36,11 @@ export function computeOOMScoreAdj(
   if (qos === 'BestEffort' || memoryCapacityBytes <= 0) return qos === 'BestEffort' ? bestEffort : bestEffort - 1;
   const share = podLevelResources ? podLevelShareBytes(pod) : 0;
   const scoreOf = (requestBytes: number) => 1000 - Math.trunc((1000 * (requestBytes + share)) / memoryCapacityBytes);
-  const own = scoreOf(memoryRequest(container));
+  const containerScore = scoreOf(memoryRequest(container));
   // A sidecar is never killed before the regular containers.
-  const score = isSidecarOf(pod, container) ? Math.min(own, scoreOf(Math.min(...pod.spec.containers.map(memoryRequest)))) : own;
+  const score = isSidecarOf(pod, container)
+    ? Math.min(containerScore, scoreOf(Math.min(...pod.spec.containers.map(memoryRequest))))
+    : containerScore;
   return Math.min(Math.max(score, leastBurstable), bestEffort - 1);
 }
 

@@ -76,6 +76,6 @@ function linuxConfig(input: SandboxConfigInput): LinuxPodSandboxConfig {
 }
 
 function hasPrivilegedContainer({ spec }: Pod): boolean {
-  const all = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
-  return all.some(({ securityContext }) => securityContext?.privileged === true);
+  const allContainers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
+  return allContainers.some(({ securityContext }) => securityContext?.privileged === true);
 }

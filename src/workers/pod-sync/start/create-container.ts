@@ -26,8 +26,8 @@ export async function createContainer(
   } catch (err) {
     if (!(err instanceof CriError)) throw err;
     const { name = '', attempt = 0 } = config.metadata ?? {};
-    const found = await runtime.findContainers(sandboxID, name).catch(() => []);
-    const existing = found.find((container) => container.attempt === attempt);
+    const existingContainers = await runtime.findContainers(sandboxID, name).catch(() => []);
+    const existing = existingContainers.find((container) => container.attempt === attempt);
     if (!existing) throw err;
     if (existing.state !== 'created') {
       logger.info({ container: name, containerID: existing.id, state: existing.state }, 'the container was started already');

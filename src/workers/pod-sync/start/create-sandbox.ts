@@ -74,8 +74,8 @@ async function runPodSandbox(
 async function removeLeftover({ runtime, identity, logger }: TaskContext, config: PodSandboxConfig, err: unknown): Promise<void> {
   if (!(err instanceof CriError)) throw err;
   const attempt = config.metadata?.attempt ?? 0;
-  const found = await runtime.findSandboxes(identity.uid as PodUID).catch(() => []);
-  const existing = found.find((sandbox) => sandbox.attempt === attempt);
+  const existingSandboxes = await runtime.findSandboxes(identity.uid as PodUID).catch(() => []);
+  const existing = existingSandboxes.find((sandbox) => sandbox.attempt === attempt);
   if (!existing) throw err;
   if (existing.ready) throw new StaleStatusError(`its sandbox ${existing.id} exists already`);
   logger.info({ sandboxID: existing.id, attempt }, 'removing a sandbox that is in the way');

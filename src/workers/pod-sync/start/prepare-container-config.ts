@@ -70,7 +70,7 @@ export async function prepareContainerConfig(
 function targetContainerIDOf({ container, status }: ConfigRequest): ContainerID | undefined {
   const target = 'targetContainerName' in container ? container.targetContainerName : undefined;
   if (!target) return undefined;
-  const found = findContainerStatus(status, target);
-  if (!found) throw new Error(`unable to find target container ${target}`);
-  return found.id;
+  const targetStatus = findContainerStatus(status, target);
+  if (!targetStatus) throw new Error(`unable to find target container ${target}`);
+  return targetStatus.id;
 }

@@ -8,8 +8,8 @@ import type { SyncReport } from '../sync-report.ts';
  */
 export class StaleStatusError extends Error {
   override readonly name = 'StaleStatus';
-  constructor(what: string) {
-    super(`the task was sent with a status that is behind: ${what}`);
+  constructor(description: string) {
+    super(`the task was sent with a status that is behind: ${description}`);
   }
 }
 

@@ -72,8 +72,8 @@ async function makeConfig(context: TaskContext, request: StartRequest, images: C
 async function nextRestartCount(context: TaskContext, request: StartRequest): Promise<number> {
   const { pod, container, status, sandboxID, prepared } = request;
   const countFromLogs = (await prepared?.inputs)?.restartCount ?? (await makeLogFolder(context, pod, container));
-  const last = findContainerStatus(status, container.name);
-  if (last) return last.restartCount + 1;
+  const lastStatus = findContainerStatus(status, container.name);
+  if (lastStatus) return lastStatus.restartCount + 1;
   if (countFromLogs === 0) return 0;
   const [found] = await context.runtime.findContainers(sandboxID, container.name);
   if (found) throw new StaleStatusError(`its container ${container.name} exists already`);

@@ -96,8 +96,8 @@ async function linkFile(dir: string, name: string, user: number | undefined): Pr
 
 async function hasDifferentContent(folder: string, payload: Payload): Promise<boolean> {
   for await (const [path, { content }] of iterateWithYields(payload)) {
-    const found = await readFile(join(folder, path)).catch(() => undefined);
-    if (!found?.equals(typeof content === 'string' ? Buffer.from(content) : content)) return true;
+    const currentContent = await readFile(join(folder, path)).catch(() => undefined);
+    if (!currentContent?.equals(typeof content === 'string' ? Buffer.from(content) : content)) return true;
   }
   return false;
 }
@@ -106,6 +106,6 @@ async function hasDifferentContent(folder: string, payload: Payload): Promise<bo
 async function findOutdatedPaths(folder: string, payload: Payload): Promise<string[]> {
   const payloadPaths = new Set<string>();
   for (let path of payload.keys()) for (; path !== '.'; path = dirname(path)) payloadPaths.add(path);
-  const found = await readdir(folder, { recursive: true }).catch(() => []);
-  return found.filter((path) => !payloadPaths.has(path));
+  const existingPaths = await readdir(folder, { recursive: true }).catch(() => []);
+  return existingPaths.filter((path) => !payloadPaths.has(path));
 }

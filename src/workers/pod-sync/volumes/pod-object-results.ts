@@ -4,20 +4,20 @@ import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 
 /**
  * Returns the object. Throws KubeletError with main's reason and message.
- * @param what the volume, for example `secret volume conf`; part of the message of a standalone kubelet
+ * @param description the volume, for example `secret volume conf`; part of the message of a standalone kubelet
  */
 export function requirePodObject<K extends PodObject['kind']>(
   kind: K,
   result: PodObjectResult | undefined,
-  what: string,
+  description: string,
 ): Extract<PodObject, { kind: K }> {
   if (result?.outcome === 'value' && result.value.kind === kind) return result.value as Extract<PodObject, { kind: K }>;
-  if (result?.outcome !== 'failed') throw new Error(`cannot setup ${what}: the reply holds another kind of object`);
+  if (result?.outcome !== 'failed') throw new Error(`cannot setup ${description}: the reply holds another kind of object`);
   const { reason, message } = result.failure;
   if (reason !== 'NoClient') throw new KubeletError(reason, message);
   throw new KubeletError(
     reason,
-    `cannot setup ${what} because kube client is not configured: its content comes from the API server, and this kubelet runs standalone`,
+    `cannot setup ${description} because kube client is not configured: its content comes from the API server, and this kubelet runs standalone`,
   );
 }
 
@@ -31,8 +31,8 @@ export function requireSecretOrConfigMap(
   kind: 'Secret' | 'ConfigMap',
   result: PodObjectResult | undefined,
   optional: boolean,
-  what: string,
+  description: string,
 ): SecretObject | ConfigMapObject {
   if (optional && result?.outcome === 'failed' && result.failure.reason === 'NotFound') return emptyObjects[kind];
-  return requirePodObject(kind, result, what);
+  return requirePodObject(kind, result, description);
 }

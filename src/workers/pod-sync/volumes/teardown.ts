@@ -35,9 +35,9 @@ export async function unmountAll({ rootDir, podUID, helper, logger, signal }: Te
   const failures = new Map<string, string>();
   let mounts = await readMountsBelow(dir);
   if (mounts.length > 0) logger.debug({ mounts: mounts.length }, 'unmounting volumes');
-  for (let left = Infinity; mounts.length > 0;) {
-    if (mounts.length >= left) throw new StillMountedError(`unmount volumes of pod ${podUID}`, mounts, [...failures.values()]);
-    left = mounts.length;
+  for (let mountsBefore = Infinity; mounts.length > 0;) {
+    if (mounts.length >= mountsBefore) throw new StillMountedError(`unmount volumes of pod ${podUID}`, mounts, [...failures.values()]);
+    mountsBefore = mounts.length;
     failures.clear();
     const ordered = deepestFirst(mounts);
     for (const { mountPoint, fsType } of [...ordered.filter(isSubpath), ...ordered.filter((mount) => !isSubpath(mount))]) {

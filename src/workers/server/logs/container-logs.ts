@@ -54,15 +54,15 @@ export class ContainerLogsHandler implements ContainerLogs {
     const { resolveContainer, settings } = this.#deps;
     const { options, refusal } = parseLogOptions(query, Date.now(), settings.splitLogStreams);
     if (!options) return sendText(response, refusal.status, refusal.message);
-    const answer = await resolveContainer({ purpose: 'logs', ...target, previous: options.previous });
-    if (!answer.found) {
+    const resolved = await resolveContainer({ purpose: 'logs', ...target, previous: options.previous });
+    if (!resolved.found) {
       // Precedence: unknown pod or container, then an invalid request, then a container without a log.
-      const failure = refusal && answer.status !== 404 ? refusal : answer;
+      const failure = refusal && resolved.status !== 404 ? refusal : resolved;
       return sendText(response, failure.status, failure.message);
     }
     if (refusal) return sendText(response, refusal.status, refusal.message);
     if (disconnected.aborted) return;
-    await this.#send(response, target, options, { containerID: answer.containerID as ContainerID, path: answer.logPath }, disconnected);
+    await this.#send(response, target, options, { containerID: resolved.containerID as ContainerID, path: resolved.logPath }, disconnected);
   }
 
   async #send(

@@ -67,19 +67,19 @@ export class LogFile {
     const { size } = await this.#handle.stat();
     let newlinesLeft = lines + 1;
     const buffer = Buffer.allocUnsafeSlow(blockBytes);
-    for (let right = size; right > 0;) {
-      const left = Math.max(0, right - blockBytes);
-      const { bytesRead } = await this.#handle.read(buffer, 0, right - left, left);
+    for (let blockEnd = size; blockEnd > 0;) {
+      const blockStart = Math.max(0, blockEnd - blockBytes);
+      const { bytesRead } = await this.#handle.read(buffer, 0, blockEnd - blockStart, blockStart);
       for (let lineStart = bytesRead; lineStart > 0;) {
         lineStart = buffer.lastIndexOf(0x0a, lineStart - 1);
         if (lineStart < 0) break;
         newlinesLeft -= 1;
         if (newlinesLeft === 0) {
-          this.#position = left + lineStart + 1;
+          this.#position = blockStart + lineStart + 1;
           return;
         }
       }
-      right = left;
+      blockEnd = blockStart;
     }
     this.#position = 0;
   }

@@ -90,6 +90,6 @@ function toTime(text: string | null): LogTime | null | 'bad' {
 
 function secondsBefore(nowMs: number, seconds: number): LogTime {
   const sinceMs = nowMs - seconds * 1000;
-  const whole = Math.floor(sinceMs / 1000);
-  return { seconds: whole, nanos: Math.round((sinceMs - whole * 1000) * 1e6), text: '' };
+  const wholeSeconds = Math.floor(sinceMs / 1000);
+  return { seconds: wholeSeconds, nanos: Math.round((sinceMs - wholeSeconds * 1000) * 1e6), text: '' };
 }

@@ -81,10 +81,10 @@ class LogReader {
       filter.checkFormat();
       const event = await follower.next();
       if (event === 'closed') return false;
-      const before = this.#file.position;
+      const positionBefore = this.#file.position;
       if (!(await this.#drain())) return false;
       // Rotation and truncation are not checked while there are new lines; the periodic rescan checks for them.
-      if (event === 'changed' && this.#file.position > before) continue;
+      if (event === 'changed' && this.#file.position > positionBefore) continue;
       if (await this.#file.rewindIfTruncated()) filter.startNewFile();
       else if (await this.#file.isReplaced()) {
         if (!(await this.#switchFile(follower))) return false;

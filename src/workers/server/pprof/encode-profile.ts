@@ -34,16 +34,16 @@ const field = { sampleType: 1, sample: 2, location: 4, function: 5, strings: 6, 
 export function encodeProfile(root: StackNode, description: ProfileDescription): Uint8Array {
   const strings = new Map([['', 0]]);
   const text = (value: string): number => {
-    const known = strings.get(value) ?? strings.size;
-    strings.set(value, known);
-    return known;
+    const existingIndex = strings.get(value) ?? strings.size;
+    strings.set(value, existingIndex);
+    return existingIndex;
   };
   const frames = new Map<string, { id: number; frame: Frame }>();
   const locate = (frame: Frame): number => {
     const key = `${frame.functionName}\0${frame.url}\0${frame.lineNumber}`;
-    const known = frames.get(key) ?? { id: frames.size + 1, frame };
-    frames.set(key, known);
-    return known.id;
+    const entry = frames.get(key) ?? { id: frames.size + 1, frame };
+    frames.set(key, entry);
+    return entry.id;
   };
   const out = new BinaryWriter();
   const message = (number: number, write: (inner: BinaryWriter) => void) => {

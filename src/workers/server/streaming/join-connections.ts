@@ -30,7 +30,7 @@ export interface JoinOptions {
 export function joinConnections({ client, runtime, idleTimeoutMs, translation = null }: JoinOptions): Promise<StreamEnd> {
   return new Promise((resolve) => {
     let end: StreamEnd | null = null;
-    let open = 2;
+    let openConnections = 2;
     let linger: NodeJS.Timeout | undefined;
     const endBy = (side: StreamEnd) => {
       end ??= side;
@@ -50,8 +50,8 @@ export function joinConnections({ client, runtime, idleTimeoutMs, translation = 
         // The other side still gets the bytes sent before. A client connection closed with unread input would be reset and lose them.
         if (side === 'runtime') to.end().resume();
         else to.destroySoon();
-        open -= 1;
-        if (open > 0) return;
+        openConnections -= 1;
+        if (openConnections > 0) return;
         clearTimeout(linger);
         resolve(end ?? side);
       });
@@ -76,8 +76,8 @@ function convert(from: Socket, to: Socket, converter: Converter, onEnd: () => vo
     if (ended) return;
     ended = true;
     to.off('drain', resume);
-    const last = converter.end();
-    if (to.writable) to.end(last);
+    const lastBytes = converter.end();
+    if (to.writable) to.end(lastBytes);
     // Neither protocol supports half-closed connections.
     from.destroySoon();
     onEnd();

@@ -36,8 +36,8 @@ export async function proxyUpgrade(
     method: translation ? 'POST' : (request.method ?? 'GET'),
     headers: (host) => {
       const ends = { host, peer: client.remoteAddress };
-      const given = request.headersDistinct;
-      return translation ? spdyHeaders(given, ends, translation.protocols) : forwardedHeaders(given, ends);
+      const clientHeaders = request.headersDistinct;
+      return translation ? spdyHeaders(clientHeaders, ends, translation.protocols) : forwardedHeaders(clientHeaders, ends);
     },
     deadlineMs,
     signal,

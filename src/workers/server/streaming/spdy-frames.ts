@@ -90,7 +90,7 @@ interface Frame {
   /** Set for a data frame. */
   readonly stream: number;
   readonly fin: boolean;
-  left: number;
+  bytesLeft: number;
 }
 
 export class SpdyReader {
@@ -100,24 +100,24 @@ export class SpdyReader {
   /** Returns data in the pieces in which it arrives. Throws SpdyError for bytes that are not SPDY/3.1. */
   push(chunk: Buffer): SpdyEvent[] {
     const events: SpdyEvent[] = [];
-    let rest = this.#incomplete.length === 0 ? chunk : Buffer.concat([this.#incomplete, chunk]);
+    let unparsed = this.#incomplete.length === 0 ? chunk : Buffer.concat([this.#incomplete, chunk]);
     for (;;) {
       if (this.#frame === null) {
-        if (rest.length < headBytes) break;
-        this.#frame = readHead(rest);
-        rest = rest.subarray(headBytes);
+        if (unparsed.length < headBytes) break;
+        this.#frame = readHead(unparsed);
+        unparsed = unparsed.subarray(headBytes);
       }
       const frame = this.#frame;
-      const bytes = rest.subarray(0, frame.left);
-      const isWhole = bytes.length === frame.left;
+      const bytes = unparsed.subarray(0, frame.bytesLeft);
+      const isWhole = bytes.length === frame.bytesLeft;
       if (!isWhole && (frame.type !== null || bytes.length === 0)) break;
-      rest = rest.subarray(bytes.length);
-      frame.left -= bytes.length;
+      unparsed = unparsed.subarray(bytes.length);
+      frame.bytesLeft -= bytes.length;
       if (frame.type === null) events.push({ type: 'data', stream: frame.stream, data: bytes, end: frame.fin && isWhole });
       else events.push(...readControl(frame, bytes));
       if (isWhole) this.#frame = null;
     }
-    this.#incomplete = Buffer.from(rest);
+    this.#incomplete = Buffer.from(unparsed);
     return events;
   }
 }
@@ -125,11 +125,11 @@ export class SpdyReader {
 function readHead(bytes: Buffer): Frame {
   const word = bytes.readUInt32BE();
   const fin = (bytes[4]! & finFlag) !== 0;
-  const left = bytes.readUIntBE(5, 3);
-  if (word >>> 31 === 0) return { type: null, stream: word, fin, left };
+  const bytesLeft = bytes.readUIntBE(5, 3);
+  if (word >>> 31 === 0) return { type: null, stream: word, fin, bytesLeft };
   if (bytes.readUInt16BE() !== (controlBit | version)) throw new SpdyError('a frame is not SPDY/3.1');
-  if (left > maxControlBytes) throw new SpdyError(`a control frame has ${left} bytes`);
-  return { type: bytes.readUInt16BE(2), stream: 0, fin, left };
+  if (bytesLeft > maxControlBytes) throw new SpdyError(`a control frame has ${bytesLeft} bytes`);
+  return { type: bytes.readUInt16BE(2), stream: 0, fin, bytesLeft };
 }
 
 /** RST_STREAM and SYN_REPLY start with the stream ID, PING with its ID. Other control frames are ignored. */

@@ -22,10 +22,10 @@ export function parseRemoteCommandOptions(query: URLSearchParams): RemoteCommand
 /** Returns the ports of a WebSocket client; SPDY clients name them per stream. Returns a string for an invalid query: the error message. */
 export function parsePortForwardPorts(headers: IncomingHttpHeaders, query: URLSearchParams): readonly number[] | string {
   if (!isWebSocketRequest(headers)) return [];
-  const given = query.getAll('port');
-  if (given.length === 0) return 'query parameter "port" is required';
+  const portTexts = query.getAll('port');
+  if (portTexts.length === 0) return 'query parameter "port" is required';
   const ports: number[] = [];
-  for (const text of given) {
+  for (const text of portTexts) {
     if (text === '') return 'query parameter "port" cannot be empty';
     for (const part of text.split(',')) {
       const wrong = /^\d+$/.test(part) ? Number(part) > 65_535 && 'value out of range' : 'invalid syntax';

@@ -55,9 +55,9 @@ interface ClientStreams {
 
 function fromClient({ stdin, resize }: ClientStreams): Converter {
   const messages = new WebSocketClientReader();
-  const open = new Map<number, number>();
-  if (stdin !== null) open.set(channels.stdin, stdin);
-  if (resize !== null) open.set(channels.resize, resize);
+  const openInputs = new Map<number, number>();
+  if (stdin !== null) openInputs.set(channels.stdin, stdin);
+  if (resize !== null) openInputs.set(channels.resize, resize);
   /** The channel of the current message; null before its first byte. */
   let channel: number | null = null;
   let closing: Buffer = nothing;
@@ -77,11 +77,11 @@ function fromClient({ stdin, resize }: ClientStreams): Converter {
       if (!last) return [];
       const [closed] = closing;
       if (closing.length !== 1 || closed! > channels.resize) return null;
-      const stream = open.get(closed!);
-      open.delete(closed!);
+      const stream = openInputs.get(closed!);
+      openInputs.delete(closed!);
       return stream === undefined ? [] : [dataFrame(stream, nothing, true)];
     }
-    const stream = channel === null ? undefined : open.get(channel);
+    const stream = channel === null ? undefined : openInputs.get(channel);
     return stream === undefined || body.length === 0 ? [] : [dataFrame(stream, body)];
   };
   return { push: (chunk) => messages.push(chunk, onPiece), end: () => nothing };
@@ -95,7 +95,7 @@ interface RuntimeStreams {
 
 function fromRuntime({ error, stdout, stderr }: RuntimeStreams): Converter {
   const reader = new SpdyReader();
-  const open = new Set([error, stdout, stderr].filter((id) => id !== null));
+  const openStreams = new Set([error, stdout, stderr].filter((id) => id !== null));
   const channelOf = new Map([
     [stdout, channels.stdout],
     [stderr, channels.stderr],
@@ -119,9 +119,9 @@ function fromRuntime({ error, stdout, stderr }: RuntimeStreams): Converter {
         status.push(Buffer.from(data));
         statusBytes += data.length;
       }
-      if (end) open.delete(stream);
+      if (end) openStreams.delete(stream);
     }
-    return { forward, reply, ended: open.size === 0 };
+    return { forward, reply, ended: openStreams.size === 0 };
   };
   return {
     push: (chunk) => {
@@ -137,7 +137,7 @@ function fromRuntime({ error, stdout, stderr }: RuntimeStreams): Converter {
       const last =
         statusBytes > 0
           ? Buffer.concat(status)
-          : Buffer.from(JSON.stringify(error !== null && !open.has(error) ? success : failure(fault)));
+          : Buffer.from(JSON.stringify(error !== null && !openStreams.has(error) ? success : failure(fault)));
       return Buffer.concat([channelFrame(channels.error, last), closeFrame(closeCodes.normal)]);
     },
   };

@@ -62,7 +62,7 @@ interface Frame {
   readonly opcode: number;
   readonly fin: boolean;
   readonly mask: Buffer;
-  left: number;
+  bytesLeft: number;
   read: number;
   readonly first: boolean;
 }
@@ -77,10 +77,10 @@ export class WebSocketReader {
   /** Throws WebSocketError for a protocol violation. The reader can not be used afterwards. */
   push(chunk: Buffer): WebSocketPiece[] {
     const pieces: WebSocketPiece[] = [];
-    let rest = chunk;
-    while (rest.length > 0) {
+    let unparsed = chunk;
+    while (unparsed.length > 0) {
       if (this.#frame === null) {
-        const bytes = this.#head.length === 0 ? rest : Buffer.concat([this.#head, rest]);
+        const bytes = this.#head.length === 0 ? unparsed : Buffer.concat([this.#head, unparsed]);
         const length = headLength(bytes);
         if (length === null || bytes.length < length) {
           // At most 14 bytes, the maximum length of a frame's head.
@@ -89,19 +89,19 @@ export class WebSocketReader {
         }
         this.#head = Buffer.alloc(0);
         this.#frame = this.#begin(bytes, length);
-        rest = bytes.subarray(length);
+        unparsed = bytes.subarray(length);
       }
       const frame = this.#frame;
       // Only the head has arrived.
-      if (rest.length === 0 && frame.left > 0) break;
-      const data = unmasked(rest.subarray(0, frame.left), frame);
-      rest = rest.subarray(data.length);
+      if (unparsed.length === 0 && frame.bytesLeft > 0) break;
+      const data = unmasked(unparsed.subarray(0, frame.bytesLeft), frame);
+      unparsed = unparsed.subarray(data.length);
       const isFirst = frame.read === 0;
-      frame.left -= data.length;
+      frame.bytesLeft -= data.length;
       frame.read += data.length;
       const piece = this.#piece(frame, data, isFirst);
       if (piece) pieces.push(piece);
-      if (frame.left === 0) this.#frame = null;
+      if (frame.bytesLeft === 0) this.#frame = null;
     }
     return pieces;
   }
@@ -110,29 +110,29 @@ export class WebSocketReader {
     const [begin = 0, second = 0] = bytes;
     const opcode = begin & 0x0f;
     const fin = (begin & finBit) !== 0;
-    const left = bodyLength(bytes);
+    const bytesLeft = bodyLength(bytes);
     if ((begin & reservedBits) !== 0) throw new WebSocketError('reserved bits are set');
     if ((second & maskBit) === 0) throw new WebSocketError('a frame of a client is not masked');
     const mask = bytes.subarray(length - 4, length);
     if (opcode >= opcodes.close) {
-      if (!fin || left > maxControlBytes || opcode > opcodes.pong) throw new WebSocketError('a control frame is broken');
-      return { opcode, fin, mask, left, read: 0, first: true };
+      if (!fin || bytesLeft > maxControlBytes || opcode > opcodes.pong) throw new WebSocketError('a control frame is broken');
+      return { opcode, fin, mask, bytesLeft, read: 0, first: true };
     }
     const first = opcode !== opcodes.continuation;
     if (opcode > opcodes.binary || first !== (this.#messageOpcode === null)) throw new WebSocketError('frames are out of order');
     this.#messageOpcode = first ? opcode : this.#messageOpcode;
-    return { opcode: this.#messageOpcode!, fin, mask, left, read: 0, first };
+    return { opcode: this.#messageOpcode!, fin, mask, bytesLeft, read: 0, first };
   }
 
-  #piece({ opcode, fin, left, first }: Frame, data: Buffer, isFirst: boolean): WebSocketPiece | null {
+  #piece({ opcode, fin, bytesLeft, first }: Frame, data: Buffer, isFirst: boolean): WebSocketPiece | null {
     if (opcode >= opcodes.close) {
       this.#control.push(data);
-      if (left > 0) return null;
-      const whole = Buffer.concat(this.#control);
+      if (bytesLeft > 0) return null;
+      const controlPayload = Buffer.concat(this.#control);
       this.#control = [];
-      return { opcode, data: whole, first: true, last: true };
+      return { opcode, data: controlPayload, first: true, last: true };
     }
-    const last = fin && left === 0;
+    const last = fin && bytesLeft === 0;
     if (last) this.#messageOpcode = null;
     return { opcode, data, first: first && isFirst, last };
   }

@@ -47,8 +47,8 @@ export function parseLogQuery(query: URLSearchParams): LogQuery | string[] | nul
     pattern: value('pattern', (text) => text),
   };
   if (faults.length > 0) return faults;
-  const given = Object.fromEntries(Object.entries(values).filter(([, each]) => each !== undefined));
-  return requested.length === 0 && Object.keys(given).length === 0 ? null : { services, files, ...given };
+  const givenValues = Object.fromEntries(Object.entries(values).filter(([, each]) => each !== undefined));
+  return requested.length === 0 && Object.keys(givenValues).length === 0 ? null : { services, files, ...givenValues };
 }
 
 /** Returns error messages for an invalid query. Does not check whether the file exists. */

@@ -53,9 +53,9 @@ function escapeHtml(text: string): string {
 /** Sends the file up to its size when it was opened, because a log may grow. */
 async function sendFile(handle: FileHandle, size: number, modifiedAtMs: number, { request, response }: RoutedRequest): Promise<void> {
   const modified = new Date(Math.floor(modifiedAtMs / 1000) * 1000);
-  const since = Date.parse(request.headers['if-modified-since'] ?? '');
+  const modifiedSinceMs = Date.parse(request.headers['if-modified-since'] ?? '');
   response.setHeader('Last-Modified', modified.toUTCString());
-  if (modified.getTime() <= since) {
+  if (modified.getTime() <= modifiedSinceMs) {
     response.writeHead(304).end();
     return;
   }
@@ -77,12 +77,12 @@ async function sendFile(handle: FileHandle, size: number, modifiedAtMs: number, 
     response.end();
     return;
   }
-  let sent = 0;
+  let bytesSent = 0;
   const file = handle.createReadStream({ start, end, autoClose: false });
-  file.on('data', (chunk) => (sent += chunk.length));
+  file.on('data', (chunk) => (bytesSent += chunk.length));
   await pipeline(file, response, { end: false }).catch(() => response.destroy());
   // Breaks the connection when the file was truncated, because Content-Length was already sent.
-  if (sent === end - start + 1) response.end();
+  if (bytesSent === end - start + 1) response.end();
   else response.destroy();
 }
 

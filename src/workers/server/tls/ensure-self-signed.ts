@@ -70,9 +70,9 @@ async function readSettled(
   readLater: () => Promise<PairFiles>,
 ): Promise<{ files: PairFiles; pair: PairState }> {
   if (pair.state !== 'broken' || !pair.replaceable) return { files, pair };
-  const again = await readLater();
-  const same = again.cert === files.cert && again.key === files.key;
-  return same ? { files, pair } : readSettled(again, computePairState(again, Date.now()), readLater);
+  const laterFiles = await readLater();
+  const same = laterFiles.cert === files.cert && laterFiles.key === files.key;
+  return same ? { files, pair } : readSettled(laterFiles, computePairState(laterFiles, Date.now()), readLater);
 }
 
 async function readPair(certFile: string, keyFile: string): Promise<PairFiles> {

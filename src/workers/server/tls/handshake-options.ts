@@ -56,8 +56,8 @@ const secureOptions =
 
 /** Throws for versions, ciphers or groups that OpenSSL refuses. */
 export function handshakeOptions({ minVersion, ciphers, curves }: TlsSettings, logger: Logger): SecureContextOptions {
-  const known = new Set(getCiphers().map((name) => name.toUpperCase()));
-  const unknown = ciphers.split(':').filter((name) => name !== '' && !known.has(name.toUpperCase()));
+  const supportedCiphers = new Set(getCiphers().map((name) => name.toUpperCase()));
+  const unknown = ciphers.split(':').filter((name) => name !== '' && !supportedCiphers.has(name.toUpperCase()));
   if (unknown.length > 0) logger.warn({ ciphers: unknown }, 'ignoring cipher suites that this build of OpenSSL does not support');
   // Old versions sign handshakes with MD5 and SHA-1, which OpenSSL refuses at its default level (2: 112 bits).
   const level = minVersion === 'TLSv1' || minVersion === 'TLSv1.1' ? 0 : 2;

@@ -103,8 +103,8 @@ function addressBytes(address: string): Buffer {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const groups = (text: string) => (text === '' ? [] : text.split(':'));
   const [before, after] = [groups(head), groups(tail ?? '')];
-  const all = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
-  return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex');
+  const groupList = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
+  return Buffer.from(groupList.map((group) => group.padStart(4, '0')).join(''), 'hex');
 }
 
 function toPem(bytes: Buffer): string {

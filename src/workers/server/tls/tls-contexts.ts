@@ -66,12 +66,12 @@ export class TlsContexts {
 
   /** Throws when certificate and key do not match, and keeps the previous certificate. */
   setServing(certificate: ServingCertificate): void {
-    const before = this.#serving;
+    const previousServing = this.#serving;
     this.#serving = certificate;
     try {
       this.#replaceContext();
     } catch (err) {
-      this.#serving = before;
+      this.#serving = previousServing;
       throw err;
     }
   }

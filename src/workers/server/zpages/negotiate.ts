@@ -36,11 +36,11 @@ interface Range {
 
 /** Sorted by quality (`q`), then by order of appearance. */
 function ranges(accept: string): Range[] {
-  const all = accept.split(',').map((range) => {
+  const acceptRanges = accept.split(',').map((range) => {
     const [mediaType = '', ...rest] = range.split(';').map((part) => part.trim());
     const named = (name: string) => rest.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1);
     const quality = Number(named('q') ?? 1);
     return { mediaType: mediaType.toLowerCase(), named, quality: Number.isNaN(quality) ? 1 : quality };
   });
-  return all.sort((a, b) => b.quality - a.quality);
+  return acceptRanges.sort((a, b) => b.quality - a.quality);
 }

@@ -124,7 +124,7 @@ table('a command line is parsed as by pflag', (row) => {
     row(name, () => {
       const parsed = parseFlags(args);
       assert.deepEqual(Object.fromEntries(parsed.values), want);
-      assert.deepEqual(parsed.rest, rest);
+      assert.deepEqual(parsed.positionalArgs, rest);
     });
   }
 });

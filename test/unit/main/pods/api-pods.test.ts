@@ -65,14 +65,14 @@ function aNodeWithApi() {
     observe: async (runtime: ReturnType<typeof aRuntimePodStatus>) => {
       node.runtime.set(uid, runtime);
       await clock.advance(1);
-      cache.apply({ statuses: [{ ...runtime, observedAtMs: clock.monotonic() }], gone: [], events: [] });
+      cache.apply({ statuses: [{ ...runtime, observedAtMs: clock.monotonic() }], removed: [], events: [] });
       podWorkers.refreshStatuses([uid]);
       await settle();
     },
     /** The runtime has this status when the kubelet starts. */
     preload: (runtime: ReturnType<typeof aRuntimePodStatus>) => {
       node.runtime.set(uid, runtime);
-      cache.apply({ statuses: [{ ...runtime, observedAtMs: 0 }], gone: [], events: [] });
+      cache.apply({ statuses: [{ ...runtime, observedAtMs: 0 }], removed: [], events: [] });
     },
   });
 }

@@ -54,7 +54,7 @@ async function runPods(pods: readonly Pod[]): Promise<void> {
   const changes = mergeChanges(new Map(), 'api', new Map(pods.map((pod) => [podUID(pod), pod])), '2026-11-23T00:00:00Z');
   for (const update of changes.updates) await handlers.handle(update);
   for (const [index, pod] of pods.entries()) {
-    node.cache.apply({ relistedAtMs: 1, statuses: [runtimeStatusOf(pod, index)], gone: [], events: [] });
+    node.cache.apply({ relistedAtMs: 1, statuses: [runtimeStatusOf(pod, index)], removed: [], events: [] });
     node.workers.refreshStatuses([podUID(pod)]);
     referencedObjects(pod);
     tokenRefs(pod);

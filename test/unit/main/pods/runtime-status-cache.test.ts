@@ -7,7 +7,7 @@ import { aRuntimePodStatus } from '../../../support/pods.ts';
 
 const uid = 'uid-web' as PodUID;
 const observedAt = (observedAtMs: number) => aRuntimePodStatus({ observedAtMs });
-const aNotification = (fields: Partial<PlegNotification>): PlegNotification => ({ statuses: [], gone: [], events: [], ...fields });
+const aNotification = (fields: Partial<PlegNotification>): PlegNotification => ({ statuses: [], removed: [], events: [], ...fields });
 
 test('the cache is incomplete until the first relist', () => {
   const cache = new RuntimeStatusCache();
@@ -29,8 +29,8 @@ test('an older observation does not replace a newer one', () => {
 test('a relist that began before a pod was observed does not remove the pod', () => {
   const cache = new RuntimeStatusCache();
   cache.applyInspection(uid, observedAt(10), 10);
-  assert.deepEqual(cache.apply(aNotification({ relistedAtMs: 9, gone: [uid] })), []);
+  assert.deepEqual(cache.apply(aNotification({ relistedAtMs: 9, removed: [uid] })), []);
   assert.equal(cache.get(uid)?.observedAtMs, 10);
-  assert.deepEqual(cache.apply(aNotification({ relistedAtMs: 11, gone: [uid] })), [uid]);
+  assert.deepEqual(cache.apply(aNotification({ relistedAtMs: 11, removed: [uid] })), [uid]);
   assert.equal(cache.get(uid), null);
 });

@@ -51,7 +51,7 @@ function globMatches(pattern: string, text: string): boolean {
   while (charIndex < chars.length) {
     const next = tokens[tokenIndex];
     if (next === '*') {
-      star = { tokenIndex: (tokenIndex += 1), charIndex: charIndex };
+      star = { tokenIndex: (tokenIndex += 1), charIndex };
     } else if (next?.(chars[charIndex] ?? '')) {
       tokenIndex += 1;
       charIndex += 1;

@@ -53,23 +53,23 @@ export function withoutTagAndDigest(image: string): string {
 export function mergeCredentials(record: ImagePulledRecord, name: string, added: ImagePullCredentials, now: string): ImagePulledRecord {
   const { nodePodsAccessible = false, kubernetesSecrets = [] } = added;
   if (!nodePodsAccessible && kubernetesSecrets.length === 0) return record;
-  const known = record.credentialMapping?.[name];
-  if (known?.nodePodsAccessible) return record;
+  const existingCredentials = record.credentialMapping?.[name];
+  if (existingCredentials?.nodePodsAccessible) return record;
   const updated = (credentials: ImagePullCredentials): ImagePulledRecord => ({
     ...record,
     lastUpdatedTime: now,
     credentialMapping: { ...record.credentialMapping, [name]: credentials },
   });
-  if (!known) return updated(added);
+  if (!existingCredentials) return updated(added);
   if (nodePodsAccessible) return updated({ nodePodsAccessible: true });
-  const secrets = mergeSecrets(known.kubernetesSecrets ?? [], kubernetesSecrets);
-  return secrets ? updated({ ...known, kubernetesSecrets: secrets }) : record;
+  const secrets = mergeSecrets(existingCredentials.kubernetesSecrets ?? [], kubernetesSecrets);
+  return secrets ? updated({ ...existingCredentials, kubernetesSecrets: secrets }) : record;
 }
 
 /** Sorts by namespace, name and UID. Undefined when `added` changes nothing. */
-function mergeSecrets(known: readonly ImagePullSecret[], added: readonly ImagePullSecret[]): ImagePullSecret[] | undefined {
+function mergeSecrets(existing: readonly ImagePullSecret[], added: readonly ImagePullSecret[]): ImagePullSecret[] | undefined {
   const keyOf = ({ namespace, name, uid }: ImagePullSecret) => JSON.stringify([namespace, name, uid]);
-  const merged = new Map(known.map((secret) => [keyOf(secret), secret]));
+  const merged = new Map(existing.map((secret) => [keyOf(secret), secret]));
   const isNew = added.some((secret) => merged.get(keyOf(secret))?.credentialHash !== secret.credentialHash);
   if (!isNew) return undefined;
   for (const secret of added) merged.set(keyOf(secret), secret);

@@ -88,9 +88,9 @@ export class PullRecords {
 
   /** Called before a pull. Rejects when the file cannot be written: without a record every pod could use the image. */
   async recordIntent(image: string): Promise<void> {
-    const before = this.#intents.get(image);
-    this.#intents.set(image, (before ?? 0) + 1);
-    if (before !== undefined) return;
+    const previousIntents = this.#intents.get(image);
+    this.#intents.set(image, (previousIntents ?? 0) + 1);
+    if (previousIntents !== undefined) return;
     try {
       await this.#intentFiles.write({ image });
     } catch (err) {
@@ -123,10 +123,10 @@ export class PullRecords {
 
   async #record(image: string, imageRef: string, credentials: ImagePullCredentials): Promise<boolean> {
     const { clock, logger } = this.#options;
-    const before = this.#pulled.get(imageRef);
+    const previousRecord = this.#pulled.get(imageRef);
     const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
-    const record = mergeCredentials(before ?? { lastUpdatedTime: now, imageRef }, withoutTagAndDigest(image), credentials, now);
-    if (record === before) return true;
+    const record = mergeCredentials(previousRecord ?? { lastUpdatedTime: now, imageRef }, withoutTagAndDigest(image), credentials, now);
+    if (record === previousRecord) return true;
     try {
       await this.#pulledFiles.write(record);
       this.#pulled.set(imageRef, record);

@@ -94,7 +94,7 @@ test('a full lane rejects calls, and a closed lane rejects all queued calls', as
 
 test('heartbeats have a lane without a rate limit, each kind of review and events have separate lanes, and the rest share one', () => {
   const lanes = createLanes({ limit: { qps: 50, burst: 100 }, eventLimit: { qps: 50, burst: 100 }, clock: new FakeClock() });
-  const shared = (a: TrafficClass, b: TrafficClass) => lanes.of(a).lane === lanes.of(b).lane;
+  const shared = (a: TrafficClass, b: TrafficClass) => lanes.forClass(a).lane === lanes.forClass(b).lane;
   assert.deepEqual(
     trafficClasses.map((name) => trafficClasses.filter((other) => shared(name, other)).join()),
     ['lease,node', 'lease,node', 'accessReview', 'tokenReview', ...Array(3).fill('status,objects,pods'), 'events'],
@@ -104,7 +104,7 @@ test('heartbeats have a lane without a rate limit, each kind of review and event
 test('a flood of token reviews delays neither a status nor an access review', async () => {
   const lanes = createLanes({ limit: { qps: 1, burst: 1 }, eventLimit: { qps: 1, burst: 1 }, clock: new FakeClock() });
   const enter = (name: TrafficClass) => {
-    const { lane, rank } = lanes.of(name);
+    const { lane, rank } = lanes.forClass(name);
     return lane.acquire(rank, never);
   };
   for (let i = 0; i < 1000; i += 1) enter('tokenReview').catch(() => {});

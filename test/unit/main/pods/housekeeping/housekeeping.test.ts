@@ -65,7 +65,7 @@ test('a running pod that only the runtime knows is terminated; a stopped one is 
     containers: [anExitedContainer(0)],
     sandboxes: [aSandbox({ state: 'notReady' })],
   });
-  node.cache.apply({ statuses: [running, ended], gone: [], events: [] });
+  node.cache.apply({ statuses: [running, ended], removed: [], events: [] });
   await runHousekeeping();
   assert.deepEqual(node.startedTasks, ['terminating runs']);
 });
@@ -77,7 +77,7 @@ test('the directory of an unknown pod is removed, that of a running or desired p
   node.podManager.set(aStaticPod('desired'));
   node.cache.apply({
     statuses: [aRuntimePodStatus({ podUID: uid('runs'), observedAtMs: 0, containers: [aRuntimeContainer()] })],
-    gone: [],
+    removed: [],
     events: [],
   });
   await runHousekeeping();

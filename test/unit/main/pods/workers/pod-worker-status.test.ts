@@ -60,7 +60,7 @@ test('a pod whose inspection fails has a first status', async () => {
     observedAtMs: 1,
     failure: { reason: 'ContainerStatusUnknown', message: 'no answer' },
   });
-  node.cache.apply({ statuses: [failed], gone: [], events: [] });
+  node.cache.apply({ statuses: [failed], removed: [], events: [] });
   await settle();
   assert.equal(node.statuses.get(uid('web'))?.reason, 'ContainerStatusUnknown');
 });
@@ -85,7 +85,7 @@ async function aPodUnderRestart(node: FakeNode) {
   const [container] = running.containers;
   const stopped = { ...running, containers: [anExitedContainer(0, { id: container!.id })] };
   node.runtime.set(uid('web'), stopped);
-  node.cache.apply({ statuses: [{ ...stopped, observedAtMs: 1 }], gone: [], events: [] });
+  node.cache.apply({ statuses: [{ ...stopped, observedAtMs: 1 }], removed: [], events: [] });
   await node.clock.advance(2);
   node.workers.refreshStatuses([uid('web')]);
   return { running, stopped };
@@ -119,7 +119,7 @@ test('an exit that was reported before the restart stays published', async () =>
   node.workers.update(aPod({ ...pod, spec: { ...pod.spec, containers: [{ name: 'app', image: 'two' }] } }), 'update');
   await settle();
   const ended = aRuntimePodStatus({ podUID: uid('web'), observedAtMs: 1, containers: [anExitedContainer(1, { id: containers[0]!.id })] });
-  node.cache.apply({ statuses: [ended], gone: [], events: [] });
+  node.cache.apply({ statuses: [ended], removed: [], events: [] });
   node.workers.refreshStatuses([uid('web')]);
   assert.equal(node.workers.beginRestart(uid('web'), containers), false);
   assert.equal(state(node)?.terminated?.exitCode, 1);

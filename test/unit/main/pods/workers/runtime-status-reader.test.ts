@@ -30,7 +30,7 @@ async function check({ cached, invalidated, inspections: want }: (typeof cases)[
   const clock = new FakeClock();
   await clock.advance(100);
   const cache = new RuntimeStatusCache();
-  cache.apply({ relistedAtMs: 50, statuses: cached ? [{ ...cached, observedAtMs: 50 }] : [], gone: [], events: [] });
+  cache.apply({ relistedAtMs: 50, statuses: cached ? [{ ...cached, observedAtMs: 50 }] : [], removed: [], events: [] });
   const inspections: (CreatedObjects | undefined)[] = [];
   const inspectPod = async (_: PodUID, created?: CreatedObjects) => {
     inspections.push(created);

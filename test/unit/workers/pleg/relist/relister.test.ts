@@ -12,7 +12,7 @@ suite('a relist', () => {
     const node = aPleg(t);
     node.start();
     await settle();
-    assert.deepEqual(node.posted, [{ relistedAtMs: 0, statuses: [], gone: [], events: [] }]);
+    assert.deepEqual(node.posted, [{ relistedAtMs: 0, statuses: [], removed: [], events: [] }]);
     assert.equal(node.relists(), 1);
   });
 
@@ -241,7 +241,7 @@ suite('a relist', () => {
     await node.clock.advance(1);
     node.runtime.addPod('u1', 'app');
     await node.clock.advance(1000);
-    assert.deepEqual(node.posted.at(-1), { relistedAtMs: 1000, uninspected: [u1], statuses: [], gone: [], events: [] });
+    assert.deepEqual(node.posted.at(-1), { relistedAtMs: 1000, uninspected: [u1], statuses: [], removed: [], events: [] });
     await node.clock.advance(startInspectionDelayMs);
     assert.deepEqual(node.takeNotifications(), ['status u1: app=running s=ready', 'ContainerStarted u1-s', 'ContainerStarted u1-app']);
     assert.equal(node.posted.at(-1)?.uninspected, undefined);
