@@ -3,7 +3,7 @@
  * of threads is fixed here, so that the server thread has every segment whenever it starts.
  */
 import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync/worker-data.ts';
-import type { ThreadWorkerData } from '../../shared/contracts/thread.ts';
+import type { ThreadWorkerData } from '../../shared/contracts/thread-worker-data.ts';
 import type { LoggingOptions } from '../../shared/log/logger.ts';
 import { bindMetrics, createMetricsSegment } from '../../shared/metrics/index.ts';
 import { createClaims } from '../../shared/state/claims.ts';

@@ -1,7 +1,7 @@
 /** Starts a thread that serves a Comlink contract. Holds what all these threads have in common; each thread's facade adds the rest. */
 import type { Remote } from 'comlink';
 import { MessagePort, type ResourceLimits } from 'node:worker_threads';
-import type { ThreadWorkerData } from '../../shared/contracts/thread.ts';
+import type { ThreadWorkerData } from '../../shared/contracts/thread-worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { entryUrl } from './entry-url.ts';
 import type { SharedThreadState, ThreadName } from './shared-thread-state.ts';

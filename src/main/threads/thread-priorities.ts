@@ -5,7 +5,7 @@
  * including the runtime and sshd. Upstream has neither.
  */
 import { niceOfThisThread, setNiceOfThisThread } from '../../shared/thread/nice.ts';
-import { enterRealTime, resetOnFork } from '../../shared/thread/scheduling.ts';
+import { enterRealTime, resetOnFork } from '../../shared/thread/scheduling-policy.ts';
 
 /** Gives main about three times the CPU share of each other thread. */
 const mainNiceOffset = 5;

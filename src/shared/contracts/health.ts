@@ -1,6 +1,6 @@
 /** The health thread serves the healthz port. It is not part of the server thread, so that no client of the other servers can make it fail. */
 import type { ListenAddress } from './server/settings.ts';
-import type { ThreadWorkerData } from './thread.ts';
+import type { ThreadWorkerData } from './thread-worker-data.ts';
 
 export interface HealthWorkerData extends ThreadWorkerData {
   readonly listen: ListenAddress;

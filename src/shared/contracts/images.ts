@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../errors/kubelet-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
-import type { ThreadWorkerData } from './thread.ts';
+import type { ThreadWorkerData } from './thread-worker-data.ts';
 import type { PullSecret } from './pod-objects.ts';
 
 export interface ImagesWorkerData extends ThreadWorkerData {

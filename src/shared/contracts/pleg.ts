@@ -4,7 +4,7 @@ import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { RuntimeHandler } from './node-info.ts';
 import type { CreatedObjects } from './pod-sync/result.ts';
 import type { RuntimePodStatus } from './runtime-status.ts';
-import type { ThreadWorkerData } from './thread.ts';
+import type { ThreadWorkerData } from './thread-worker-data.ts';
 
 export interface PlegWorkerData extends ThreadWorkerData {
   readonly runtimeEndpoint: string;

@@ -1,5 +1,5 @@
 /** The stats thread reads the machine's information, and samples the usage of each pod's cgroup. It decides nothing. */
-import type { ThreadWorkerData } from './thread.ts';
+import type { ThreadWorkerData } from './thread-worker-data.ts';
 
 export interface StatsWorkerData extends ThreadWorkerData {
   readonly rootDir: string;

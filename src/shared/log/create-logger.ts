@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { messageOf } from '../errors/kubelet-error.ts';
 import { VerbosityFollower } from './live-verbosity.ts';
 import type { Logger, LoggingOptions } from './logger.ts';
-import { isError, renderJSON, renderText, type LogRecord } from './render.ts';
+import { isError, renderJSON, renderText, type LogRecord } from './render-log-record.ts';
 import { levelFor } from './verbosity.ts';
 import { LineWriter } from './write-line.ts';
 

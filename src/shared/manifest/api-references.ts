@@ -3,7 +3,7 @@
  * the gate PreventStaticPodAPIReferences off, the kubelet resolves such references like those of other pods.
  */
 import type { Container, Pod, Volume } from '../kubernetes/api.ts';
-import { isEnabled, type ManifestGates } from './feature-gates.ts';
+import { isEnabled, type ManifestGates } from './manifest-gates.ts';
 import { eachContainer } from './validation/each-container.ts';
 
 /** Returns why the pod's references are not allowed, in upstream's wording, or null when they are. */

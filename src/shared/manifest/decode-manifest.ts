@@ -7,7 +7,7 @@ import { messageOf } from '../errors/kubelet-error.ts';
 import type { Draft, Pod } from '../kubernetes/api.ts';
 import { apiReferenceError } from './api-references.ts';
 import { defaultPod } from './defaults/default-pod.ts';
-import type { ManifestGates } from './feature-gates.ts';
+import type { ManifestGates } from './manifest-gates.ts';
 import { parseDocument } from './parse-document.ts';
 import { decodeValue } from './decode-value.ts';
 import { objectMeta } from '../kubernetes/schema/metadata.ts';
@@ -15,7 +15,7 @@ import { podSpec } from '../kubernetes/schema/pod-spec.ts';
 import { always, struct } from '../kubernetes/schema/types.ts';
 import { documentSizeError } from './static-pod-uid/document-size.ts';
 import { dumpBudget, type DumpBudget } from './static-pod-uid/static-pod-uid.ts';
-import { makeStatic } from './static-pod.ts';
+import { makeStatic } from './make-static.ts';
 import { validatePod } from './validation/validate-pod.ts';
 
 /** A manifest's status is ignored, because the kubelet computes the status. */

@@ -4,5 +4,5 @@
  */
 export { bindMetrics, counter, defaultBuckets, exponentialBuckets, gauge, histogram, linearBuckets, total } from './define.ts';
 export type { Counter, Gauge, Histogram, Labels, MetricDefinition, Stability } from './metrics.ts';
-export { droppedSeries, renderMetrics } from './render.ts';
+export { droppedSeries, renderMetrics } from './render-metrics.ts';
 export { createMetricsSegment } from './segment.ts';

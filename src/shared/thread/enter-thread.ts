@@ -3,7 +3,7 @@ import { expose } from 'comlink';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { getHeapStatistics } from 'node:v8';
 import type { PodSyncWorkerData, SlotClaimed } from '../contracts/pod-sync/worker-data.ts';
-import type { ThreadWorkerData } from '../contracts/thread.ts';
+import type { ThreadWorkerData } from '../contracts/thread-worker-data.ts';
 import { createLogger } from '../log/create-logger.ts';
 import type { Logger } from '../log/logger.ts';
 import { threadEventLoopDelay, threadHeapLimit, threadHeapUsed } from '../metrics/definitions/threads.ts';

@@ -1,7 +1,7 @@
 /** A thread for the tests of supervision. Its calls reply, hang, throw, end the thread or exhaust its heap. */
 import { enterThread, serveThread } from '../../../src/shared/thread/enter-thread.ts';
 import type { MessagePort } from 'node:worker_threads';
-import type { ThreadWorkerData } from '../../../src/shared/contracts/thread.ts';
+import type { ThreadWorkerData } from '../../../src/shared/contracts/thread-worker-data.ts';
 import { counter } from '../../../src/shared/metrics/index.ts';
 
 export const echoes = counter('echoes_total', 'Echoes.');

@@ -1,5 +1,5 @@
 /** The worker data of the sync pool's threads. Piscina passes the same worker data to every thread, so each thread claims a slot in it. */
-import type { ThreadWorkerData } from '../thread.ts';
+import type { ThreadWorkerData } from '../thread-worker-data.ts';
 
 export interface PodSyncWorkerData extends Omit<ThreadWorkerData, 'metrics' | 'heartbeatRow'> {
   /**

@@ -1,6 +1,6 @@
 /** The server thread's worker data and settings. The server thread has every listener except the healthz port. */
 import type { MessagePort } from 'node:worker_threads';
-import type { ThreadWorkerData } from '../thread.ts';
+import type { ThreadWorkerData } from '../thread-worker-data.ts';
 
 export interface ServerWorkerData extends ThreadWorkerData {
   /** Null: no read-only server. */

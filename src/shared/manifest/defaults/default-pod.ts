@@ -3,7 +3,7 @@
  * static pod never passes through the API server. Modifies a pod that no other code references yet.
  */
 import type { Draft, Pod } from '../../kubernetes/api.ts';
-import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
 import { defaultContainer, defaultRequests, type DraftContainer } from './default-container.ts';
 import { defaultPodResources } from './default-pod-resources.ts';
 import { defaultVolume } from './default-volume.ts';

@@ -1,7 +1,7 @@
 /** Validates a pod's containers: the rules for all containers, and those for init or regular containers only. */
 import type { Container, Pod, PodSpec, Volume } from '../../kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../kubernetes/restart-policy.ts';
-import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
 import { checkDNSLabel, checkRequired, checkRequiredEnum, checkSupported } from './checks.ts';
 import { validateEnv, validateEnvFrom } from './environment.ts';
 import { duplicate, forbidden, invalid, notFound, notSupported, required, tooMany } from './field-error.ts';

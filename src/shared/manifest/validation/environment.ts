@@ -1,7 +1,7 @@
 /** Validates a container's environment. */
 import type { Container, EnvVar } from '../../kubernetes/api.ts';
 import { configMapKeyErrors, dns1123SubdomainErrors, envVarNameErrors } from '../../kubernetes/names.ts';
-import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
 import { checkDNSLabel, checkName, checkNoBacksteps } from './checks.ts';
 import { invalid, required } from './field-error.ts';
 import { envFieldPaths, validateFieldRef, validateResourceFieldRef } from './field-references.ts';

@@ -4,7 +4,7 @@
  */
 import type { Pod, PodSpec } from '../../kubernetes/api.ts';
 import { dns1123SubdomainErrors, labelKeyErrors, rangeErrors } from '../../kubernetes/names.ts';
-import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
 import { checkDNSLabel, checkLabelKey, checkName, checkRequiredEnum } from './checks.ts';
 import { validateContainers, validateInitContainers } from './containers.ts';
 import { validateDNSConfig, validateHostAliases, validateHostnameOverride } from './dns.ts';

@@ -3,7 +3,7 @@ import type { PodSpec } from '../../kubernetes/api.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors, labelKeyErrors, labelValueErrors } from '../../kubernetes/names.ts';
 import { checkLabelKey, checkName, checkSupported } from './checks.ts';
 import { goQuote } from '../../kubernetes/go-text.ts';
-import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
 import { invalid, notSupported, required } from './field-error.ts';
 import { validateLabelSelector, validateOperator } from './labels.ts';
 import { validateMatchLabelKeys } from './topology-spread.ts';

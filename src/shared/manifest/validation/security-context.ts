@@ -1,7 +1,7 @@
 /** Validates the security contexts of a pod and its containers. */
 import type { PodSpec, SecurityContext } from '../../kubernetes/api.ts';
 import { normalizeSysctl } from '../../kubernetes/sysctls.ts';
-import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
 import { checkID, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from './field-error.ts';
 import { validateAppArmor, validateSeccomp } from './profiles.ts';

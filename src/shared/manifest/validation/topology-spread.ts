@@ -1,6 +1,6 @@
 /** Validates topology spread constraints, and the matchLabelKeys of constraints and pod affinity. */
 import type { PodSpec } from '../../kubernetes/api.ts';
-import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
 import { checkLabelKey, checkPositive, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from './field-error.ts';
 import { validateLabelSelector, type LabelSelector } from './labels.ts';

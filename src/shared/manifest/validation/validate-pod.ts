@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../../kubernetes/api.ts';
 import { configMirrorAnnotation } from '../../kubernetes/annotations.ts';
-import { isEnabled, type ManifestGates } from '../feature-gates.ts';
+import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
 import { forbidden, invalid, keyPath } from './field-error.ts';
 import { validateMetadata } from './metadata.ts';
 import { validatePodSpec } from './pod-spec.ts';

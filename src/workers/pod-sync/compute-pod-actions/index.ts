@@ -5,7 +5,7 @@
 import { podSandboxChanged, type SandboxChange } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { computeInitContainerActions } from './init-containers.ts';
 import { computeRegularContainerActions } from './regular-containers.ts';
-import { computeContainersToReset } from './restart-all.ts';
+import { computeContainersToReset } from './containers-to-reset.ts';
 import { computeNewSandboxActions } from './new-sandbox.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 

@@ -4,9 +4,9 @@ import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts
 import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { containerLogPath } from '../../../shared/kubernetes/paths.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
-import { containerAnnotations, containerLabels } from './labels.ts';
+import { containerAnnotations, containerLabels } from './runtime-labels.ts';
 import { containerResources } from './linux-resources.ts';
-import { containerSecurityContext, verifyRunAsNonRoot } from './security-context.ts';
+import { containerSecurityContext, verifyRunAsNonRoot } from './container-security-context.ts';
 import type { ContainerConfigInput } from './config-inputs.ts';
 
 const utf8 = new TextEncoder();

@@ -15,7 +15,7 @@ export type {
 } from './config-inputs.ts';
 export { HostInfoReader } from './host-info.ts';
 export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
-export { envFileKey, makeEnvironment } from './environment.ts';
+export { envFileKey, makeEnvironment } from './make-environment.ts';
 export { usesPodIPs } from './downward-api-fields.ts';
 export { readEnvironmentObjects } from './environment-objects.ts';
 export { makeContainerConfig } from './container-config.ts';

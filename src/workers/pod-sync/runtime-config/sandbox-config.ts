@@ -7,13 +7,13 @@ import {
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podLogsDirectory } from '../../../shared/kubernetes/paths.ts';
-import { computePodDNS } from './dns.ts';
+import { computePodDNS } from './pod-dns.ts';
 import { kernelHostname, computePodHostname } from './hostname.ts';
-import { sandboxAnnotations, sandboxLabels } from './labels.ts';
+import { sandboxAnnotations, sandboxLabels } from './runtime-labels.ts';
 import { sandboxResources } from './linux-resources.ts';
 import { namespaceOptions } from './namespaces.ts';
 import { portMappings } from './port-mappings.ts';
-import { seLinuxOptions, supplementalGroups, supplementalGroupsPolicy } from './security-context.ts';
+import { seLinuxOptions, supplementalGroups, supplementalGroupsPolicy } from './container-security-context.ts';
 import { normalizeSysctl } from '../../../shared/kubernetes/sysctls.ts';
 import type { ConfigWarning, SandboxConfigInput } from './config-inputs.ts';
 

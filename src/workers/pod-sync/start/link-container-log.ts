@@ -5,7 +5,7 @@ import type { Container, EphemeralContainer } from '../../../shared/kubernetes/a
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { containerLogLink } from '../container-log-link.ts';
-import { createLogSymlink } from './container-logs.ts';
+import { createLogSymlink } from './container-log-folder.ts';
 
 /** Never rejects: the link is not needed to run the container. */
 export async function linkContainerLog(

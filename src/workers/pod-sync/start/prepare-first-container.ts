@@ -9,7 +9,7 @@ import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { usesPodIPs, readEnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
-import { makeLogFolder } from './container-logs.ts';
+import { makeLogFolder } from './container-log-folder.ts';
 import { ensureImages, type ContainerImages } from './ensure-image.ts';
 import { prepareContainerConfig, type ConfigInputs } from './prepare-container-config.ts';
 import { readPullSecrets } from './pull-secrets.ts';

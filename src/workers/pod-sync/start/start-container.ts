@@ -15,7 +15,7 @@ import { killContainer } from '../kill/index.ts';
 import { readEnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
 import { descriptionOf } from '../pod-runtime.ts';
 import { createContainer } from './create-container.ts';
-import { makeLogFolder } from './container-logs.ts';
+import { makeLogFolder } from './container-log-folder.ts';
 import { countImageVolumes, ensureImages, type ContainerImages } from './ensure-image.ts';
 import { linkContainerLog } from './link-container-log.ts';
 import { prepareContainerConfig } from './prepare-container-config.ts';

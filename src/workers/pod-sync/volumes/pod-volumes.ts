@@ -7,7 +7,7 @@ import type { Container, EphemeralContainer, Pod, Volume } from '../../../shared
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { podDir } from '../../../shared/kubernetes/paths.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { envFileKey } from '../runtime-config/environment.ts';
+import { envFileKey } from '../runtime-config/make-environment.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { computePodHostname } from '../runtime-config/hostname.ts';
 import { makeContainerMounts, volumePath } from './container-mounts.ts';

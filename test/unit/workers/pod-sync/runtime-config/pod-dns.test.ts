@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import { computePodDNS } from '../../../../../src/workers/pod-sync/runtime-config/dns.ts';
+import { computePodDNS } from '../../../../../src/workers/pod-sync/runtime-config/pod-dns.ts';
 import { aPod } from '../../../../support/pods.ts';
 import { someSettings } from '../../../../support/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';

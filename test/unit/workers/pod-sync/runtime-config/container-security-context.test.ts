@@ -5,7 +5,7 @@ import {
   containerSecurityContext,
   effectiveSecurityContext,
   verifyRunAsNonRoot,
-} from '../../../../../src/workers/pod-sync/runtime-config/security-context.ts';
+} from '../../../../../src/workers/pod-sync/runtime-config/container-security-context.ts';
 import type { ContainerConfigInput, ImageUser } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { aContainerConfigInput, someHostInfo, someSettings } from '../../../../support/runtime-config-inputs.ts';

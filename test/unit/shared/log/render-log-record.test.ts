@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderJSON, renderText, type LogRecord } from '../../../../src/shared/log/render.ts';
+import { renderJSON, renderText, type LogRecord } from '../../../../src/shared/log/render-log-record.ts';
 import { table } from '../../../support/table.ts';
 
 const time = new Date(2026, 10, 21, 11, 10, 0, 123).getTime();

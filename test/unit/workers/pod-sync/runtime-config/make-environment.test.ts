@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodObject, PodObjectResult } from '../../../../../src/shared/contracts/pod-objects.ts';
 import type { Container, EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
-import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/environment.ts';
+import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/make-environment.ts';
 import type { EnvironmentObjects } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { aNode, someSettings } from '../../../../support/runtime-config-inputs.ts';

@@ -6,7 +6,7 @@ import {
   containerLabels,
   sandboxAnnotations,
   sandboxLabels,
-} from '../../../../../src/workers/pod-sync/runtime-config/labels.ts';
+} from '../../../../../src/workers/pod-sync/runtime-config/runtime-labels.ts';
 import { aContainer, aPod } from '../../../../support/pods.ts';
 import { table } from '../../../../support/table.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { restartCountFromLogs } from '../../../../../src/workers/pod-sync/start/container-logs.ts';
+import { restartCountFromLogs } from '../../../../../src/workers/pod-sync/start/container-log-folder.ts';
 import { table } from '../../../../support/table.ts';
 
 const cases: { name: string; files: string[]; want: number }[] = [
