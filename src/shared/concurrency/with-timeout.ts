@@ -1,3 +1,4 @@
+/** Limits how long a caller waits, without failing: for waits that are useful only while they are short. */
 import { systemClock } from '../time/clock.ts';
 
 /** Resolves when the promise resolves, or after `ms`. Rejects when the promise rejects in time. The work behind the promise continues. */

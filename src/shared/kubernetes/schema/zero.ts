@@ -1,3 +1,4 @@
+/** The zero values of the schema types, which null elements and absent required fields get. */
 import type { Schema } from './types.ts';
 
 /** Returns Go's zero value for the type. Undefined for times: the zero time has no JSON form. */

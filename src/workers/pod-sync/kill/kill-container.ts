@@ -1,6 +1,6 @@
 /**
- * Kills one container: runs its preStop hook, waits for its turn in the termination order, then stops the container. All steps share one
- * grace period (upstream killContainer).
+ * Kills one container: runs its preStop hook, waits for the containers that must terminate before, then stops the container. All steps
+ * share one grace period (upstream killContainer).
  */
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api.ts';
