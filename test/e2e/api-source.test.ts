@@ -8,9 +8,9 @@ import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { systemClock } from '../../src/shared/time/clock.ts';
-import { BareCluster, populate } from '../support/bare-cluster.ts';
+import { BareCluster, populate } from '../support/cluster/bare-cluster.ts';
 import { aLogger } from '../support/logger.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 const nodeName = 'n1';
 /** Covers the reflector's back-off on a busy host. */

@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Container, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 describe('a container', () => {
   let node: TestNode;

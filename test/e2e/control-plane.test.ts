@@ -6,10 +6,10 @@ import { createServer } from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { ApiClient } from '../../scripts/host/control-plane-api.ts';
-import { FaultyApiServer, isWatch, type Matches } from '../support/api-server-faults.ts';
-import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox } from '../support/test-node.ts';
+import { FaultyApiServer, isWatch, type Matches } from '../support/api-server/api-server-faults.ts';
+import { privateCluster, sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../support/kubelet/test-node.ts';
 
 interface Named {
   readonly metadata: { readonly name: string; readonly uid: string };

@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { containersOf, observeNodeState, runningOf, untilOnlyThese } from '../support/observed-node-state.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import { containersOf, observeNodeState, runningOf, untilOnlyThese } from '../support/kubelet/observed-node-state.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `p${i}`);
 

@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import type { Container } from '../../src/shared/kubernetes/api.ts';
-import { TestAuthority } from '../support/certificates.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import { TestAuthority } from '../support/api-server/certificates.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 interface Request {
   readonly url: string | undefined;

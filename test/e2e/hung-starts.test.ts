@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
-import { startSimulatedMember, type SimulatedMember } from '../support/simulated-member.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
+import { startSimulatedMember, type SimulatedMember } from '../support/cluster/simulated-member.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 /** More than the kubelet starts in parallel in its first burst. */
 const hungPods = 4 * availableParallelism();

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState } from '../../src/shared/cri/generated/cri-v1.ts';
-import { ClusterNode } from '../support/cluster-node.ts';
-import { containersOf } from '../support/observed-node-state.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import { ClusterNode } from '../support/cluster/cluster-node.ts';
+import { containersOf } from '../support/kubelet/observed-node-state.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 test('maximum-dead-containers limits the node’s dead containers, newest kept', async (t) => {
   const node = await TestNode.start(t, { flags: ['--maximum-dead-containers=1'] });

@@ -5,12 +5,12 @@ import { computeFeatureGates } from '../../src/main/config/feature-gates.ts';
 import type { LocalNodeStatusOptions } from '../../src/main/node/index.ts';
 import { ClusterNode, type Node } from '../../src/main/node/index.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
-import { connectTo } from '../support/api-connection.ts';
-import { privateCluster, sharedCluster, type TestCluster } from '../support/control-plane.ts';
-import { foreignStatus } from '../support/foreign-status.ts';
-import { aLocalNodeStatus, aMachine, localConfig, type FakeNodeInputs } from '../support/local-node-status.ts';
+import { connectTo } from '../support/api-server/api-connection.ts';
+import { privateCluster, sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
+import { foreignStatus } from '../support/cluster/foreign-status.ts';
+import { aLocalNodeStatus, aMachine, localConfig, type FakeNodeInputs } from '../support/pods/local-node-status.ts';
 import { aLogger } from '../support/logger.ts';
-import { waitUntil, type TestHooks } from '../support/simulated-runtime.ts';
+import { waitUntil, type TestHooks } from '../support/runtime/simulated-runtime.ts';
 
 let cluster: TestCluster;
 before(async () => {

@@ -10,12 +10,12 @@ import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
-import { PrivateRegistry } from '../support/private-registry.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
-const preload = join(import.meta.dirname, '../support/thread-ender.mjs');
+const preload = join(import.meta.dirname, '../support/preloads/thread-ender.mjs');
 
 describe('a standalone node', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];

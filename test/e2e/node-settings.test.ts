@@ -7,11 +7,11 @@ import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
 import type { Node } from '../../src/main/node/index.ts';
 import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
-import { ClusterNode } from '../support/cluster-node.ts';
-import { startHostileRuntime } from '../support/hostile-runtime.ts';
-import { PrivateRegistry } from '../support/private-registry.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import { ClusterNode } from '../support/cluster/cluster-node.ts';
+import { startHostileRuntime } from '../support/runtime/hostile-runtime.ts';
+import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
 

@@ -13,8 +13,8 @@ import { CriPlegRuntime } from '../../src/workers/pleg/pleg-runtime.ts';
 import { Pleg } from '../../src/workers/pleg/pleg.ts';
 import { readTerminationMessage } from '../../src/workers/pleg/runtime-status/termination-message.ts';
 import { aLogger } from '../support/logger.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { busybox } from '../support/test-node.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { busybox } from '../support/kubelet/test-node.ts';
 
 const project = join(import.meta.dirname, '../..');
 const limits = { deadlineMs: 30_000 };

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 for (const containerd of ['1.7', '1.6'] as const) {
   describe(`on containerd ${containerd}`, () => {

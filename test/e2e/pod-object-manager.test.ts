@@ -12,11 +12,11 @@ import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { HelperClient } from '../../src/workers/pod-sync/helper/index.ts';
 import { readEnvironmentObjects, makeEnvironment } from '../../src/workers/pod-sync/runtime-config/index.ts';
 import { PodVolumes } from '../../src/workers/pod-sync/volumes/index.ts';
-import { connectTo } from '../support/api-connection.ts';
-import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
+import { connectTo } from '../support/api-server/api-connection.ts';
+import { sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
 import { aLogger } from '../support/logger.ts';
-import { aNode, someSettings } from '../support/runtime-config-inputs.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
+import { aNode, someSettings } from '../support/pods/runtime-config-inputs.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 const nodeName = 'objects-node';
 const base64 = (text: string) => Buffer.from(text).toString('base64');

@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 
 describe('the pod spec in a container', () => {

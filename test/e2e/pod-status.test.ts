@@ -11,11 +11,11 @@ import { StatusManager } from '../../src/main/status/index.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
-import { FakeNode } from '../support/fake-node.ts';
-import { BareCluster } from '../support/bare-cluster.ts';
+import { FakeNode } from '../support/pods/fake-node.ts';
+import { BareCluster } from '../support/cluster/bare-cluster.ts';
 import { aLogger } from '../support/logger.ts';
-import { aPod, aRuntimeContainer, aRuntimePodStatus } from '../support/pods.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
+import { aPod, aRuntimeContainer, aRuntimePodStatus } from '../support/pods/pods.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 const nodeName = 'n1';
 const podsPath = '/api/v1/namespaces/default/pods';

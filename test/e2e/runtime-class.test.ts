@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { secondRuntimeHandler } from '../../scripts/host/private-containerd.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
-import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aManifest, TestNode } from '../support/test-node.ts';
+import { sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 const nodeName = 'class-node';
 const className = 'class-second';

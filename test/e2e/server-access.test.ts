@@ -7,11 +7,11 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { createReviews } from '../../src/main/api/index.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
-import { connectTo } from '../support/api-connection.ts';
-import { sharedCluster, type TestCluster } from '../support/control-plane.ts';
-import { aSecureServer } from '../support/secure-server.ts';
-import { waitUntil, type TestHooks } from '../support/simulated-runtime.ts';
-import { TestNode } from '../support/test-node.ts';
+import { connectTo } from '../support/api-server/api-connection.ts';
+import { sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
+import { aSecureServer } from '../support/server/secure-server.ts';
+import { waitUntil, type TestHooks } from '../support/runtime/simulated-runtime.ts';
+import { TestNode } from '../support/kubelet/test-node.ts';
 
 let cluster: TestCluster;
 before(async () => {

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Flood } from '../../bench/driver/flood.ts';
-import { aBusybox } from '../support/test-node.ts';
-import { ClusterNode } from '../support/cluster-node.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
+import { aBusybox } from '../support/kubelet/test-node.ts';
+import { ClusterNode } from '../support/cluster/cluster-node.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 let node: ClusterNode;
 before(async () => {

@@ -7,8 +7,8 @@ import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { request } from 'undici';
-import { aReachablePod } from '../support/reachable-pod.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
+import { aReachablePod } from '../support/kubelet/reachable-pod.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 /**
  * kubectl uses WebSockets to the API server by default. The API server uses WebSockets to the kubelet if the Node declares

@@ -10,7 +10,7 @@ import { test, type TestContext } from 'node:test';
 import { build, isBuilt } from '../../scripts/build.ts';
 import { removeFolder } from '../../scripts/host/private-containerd.ts';
 import { stopDaemon } from '../../scripts/up/processes.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 const project = join(import.meta.dirname, '../..');
 const examples = readdirSync(join(project, 'examples')).map((file) => file.replace('.yaml', ''));

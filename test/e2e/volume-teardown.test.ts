@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { mount, MountFlag } from '../../src/shared/linux/native.ts';
-import { waitUntil } from '../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/test-node.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 let node: TestNode;
 before(async () => {

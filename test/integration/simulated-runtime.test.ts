@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import type { RuntimeOptionsInput } from '../../bench/runtime/options.ts';
 import { CriClient } from '../../src/shared/cri/client.ts';
 import { CriError, grpcCode } from '../../src/shared/cri/cri-error.ts';
-import { startSimulatedRuntime, waitUntil } from '../support/simulated-runtime.ts';
+import { startSimulatedRuntime, waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 const limits = { deadlineMs: 10_000 };
 

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiPath, createReviews, type ApiClient, type ApiConnection } from '../../../src/main/api/index.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
-import { connectTo } from '../../support/api-connection.ts';
-import { privateCluster, type TestCluster } from '../../support/control-plane.ts';
-import type { TestHooks } from '../../support/simulated-runtime.ts';
+import { connectTo } from '../../support/api-server/api-connection.ts';
+import { privateCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
+import type { TestHooks } from '../../support/runtime/simulated-runtime.ts';
 
 interface Named {
   readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly annotations?: Readonly<Record<string, string>> };

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { pauseProgram } from '../../../scripts/host/control-plane-process.ts';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const nodeName = 'cluster-admission';
 

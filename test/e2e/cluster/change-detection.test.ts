@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { stopProgram } from '../../../scripts/host/control-plane-process.ts';
-import { isWatch, type Matches } from '../../support/api-server-faults.ts';
-import { privateCluster, sharedCluster } from '../../support/control-plane.ts';
-import { startFaultyNode } from '../../support/faulty-node.ts';
-import { isRunning } from '../../support/pod-watch.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { isWatch, type Matches } from '../../support/api-server/api-server-faults.ts';
+import { privateCluster, sharedCluster } from '../../support/cluster/control-plane.ts';
+import { startFaultyNode } from '../../support/cluster/faulty-node.ts';
+import { isRunning } from '../../support/cluster/pod-watch.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const isValue: Matches = (_, path) => /^\/api\/v1\/namespaces\/[^/]+\/(secrets|configmaps)[/?]/.test(path);
 const isWatchOfValue: Matches = (method, path) => isWatch(method, path) && isValue(method, path);

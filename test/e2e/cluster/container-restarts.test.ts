@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { PodWatch } from '../../support/pod-watch.ts';
-import { aBusybox, aManifest, busybox } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { PodWatch } from '../../support/cluster/pod-watch.ts';
+import { aBusybox, aManifest, busybox } from '../../support/kubelet/test-node.ts';
 
 const nodeName = 'cluster-container-restarts';
 /** Another name of the same image. */

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 /** Ignores SIGTERM. */
 const stubborn = { sh: 'trap "" TERM; while :; do sleep 1; done' };

@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import type { Node } from '../../../src/main/node/index.ts';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 /** A unique local address (RFC 4193), for a host that has only link-local ones. */
 const ownIPv6 = 'fd6b:7562:656c:6574::7';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const requesting = (requests: Record<string, string>): Partial<PodSpec> => ({ containers: [aBusybox({ resources: { requests } })] });
 

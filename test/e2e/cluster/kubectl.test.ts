@@ -1,8 +1,8 @@
 /** kubectl logs and kubectl debug. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { aBusybox, busybox } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { aBusybox, busybox } from '../../support/kubelet/test-node.ts';
 
 describe('kubectl', () => {
   let node: ClusterNode;

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
-import { privateCluster } from '../../support/control-plane.ts';
-import { PodWatch } from '../../support/pod-watch.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox, aManifest } from '../../support/test-node.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { privateCluster } from '../../support/cluster/control-plane.ts';
+import { PodWatch } from '../../support/cluster/pod-watch.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
 describe('a static pod in a cluster', () => {
   let node: ClusterNode;

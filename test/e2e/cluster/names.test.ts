@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { clusterDnsIp } from '../../../scripts/host/control-plane-member.ts';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 describe('a pod in a cluster', () => {
   let node: ClusterNode;

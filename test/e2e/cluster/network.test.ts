@@ -4,8 +4,8 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { NodeStatus } from '../../../src/main/node/index.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const notReady = /container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:/;
 

@@ -5,10 +5,10 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Node } from '../../../src/main/node/index.ts';
 import { milliValue, value } from '../../../src/shared/kubernetes/quantity.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
-import { sharedCluster } from '../../support/control-plane.ts';
-import { foreignStatus } from '../../support/foreign-status.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { sharedCluster } from '../../support/cluster/control-plane.ts';
+import { foreignStatus } from '../../support/cluster/foreign-status.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const nodeName = 'cluster-node';
 type Lease = {

@@ -5,11 +5,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { privateCluster } from '../../support/control-plane.ts';
-import { PodCertificateSigner } from '../../support/pod-certificate-signer.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { privateCluster } from '../../support/cluster/control-plane.ts';
+import { PodCertificateSigner } from '../../support/cluster/pod-certificate-signer.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const signerName = 'example.com/internal';
 const waitTimeoutMs = 90_000;
@@ -30,7 +30,7 @@ describe('pod certificates', () => {
         '--feature-gates=PodCertificateRequest=true',
       ],
     });
-    const clock = `--import=${join(import.meta.dirname, '../../support/clock-ahead.mjs')}`;
+    const clock = `--import=${join(import.meta.dirname, '../../support/preloads/clock-ahead.mjs')}`;
     node = await ClusterNode.start('cluster-certs', {
       cluster,
       config: { featureGates: { PodCertificateRequest: true } },

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pauseImage } from '../../../scripts/host/local-images.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { sharedCluster, type TestCluster } from '../../support/control-plane.ts';
-import { PrivateRegistry } from '../../support/private-registry.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../../support/test-node.ts';
+import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
+import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../../support/kubelet/test-node.ts';
 
 const nodeName = 'cluster-images';
 const archive = join(import.meta.dirname, '../../../.cache/images/local.example_busybox.tar');

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const small = { requests: { cpu: '20m', memory: '32Mi' }, limits: { memory: '64Mi' } };
 const withResources = (resources: object): Partial<PodSpec> => ({

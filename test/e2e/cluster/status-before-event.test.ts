@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { assertStatusCameFirst, firstWarnings, revisionOf } from '../../support/first-warnings.ts';
-import { PodWatch } from '../../support/pod-watch.ts';
-import { aBusybox, aManifest } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { assertStatusCameFirst, firstWarnings, revisionOf } from '../../support/cluster/first-warnings.ts';
+import { PodWatch } from '../../support/cluster/pod-watch.ts';
+import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
 const nodeName = 'cluster-status-before-event';
 

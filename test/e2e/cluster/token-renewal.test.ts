@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 /** The shortest lifetime that the API server grants. */
 const lifetimeSeconds = 600;
@@ -12,7 +12,7 @@ const lifetimeSeconds = 600;
 const aheadSeconds = 458;
 
 test('a token is renewed at 80 % of its lifetime, and a running container sees the new one', async (t) => {
-  const clock = `--import=${join(import.meta.dirname, '../../support/clock-ahead.mjs')}`;
+  const clock = `--import=${join(import.meta.dirname, '../../support/preloads/clock-ahead.mjs')}`;
   const node = await ClusterNode.start('cluster-tokens', {
     env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${clock}`.trim(), CLOCK_AHEAD_MS: String(aheadSeconds * 1000) },
   });

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster-node.ts';
-import { privateCluster } from '../../support/control-plane.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { privateCluster } from '../../support/cluster/control-plane.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const path = '/apis/certificates.k8s.io/v1beta1/clustertrustbundles';
 /** `clusterTrustBundle` of a projected volume's source. */

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { sharedCluster, type TestCluster } from '../../support/control-plane.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../../support/test-node.ts';
+import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, TestNode } from '../../support/kubelet/test-node.ts';
 
 const nodeName = 'cluster-volumes';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster-node.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const nodeName = 'cluster-workloads';
 const onThisNode = { 'kubernetes.io/hostname': nodeName };

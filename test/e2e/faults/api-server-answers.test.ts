@@ -1,12 +1,12 @@
 /** A node with a faulty API server: pods start, terminate and are reported, and nothing is done twice. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test, type TestContext } from 'node:test';
-import { isWatch, type Matches } from '../../support/api-server-faults.ts';
-import { sharedCluster, type TestCluster } from '../../support/control-plane.ts';
-import { loopDelay, startFaultyNode, type FaultyNode } from '../../support/faulty-node.ts';
-import { containersOf, runningOf, untilOnlyThese } from '../../support/observed-node-state.ts';
-import { isRunning } from '../../support/pod-watch.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import { isWatch, type Matches } from '../../support/api-server/api-server-faults.ts';
+import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
+import { loopDelay, startFaultyNode, type FaultyNode } from '../../support/cluster/faulty-node.ts';
+import { containersOf, runningOf, untilOnlyThese } from '../../support/kubelet/observed-node-state.ts';
+import { isRunning } from '../../support/cluster/pod-watch.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const isAny: Matches = () => true;
 const isStatusPatch: Matches = (method, path) => method === 'PATCH' && path.includes('/pods/') && path.endsWith('/status');

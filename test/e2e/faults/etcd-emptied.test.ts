@@ -1,12 +1,12 @@
 /** The cluster is emptied under a running node: same address and certificates, no objects, then the same names with other UIDs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { privateCluster } from '../../support/control-plane.ts';
-import { loopDelay, loopDelayEnv, resetLoopDelay } from '../../support/faulty-node.ts';
-import { containersOf, runningOf, untilOnlyThese } from '../../support/observed-node-state.ts';
-import { isRunning, PodWatch } from '../../support/pod-watch.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { aManifest, TestNode } from '../../support/test-node.ts';
+import { privateCluster } from '../../support/cluster/control-plane.ts';
+import { loopDelay, loopDelayEnv, resetLoopDelay } from '../../support/cluster/faulty-node.ts';
+import { containersOf, runningOf, untilOnlyThese } from '../../support/kubelet/observed-node-state.ts';
+import { isRunning, PodWatch } from '../../support/cluster/pod-watch.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { aManifest, TestNode } from '../../support/kubelet/test-node.ts';
 
 interface NodeObject {
   readonly metadata: { readonly uid: string };

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import { privateCluster } from '../../support/control-plane.ts';
-import { runningOf, untilOnlyThese } from '../../support/observed-node-state.ts';
-import { isRunning, PodWatch } from '../../support/pod-watch.ts';
-import { aManifest, TestNode } from '../../support/test-node.ts';
+import { privateCluster } from '../../support/cluster/control-plane.ts';
+import { runningOf, untilOnlyThese } from '../../support/kubelet/observed-node-state.ts';
+import { isRunning, PodWatch } from '../../support/cluster/pod-watch.ts';
+import { aManifest, TestNode } from '../../support/kubelet/test-node.ts';
 
 const hasRestarted = (pod: Pod) => isRunning(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1;
 

@@ -1,8 +1,8 @@
 /** Events that the API server refuses: events of other pods are recorded nevertheless. */
 import { after, before, describe, test } from 'node:test';
-import { FaultyApiServer, type Fault, type Matches } from '../../support/api-server-faults.ts';
-import { startSimulatedMember, type SimulatedMember } from '../../support/simulated-member.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
+import { FaultyApiServer, type Fault, type Matches } from '../../support/api-server/api-server-faults.ts';
+import { startSimulatedMember, type SimulatedMember } from '../../support/cluster/simulated-member.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const nodeName = 'events-refused';
 /** Far less than the two minutes for which an event is retried. */

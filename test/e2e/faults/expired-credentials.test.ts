@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
-import type { FaultyApiServer } from '../../support/api-server-faults.ts';
-import { sharedCluster } from '../../support/control-plane.ts';
-import { startFaultyNode } from '../../support/faulty-node.ts';
-import { runningOf, untilOnlyThese } from '../../support/observed-node-state.ts';
-import { isRunning } from '../../support/pod-watch.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
+import type { FaultyApiServer } from '../../support/api-server/api-server-faults.ts';
+import { sharedCluster } from '../../support/cluster/control-plane.ts';
+import { startFaultyNode } from '../../support/cluster/faulty-node.ts';
+import { runningOf, untilOnlyThese } from '../../support/kubelet/observed-node-state.ts';
+import { isRunning } from '../../support/cluster/pod-watch.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const kinds = [
   {

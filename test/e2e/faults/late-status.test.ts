@@ -1,11 +1,11 @@
 /** A failing pod whose status write is late or refused: its warning event waits for the status, for a limited time. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Matches } from '../../support/api-server-faults.ts';
-import { sharedCluster, type TestCluster } from '../../support/control-plane.ts';
-import { startFaultyNode, type FaultyNode } from '../../support/faulty-node.ts';
-import { assertStatusCameFirst, firstWarnings, revisionOf } from '../../support/first-warnings.ts';
-import { aBusybox } from '../../support/test-node.ts';
+import type { Matches } from '../../support/api-server/api-server-faults.ts';
+import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
+import { startFaultyNode, type FaultyNode } from '../../support/cluster/faulty-node.ts';
+import { assertStatusCameFirst, firstWarnings, revisionOf } from '../../support/cluster/first-warnings.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const isStatusPatch: Matches = (method, path) => method === 'PATCH' && path.includes('/pods/') && path.endsWith('/status');
 

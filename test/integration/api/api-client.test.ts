@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { definitions } from '../../../src/shared/metrics/definitions/index.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
-import { sendJSON } from '../../support/scripted-api-server.ts';
+import { sendJSON } from '../../support/api-server/scripted-api-server.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { aClient, collect, getPod, isError, pod, server, useServer } from '../../support/api-client-suite.ts';
+import { aClient, collect, getPod, isError, pod, server, useServer } from '../../support/api-server/api-client-suite.ts';
 
 useServer();
 

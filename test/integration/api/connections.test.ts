@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ScriptedApiServer, sendJSON } from '../../support/scripted-api-server.ts';
-import { ConnectProxy } from '../../support/connect-proxy.ts';
+import { ScriptedApiServer, sendJSON } from '../../support/api-server/scripted-api-server.ts';
+import { ConnectProxy } from '../../support/api-server/connect-proxy.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { SocksProxy } from '../../support/socks-proxy.ts';
-import { aClient, collect, getPod, isError, pod, server, until, useServer, withServer } from '../../support/api-client-suite.ts';
+import { SocksProxy } from '../../support/api-server/socks-proxy.ts';
+import { aClient, collect, getPod, isError, pod, server, until, useServer, withServer } from '../../support/api-server/api-client-suite.ts';
 
 useServer();
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { sendJSON } from '../../support/scripted-api-server.ts';
+import { sendJSON } from '../../support/api-server/scripted-api-server.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { aClient, getPod, isError, pod, server, useServer } from '../../support/api-client-suite.ts';
+import { aClient, getPod, isError, pod, server, useServer } from '../../support/api-server/api-client-suite.ts';
 
 useServer();
 

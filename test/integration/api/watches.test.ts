@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sendJSON } from '../../support/scripted-api-server.ts';
+import { sendJSON } from '../../support/api-server/scripted-api-server.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { aClient, collect, isError, pod, server, until, useServer } from '../../support/api-client-suite.ts';
+import { aClient, collect, isError, pod, server, until, useServer } from '../../support/api-server/api-client-suite.ts';
 
 useServer();
 

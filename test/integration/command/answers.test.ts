@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { aFolder, ensureBuilt, kubelet } from '../../support/kubelet-command.ts';
+import { aFolder, ensureBuilt, kubelet } from '../../support/kubelet/kubelet-command.ts';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 

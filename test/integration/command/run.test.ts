@@ -7,9 +7,9 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { before, test } from 'node:test';
-import { ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet-command.ts';
-import { freePort, prepareKubelet, waitUntilHealthy } from '../../support/prepared-kubelet.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
+import { ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
+import { freePort, prepareKubelet, waitUntilHealthy } from '../../support/kubelet/prepared-kubelet.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 before(ensureBuilt);
 

@@ -6,10 +6,10 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { TestAuthority } from '../../support/certificates.ts';
-import { ensureBuilt, RunningKubelet } from '../../support/kubelet-command.ts';
-import { freePort, prepareKubelet } from '../../support/prepared-kubelet.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
+import { TestAuthority } from '../../support/api-server/certificates.ts';
+import { ensureBuilt, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
+import { freePort, prepareKubelet } from '../../support/kubelet/prepared-kubelet.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 before(ensureBuilt);
 

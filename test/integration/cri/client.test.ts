@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriClient } from '../../../src/shared/cri/client.ts';
-import { startSimulatedRuntime } from '../../support/simulated-runtime.ts';
+import { startSimulatedRuntime } from '../../support/runtime/simulated-runtime.ts';
 
 test('a call with a deadline above gRPC’s limit succeeds', async (t) => {
   const { endpoint } = await startSimulatedRuntime(t);

@@ -11,7 +11,7 @@ import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { removeTree } from '../../../src/shared/linux/remove-tree.ts';
 import { makeDeepTree } from '../../support/deep-tree.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const kinds = { blockingCalls, pooledCalls };
 

@@ -1,7 +1,7 @@
 /** A whole kubelet rejects a pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StandaloneNode } from '../../support/standalone-node.ts';
+import { StandaloneNode } from '../../support/kubelet/standalone-node.ts';
 
 test('a pod with a forbidden sysctl is Failed and never starts, also after a restart of the kubelet', async (t) => {
   const node = await StandaloneNode.start(t);

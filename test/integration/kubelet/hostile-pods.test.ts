@@ -13,9 +13,9 @@ import { before, test, type TestContext } from 'node:test';
 import { hostilePods, fuzzSeeds } from '../../support/fuzz/hostile-pods.ts';
 import { harmless } from '../../support/fuzz/harmless.ts';
 import { OpenApiServer } from '../../support/fuzz/open-api-server.ts';
-import { ensureBuilt, RunningKubelet } from '../../support/kubelet-command.ts';
-import { freePort, prepareKubelet, waitUntilHealthy, type PreparedKubelet } from '../../support/prepared-kubelet.ts';
-import { waitUntil } from '../../support/simulated-runtime.ts';
+import { ensureBuilt, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
+import { freePort, prepareKubelet, waitUntilHealthy, type PreparedKubelet } from '../../support/kubelet/prepared-kubelet.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 before(ensureBuilt);
 

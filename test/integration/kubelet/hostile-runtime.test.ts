@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sample } from 'fast-check';
 import { KubeletProcess } from '../../../bench/harness/kubelet-process.ts';
-import { mutate, mutateBytes, mutations, type Mutation } from '../../support/hostile-replies.ts';
-import { startHostileRuntime, type Reply } from '../../support/hostile-runtime.ts';
+import { mutate, mutateBytes, mutations, type Mutation } from '../../support/runtime/hostile-replies.ts';
+import { startHostileRuntime, type Reply } from '../../support/runtime/hostile-runtime.ts';
 import { fuzzSeeds } from '../../support/fuzz/hostile-pods.ts';
-import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
+import { startSimulatedRuntime, waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const rounds = 30;
 /** Each round takes the back-off of a failed start: 10 s. */

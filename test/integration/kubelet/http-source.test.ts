@@ -4,8 +4,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { StandaloneNode } from '../../support/standalone-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { StandaloneNode } from '../../support/kubelet/standalone-node.ts';
 
 const isRunning = ({ status }: { status?: { phase?: string } }) => status?.phase === 'Running';
 const aManifest = (name: string) => ({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { StandaloneNode } from '../../support/standalone-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { StandaloneNode } from '../../support/kubelet/standalone-node.ts';
 
 function aManifest(name: string, image: string, spec: object = {}): object {
   return {

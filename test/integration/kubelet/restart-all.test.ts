@@ -1,7 +1,7 @@
 /** The restart rule RestartAllContainers in a whole kubelet, from the exit of a container to the API status. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StandaloneNode } from '../../support/standalone-node.ts';
+import { StandaloneNode } from '../../support/kubelet/standalone-node.ts';
 
 test('an exit that matches the rule RestartAllContainers restarts all containers in the same sandbox', async (t) => {
   const node = await StandaloneNode.start(t);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { KubeletProcess } from '../../../bench/harness/kubelet-process.ts';
 import { realTimeVariable } from '../../../src/main/threads/thread-priorities.ts';
-import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
+import { startSimulatedRuntime, waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 interface ScheduledThread {
   readonly process: 'kubelet' | 'child';

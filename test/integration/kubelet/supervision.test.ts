@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { waitUntil } from '../../support/simulated-runtime.ts';
-import { StandaloneNode } from '../../support/standalone-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { StandaloneNode } from '../../support/kubelet/standalone-node.ts';
 
 /** The running threads of this process by name. Threads of the sync pool have no name. */
 const workers = new Map<number, { readonly worker: Worker; readonly name: string }>();

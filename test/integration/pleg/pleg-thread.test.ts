@@ -13,7 +13,7 @@ import { renderMetrics } from '../../../src/shared/metrics/index.ts';
 import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotReader } from '../../../src/shared/state/runtime-snapshot.ts';
 import { aLogger } from '../../support/logger.ts';
-import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
+import { startSimulatedRuntime, waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 type Ended = Extract<PodLifecycleEvent, { type: 'ContainerDied' | 'ContainerRemoved' }>;
 

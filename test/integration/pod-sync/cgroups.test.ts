@@ -9,7 +9,7 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import { CgroupTree, PodCgroups } from '../../../src/workers/pod-sync/cgroups/index.ts';
 import { aLogger } from '../../support/logger.ts';
-import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
+import { aContainer, aPod } from '../../support/pods/pod-sync-samples.ts';
 
 const mount = '/sys/fs/cgroup';
 const version = existsSync(join(mount, 'cgroup.controllers')) ? 2 : 1;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { makeEnvironment } from '../../../src/workers/pod-sync/runtime-config/index.ts';
-import { aNode, someSettings } from '../../support/runtime-config-inputs.ts';
-import { aPodWith, lines, mode, mountsOf, outside, setUp, standalone, useVolumes, volumes } from '../../support/volumes-suite.ts';
+import { aNode, someSettings } from '../../support/pods/runtime-config-inputs.ts';
+import { aPodWith, lines, mode, mountsOf, outside, setUp, standalone, useVolumes, volumes } from '../../support/pods/volumes-suite.ts';
 
 useVolumes();
 

@@ -20,7 +20,7 @@ import {
   setUp,
   useVolumes,
   volumes,
-} from '../../support/volumes-suite.ts';
+} from '../../support/pods/volumes-suite.ts';
 
 useVolumes();
 

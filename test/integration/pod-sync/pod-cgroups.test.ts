@@ -8,7 +8,7 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { CgroupTree, PodCgroups } from '../../../src/workers/pod-sync/cgroups/index.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { silentLogger } from '../../support/logger.ts';
-import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
+import { aContainer, aPod } from '../../support/pods/pod-sync-samples.ts';
 
 function aHost(version: 1 | 2, driver: 'cgroupfs' | 'systemd' = 'cgroupfs', cgroupsPerQOS = true) {
   const root = mkdtempSync(join(tmpdir(), 'cgroups-'));

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import * as podSync from '../../../src/shared/metrics/definitions/pod-sync.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
-import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
+import { aContainer, aPod } from '../../support/pods/pod-sync-samples.ts';
+import { PodSyncHarness } from '../../support/pods/pod-sync-harness.ts';
 
 let segment = createMetricsSegment();
 // Hooks outside of a suite would run for the tests of all files, which share one process.

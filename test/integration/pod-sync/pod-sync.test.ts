@@ -13,9 +13,9 @@ import { CriClient } from '../../../src/shared/cri/client.ts';
 import { podUID } from '../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
 import { aLogger } from '../../support/logger.ts';
-import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
-import { startSimulatedRuntime, waitUntil } from '../../support/simulated-runtime.ts';
-import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
+import { aContainer, aPod, aSidecar } from '../../support/pods/pod-sync-samples.ts';
+import { startSimulatedRuntime, waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { PodSyncHarness } from '../../support/pods/pod-sync-harness.ts';
 
 async function aNode(t: TestContext, threads = 2) {
   const runtime = await startSimulatedRuntime(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
+import { aContainer, aPod } from '../../support/pods/pod-sync-samples.ts';
+import { PodSyncHarness } from '../../support/pods/pod-sync-harness.ts';
 
 const pod = aPod({
   containers: [aContainer('app', { lifecycle: { postStart: { exec: { command: ['hello', 'world'] } } } }), aContainer('b')],

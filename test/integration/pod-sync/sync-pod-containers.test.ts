@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
-import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
+import { aContainer, aPod, aSidecar } from '../../support/pods/pod-sync-samples.ts';
+import { PodSyncHarness } from '../../support/pods/pod-sync-harness.ts';
 
 test('the failure of one container does not prevent the start of the others', async () => {
   using harness = new PodSyncHarness();

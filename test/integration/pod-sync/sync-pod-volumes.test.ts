@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
+import { aContainer, aPod } from '../../support/pods/pod-sync-samples.ts';
+import { PodSyncHarness } from '../../support/pods/pod-sync-harness.ts';
 
 test('a sandbox is created while volumes are mounted, and containers wait for both', async () => {
   using harness = new PodSyncHarness();

@@ -3,8 +3,8 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CriError } from '../../../src/shared/cri/cri-error.ts';
-import { aContainer, aPod } from '../../support/pod-sync-samples.ts';
-import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
+import { aContainer, aPod } from '../../support/pods/pod-sync-samples.ts';
+import { PodSyncHarness } from '../../support/pods/pod-sync-harness.ts';
 
 const started = ['Created spec.containers{app}: Container created', 'Started spec.containers{app}: Container started'];
 

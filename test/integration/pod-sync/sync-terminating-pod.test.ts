@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settle } from '../../support/fake-clock.ts';
-import { aContainer, aPod, aSidecar } from '../../support/pod-sync-samples.ts';
-import { PodSyncHarness } from '../../support/pod-sync-harness.ts';
+import { aContainer, aPod, aSidecar } from '../../support/pods/pod-sync-samples.ts';
+import { PodSyncHarness } from '../../support/pods/pod-sync-harness.ts';
 import type { Container, Pod } from '../../../src/shared/kubernetes/api.ts';
 
 /** Returns a harness in which the pod runs, without recorded calls. */

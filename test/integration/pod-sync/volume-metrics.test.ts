@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { storageOperationDuration } from '../../../src/shared/metrics/definitions/volumes.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
-import { aPodWith, secret, serverWith, setUp, useVolumes, volumes } from '../../support/volumes-suite.ts';
+import { aPodWith, secret, serverWith, setUp, useVolumes, volumes } from '../../support/pods/volumes-suite.ts';
 
 useVolumes();
 

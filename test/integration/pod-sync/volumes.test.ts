@@ -21,7 +21,7 @@ import {
   standalone,
   useVolumes,
   volumes,
-} from '../../support/volumes-suite.ts';
+} from '../../support/pods/volumes-suite.ts';
 
 useVolumes();
 

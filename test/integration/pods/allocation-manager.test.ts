@@ -10,7 +10,7 @@ import { fnv32a } from '../../../src/shared/kubernetes/container-hash.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { aLogger, silentLogger } from '../../support/logger.ts';
-import { aPod } from '../../support/pods.ts';
+import { aPod } from '../../support/pods/pods.ts';
 
 function aFolder(t: TestContext) {
   const rootDir = mkdtempSync(join(tmpdir(), 'manager-'));

@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import * as der from '../../../src/shared/x509/der.ts';
-import { extension, TestAuthority, type AuthorityTraits } from '../../support/certificates.ts';
-import { aSecureServer } from '../../support/secure-server.ts';
-import { secureSettings } from '../../support/server.ts';
+import { extension, TestAuthority, type AuthorityTraits } from '../../support/api-server/certificates.ts';
+import { aSecureServer } from '../../support/server/secure-server.ts';
+import { secureSettings } from '../../support/server/server.ts';
 
 const t = { after };
 const certificatesOnly = { clientCAFile: '', reloadClientCAFile: true, webhook: null, anonymous: false };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { connect } from 'node:tls';
-import { aSecureServer } from '../../support/secure-server.ts';
+import { aSecureServer } from '../../support/server/secure-server.ts';
 
 const t = { after };
 const authorization = { authorizedTTLMs: 60_000, unauthorizedTTLMs: 60_000 };

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aLogsServer } from '../../support/logs-server.ts';
+import { aLogsServer } from '../../support/server/logs-server.ts';
 
 const line = (text: string, tag = 'F') => `2026-01-02T03:04:05.6Z stdout ${tag} ${text}\n`;
 

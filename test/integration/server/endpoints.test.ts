@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { request as httpsRequest } from 'node:https';
-import { aSecureServer } from '../../support/secure-server.ts';
-import { secureSettings } from '../../support/server.ts';
+import { aSecureServer } from '../../support/server/secure-server.ts';
+import { secureSettings } from '../../support/server/server.ts';
 
 const t = { after };
 const { handlers } = secureSettings('');

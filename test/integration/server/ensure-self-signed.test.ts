@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { ensureSelfSigned } from '../../../src/workers/server/tls/ensure-self-signed.ts';
 import { computePairState } from '../../../src/workers/server/tls/serving-pair.ts';
-import { TestAuthority } from '../../support/certificates.ts';
+import { TestAuthority } from '../../support/api-server/certificates.ts';
 
 function aFolder(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'pki-'));

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connect, type ConnectionOptions } from 'node:tls';
-import { TestAuthority } from '../../support/certificates.ts';
-import { aSecureServer } from '../../support/secure-server.ts';
-import { secureSettings } from '../../support/server.ts';
-import { clientHello, serverHello } from '../../support/tls-hello.ts';
+import { TestAuthority } from '../../support/api-server/certificates.ts';
+import { aSecureServer } from '../../support/server/secure-server.ts';
+import { secureSettings } from '../../support/server/server.ts';
+import { clientHello, serverHello } from '../../support/server/tls-hello.ts';
 
 const authority = new TestAuthority('cluster-ca');
 const client = authority.issue({ commonName: 'jane' });

@@ -3,7 +3,7 @@ import { Agent } from 'node:https';
 import { connect as tcpConnect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
-import { aSecureServer } from '../../support/secure-server.ts';
+import { aSecureServer } from '../../support/server/secure-server.ts';
 
 const t = { after };
 

@@ -12,9 +12,9 @@ import { test } from 'node:test';
 import { connect, createSecureContext } from 'node:tls';
 import { Listener } from '../../../src/workers/server/listener.ts';
 import { TlsContexts } from '../../../src/workers/server/tls/tls-contexts.ts';
-import { TestAuthority } from '../../support/certificates.ts';
+import { TestAuthority } from '../../support/api-server/certificates.ts';
 import { aLogger } from '../../support/logger.ts';
-import { anyPort, secureSettings } from '../../support/server.ts';
+import { anyPort, secureSettings } from '../../support/server/server.ts';
 
 test('a refused upgrade ends the connection, also when its client reads nothing', async (t) => {
   const ended = Promise.withResolvers<void>();

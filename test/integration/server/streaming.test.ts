@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CriError, grpcCode } from '../../../src/shared/cri/cri-error.ts';
-import { aStreamingServer } from '../../support/streaming-server.ts';
+import { aStreamingServer } from '../../support/server/streaming-server.ts';
 
 const exec = '/exec/default/web/app?command=sh&command=-c&input=1&output=1';
 const spdy = [

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { TestAuthority } from '../../support/certificates.ts';
-import { aSecureServer } from '../../support/secure-server.ts';
-import { secureSettings } from '../../support/server.ts';
+import { TestAuthority } from '../../support/api-server/certificates.ts';
+import { aSecureServer } from '../../support/server/secure-server.ts';
+import { secureSettings } from '../../support/server/server.ts';
 
 const t = { after };
 

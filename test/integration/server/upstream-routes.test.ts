@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
 import { HealthThread } from '../../../src/main/threads/index.ts';
 import { aLogger } from '../../support/logger.ts';
-import { aSecureServer, type SecureServerOverrides } from '../../support/secure-server.ts';
-import { anyPort, secureSettings } from '../../support/server.ts';
+import { aSecureServer, type SecureServerOverrides } from '../../support/server/secure-server.ts';
+import { anyPort, secureSettings } from '../../support/server/server.ts';
 
 /**
  * `served`: a handler is registered, which may return 404. `disabled`: 405, because debug endpoints are disabled. `absent`: nothing is

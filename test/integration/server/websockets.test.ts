@@ -5,8 +5,8 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'undici';
 import { dataFrame, pingFrame, SpdyReader } from '../../../src/workers/server/streaming/spdy-frames.ts';
-import { aStreamingServer } from '../../support/streaming-server.ts';
-import { masked } from '../../support/websocket-client.ts';
+import { aStreamingServer } from '../../support/server/streaming-server.ts';
+import { masked } from '../../support/server/websocket-client.ts';
 
 const exec = '/exec/default/web/app?command=cat&input=1&output=1&error=1';
 const [error, stdin, stdout, stderr] = [1, 3, 5, 7] as const;

@@ -12,7 +12,7 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import { decodeManifest } from '../../../src/shared/manifest/decode-manifest.ts';
 import { aLogger } from '../../support/logger.ts';
-import { aManifest } from '../../support/manifests.ts';
+import { aManifest } from '../../support/pods/manifests.ts';
 
 /** Disables the periodic scan: changes are found by inotify. */
 const neverMs = 3_600_000;

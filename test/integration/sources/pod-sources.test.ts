@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ObjectStore } from '../../../src/main/api/index.ts';
 import { PodSources } from '../../../src/main/sources/pod-sources.ts';
-import { FakeApi } from '../../support/fake-api.ts';
+import { FakeApi } from '../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { silentLogger } from '../../support/logger.ts';
-import { aPod } from '../../support/pods.ts';
+import { aPod } from '../../support/pods/pods.ts';
 
 test('the API server is one of the sources and closes with them', async () => {
   const client = new FakeApi();

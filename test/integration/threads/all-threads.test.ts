@@ -21,7 +21,7 @@ import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapsho
 import { usageTable, usageTableCapacity } from '../../../src/shared/state/usage-table.ts';
 import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
-import { anyPort, serverSettings, fakeMainApi } from '../../support/server.ts';
+import { anyPort, serverSettings, fakeMainApi } from '../../support/server/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'threads-'));
 const runtimeEndpoint = `unix://${folder}/no-runtime.sock`;

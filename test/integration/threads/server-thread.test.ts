@@ -5,7 +5,7 @@ import { HealthThread, ServerThread, SharedThreadState } from '../../../src/main
 import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
 import type { ListenAddress } from '../../../src/shared/contracts/server/settings.ts';
 import { aLogger } from '../../support/logger.ts';
-import { anyPort, serverSettings, fakeMainApi } from '../../support/server.ts';
+import { anyPort, serverSettings, fakeMainApi } from '../../support/server/server.ts';
 
 async function aServer(over: { healthz?: ListenAddress; mainApi?: Partial<MainApi> } = {}) {
   const { logger, lines } = aLogger();

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { TestHooks } from '../simulated-runtime.ts';
+import type { TestHooks } from '../runtime/simulated-runtime.ts';
 
 type Fields = Record<string, unknown>;
 interface StoredObject extends Fields {

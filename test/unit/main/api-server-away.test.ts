@@ -7,11 +7,11 @@ import { NodeLease } from '../../../src/main/node/node-lease.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { StatusManager } from '../../../src/main/status/index.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import { apiError, FakeApi } from '../../support/fake-api.ts';
+import { apiError, FakeApi } from '../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
-import { FakePodApi } from '../../support/fake-pod-api.ts';
+import { FakePodApi } from '../../support/api-server/fake-pod-api.ts';
 import { silentLogger } from '../../support/logger.ts';
-import { aPod } from '../../support/pods.ts';
+import { aPod } from '../../support/pods/pods.ts';
 
 const podCount = 3;
 /** The index of the first pod that ends. */

@@ -6,7 +6,7 @@ import type { InspectionRequest, PlegNotification, PodLifecycleEvent } from '../
 import type { ContainerID, PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
-import { aRuntimePodStatus } from '../../support/pods.ts';
+import { aRuntimePodStatus } from '../../support/pods/pods.ts';
 
 const uid = (name: string) => name as PodUID;
 /** The number of an inspection after a task. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fitToTerminal, formatPodTable, terminalSize } from '../../../scripts/up/pod-table.ts';
 import type { ContainerStatus } from '../../../src/shared/kubernetes/api.ts';
-import { aContainer, aPod } from '../../support/pods.ts';
+import { aContainer, aPod } from '../../support/pods/pods.ts';
 import { table } from '../../support/table.ts';
 
 function status(name: string, fields: Partial<ContainerStatus> = {}): ContainerStatus {

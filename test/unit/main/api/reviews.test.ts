@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createReviews } from '../../../../src/main/api/reviews.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../src/shared/metrics/index.ts';
 import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
-import { apiError, FakeApi } from '../../../support/fake-api.ts';
+import { apiError, FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 const tokenReviews = '/apis/authentication.k8s.io/v1/tokenreviews';

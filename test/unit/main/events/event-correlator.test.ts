@@ -4,7 +4,7 @@ import { EventCorrelator } from '../../../../src/main/events/event-correlator.ts
 import { toCoreEvent } from '../../../../src/main/events/event-object.ts';
 import { podReference } from '../../../../src/main/events/index.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 
 function aCorrelator() {
   const clock = new FakeClock();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { EventLog, podReference } from '../../../../src/main/events/index.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 
 function anEventLog() {
   const clock = new FakeClock();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eventName, toCoreEvent } from '../../../../src/main/events/event-object.ts';
 import { nodeReference } from '../../../../src/shared/kubernetes/node-reference.ts';
 import { podReference } from '../../../../src/main/events/index.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 
 const source = { component: 'kubelet', host: 'n1' };
 const nowMs = Date.UTC(2026, 0, 1, 0, 0, 0, 789);

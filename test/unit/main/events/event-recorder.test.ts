@@ -4,10 +4,10 @@ import { EventRecorder, podReference } from '../../../../src/main/events/index.t
 import type { CoreEvent } from '../../../../src/main/events/event-object.ts';
 import { StartAdmission } from '../../../../src/main/pods/scheduling/start-admission.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
-import { apiError, FakeApi } from '../../../support/fake-api.ts';
+import { apiError, FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 
 const path = '/api/v1/namespaces/default/events';
 

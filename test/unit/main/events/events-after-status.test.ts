@@ -5,7 +5,7 @@ import { EventsAfterStatus, maxSyncWaitMs, maxStatusWriteWaitMs } from '../../..
 import { podReference } from '../../../../src/main/events/index.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 
 function aSink({ syncs = false, unwritten = false } = {}) {
   const clock = new FakeClock();

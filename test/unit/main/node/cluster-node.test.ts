@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../src/main/node/node-object.ts';
 import type { AdmissionNode } from '../../../../src/main/pods/admission/admit-handler.ts';
-import { apiError } from '../../../support/fake-api.ts';
-import { aCluster, conflict, idle, path, status } from '../../../support/cluster-node-fixture.ts';
+import { apiError } from '../../../support/api-server/fake-api.ts';
+import { aCluster, conflict, idle, path, status } from '../../../support/cluster/cluster-node-fixture.ts';
 
 test('a restarted kubelet without changes writes one heartbeat and nothing else', async (t) => {
   const { patches, start, clock, existing } = await aCluster({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodeStore, type StoredNode } from '../../../../src/main/node/node-store.ts';
-import { FakeApi } from '../../../support/fake-api.ts';
+import { FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
 

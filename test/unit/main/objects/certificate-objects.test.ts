@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import type { PodObjectRef } from '../../../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
-import { aPod } from '../../../support/pods.ts';
-import { certificate, fromApi, initialEnd, aPodObjectManager } from '../../../support/pod-object-manager.ts';
+import { aPod } from '../../../support/pods/pods.ts';
+import { certificate, fromApi, initialEnd, aPodObjectManager } from '../../../support/pods/pod-object-manager.ts';
 
 const certificateVolume: Volume = { name: 'id', projected: { sources: [{ podCertificate: { signerName: 'e.x/s', keyType: 'ED25519' } }] } };
 const withCertificate = aPod({ metadata: fromApi, spec: { serviceAccountName: 'sa', volumes: [certificateVolume] } });

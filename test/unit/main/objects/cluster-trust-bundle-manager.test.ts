@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { normalizeTrustAnchors } from '../../../../src/main/objects/trust-anchors.ts';
 import { ClusterTrustBundleManager } from '../../../../src/main/objects/cluster-trust-bundle-manager.ts';
-import { FakeApi } from '../../../support/fake-api.ts';
+import { FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
-import { certificate, initialEnd, pod, aPodObjectManager } from '../../../support/pod-object-manager.ts';
+import { certificate, initialEnd, pod, aPodObjectManager } from '../../../support/pods/pod-object-manager.ts';
 
 test('trust anchors are deduplicated, sorted and without text between them', () => {
   const [a, b] = [certificate('a'.repeat(100)), certificate('b')];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CacheBasedSource } from '../../../../src/main/objects/cache-based-source.ts';
 import { secretKind } from '../../../../src/main/objects/object-source.ts';
 import { WatchBasedSource } from '../../../../src/main/objects/watch-based-source.ts';
-import { apiError, FakeApi } from '../../../support/fake-api.ts';
+import { apiError, FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
 

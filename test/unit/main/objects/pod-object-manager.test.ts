@@ -4,10 +4,10 @@ import { referencedObjects } from '../../../../src/main/objects/referenced-objec
 import type { PodObjectRef } from '../../../../src/shared/contracts/pod-objects.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
-import { apiError } from '../../../support/fake-api.ts';
+import { apiError } from '../../../support/api-server/fake-api.ts';
 import { settle } from '../../../support/fake-clock.ts';
-import { aContainer, aPod } from '../../../support/pods.ts';
-import { fromApi, initialEnd, pod, tokenPath, tokenRef, tokenVolume, aPodObjectManager } from '../../../support/pod-object-manager.ts';
+import { aContainer, aPod } from '../../../support/pods/pods.ts';
+import { fromApi, initialEnd, pod, tokenPath, tokenRef, tokenVolume, aPodObjectManager } from '../../../support/pods/pod-object-manager.ts';
 
 test('all references of a pod are found', () => {
   const all = aPod({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RuntimeClassManager, standaloneRuntimeHandler } from '../../../../src/main/objects/runtime-class-manager.ts';
-import { FakeApi } from '../../../support/fake-api.ts';
+import { FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 
 const path = '/apis/node.k8s.io/v1/runtimeclasses';
 const aClass = (name: string, handler: string, resourceVersion = '10') => ({

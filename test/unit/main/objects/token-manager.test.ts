@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { renewAtMs } from '../../../../src/main/objects/token-lifetime.ts';
 import { TokenManager } from '../../../../src/main/objects/token-manager.ts';
 import type { TokenRef } from '../../../../src/shared/contracts/pod-objects.ts';
-import { apiError, FakeApi } from '../../../support/fake-api.ts';
+import { apiError, FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 import { table } from '../../../support/table.ts';

@@ -6,10 +6,10 @@ import { failureReasons } from '../../../../src/shared/contracts/runtime-status.
 import type { Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
-import { FakeNode } from '../../../support/fake-node.ts';
-import { FakePodApi } from '../../../support/fake-pod-api.ts';
-import { aNodeWithHandlers } from '../../../support/node-with-handlers.ts';
-import { aPod, anExitedContainer, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods.ts';
+import { FakeNode } from '../../../support/pods/fake-node.ts';
+import { FakePodApi } from '../../../support/api-server/fake-pod-api.ts';
+import { aNodeWithHandlers } from '../../../support/pods/node-with-handlers.ts';
+import { aPod, anExitedContainer, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods/pods.ts';
 
 const uid = 'uid-web' as PodUID;
 const deletionTimestamp = '2026-01-01T00:00:30Z';

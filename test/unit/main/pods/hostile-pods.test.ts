@@ -11,10 +11,10 @@ import { referencedObjects, tokenRefs } from '../../../../src/main/objects/refer
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
-import { FakeNode } from '../../../support/fake-node.ts';
+import { FakeNode } from '../../../support/pods/fake-node.ts';
 import { acceptedPods, fuzzSeeds } from '../../../support/fuzz/hostile-pods.ts';
-import { aNodeWithHandlers } from '../../../support/node-with-handlers.ts';
-import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
+import { aNodeWithHandlers } from '../../../support/pods/node-with-handlers.ts';
+import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods/pods.ts';
 
 const podsOfASeed = 3000;
 const batchSize = 100;

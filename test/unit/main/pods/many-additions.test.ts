@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { test } from 'node:test';
-import { FakeNode } from '../../../support/fake-node.ts';
-import { aNodeWithHandlers } from '../../../support/node-with-handlers.ts';
-import { aPod } from '../../../support/pods.ts';
+import { FakeNode } from '../../../support/pods/fake-node.ts';
+import { aNodeWithHandlers } from '../../../support/pods/node-with-handlers.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 
 test('many pods are added in several iterations of the event loop, the oldest pod first', async () => {
   let nowMs = 0;

@@ -7,8 +7,8 @@ import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { totalVolumes, volumeOperationTotal } from '../../../../src/shared/metrics/definitions/volumes.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../src/shared/metrics/index.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
-import { FakeNode } from '../../../support/fake-node.ts';
-import { aContainer, aPod } from '../../../support/pods.ts';
+import { FakeNode } from '../../../support/pods/fake-node.ts';
+import { aContainer, aPod } from '../../../support/pods/pods.ts';
 
 const sources = {
   scratch: { emptyDir: {} },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PodManager } from '../../../../src/main/pods/pod-manager.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 
 const aStatic = (uid: string) => aPod({ metadata: { name: 'web', uid, annotations: { 'kubernetes.io/config.source': 'file' } } });
 const aMirror = (uid: string) =>

@@ -11,7 +11,7 @@ import {
   podStartTotalDuration,
 } from '../../../../src/shared/metrics/definitions/pods.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
-import { anExitedContainer, aPod, aRuntimePodStatus } from '../../../support/pods.ts';
+import { anExitedContainer, aPod, aRuntimePodStatus } from '../../../support/pods/pods.ts';
 
 const uid = 'uid-web' as PodUID;
 let segment: SharedArrayBuffer;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { RuntimeStatusCache } from '../../../../src/main/pods/runtime-status-cache.ts';
 import type { PlegNotification } from '../../../../src/shared/contracts/pleg.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
-import { aRuntimePodStatus } from '../../../support/pods.ts';
+import { aRuntimePodStatus } from '../../../support/pods/pods.ts';
 
 const uid = 'uid-web' as PodUID;
 const observedAt = (observedAtMs: number) => aRuntimePodStatus({ observedAtMs });

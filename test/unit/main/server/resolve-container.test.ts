@@ -4,7 +4,7 @@ import { containerResolver, resolveContainer, type KnownPod } from '../../../../
 import type { ContainerQuery } from '../../../../src/shared/contracts/server/calls.ts';
 import type { ContainerStatus } from '../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../../src/shared/kubernetes/ids.ts';
-import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods.ts';
+import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
 const running = aRuntimeContainer({ id: 'now' as ContainerID, logPath: '/logs/1.log' });

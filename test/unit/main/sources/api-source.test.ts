@@ -4,10 +4,10 @@ import { ObjectStore } from '../../../../src/main/api/index.ts';
 import { ApiSource } from '../../../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../../../src/main/sources/pod-config.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
-import { apiError, FakeApi, type FakeWatch } from '../../../support/fake-api.ts';
+import { apiError, FakeApi, type FakeWatch } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
 const path = '/api/v1/pods';

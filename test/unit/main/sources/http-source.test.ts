@@ -4,7 +4,7 @@ import { HttpSource } from '../../../../src/main/sources/http-source.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
-import { aManifest, decodeInMain, type Json } from '../../../support/manifest-samples.ts';
+import { aManifest, decodeInMain, type Json } from '../../../support/pods/manifest-samples.ts';
 
 /** A source with scripted responses: a body, or an error. */
 function aSource() {

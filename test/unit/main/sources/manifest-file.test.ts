@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { FileInfo } from '../../../../src/main/sources/file-access.ts';
 import { readManifestFile, type ManifestFile } from '../../../../src/main/sources/manifest-file.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
-import { aManifest, decodeInMain } from '../../../support/manifest-samples.ts';
+import { aManifest, decodeInMain } from '../../../support/pods/manifest-samples.ts';
 
 const valid = JSON.stringify(aManifest());
 const other = JSON.stringify(aManifest({ container: { image: 'other' } }));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { coalesceDelayMs, isUrgent, maxCoalesceDelayMs, startupStepDelayMs } from '../../../../src/main/status/coalesce-delay.ts';
 import { canBeDeleted } from '../../../../src/main/status/status-writer.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
 const startTime = '2026-01-01T00:00:00Z';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settle } from '../../../support/fake-clock.ts';
-import { aManager, anApiPod, startTime } from '../../../support/status-manager.ts';
+import { aManager, anApiPod, startTime } from '../../../support/pods/status-manager.ts';
 
 test('a terminal phase from another writer causes a conflict and is kept', async () => {
   const { api, setStatus } = aManager();

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
-import { aPod } from '../../../support/pods.ts';
-import { aManager, anApiPod, deletionTimestamp, startTime } from '../../../support/status-manager.ts';
+import { aPod } from '../../../support/pods/pods.ts';
+import { aManager, anApiPod, deletionTimestamp, startTime } from '../../../support/pods/status-manager.ts';
 
 const manifestHash = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': 'h1' };
 const aStatic = () => aPod({ metadata: { name: 'web', uid: 'static-uid', annotations: manifestHash } });

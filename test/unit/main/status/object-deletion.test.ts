@@ -1,9 +1,9 @@
 /** When the status manager deletes the object of a terminated pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiError } from '../../../support/fake-api.ts';
+import { apiError } from '../../../support/api-server/fake-api.ts';
 import { settle } from '../../../support/fake-clock.ts';
-import { aManager, anApiPod, deletionTimestamp, startTime } from '../../../support/status-manager.ts';
+import { aManager, anApiPod, deletionTimestamp, startTime } from '../../../support/pods/status-manager.ts';
 
 test('a terminal phase is written when nothing runs, and the object is deleted when nothing is left', async () => {
   const { api, setStatus, syncWatch } = aManager();

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { PodManager } from '../../../../src/main/pods/pod-manager.ts';
 import { StatusManager } from '../../../../src/main/status/index.ts';
 import type { PodStatus } from '../../../../src/shared/kubernetes/api.ts';
-import { apiError } from '../../../support/fake-api.ts';
+import { apiError } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { FakePodApi } from '../../../support/fake-pod-api.ts';
+import { FakePodApi } from '../../../support/api-server/fake-pod-api.ts';
 import { silentLogger } from '../../../support/logger.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
 const startTime = '2026-01-01T00:00:00Z';

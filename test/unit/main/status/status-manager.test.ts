@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
-import { apiError } from '../../../support/fake-api.ts';
+import { apiError } from '../../../support/api-server/fake-api.ts';
 import { settle } from '../../../support/fake-clock.ts';
-import { aManager, anApiPod, deletionTimestamp, startTime } from '../../../support/status-manager.ts';
+import { aManager, anApiPod, deletionTimestamp, startTime } from '../../../support/pods/status-manager.ts';
 
 test('a status takes one patch and no read', async () => {
   const { api, setStatus } = aManager();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { statusPatch, toApiStatus } from '../../../../src/main/status/status-patch.ts';
 import type { PodCondition, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
 const ready = (status: string, fields: Partial<PodCondition> = {}): PodCondition => ({

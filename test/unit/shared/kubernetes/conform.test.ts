@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { conform } from '../../../../src/shared/kubernetes/schema/conform.ts';
 import { pod as podSchema } from '../../../../src/shared/kubernetes/schema/pod.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
 const app = { name: 'app', image: 'a', resources: {} };

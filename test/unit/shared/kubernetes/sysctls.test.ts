@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSpec } from '../../../../src/shared/kubernetes/api.ts';
 import { checkSysctlPattern, checkSysctls, normalizeSysctl } from '../../../../src/shared/kubernetes/sysctls.ts';
-import { aPod } from '../../../support/pods.ts';
+import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
 const allowed = ['kernel.msg*', 'kernel.sem', 'net.core.*', 'fs.mqueue.*'];

@@ -11,7 +11,7 @@ import {
   type CgroupResources,
   type PodCgroupOptions,
 } from '../../../../src/shared/linux/cgroup-values.ts';
-import { aContainer, aPod, aSidecar } from '../../../support/pod-sync-samples.ts';
+import { aContainer, aPod, aSidecar } from '../../../support/pods/pod-sync-samples.ts';
 import { table } from '../../../support/table.ts';
 
 test('CPU requests are converted to shares within the bounds of the kernel', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aManifest, errorsOf, type Json } from '../../../support/manifests.ts';
+import { aManifest, errorsOf, type Json } from '../../../support/pods/manifests.ts';
 import { table } from '../../../support/table.ts';
 
 const withVolume = (source: Json) => aManifest({ spec: { volumes: [{ name: 'v', ...source }] } });

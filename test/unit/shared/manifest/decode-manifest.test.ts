@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aManifest, decode, decodedPod, errorsOf } from '../../../support/manifests.ts';
+import { aManifest, decode, decodedPod, errorsOf } from '../../../support/pods/manifests.ts';
 import { table } from '../../../support/table.ts';
 
 test('a static pod gets its name, namespace, node, hash, toleration and phase', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, PodSpec, Volume } from '../../../../src/shared/kubernetes/api.ts';
 import { defaultPod, type DraftPod } from '../../../../src/shared/manifest/defaults/default-pod.ts';
-import { aManifest, decodedPod } from '../../../support/manifests.ts';
+import { aManifest, decodedPod } from '../../../support/pods/manifests.ts';
 import { table } from '../../../support/table.ts';
 
 /** Applies defaults directly, also to fields that static pods cannot have. */

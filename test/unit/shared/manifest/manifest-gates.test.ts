@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aManifest, decode, errorsOf } from '../../../support/manifests.ts';
+import { aManifest, decode, errorsOf } from '../../../support/pods/manifests.ts';
 import { table } from '../../../support/table.ts';
 
 const restartAll = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } };

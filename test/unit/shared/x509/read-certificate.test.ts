@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import * as der from '../../../../src/shared/x509/der.ts';
 import { readCertificate } from '../../../../src/shared/x509/read-certificate.ts';
-import { TestAuthority } from '../../../support/certificates.ts';
+import { TestAuthority } from '../../../support/api-server/certificates.ts';
 import { table } from '../../../support/table.ts';
 
 const authority = new TestAuthority('ca');

@@ -4,7 +4,7 @@ import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import { ContainerEventType } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { startInspectionDelayMs } from '../../../../src/workers/pleg/records/pods-to-inspect.ts';
 import { settle } from '../../../support/fake-clock.ts';
-import { aPleg, died, u1 } from '../../../support/pleg-node.ts';
+import { aPleg, died, u1 } from '../../../support/runtime/pleg-node.ts';
 
 suite('the event stream of the runtime', () => {
   test('triggers an inspection long before the next relist', async (t) => {

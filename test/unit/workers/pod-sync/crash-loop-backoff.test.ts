@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerBackoff } from '../../../../src/shared/contracts/pod-sync/result.ts';
 import { backoffKey, computeBackoffDecision } from '../../../../src/workers/pod-sync/crash-loop-backoff.ts';
-import { aContainer, aPod, exited } from '../../../support/pod-sync-samples.ts';
+import { aContainer, aPod, exited } from '../../../support/pods/pod-sync-samples.ts';
 
 const limits = { initialMs: 10_000, maxMs: 300_000 };
 const key = backoffKey(aPod(), aContainer('app'));

@@ -16,8 +16,14 @@ import { makeSandboxConfig } from '../../../../src/workers/pod-sync/runtime-conf
 import { managedHostsContent } from '../../../../src/workers/pod-sync/volumes/etc-hosts.ts';
 import { computeMemorySizeBytes } from '../../../../src/workers/pod-sync/volumes/empty-dir-size.ts';
 import { acceptedPods, fuzzSeeds, hostilePods } from '../../../support/fuzz/hostile-pods.ts';
-import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods.ts';
-import { aContainerConfigInput, aNode, aSandboxConfigInput, someHostInfo, someSettings } from '../../../support/runtime-config-inputs.ts';
+import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods/pods.ts';
+import {
+  aContainerConfigInput,
+  aNode,
+  aSandboxConfigInput,
+  someHostInfo,
+  someSettings,
+} from '../../../support/pods/runtime-config-inputs.ts';
 
 const podsPerSeed = 3000;
 const noObjects = { secrets: new Map(), configMaps: new Map(), services: { outcome: 'value', value: { kind: 'Services', services: [] } } };

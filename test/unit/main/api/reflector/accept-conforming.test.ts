@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { acceptConforming } from '../../../../../src/main/api/reflector/accept-conforming.ts';
 import { ServiceLister } from '../../../../../src/main/objects/service-lister.ts';
 import { clusterTrustBundle, node, runtimeClass, service } from '../../../../../src/shared/kubernetes/schema/objects.ts';
-import { FakeApi } from '../../../../support/fake-api.ts';
+import { FakeApi } from '../../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { aLogger, silentLogger } from '../../../../support/logger.ts';
 import { table } from '../../../../support/table.ts';

@@ -1,7 +1,7 @@
 /** A reflector after failures: back-off, resumed watches and restarted streams. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiError } from '../../../../support/fake-api.ts';
+import { apiError } from '../../../../support/api-server/fake-api.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import {
   aReflectorInBackOff,
@@ -11,7 +11,7 @@ import {
   pod,
   podsPath,
   query,
-} from '../../../../support/reflector-fixture.ts';
+} from '../../../../support/api-server/reflector-fixture.ts';
 
 test('a recovered server is watched within a second, and soon again if it is not ready yet', async () => {
   const { api, clock, reflector } = await aReflectorInBackOff(apiError(0, 'Unreachable'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Reflector } from '../../../../../src/main/api/reflector/reflector.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
-import { apiError, FakeApi } from '../../../../support/fake-api.ts';
+import { apiError, FakeApi } from '../../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
 import {
@@ -14,7 +14,7 @@ import {
   pod,
   podsPath,
   query,
-} from '../../../../support/reflector-fixture.ts';
+} from '../../../../support/api-server/reflector-fixture.ts';
 
 test('pods are streamed and delivered when the initial events end', async () => {
   const { api, notifications, reflector } = aReflector();

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../../src/main/node/node-object.ts';
 import type { RuntimeImage } from '../../../../../src/shared/contracts/images.ts';
-import { apiError } from '../../../../support/fake-api.ts';
-import { localConfig } from '../../../../support/local-node-status.ts';
-import { aCluster, idle, nodes, path, service } from '../../../../support/cluster-node-fixture.ts';
+import { apiError } from '../../../../support/api-server/fake-api.ts';
+import { localConfig } from '../../../../support/pods/local-node-status.ts';
+import { aCluster, idle, nodes, path, service } from '../../../../support/cluster/cluster-node-fixture.ts';
 
 test('a new node is created with its full status, and its start is recorded as an event', async (t) => {
   const { api, events, patches, start } = await aCluster();

@@ -5,7 +5,7 @@ import { declaredFeatures } from '../../../../../src/main/node/status/declared-f
 import { nodeImages } from '../../../../../src/main/node/status/node-system-info.ts';
 import { architecture } from '../../../../../src/main/node/node-object.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
-import { aLocalNodeStatus, aMachine, hostNetwork, localConfig, runtimeFacts } from '../../../../support/local-node-status.ts';
+import { aLocalNodeStatus, aMachine, hostNetwork, localConfig, runtimeFacts } from '../../../../support/pods/local-node-status.ts';
 import { aLogger } from '../../../../support/logger.ts';
 
 const image = (id: string, sizeBytes: number, repoTags: string[] = [], repoDigests: string[] = []) => ({

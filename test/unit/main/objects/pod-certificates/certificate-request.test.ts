@@ -5,7 +5,7 @@ import { cleanCertificateChain } from '../../../../../src/main/objects/pod-certi
 import { toCertificateRequest } from '../../../../../src/main/objects/pod-certificates/certificate-request.ts';
 import { KeyGenerator } from '../../../../../src/main/objects/pod-certificates/key-generator.ts';
 import { stubCertificateRequest } from '../../../../../src/main/objects/pod-certificates/stub-request.ts';
-import { aPod } from '../../../../support/pods.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const subject = { pod: aPod({ spec: { serviceAccountName: 'sa' } }), serviceAccountUID: 'sa-uid', nodeName: 'n', nodeUID: 'n-uid' };

@@ -5,10 +5,10 @@ import type { RecordedEvent } from '../../../../../src/shared/contracts/event.ts
 import type { Volume } from '../../../../../src/shared/kubernetes/api.ts';
 import { podCertificateStates } from '../../../../../src/shared/metrics/definitions/volumes.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
-import { apiError, FakeApi, type FakeWatch } from '../../../../support/fake-api.ts';
+import { apiError, FakeApi, type FakeWatch } from '../../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
-import { aPod } from '../../../../support/pods.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
 
 const minuteMs = 60_000;
 const accountPath = '/api/v1/namespaces/default/serviceaccounts/sa';

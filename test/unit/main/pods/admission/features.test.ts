@@ -6,7 +6,7 @@ import {
   type FeatureAdmissionOptions,
 } from '../../../../../src/main/pods/admission/features.ts';
 import type { PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import { aPod } from '../../../../support/pods.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const all: FeatureAdmissionOptions = { podLevelResources: true, declared: ['RestartAllContainersOnContainerExits'] };

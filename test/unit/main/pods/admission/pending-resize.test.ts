@@ -5,8 +5,8 @@ import { toAllocation, withAllocation, type PodAllocation } from '../../../../..
 import type { Pod, PodCondition } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aNodeWithHandlers } from '../../../../support/node-with-handlers.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 
 const gates = { podLevel: true, initContainers: false };
 

@@ -8,8 +8,8 @@ import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts
 import { preemptions } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { FakeNode } from '../../../../support/fake-node.ts';
-import { aPod } from '../../../../support/pods.ts';
+import { FakeNode } from '../../../../support/pods/fake-node.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
 
 const withSysctl = (name: string) => aPod({ spec: { securityContext: { sysctls: [{ name, value: '1' }] } } });
 

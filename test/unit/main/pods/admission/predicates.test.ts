@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { apparmorAdmission, predicateAdmission, type AdmissionNode } from '../../../../../src/main/pods/admission/index.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const api = { 'kubernetes.io/config.source': 'api' };

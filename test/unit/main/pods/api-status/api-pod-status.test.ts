@@ -4,7 +4,7 @@ import { generateApiPodStatus, type ApiStatusInput } from '../../../../../src/ma
 import { failureReasons, type RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../../support/pods.ts';
+import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../../support/pods/pods.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 

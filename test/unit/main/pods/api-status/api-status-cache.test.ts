@@ -5,7 +5,7 @@ import type { Pod, PodStatus } from '../../../../../src/shared/kubernetes/api.ts
 import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
-import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 
 const uid = 'uid-web' as PodUID;
 const syncing = { state: 'syncing', started: true } as const;

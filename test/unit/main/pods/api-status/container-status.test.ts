@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { generateContainerStatuses } from '../../../../../src/main/pods/api-status/container-statuses.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { ContainerStatus } from '../../../../../src/shared/kubernetes/api.ts';
-import { aContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { aContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 test('status: a container shows the resources that the runtime reports', () => {

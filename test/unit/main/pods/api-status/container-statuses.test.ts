@@ -7,7 +7,7 @@ import {
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 interface Case {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { computePhase } from '../../../../../src/main/pods/api-status/phase.ts';
 import type { ContainerStatus, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 type State = 'running' | 'starting' | 'waiting' | 'none' | number | { readonly waitingAfter: number };

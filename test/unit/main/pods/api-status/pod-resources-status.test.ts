@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { podResourcesStatus } from '../../../../../src/main/pods/api-status/pod-resources-status.ts';
 import type { PodSpec, PodStatus, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const both = { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '200m', memory: '128Mi' } };

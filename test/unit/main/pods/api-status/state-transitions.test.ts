@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { illegalTransition } from '../../../../../src/main/pods/api-status/state-transitions.ts';
 import type { Container, ContainerState, PodSpec, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const ended = (exitCode: number): ContainerState => ({ terminated: { exitCode } });

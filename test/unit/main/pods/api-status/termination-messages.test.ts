@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { truncateTerminationMessages } from '../../../../../src/main/pods/api-status/termination-messages.ts';
 import type { PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 
 const aStatus = (message: string): PodStatus => ({
   containerStatuses: [

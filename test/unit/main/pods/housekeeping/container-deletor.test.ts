@@ -4,7 +4,7 @@ import { ContainerDeletor } from '../../../../../src/main/pods/housekeeping/cont
 import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
-import { anExitedContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { anExitedContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 
 const id = (name: string) => name as ContainerID;
 const uid = 'uid-web' as PodUID;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { containersToDelete } from '../../../../../src/main/pods/housekeeping/containers-to-delete.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const id = (name: string) => name as ContainerID;

@@ -4,9 +4,9 @@ import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { orphanPodsFound, orphanPodsLeft } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aStaticPod } from '../../../../support/fake-node.ts';
-import { aNodeWithHandlers } from '../../../../support/node-with-handlers.ts';
-import { aRuntimeContainer, aRuntimePodStatus, anExitedContainer, aSandbox } from '../../../../support/pods.ts';
+import { aStaticPod } from '../../../../support/pods/fake-node.ts';
+import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
+import { aRuntimeContainer, aRuntimePodStatus, anExitedContainer, aSandbox } from '../../../../support/pods/pods.ts';
 
 const uid = (name: string) => name as PodUID;
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { PodScheduler } from '../../../../../src/main/pods/scheduling/index.ts';
 import type { PodTask } from '../../../../../src/main/threads/task-channel.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
-import { aPod } from '../../../../support/pods.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
 
 const never = new AbortController().signal;
 const podNamed = (name: string) => aPod({ metadata: { name, uid: name, annotations: { 'kubernetes.io/config.source': 'api' } } });

@@ -4,7 +4,7 @@ import { startRequest } from '../../../../../src/main/pods/scheduling/start-requ
 import type { PodTask } from '../../../../../src/main/threads/task-channel.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
-import { anExitedContainer, aPod, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { anExitedContainer, aPod, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 
 const sync = (pod: Pod, containers: RuntimeContainerStatus[] | null): PodTask =>
   ({ kind: 'sync', podUID: pod.metadata.uid, pod, status: containers && aRuntimePodStatus({ containers }) }) as PodTask;

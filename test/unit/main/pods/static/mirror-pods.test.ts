@@ -5,11 +5,11 @@ import { MirrorPods } from '../../../../../src/main/pods/static/mirror-pods.ts';
 import { PodManager } from '../../../../../src/main/pods/pod-manager.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { apiError } from '../../../../support/fake-api.ts';
+import { apiError } from '../../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
-import { FakePodApi } from '../../../../support/fake-pod-api.ts';
+import { FakePodApi } from '../../../../support/api-server/fake-pod-api.ts';
 import { aLogger } from '../../../../support/logger.ts';
-import { aPod } from '../../../../support/pods.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const deletionTimestamp = '2026-01-01T00:00:00Z';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ActiveDeadlines } from '../../../../../src/main/pods/termination/active-deadlines.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
-import { aPod } from '../../../../support/pods.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
 
 const startTime = '2026-01-01T00:00:00Z';
 

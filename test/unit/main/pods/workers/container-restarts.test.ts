@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ContainerRestarts, hideStops } from '../../../../../src/main/pods/workers/container-restarts.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const id = (text: string) => text as ContainerID;

@@ -6,9 +6,9 @@ import { podListJson } from '../../../../../src/main/server/pod-list.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aStaticPod, FakeNode } from '../../../../support/fake-node.ts';
-import { aNodeWithHandlers } from '../../../../support/node-with-handlers.ts';
-import { aPod } from '../../../../support/pods.ts';
+import { aStaticPod, FakeNode } from '../../../../support/pods/fake-node.ts';
+import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
 import { aLogger } from '../../../../support/logger.ts';
 
 const hostile = () => aStaticPod('hostile');

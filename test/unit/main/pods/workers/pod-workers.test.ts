@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aStaticPod, FakeNode } from '../../../../support/fake-node.ts';
-import { aPod } from '../../../../support/pods.ts';
+import { aStaticPod, FakeNode } from '../../../../support/pods/fake-node.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
 
 const uid = (name: string) => name as PodUID;
 

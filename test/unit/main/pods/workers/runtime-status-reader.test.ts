@@ -6,7 +6,7 @@ import type { CreatedObjects } from '../../../../../src/shared/contracts/pod-syn
 import type { RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
-import { aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods.ts';
+import { aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const listed = aRuntimePodStatus({ containers: [aRuntimeContainer({ listedOnly: true })] });

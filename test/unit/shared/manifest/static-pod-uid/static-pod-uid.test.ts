@@ -4,7 +4,7 @@ import type { Draft, Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { dumpPointer } from '../../../../../src/shared/manifest/static-pod-uid/dump.ts';
 import { toInternalPod } from '../../../../../src/shared/manifest/static-pod-uid/internal-pod.ts';
 import { staticPodUID } from '../../../../../src/shared/manifest/static-pod-uid/static-pod-uid.ts';
-import { aManifest, decodedPod, errorsOf } from '../../../../support/manifests.ts';
+import { aManifest, decodedPod, errorsOf } from '../../../../support/pods/manifests.ts';
 
 test('a malformed status yields a stable UID', () => {
   const odd = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aManifest, decodedPod, errorsOf, type Json } from '../../../../support/manifests.ts';
+import { aManifest, decodedPod, errorsOf, type Json } from '../../../../support/pods/manifests.ts';
 import { table } from '../../../../support/table.ts';
 
 const c = 'spec.containers[0]';

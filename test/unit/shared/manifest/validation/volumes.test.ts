@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { aManifest, errorsOf, type Json } from '../../../../support/manifests.ts';
+import { aManifest, errorsOf, type Json } from '../../../../support/pods/manifests.ts';
 import { table } from '../../../../support/table.ts';
 
 const v = 'spec.volumes[0]';

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { ImageManagerOptions } from '../../../../../src/workers/images/pulls/image-manager.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aManager, aPullSecret, notFound, reasons } from '../../../../support/image-manager.ts';
+import { aManager, aPullSecret, notFound, reasons } from '../../../../support/runtime/image-manager.ts';
 
 test('the credentials of the pod are tried in order', async () => {
   const { images, ensure } = aManager();

@@ -4,7 +4,7 @@ import { CriError } from '../../../../../src/shared/cri/cri-error.ts';
 import { ensureImageRequests } from '../../../../../src/shared/metrics/definitions/images.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aManager, notFound, reasons } from '../../../../support/image-manager.ts';
+import { aManager, notFound, reasons } from '../../../../support/runtime/image-manager.ts';
 import { table } from '../../../../support/table.ts';
 
 const cases: { name: string; image: string; policy: string; present?: string[]; failWith?: Error; want: string; pulls: string[] }[] = [

@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
 import type { ContainerID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { exited } from '../../../../support/fake-pleg-runtime.ts';
-import { aPleg, summarize, u1 } from '../../../../support/pleg-node.ts';
+import { exited } from '../../../../support/runtime/fake-pleg-runtime.ts';
+import { aPleg, summarize, u1 } from '../../../../support/runtime/pleg-node.ts';
 
 suite('an inspection', () => {
   test('returns the current status, and null for a pod that the runtime does not have', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aPleg, summarize, u1 } from '../../../../support/pleg-node.ts';
+import { aPleg, summarize, u1 } from '../../../../support/runtime/pleg-node.ts';
 
 suite('a container without a reply of the runtime', () => {
   test('appears as a failure of its pod, is retried with back-off, and is reported after a reply', async (t) => {

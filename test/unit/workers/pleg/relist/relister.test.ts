@@ -5,7 +5,7 @@ import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
 import { ContainerState } from '../../../../../src/shared/cri/generated/cri-v1.ts';
 import { startInspectionDelayMs } from '../../../../../src/workers/pleg/records/pods-to-inspect.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aPleg, summarize, u1 } from '../../../../support/pleg-node.ts';
+import { aPleg, summarize, u1 } from '../../../../support/runtime/pleg-node.ts';
 
 suite('a relist', () => {
   test('of an empty runtime posts a notification', async (t) => {

@@ -1,6 +1,14 @@
 import type { Container, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { aContainer, aContainerStatus, aPod, aRuntimeStatus, aSandbox, aSidecar, exited } from '../../../../support/pod-sync-samples.ts';
+import {
+  aContainer,
+  aContainerStatus,
+  aPod,
+  aRuntimeStatus,
+  aSandbox,
+  aSidecar,
+  exited,
+} from '../../../../support/pods/pod-sync-samples.ts';
 import { probes, testRows, type Row } from './rows.ts';
 
 const dead = [aSandbox({ state: 'notReady' })];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { computePodActions } from '../../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
-import { aContainer, aContainerStatus, aPod, aRuntimeStatus, aSandbox, exited } from '../../../../support/pod-sync-samples.ts';
+import { aContainer, aContainerStatus, aPod, aRuntimeStatus, aSandbox, exited } from '../../../../support/pods/pod-sync-samples.ts';
 import { probes, testRows } from './rows.ts';
 
 const three = [aContainer('a'), aContainer('b'), aContainer('c')];

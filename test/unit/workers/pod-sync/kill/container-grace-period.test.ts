@@ -3,7 +3,7 @@ import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { KillReason } from '../../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
 import { computeGracePeriodSeconds } from '../../../../../src/workers/pod-sync/kill/container-grace-period.ts';
-import { aContainer, aPod } from '../../../../support/pod-sync-samples.ts';
+import { aContainer, aPod } from '../../../../support/pods/pod-sync-samples.ts';
 import { table } from '../../../../support/table.ts';
 
 const probe = (terminationGracePeriodSeconds: number) => ({ httpGet: { port: 80 }, terminationGracePeriodSeconds });

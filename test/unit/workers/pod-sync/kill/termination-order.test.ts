@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeTerminationPrerequisites } from '../../../../../src/workers/pod-sync/kill/termination-order.ts';
-import { aContainer, aPod, aSidecar } from '../../../../support/pod-sync-samples.ts';
+import { aContainer, aPod, aSidecar } from '../../../../support/pods/pod-sync-samples.ts';
 
 const pod = aPod({
   initContainers: [aSidecar('s1'), aContainer('i'), aSidecar('s2'), aSidecar('s3')],

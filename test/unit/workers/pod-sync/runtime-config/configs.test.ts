@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerConfig, PodSandboxConfig, Signal } from '../../../../../src/shared/cri/generated/cri-v1.ts';
 import { makeContainerConfig, makeSandboxConfig } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
-import { aContainerConfigInput, aSandboxConfigInput, someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
+import { aContainerConfigInput, aSandboxConfigInput, someSettings } from '../../../../support/pods/runtime-config-inputs.ts';
 
 test('a sandbox’s config equals upstream’s', () => {
   const pod = aPod({

@@ -7,8 +7,8 @@ import {
   verifyRunAsNonRoot,
 } from '../../../../../src/workers/pod-sync/runtime-config/container-security-context.ts';
 import type { ContainerConfigInput, ImageUser } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
-import { aContainerConfigInput, someHostInfo, someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
+import { aContainerConfigInput, someHostInfo, someSettings } from '../../../../support/pods/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
 
 interface Fields {

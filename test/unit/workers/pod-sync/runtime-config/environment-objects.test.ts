@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { PodObjectResult } from '../../../../../src/shared/contracts/pod-objects.ts';
 import type { EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
 import { readEnvironmentObjects } from '../../../../../src/workers/pod-sync/runtime-config/environment-objects.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 
 const failed = (reason: string, message: string): PodObjectResult => ({ outcome: 'failed', failure: { reason, message } });
 const keyRef = (kind: 'configMapKeyRef' | 'secretKeyRef', name: string, key: string): EnvVar => ({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import { kernelHostname, computePodHostname } from '../../../../../src/workers/pod-sync/runtime-config/hostname.ts';
-import { aPod } from '../../../../support/pods.ts';
-import { someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
+import { someSettings } from '../../../../support/pods/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
 
 const hostnameOf = (name: string, spec: Partial<PodSpec>) =>

@@ -4,8 +4,8 @@ import type { PodSyncSettings } from '../../../../../src/shared/contracts/pod-sy
 import type { PodSpec, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
 import { containerResources, sandboxResources } from '../../../../../src/workers/pod-sync/runtime-config/linux-resources.ts';
 import type { ContainerConfigInput, HostInfo } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
-import { aContainerConfigInput, aSandboxConfigInput, someHostInfo, someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
+import { aContainerConfigInput, aSandboxConfigInput, someHostInfo, someSettings } from '../../../../support/pods/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
 
 interface Fields {

@@ -4,8 +4,8 @@ import type { PodObject, PodObjectResult } from '../../../../../src/shared/contr
 import type { Container, EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
 import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/make-environment.ts';
 import type { EnvironmentObjects } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
-import { aNode, someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
+import { aNode, someSettings } from '../../../../support/pods/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
 
 const metadata = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import { computeOOMScoreAdj } from '../../../../../src/workers/pod-sync/runtime-config/oom-score.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const capacity = 4_000_000_000;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import { computePodDNS } from '../../../../../src/workers/pod-sync/runtime-config/pod-dns.ts';
-import { aPod } from '../../../../support/pods.ts';
-import { someSettings } from '../../../../support/runtime-config-inputs.ts';
+import { aPod } from '../../../../support/pods/pods.ts';
+import { someSettings } from '../../../../support/pods/runtime-config-inputs.ts';
 import { table } from '../../../../support/table.ts';
 
 const hostConf = 'nameserver 1.1.1.1\nsearch example.com\noptions timeout:3\n';

@@ -7,7 +7,7 @@ import {
   sandboxAnnotations,
   sandboxLabels,
 } from '../../../../../src/workers/pod-sync/runtime-config/runtime-labels.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const pod = aPod({

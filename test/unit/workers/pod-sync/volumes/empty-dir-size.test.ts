@@ -6,7 +6,7 @@ import {
   mountedPageSizeMatches,
   pageSizeOption,
 } from '../../../../../src/workers/pod-sync/volumes/empty-dir-size.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const podWith = (resources: ResourceRequirements, spec: Partial<PodSpec> = {}) =>

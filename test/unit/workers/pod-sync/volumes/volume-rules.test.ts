@@ -5,7 +5,7 @@ import { validatePath } from '../../../../../src/workers/pod-sync/volumes/atomic
 import { toMountPropagation, resolveSubPath } from '../../../../../src/workers/pod-sync/volumes/mount-options.ts';
 import { nestedMountpoints } from '../../../../../src/workers/pod-sync/volumes/nested-mountpoints.ts';
 import { volumeKind, volumesToMount } from '../../../../../src/shared/kubernetes/volume-kind.ts';
-import { aContainer, aPod } from '../../../../support/pods.ts';
+import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
 const mount = (fields: Partial<VolumeMount>): VolumeMount => ({ name: 'v', mountPath: '/v', ...fields });

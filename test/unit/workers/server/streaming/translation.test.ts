@@ -12,7 +12,7 @@ import {
 } from '../../../../../src/workers/server/streaming/websocket-request.ts';
 import { closeFrame, opcodes, webSocketFrame } from '../../../../../src/workers/server/streaming/websocket-frames.ts';
 import { table } from '../../../../support/table.ts';
-import { masked } from '../../../../support/websocket-client.ts';
+import { masked } from '../../../../support/server/websocket-client.ts';
 
 const all = { stdin: true, stdout: true, stderr: true, tty: false };
 /** The stream IDs for the options `all`. */

@@ -8,7 +8,7 @@ import {
   WebSocketReader,
   type WebSocketPiece,
 } from '../../../../../src/workers/server/streaming/websocket-frames.ts';
-import { masked } from '../../../../support/websocket-client.ts';
+import { masked } from '../../../../support/server/websocket-client.ts';
 import { table } from '../../../../support/table.ts';
 
 /** Decodes the messages of bytes that arrive in chunks. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, X509Certificate, type KeyObject } from 'node:crypto';
 import * as der from '../../../../../src/shared/x509/der.ts';
 import { findWeakness } from '../../../../../src/workers/server/tls/certificate-strength.ts';
-import { TestAuthority } from '../../../../support/certificates.ts';
+import { TestAuthority } from '../../../../support/api-server/certificates.ts';
 import { table } from '../../../../support/table.ts';
 
 const hashes = { sha1: '1.3.14.3.2.26', sha256: '2.16.840.1.101.3.4.2.1', sha512: '2.16.840.1.101.3.4.2.3' };

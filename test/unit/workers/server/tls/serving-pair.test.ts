@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { computePairState, type PairFiles } from '../../../../../src/workers/server/tls/serving-pair.ts';
 import { selfSignedCertificate } from '../../../../../src/workers/server/tls/self-signed.ts';
-import { TestAuthority } from '../../../../support/certificates.ts';
+import { TestAuthority } from '../../../../support/api-server/certificates.ts';
 import { table } from '../../../../support/table.ts';
 
 const nowMs = Date.now();

@@ -1,0 +1,51 @@
+/**
+ * A separate control plane without controllers and scheduler, with one Node that no kubelet runs, so that only the tested parts of a kubelet
+ * write to it. For suites that use `before` and `after` instead of a test's context.
+ */
+import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
+import type { ApiConnection } from '../../../src/main/api/index.ts';
+import type { Logger } from '../../../src/shared/log/logger.ts';
+import { connectTo } from '../api-server/api-connection.ts';
+import { privateCluster, type TestCluster } from './control-plane.ts';
+
+type End = () => Promise<void>;
+
+export class BareCluster {
+  readonly cluster: TestCluster<ControlPlane>;
+  /** With the credentials of that node. */
+  readonly connection: ApiConnection;
+  readonly nodeUID: string;
+  readonly #ends: readonly End[];
+
+  private constructor(cluster: TestCluster<ControlPlane>, connection: ApiConnection, nodeUID: string, ends: readonly End[]) {
+    this.cluster = cluster;
+    this.connection = connection;
+    this.nodeUID = nodeUID;
+    this.#ends = ends;
+  }
+
+  static async start(nodeName: string, logger: Logger): Promise<BareCluster> {
+    const ends: End[] = [];
+    try {
+      const cluster = await privateCluster({ after: (end) => void ends.push(end) }, { controllerManager: false, scheduler: false });
+      const nodeUID = await populate(cluster, nodeName);
+      const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
+      return new BareCluster(cluster, connection, nodeUID, ends);
+    } catch (err) {
+      for (const end of ends) await end();
+      throw err;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+    for (const end of this.#ends) await end();
+  }
+}
+
+/** Creates the default service account, as controllers would, and the Node. Resolves with the Node's UID. */
+export async function populate({ api }: TestCluster, nodeName: string): Promise<string> {
+  await api.create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }).catch(() => {});
+  const node = await api.create<{ metadata: { uid: string } }>('/api/v1/nodes', { metadata: { name: nodeName } });
+  return node.metadata.uid;
+}

@@ -1,0 +1,46 @@
+/**
+ * Starts the shipped daemon as a member of the run's cluster on the simulated runtime, for tests without real containers. Everything is
+ * removed at the end of the test, in reverse order.
+ */
+import { KubeletProcess } from '../../../bench/harness/kubelet-process.ts';
+import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { sharedCluster, type TestCluster } from './control-plane.ts';
+import { startSimulatedRuntime, type TestHooks, type SimulatedRuntimeProcess } from '../runtime/simulated-runtime.ts';
+
+export interface SimulatedMember {
+  readonly cluster: TestCluster;
+  readonly runtime: SimulatedRuntimeProcess;
+  /** A new namespace for this member. */
+  readonly namespace: string;
+  /** Creates a pod that is bound to this node. */
+  create(name: string, spec?: Partial<PodSpec>, namespace?: string): Promise<Pod>;
+}
+
+/** @param kubeconfigOf returns another kubeconfig, for example with a proxy */
+export async function startSimulatedMember(
+  t: TestHooks,
+  nodeName: string,
+  kubeconfigOf?: (cluster: TestCluster) => Promise<string>,
+): Promise<SimulatedMember> {
+  const cluster = await sharedCluster();
+  t.after(() => cluster.close());
+  const namespace = await cluster.namespace(t);
+  const runtime = await startSimulatedRuntime(t, { images: [{ name: 'sim/run:1' }] });
+  // KubeletProcess sets its own read-only port.
+  const { readOnlyPort: _, ...config } = { ...(await cluster.member(t, nodeName)).config };
+  const kubeconfig = (await kubeconfigOf?.(cluster)) ?? cluster.controlPlane.kubeletKubeconfig(nodeName);
+  const kubelet = await KubeletProcess.start({
+    runtimeEndpoint: runtime.endpoint,
+    config: { ...config, address: '127.0.0.1' },
+    member: { nodeName, kubeconfig },
+  });
+  t.after(() => kubelet.stop());
+  const spec = { nodeName, terminationGracePeriodSeconds: 1, containers: [{ name: 'app', image: 'sim/run:1' }] };
+  return {
+    cluster,
+    runtime,
+    namespace,
+    create: (name, more = {}, inNamespace = namespace) =>
+      cluster.api.create<Pod>(`/api/v1/namespaces/${inNamespace}/pods`, { metadata: { name }, spec: { ...spec, ...more } }),
+  };
+}

@@ -1,0 +1,69 @@
+/** Runs the kubelet as users do: the compiled command in a separate process. */
+import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { build, isBuilt } from '../../../scripts/build.ts';
+import { removeFolder } from '../../../scripts/host/private-containerd.ts';
+
+export const kubeletPath = join(import.meta.dirname, '../../../bin/kubelet');
+
+export interface CommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Builds the kubelet if necessary. */
+export function ensureBuilt(): void {
+  if (!isBuilt()) build();
+}
+
+/** Runs the command to its end. */
+export function kubelet(...args: string[]): CommandResult {
+  const { status, stdout, stderr } = spawnSync(kubeletPath, args, { encoding: 'utf8', timeout: 20_000 });
+  return { code: status, stdout, stderr };
+}
+
+const running = new Set<RunningKubelet>();
+
+/** Creates a folder. At the end of the test all running kubelets are killed and the folder is removed. */
+export function aFolder(t: { after(action: () => Promise<void>): void }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'kubelet-command-'));
+  t.after(async () => {
+    await Promise.all([...running].map((each) => each.destroy()));
+    removeFolder(folder);
+  });
+  return folder;
+}
+
+/** A kubelet that runs until it is stopped, or until the test's folder is removed. */
+export class RunningKubelet {
+  readonly #child: ChildProcessByStdio<null, null, Readable>;
+  readonly ended: Promise<CommandResult>;
+  #stderr = '';
+
+  /** @param cwd default: the current folder */
+  constructor(args: readonly string[], cwd?: string) {
+    const child = spawn(kubeletPath, args, { ...(cwd === undefined ? {} : { cwd }), stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#child = child;
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
+    this.ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout: '', stderr: this.#stderr })));
+    running.add(this);
+    void this.ended.then(() => running.delete(this));
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async destroy(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.ended;
+  }
+}

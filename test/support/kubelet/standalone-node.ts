@@ -1,0 +1,174 @@
+/**
+ * A standalone kubelet with all its threads in the test's process, on the simulated runtime and a folder of manifests. Everything is removed
+ * at the end of the test. Tests observe `/pods` and the runtime's calls.
+ */
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startRuntimeProcess } from '../../../bench/runtime/client.ts';
+import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
+import { removeLogLinks } from '../../../scripts/host/log-links.ts';
+import { toConfigz } from '../../../src/main/config/configz.ts';
+import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
+import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';
+import { toKubeletFlags } from '../../../src/main/flags/apply-flags.ts';
+import { startEarlyThreads } from '../../../src/main/wiring/early-threads.ts';
+import { runKubelet } from '../../../src/main/kubelet.ts';
+import { ensureRootDir } from '../../../src/main/process/root-dir.ts';
+import type { KubeletOptions } from '../../../src/main/cli/options.ts';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { aLogger } from '../logger.ts';
+import { waitUntil, type TestHooks, type SimulatedRuntimeProcess } from '../runtime/simulated-runtime.ts';
+
+export class StandaloneNode {
+  readonly runtime: SimulatedRuntimeProcess;
+  readonly folder: string;
+  readonly manifests: string;
+  readonly logs = aLogger();
+  #ports = { readOnly: 0, healthz: 0 };
+  #running: { readonly stop: AbortController; readonly ended: Promise<void> } | null = null;
+
+  private constructor(runtime: SimulatedRuntimeProcess, folder: string) {
+    this.runtime = runtime;
+    this.folder = folder;
+    this.manifests = join(folder, 'manifests');
+    mkdirSync(this.manifests);
+  }
+
+  /** Starts the runtime without the kubelet. */
+  static async start(t: TestHooks, options: RuntimeOptionsInput = {}): Promise<StandaloneNode> {
+    const runtime = await startRuntimeProcess(options);
+    const node = new StandaloneNode(runtime, mkdtempSync(join(tmpdir(), 'standalone-')));
+    t.after(async () => {
+      // Stopped before the runtime, whose end the kubelet would report as an error.
+      try {
+        await node.stopKubelet();
+      } finally {
+        await runtime.stop();
+      }
+      removeLogLinks(join(node.folder, 'logs/pods'));
+      rmSync(node.folder, { recursive: true, force: true });
+    });
+    return node;
+  }
+
+  /** @param configuration additional fields of KubeletConfiguration */
+  async startKubelet(configuration: object = {}): Promise<void> {
+    if (this.#ports.readOnly === 0) this.#ports = { readOnly: await freePort(), healthz: await freePort() };
+    const options = this.#options(configuration);
+    const { rootDirectory } = options.flags;
+    const rootDir = await ensureRootDir({
+      rootDir: rootDirectory,
+      podLogsDir: options.config.podLogsDir,
+      checkpoints: false,
+      logger: this.logs.logger,
+    });
+    const stop = new AbortController();
+    const run = async () => {
+      try {
+        const { logger } = this.logs;
+        await runKubelet({ options, logger, signal: stop.signal, threads: startEarlyThreads(options, logger) });
+      } finally {
+        await rootDir.release();
+      }
+    };
+    const ended = run();
+    ended.catch(() => {});
+    this.#running = { stop, ended };
+    await waitUntil('the kubelet responds', () =>
+      this.pods().then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
+
+  /** Resolves when the kubelet has stopped. Rejects when it failed. */
+  async stopKubelet(): Promise<void> {
+    this.#running?.stop.abort(new Error('SIGTERM'));
+    await this.#running?.ended;
+    this.#running = null;
+  }
+
+  /** Writes the manifest atomically. */
+  writeManifest(file: string, manifest: object): void {
+    const path = join(this.manifests, file);
+    writeFileSync(`${this.folder}/${file}`, JSON.stringify(manifest));
+    renameSync(`${this.folder}/${file}`, path);
+  }
+
+  removeManifest(file: string): void {
+    rmSync(join(this.manifests, file));
+  }
+
+  async pods(): Promise<Pod[]> {
+    const response = await fetch(`http://127.0.0.1:${this.#ports.readOnly}/pods`);
+    return ((await response.json()) as { items: Pod[] }).items;
+  }
+
+  async pod(name: string): Promise<Pod | undefined> {
+    return (await this.pods()).find(({ metadata }) => metadata.name === `${name}-node-1`);
+  }
+
+  /** Waits until the pod fulfils the condition. */
+  async waitForPod(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+    try {
+      return await waitUntil(
+        `pod ${name} ${what}`,
+        async () => {
+          const pod = await this.pod(name);
+          return pod && condition(pod) ? pod : null;
+        },
+        timeoutMs,
+      );
+    } catch (err) {
+      const pod = await this.pod(name).catch(() => undefined);
+      const warnings = this.logs.lines.filter(({ level }) => level >= 40).slice(-10);
+      throw new Error(`${String(err)}; it is ${JSON.stringify(pod?.status)}; log: ${JSON.stringify(warnings)}`, { cause: err });
+    }
+  }
+
+  #options(configuration: object): KubeletOptions {
+    const values = new Map<string, unknown>([
+      ['hostname-override', 'node-1'],
+      ['root-dir', join(this.folder, 'kubelet')],
+    ]);
+    const file = join(this.folder, 'kubelet.yaml');
+    writeFileSync(file, JSON.stringify({ ...this.#configuration(), ...configuration }));
+    const { config, featureGates } = loadConfiguration({ file, dropInDir: '', applyFlags: (loaded) => loaded });
+    const flags = toKubeletFlags(values);
+    return {
+      flags,
+      config,
+      featureGates,
+      seccompDefault: false,
+      logging: { ...toLoggingOptions(config.logging), verbosity: 0 },
+      configz: toConfigz(config),
+    };
+  }
+
+  #configuration(): object {
+    return {
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      staticPodPath: this.manifests,
+      containerRuntimeEndpoint: this.runtime.endpoint,
+      podLogsDir: join(this.folder, 'logs/pods'),
+      // The simulated containers have no cgroups.
+      cgroupsPerQOS: false,
+      enforceNodeAllocatable: [],
+      address: '127.0.0.1',
+      readOnlyPort: this.#ports.readOnly,
+      healthzPort: this.#ports.healthz,
+    };
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

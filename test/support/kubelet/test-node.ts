@@ -1,0 +1,256 @@
+/**
+ * A node for end-to-end tests: a private containerd and the compiled kubelet with a folder of manifests, all in one folder that is removed at
+ * the end of the test. Tests observe `/pods`, the runtime's CRI, cgroups, mounts and files.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { build, isBuilt } from '../../../scripts/build.ts';
+import { destroyPrivateContainerd, PrivateContainerd, removeFolder } from '../../../scripts/host/private-containerd.ts';
+import { removeCgroup } from '../../../scripts/host/cgroups.ts';
+import { removeLogLinks } from '../../../scripts/host/log-links.ts';
+import { CriClient } from '../../../src/shared/cri/client.ts';
+import type { Container, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
+
+const project = join(import.meta.dirname, '../../..');
+const imageCache = join(project, '.cache/images');
+export const busybox = 'local.example/busybox:1';
+
+export interface TestNodeOptions {
+  /** 1.7 has the event stream, 1.6 does not. */
+  readonly containerd?: '1.6' | '1.7';
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Additional flags of the kubelet. */
+  readonly flags?: readonly string[];
+  /** Additional environment variables of the kubelet. Modules that a test preloads may write to TEST_NODE_FOLDER. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A pod manifest with one busybox container, `app`, that runs until it is stopped. */
+export function aManifest(name: string, spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, ...metadata },
+    spec: { containers: [aBusybox()], terminationGracePeriodSeconds: 2, ...spec },
+  };
+}
+
+/** The default command runs until SIGTERM and then exits immediately. */
+export function aBusybox(fields: Partial<Container> & { readonly sh?: string } = {}): Container {
+  const { sh = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done', ...rest } = fields;
+  return { name: 'app', image: busybox, command: ['sh', '-c', sh], ...rest };
+}
+
+let networks = 0;
+
+/** Returns a port that is currently free. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+export class TestNode {
+  readonly folder: string;
+  readonly manifests: string;
+  readonly cgroupRoot: string;
+  readonly podLogs: string;
+  readonly rootDir: string;
+  readonly nodeName = 'test-node';
+  readonly #options: TestNodeOptions;
+  readonly #network: string;
+  #containerd: PrivateContainerd | undefined;
+  #cri: CriClient | undefined;
+  #kubelet: ChildProcess | undefined;
+  #ports: { readonly readOnly: number; readonly healthz: number } | undefined;
+
+  private constructor(options: TestNodeOptions) {
+    this.#options = options;
+    this.folder = mkdtempSync('/tmp/kn-');
+    this.manifests = join(this.folder, 'manifests');
+    this.podLogs = join(this.folder, 'logs');
+    this.rootDir = join(this.folder, 'kubelet');
+    this.cgroupRoot = `/${this.folder.slice('/tmp/'.length)}`;
+    this.#network = `10.${100 + ((process.pid + networks++) % 100)}`;
+    for (const folder of [this.manifests, this.podLogs]) mkdirSync(folder);
+  }
+
+  /** Starts the runtime without the kubelet. Everything is removed at the end of the test `t`; without `t` the caller must call `destroy`. */
+  static async start(t: TestHooks | null, options: TestNodeOptions = {}): Promise<TestNode> {
+    if (!isBuilt()) build();
+    const node = new TestNode(options);
+    t?.after(() => node.destroy());
+    await node.startContainerd();
+    return node;
+  }
+
+  get cri(): CriClient {
+    if (!this.#cri) throw new Error('the node has no runtime');
+    return this.#cri;
+  }
+  get containerd(): PrivateContainerd {
+    if (!this.#containerd) throw new Error('the node has no runtime');
+    return this.#containerd;
+  }
+
+  async startContainerd(): Promise<void> {
+    const installation = this.#options.containerd === '1.6' ? '' : join(project, '.cache/containerd-1.7');
+    this.#containerd = await PrivateContainerd.start({
+      folder: join(this.folder, 'containerd'),
+      network: this.#network,
+      imageCache,
+      installation,
+    });
+    this.#cri ??= new CriClient({ endpoint: this.#containerd.endpoint });
+  }
+
+  /** Starts the kubelet and waits until it is healthy. */
+  async startKubelet(): Promise<void> {
+    // A restarted kubelet uses the same ports.
+    this.#ports ??= { readOnly: await freePort(), healthz: await freePort() };
+    const config = join(this.folder, 'kubelet.yaml');
+    writeFileSync(config, stringify(this.#configuration()));
+    const log = openSync(join(this.folder, 'kubelet.log'), 'a');
+    this.#kubelet = spawn(
+      join(project, 'bin/kubelet'),
+      ['--config', config, '--root-dir', this.rootDir, '--hostname-override', this.nodeName, '-v=4', ...(this.#options.flags ?? [])],
+      { stdio: ['ignore', log, log], env: { ...process.env, TEST_NODE_FOLDER: this.folder, ...this.#options.env } },
+    );
+    closeSync(log);
+    await waitUntil(
+      'the kubelet is healthy',
+      () =>
+        // The ports belong to different threads. A cluster member may have no read-only port.
+        Promise.all([this.healthz(), ...(this.#options.config?.['readOnlyPort'] === 0 ? [] : [this.get('/healthz')])])
+          .then((answers) => answers.every(({ status }) => status === 200))
+          .catch(() => this.#assertRunning()),
+      30_000,
+    );
+  }
+
+  #assertRunning(): false {
+    if (this.#kubelet?.exitCode !== null) throw new Error(`the kubelet ended with ${this.#kubelet?.exitCode}: ${this.log().slice(-2000)}`);
+    return false;
+  }
+
+  #configuration(): object {
+    return {
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      staticPodPath: this.manifests,
+      containerRuntimeEndpoint: this.containerd.endpoint,
+      registerNode: false,
+      address: '127.0.0.1',
+      readOnlyPort: this.#ports?.readOnly,
+      healthzPort: this.#ports?.healthz,
+      podLogsDir: this.podLogs,
+      cgroupDriver: 'cgroupfs',
+      cgroupRoot: this.cgroupRoot,
+      failCgroupV1: false,
+      ...this.#options.config,
+    };
+  }
+
+  get kubeletPid(): number {
+    return this.#kubelet?.pid ?? 0;
+  }
+  log(): string {
+    return readFileSync(join(this.folder, 'kubelet.log'), 'utf8');
+  }
+
+  /** Resolves with the exit code or the signal's name. */
+  async stopKubelet(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | string | null> {
+    const kubelet = this.#kubelet;
+    if (!kubelet || kubelet.exitCode !== null || kubelet.signalCode !== null) return kubelet?.exitCode ?? null;
+    const ended = new Promise<number | string | null>((resolve) => kubelet.once('exit', (code, by) => resolve(code ?? by)));
+    kubelet.kill(signal);
+    return ended;
+  }
+
+  /** Writes the manifest atomically. */
+  apply(manifest: object): void {
+    const name = (manifest as Pod).metadata.name;
+    const hidden = join(this.manifests, `.${name}.yaml`);
+    writeFileSync(hidden, stringify(manifest));
+    renameSync(hidden, join(this.manifests, `${name}.yaml`));
+  }
+  delete(name: string): void {
+    rmSync(join(this.manifests, `${name}.yaml`));
+  }
+
+  async get(path: string): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.#ports?.readOnly}${path}`, { signal: AbortSignal.timeout(5000) });
+  }
+  async healthz(path = '/healthz'): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.#ports?.healthz}${path}`, { signal: AbortSignal.timeout(5000) });
+  }
+  async pods(): Promise<readonly Pod[]> {
+    return ((await (await this.get('/pods')).json()) as { items: readonly Pod[] | null }).items ?? [];
+  }
+
+  /** Waits until the manifest's static pod fulfils the condition. Rejects with its last status after the timeout. */
+  async until(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 30_000): Promise<Pod> {
+    let last: Pod | undefined;
+    try {
+      return await waitUntil(
+        `pod ${name} ${what}`,
+        async () => {
+          last = (await this.pods().catch(() => [])).find(({ metadata }) => metadata.name === `${name}-${this.nodeName}`);
+          return last && condition(last) ? last : undefined;
+        },
+        timeoutMs,
+      );
+    } catch (err) {
+      throw new Error(`${String(err)}; it was ${JSON.stringify(last?.status)}\n${this.log().split('\n').slice(-30).join('\n')}`, {
+        cause: err,
+      });
+    }
+  }
+  untilRunning(name: string): Promise<Pod> {
+    return this.until(
+      name,
+      'is running and ready',
+      ({ status }) => status?.phase === 'Running' && (status.containerStatuses ?? []).every(({ ready }) => ready),
+    );
+  }
+  /** Waits until neither the kubelet nor the runtime has the pod. */
+  async untilGone(name: string, timeoutMs = 30_000): Promise<void> {
+    const podName = `${name}-${this.nodeName}`;
+    await waitUntil(
+      `pod ${name} is gone`,
+      async () => {
+        if ((await this.pods()).some(({ metadata }) => metadata.name === podName)) return false;
+        const { items } = await this.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 5000 });
+        return !items.some(({ metadata }) => metadata?.name === podName);
+      },
+      timeoutMs,
+    );
+  }
+
+  /** Returns the content of a container's log without the CRI headers. */
+  logsOf(pod: Pod, container: string, restart = 0): string {
+    const { namespace, name, uid } = pod.metadata;
+    const file = join(this.podLogs, `${namespace}_${name}_${uid}`, container, `${restart}.log`);
+    return readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(' ').slice(3).join(' '))
+      .join('\n');
+  }
+
+  async destroy(): Promise<void> {
+    await this.stopKubelet('SIGKILL');
+    this.#cri?.close();
+    await destroyPrivateContainerd(join(this.folder, 'containerd'));
+    removeLogLinks(this.podLogs);
+    removeFolder(this.folder);
+    await waitUntil('the cgroups are gone', () => removeCgroup(this.cgroupRoot), 10_000);
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * A node with pod workers and without threads: a pool whose tasks end when the test completes them, and a runtime in memory that the tasks change.
+ * `node.task(kind)` returns the task in flight; `node.completeTask(task)` applies the effect of the task to the runtime and ends the task.
+ */
+import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
+import { PodManager } from '../../../src/main/pods/pod-manager.ts';
+import { ApiStatusCache, type StatusUpdateSink } from '../../../src/main/pods/api-status/index.ts';
+import { PodWorkers } from '../../../src/main/pods/workers/pod-workers.ts';
+import { SyncsInProgress } from '../../../src/main/pods/workers/syncs-in-progress.ts';
+import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
+import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
+import { WorkQueue } from '../../../src/main/pods/workers/work-queue.ts';
+import type { PodTask } from '../../../src/main/threads/task-channel.ts';
+import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
+import type { PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
+import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
+import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import type { ContainerID, PodUID } from '../../../src/shared/kubernetes/ids.ts';
+import type { Clock } from '../../../src/shared/time/clock.ts';
+import { FakeClock, settle } from '../fake-clock.ts';
+import { aLogger } from '../logger.ts';
+import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from './pods.ts';
+
+const resources = { milliCPU: 2000, memoryBytes: 4e9, ephemeralStorageBytes: 1e10, pods: 110 };
+const facts: NodeInfo = {
+  nodeName: 'node-1',
+  hostname: 'node-1',
+  hostIPs: ['192.0.2.1'],
+  capacity: resources,
+  allocatable: resources,
+  runtimeName: 'containerd',
+  runtimeVersion: '2.0.0',
+  networkReady: true,
+  networkNotReadyMessage: '',
+  runtimeHandlers: [],
+};
+
+export interface FakeTask {
+  readonly task: PodTask;
+  stopped: boolean;
+  readonly graceShrunkTo: number[];
+  readonly resolve: (result: PodSyncResult) => void;
+}
+
+/** A static pod of the file source. */
+export function aStaticPod(uid: string, name = uid): Pod {
+  return aPod({ metadata: { name, uid } });
+}
+
+export class FakeNode {
+  readonly clock = new FakeClock();
+  /** Advances with each reading, as the real clock does: an observation before a change is older than the change. */
+  #readings = 0;
+  readonly #advancingClock: Clock = {
+    now: () => this.clock.now(),
+    monotonic: () => this.clock.monotonic() + (this.#readings += 1e-6),
+    sleep: (ms, signal) => this.clock.sleep(ms, signal),
+    after: (ms, callback) => this.clock.after(ms, callback),
+  };
+  readonly logs = aLogger();
+  readonly cache = new RuntimeStatusCache();
+  readonly podManager = new PodManager();
+  readonly events: RecordedEvent[] = [];
+  /** Counts failed tasks and inspections. */
+  failures = 0;
+  readonly finished: PodUID[] = [];
+  readonly forgotten: PodUID[] = [];
+  /** `sync web`, `terminating web`, … in the order in which they started. */
+  readonly startedTasks: string[] = [];
+  /** Tasks in flight. */
+  tasks: FakeTask[] = [];
+  readonly runtime = new Map<PodUID, RuntimePodStatus>();
+  /** The sequence number of each inspection that a worker requested. */
+  readonly inspectionSequences: (number | undefined)[] = [];
+  /** While set, inspections fail with this error. */
+  inspectError: Error | null = null;
+  /** Inspections wait for this. */
+  beforeInspection: () => Promise<void> = async () => {};
+  /** While set, sync slots are granted when this resolves. */
+  slotGranted: Promise<void> | null = null;
+  /** Receives the status updates. */
+  sink: StatusUpdateSink | null = null;
+  readonly statuses = new ApiStatusCache({
+    node: () => facts,
+    mirrorOf: (pod) => this.podManager.mirrorOf(pod),
+    sink: { set: (update) => this.sink?.set(update), expedite: (uid) => this.sink?.expedite(uid), forget: (uid) => this.sink?.forget(uid) },
+    clock: this.clock,
+    logger: this.logs.logger,
+  });
+  readonly workQueue: WorkQueue = new WorkQueue({ clock: this.clock, onDue: () => this.workers.wake(this.workQueue.takeDue()) });
+  readonly volumes = new MountedVolumes(this.clock);
+  readonly syncs = new SyncsInProgress();
+  readonly workers: PodWorkers = new PodWorkers({
+    syncs: this.syncs,
+    pool: { run: (task) => this.#run(task) },
+    inspectPod: async (uid, _, sequence) => {
+      this.inspectionSequences.push(sequence);
+      if (this.inspectError) throw this.inspectError;
+      await this.beforeInspection();
+      const status = this.runtime.get(uid);
+      return status ? { ...status, observedAtMs: this.#advancingClock.monotonic() } : null;
+    },
+    cache: this.cache,
+    statuses: this.statuses,
+    scheduler: { requestSyncSlot: () => ({ granted: this.slotGranted ?? Promise.resolve(), prioritize: () => {}, release: () => {} }) },
+    workQueue: this.workQueue,
+    events: { record: (event) => this.events.push(event) },
+    node: () => facts,
+    volumes: this.volumes,
+    runtimeHandler: standaloneRuntimeHandler,
+    policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
+    clock: this.#advancingClock,
+    logger: this.logs.logger,
+    onFailure: () => (this.failures += 1),
+    random: () => 0,
+    onFinished: (uid) => this.finished.push(uid),
+    onForgotten: (uid) => this.forgotten.push(uid),
+  });
+
+  constructor() {
+    this.cache.apply({ relistedAtMs: -1, statuses: [], removed: [], events: [] });
+  }
+
+  /** Returns the one task in flight of this kind (and pod). */
+  task(kind: PodTask['kind'], uid?: string): FakeTask {
+    const found = this.tasks.filter(({ task }) => task.kind === kind && (uid === undefined || task.podUID === uid));
+    if (found.length !== 1) throw new Error(`${found.length} ${kind} tasks are in flight; started: ${this.startedTasks.join(', ')}`);
+    return found[0]!;
+  }
+
+  /** Ends the task as synced, or with another result. */
+  async completeTask(task: FakeTask, result: Partial<PodSyncResult> = {}): Promise<void> {
+    const report = { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, ...result } as PodSyncResult;
+    if (report.outcome === 'synced') this.#applyEffect(task.task);
+    this.tasks = this.tasks.filter((other) => other !== task);
+    task.resolve(report);
+    await settle();
+  }
+
+  /** Adds a wanted pod and starts its worker. */
+  async add(pod: Pod): Promise<void> {
+    this.podManager.set(pod);
+    this.workers.update(pod, 'create');
+    await settle();
+  }
+
+  /** Adds the pod and completes its first sync. */
+  async addRunningPod(pod = aStaticPod('web')): Promise<Pod> {
+    await this.add(pod);
+    await this.completeTask(this.task('sync'));
+    return pod;
+  }
+
+  async remove(pod: Pod): Promise<void> {
+    this.podManager.remove(pod.metadata.uid as PodUID);
+    this.workers.remove(pod);
+    await settle();
+  }
+
+  async syncKnownPods(): Promise<void> {
+    this.workers.syncKnownPods(this.podManager.uids());
+    await settle();
+  }
+
+  /** Completes all tasks in flight and all tasks that follow, until no task is in flight. */
+  async completeAllTasks(): Promise<void> {
+    for (let next = this.tasks[0]; next; next = this.tasks[0]) await this.completeTask(next);
+  }
+
+  phase(uid: string): string | undefined {
+    return this.statuses.get(uid as PodUID)?.phase;
+  }
+
+  #run(task: PodTask) {
+    const { promise, resolve } = Promise.withResolvers<PodSyncResult>();
+    const fakeTask: FakeTask = { task, stopped: false, graceShrunkTo: [], resolve };
+    this.tasks.push(fakeTask);
+    this.startedTasks.push(`${task.kind} ${task.podUID}`);
+    return {
+      result: promise,
+      stop: () => void (fakeTask.stopped = true),
+      shrinkGracePeriod: (seconds: number) => void fakeTask.graceShrunkTo.push(seconds),
+    };
+  }
+
+  /** Applies the effect of a successful task to the runtime. */
+  #applyEffect(task: PodTask): void {
+    const uid = task.podUID;
+    if (task.kind === 'sync') {
+      const { name, namespace } = task.pod.metadata;
+      const containers = task.pod.spec.containers.map((container) =>
+        aRuntimeContainer({ id: `${uid}-${container.name}` as ContainerID, name: container.name }),
+      );
+      if (!this.runtime.has(uid)) this.runtime.set(uid, aRuntimePodStatus({ podUID: uid, name, namespace, containers }));
+    }
+    const status = this.runtime.get(uid);
+    if (task.kind === 'terminating' && status) {
+      const containers = status.containers.map(({ id, name }) => anExitedContainer(0, { id, name }));
+      this.runtime.set(uid, { ...status, containers, sandboxes: [aSandbox({ state: 'notReady' })] });
+    }
+    if (task.kind === 'cleanUp') this.runtime.delete(uid);
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Starts the simulated CRI runtime for a test: a separate process on a unix socket, which ends with the test.
+ *
+ *   const runtime = await startSimulatedRuntime(t);                        // instant calls, event stream on
+ *   const runtime = await startSimulatedRuntime(t, { events: false, preset: 'containerd' });  // bench/runtime/options.ts
+ *   runtime.endpoint                                                       // 'unix:///…' for containerRuntimeEndpoint
+ *   const pods = await runtime.control.seed({ pods: 500, containersPerPod: 2 });  // running, as a kubelet would have made them
+ *   await runtime.control.fault({ call: 'ContainerStatus', id: pods[0].containerIDs[0], kind: 'hang' });
+ *   await runtime.control.clearFaults();
+ *   await runtime.control.exitContainer(id, 1);  exitSandbox(id); loseContainer(id); closeSocket(); openSocket(); eventFaults({ lose: 0.5 })
+ *   await runtime.control.state();  counters();  calls('StartContainer')   // what there is, what was called and when (CLOCK_MONOTONIC ms)
+ *
+ * The image defines the behaviour of a container (bench/runtime/image-behaviour.ts): `sim/exit:1-after-5s`, `sim/stubborn:x`, `sim/run:x`,
+ * `sim/unpullable:not-found`, `sim/pull:after-5s`, …; SIM_… variables override it. All control calls: bench/runtime/control-api.ts.
+ * The runtime uses real time: tests wait for conditions (`waitUntil`), not for fixed times.
+ */
+import { startRuntimeProcess, type SimulatedRuntimeProcess } from '../../../bench/runtime/client.ts';
+import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
+
+export type { SimulatedRuntimeProcess } from '../../../bench/runtime/client.ts';
+export type { SeededPod } from '../../../bench/runtime/seed.ts';
+
+/** A test context (`t`), or another object that runs cleanups (`{ after }` of node:test). */
+export interface TestHooks {
+  after(action: () => Promise<void>): void;
+}
+
+export async function startSimulatedRuntime(t: TestHooks, options: RuntimeOptionsInput = {}): Promise<SimulatedRuntimeProcess> {
+  const runtime = await startRuntimeProcess(options);
+  t.after(() => runtime.stop());
+  return runtime;
+}
+
+/** Polls until the result is not null, undefined or false. Rejects after `timeoutMs` with a message that contains `what`. */
+export async function waitUntil<T>(what: string | (() => string), poll: () => Promise<T> | T, timeoutMs = 10_000): Promise<NonNullable<T>> {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    const result = await poll();
+    if (result !== null && result !== undefined && result !== false) return result;
+    if (performance.now() > end)
+      throw new Error(`timed out after ${timeoutMs} ms waiting until ${typeof what === 'string' ? what : what()}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,70 @@
+/** Default settings of a server thread in tests, and a fake API of main. */
+import type { ServerSettings } from '../../../src/main/threads/server-thread.ts';
+import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
+import type { SecureServerSettings } from '../../../src/shared/contracts/server/settings.ts';
+import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
+
+export const anyPort = { address: '127.0.0.1', port: 0 } as const;
+
+export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettings {
+  return {
+    readOnly: anyPort,
+    secure: null,
+    streaming: {
+      runtimeEndpoint: 'unix:///nowhere/runtime.sock',
+      runtimeRequestTimeoutMs: 2000,
+      podLogsDir: '/nowhere/logs',
+      checkpointsDir: '/nowhere/checkpoints',
+      streamingIdleTimeoutMs: 60_000,
+      splitLogStreams: false,
+      translateWebSockets: true,
+    },
+    snapshot: createRuntimeSnapshot(10),
+    ...over,
+  };
+}
+
+/** Allows anonymous clients everything. The self-signed certificate is written to `folder`, which must exist. */
+export function secureSettings(folder: string, over: Partial<SecureServerSettings> = {}): SecureServerSettings {
+  return {
+    listen: anyPort,
+    nodeName: 'node-1',
+    version: 'v1.36.3',
+    tls: {
+      certFile: `${folder}/kubelet.crt`,
+      keyFile: `${folder}/kubelet.key`,
+      selfSignedFor: 'node-1',
+      reload: true,
+      minVersion: 'TLSv1.2',
+      ciphers: '',
+      curves: '',
+    },
+    authentication: { clientCAFile: '', reloadClientCAFile: true, webhook: null, anonymous: true },
+    authorization: null,
+    handlers: {
+      debugging: true,
+      profiling: true,
+      debugFlags: false,
+      systemLogs: true,
+      systemLogQuery: false,
+      statusz: true,
+      flagz: true,
+      checkpoint: true,
+    },
+    ...over,
+  };
+}
+
+export function fakeMainApi(over: Partial<MainApi> = {}): MainApi {
+  return {
+    pods: async () => '{"kind":"PodList"}',
+    runningPods: async () => '{"kind":"PodList"}',
+    configz: async () => '{"kubeletconfig":{}}',
+    flagz: async () => ({ v: '2' }),
+    reviewToken: async () => ({ authenticated: false }),
+    reviewAccess: async () => ({ allowed: false }),
+    resetHealthMetrics: async () => {},
+    resolveContainer: async () => ({ found: false, status: 404, message: 'pod does not exist' }),
+    ...over,
+  };
+}
