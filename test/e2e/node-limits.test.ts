@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState } from '../../src/shared/cri/generated/cri-v1.ts';
-import { ClusterNode } from '../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../support/cluster/cluster-node.ts';
 import { containersOf } from '../support/kubelet/observed-node-state.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
@@ -24,7 +24,7 @@ test('maximum-dead-containers limits the node’s dead containers, newest kept',
 });
 
 test('eventRecordQPS and eventBurst limit the node’s events', async (t) => {
-  const node = await ClusterNode.start('event-rate', { config: { eventRecordQPS: 1, eventBurst: 1 } });
+  const node = await TestClusterNode.start('event-rate', { config: { eventRecordQPS: 1, eventBurst: 1 } });
   t.after(() => node.destroy());
   await node.create('web');
   await node.untilRunning('web');

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
 import type { Node } from '../../src/main/node/index.ts';
 import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
-import { ClusterNode } from '../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../support/cluster/cluster-node.ts';
 import { startHostileRuntime } from '../support/runtime/hostile-runtime.ts';
 import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
@@ -85,9 +85,9 @@ describe('node settings', () => {
 });
 
 describe('node settings in a cluster', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start('settings', { config: { podsPerCore: 3, oomScoreAdj: 300 } });
+    node = await TestClusterNode.start('settings', { config: { podsPerCore: 3, oomScoreAdj: 300 } });
   });
   after(() => node?.destroy());
 

@@ -6,12 +6,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Flood } from '../../bench/driver/flood.ts';
 import { aBusybox } from '../support/kubelet/test-node.ts';
-import { ClusterNode } from '../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../support/cluster/cluster-node.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
-let node: ClusterNode;
+let node: TestClusterNode;
 before(async () => {
-  node = await ClusterNode.start('flooded-node');
+  node = await TestClusterNode.start('flooded-node');
 });
 after(() => node?.destroy());
 

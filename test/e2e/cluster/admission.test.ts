@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { pauseProgram } from '../../../scripts/host/control-plane-process.ts';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
@@ -55,9 +55,9 @@ const refused: { readonly name: string; readonly spec: Partial<PodSpec>; readonl
 ];
 
 describe('a pod that is bound to an unsuitable node', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start(nodeName);
+    node = await TestClusterNode.start(nodeName);
   });
   after(() => node?.destroy());
 
@@ -180,7 +180,7 @@ describe('a pod that is bound to an unsuitable node', () => {
 
 describe('a node with room for three pods', () => {
   test('refuses the fourth pod, admits one after a termination, and preempts for a critical pod', async () => {
-    const node = await ClusterNode.start('cluster-full', { config: { maxPods: 3 } });
+    const node = await TestClusterNode.start('cluster-full', { config: { maxPods: 3 } });
     try {
       for (const name of ['a', 'b', 'c']) await node.create(name);
       for (const name of ['a', 'b', 'c']) await node.untilRunning(name);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { PodWatch } from '../../support/cluster/pod-watch.ts';
 import { aBusybox, aManifest, busybox } from '../../support/kubelet/test-node.ts';
 
@@ -11,9 +11,9 @@ const nodeName = 'cluster-container-restarts';
 const otherTag = busybox.replace(':1', ':2');
 
 describe('a container whose image is changed', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start(nodeName);
+    node = await TestClusterNode.start(nodeName);
     node.node.containerd.ctr('images', 'tag', busybox, otherTag);
   });
   after(() => node?.destroy());

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
@@ -23,9 +23,9 @@ function namesIn(folder: string): string[] {
 }
 
 describe('a deleted pod', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start('cluster-deletion');
+    node = await TestClusterNode.start('cluster-deletion');
   });
   after(() => node?.destroy());
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import type { Node } from '../../../src/main/node/index.ts';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
@@ -27,7 +27,7 @@ function addressesOf(t: TestContext): readonly [string, string] {
 
 test('a dual-stack node reports both addresses, as do its hostNetwork pods', async (t) => {
   const ips = addressesOf(t);
-  const node = await ClusterNode.start('cluster-dual', {
+  const node = await TestClusterNode.start('cluster-dual', {
     flags: [`--node-ip=${ips.join()}`, '--node-labels=rack=r1', '--register-with-taints=dedicated=tests:NoSchedule,old:PreferNoSchedule'],
   });
   t.after(() => node.destroy());

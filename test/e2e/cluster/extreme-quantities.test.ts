@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const requesting = (requests: Record<string, string>): Partial<PodSpec> => ({ containers: [aBusybox({ resources: { requests } })] });
@@ -24,9 +24,9 @@ const admitted: readonly { readonly name: string; readonly spec: Partial<PodSpec
 ];
 
 describe('a pod with an extreme quantity', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start('cluster-quantities');
+    node = await TestClusterNode.start('cluster-quantities');
   });
   after(() => node?.destroy());
 

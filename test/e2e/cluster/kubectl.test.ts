@@ -1,13 +1,13 @@
 /** kubectl logs and kubectl debug. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { aBusybox, busybox } from '../../support/kubelet/test-node.ts';
 
 describe('kubectl', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start('cluster-kubectl');
+    node = await TestClusterNode.start('cluster-kubectl');
   });
   after(() => node?.destroy());
 

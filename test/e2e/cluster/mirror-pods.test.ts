@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { privateCluster } from '../../support/cluster/control-plane.ts';
 import { PodWatch } from '../../support/cluster/pod-watch.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
 describe('a static pod in a cluster', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start('cluster-static');
+    node = await TestClusterNode.start('cluster-static');
   });
   after(() => node?.destroy());
 
@@ -194,7 +194,7 @@ describe('a static pod in a cluster', () => {
 
 test('static pods start and run without an API server, and are mirrored when it returns', async (t) => {
   const cluster = await privateCluster(t, { scheduler: false });
-  const node = await ClusterNode.start('cluster-alone', { cluster });
+  const node = await TestClusterNode.start('cluster-alone', { cluster });
   t.after(() => node.destroy());
   const apply = (name: string) => node.node.apply(aManifest(name, {}, { namespace: node.namespace }));
   const runningContainers = async () => {

@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { clusterDnsIp } from '../../../scripts/host/control-plane-member.ts';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 describe('a pod in a cluster', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start('cluster-names');
+    node = await TestClusterNode.start('cluster-names');
   });
   after(() => node?.destroy());
 

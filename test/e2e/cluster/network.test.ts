@@ -4,13 +4,13 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { NodeStatus } from '../../../src/main/node/index.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const notReady = /container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:/;
 
 test('without a network plugin only hostNetwork pods start; others wait with a reason and start when it returns', async (t) => {
-  const node = await ClusterNode.start('cluster-network');
+  const node = await TestClusterNode.start('cluster-network');
   t.after(() => node.destroy());
   await node.create('before');
   const before = await node.untilRunning('before');

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Node } from '../../../src/main/node/index.ts';
 import { milliValue, value } from '../../../src/shared/kubernetes/quantity.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { sharedCluster } from '../../support/cluster/control-plane.ts';
 import { foreignStatus } from '../../support/cluster/foreign-status.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
@@ -18,9 +18,9 @@ type Lease = {
 type RealNode = Node & { metadata: { uid: string; resourceVersion: string } };
 
 describe('a node of a cluster', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start(nodeName, {
+    node = await TestClusterNode.start(nodeName, {
       config: {
         nodeStatusUpdateFrequency: '1s',
         nodeStatusReportFrequency: '5m',
@@ -232,7 +232,7 @@ test('with an external cloud provider a node has the taint and the provided addr
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
   assert.ok(ip !== undefined);
-  const node = await ClusterNode.start('cluster-cloud', { flags: ['--cloud-provider', 'external', '--node-ip', ip] });
+  const node = await TestClusterNode.start('cluster-cloud', { flags: ['--cloud-provider', 'external', '--node-ip', ip] });
   t.after(() => node.destroy());
   const { metadata, spec } = await node.api.get<RealNode>(node.nodePath);
   assert.equal(metadata.annotations?.['alpha.kubernetes.io/provided-node-ip'], ip);
@@ -240,7 +240,7 @@ test('with an external cloud provider a node has the taint and the provided addr
 });
 
 test('with registerNode: false a node joins when another client creates its Node', async (t) => {
-  const starting = ClusterNode.start('cluster-unregistered', { config: { registerNode: false } });
+  const starting = TestClusterNode.start('cluster-unregistered', { config: { registerNode: false } });
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
   await cluster.api.create('/api/v1/nodes', { metadata: { name: 'cluster-unregistered' } });

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { privateCluster } from '../../support/cluster/control-plane.ts';
 import { PodCertificateSigner } from '../../support/cluster/pod-certificate-signer.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
@@ -19,7 +19,7 @@ const bundle = { credentialBundlePath: 'bundle.pem' };
 describe('pod certificates', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
-  let node: ClusterNode;
+  let node: TestClusterNode;
   let signer: PodCertificateSigner;
 
   before(async () => {
@@ -31,7 +31,7 @@ describe('pod certificates', () => {
       ],
     });
     const clock = `--import=${join(import.meta.dirname, '../../support/preloads/clock-ahead.mjs')}`;
-    node = await ClusterNode.start('cluster-certs', {
+    node = await TestClusterNode.start('cluster-certs', {
       cluster,
       config: { featureGates: { PodCertificateRequest: true } },
       env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${clock}`.trim() },

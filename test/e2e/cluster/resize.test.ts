@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
 const small = { requests: { cpu: '20m', memory: '32Mi' }, limits: { memory: '64Mi' } };
@@ -16,9 +16,9 @@ const withResources = (resources: object): Partial<PodSpec> => ({
 });
 
 describe('a pod with a resize request', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start('cluster-resize');
+    node = await TestClusterNode.start('cluster-resize');
   });
   after(() => node?.destroy());
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { assertStatusCameFirst, firstWarnings, revisionOf } from '../../support/cluster/first-warnings.ts';
 import { PodWatch } from '../../support/cluster/pod-watch.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
@@ -10,9 +10,9 @@ import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 const nodeName = 'cluster-status-before-event';
 
 describe('a failing pod', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start(nodeName);
+    node = await TestClusterNode.start(nodeName);
   });
   after(() => node?.destroy());
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
@@ -13,7 +13,7 @@ const aheadSeconds = 458;
 
 test('a token is renewed at 80 % of its lifetime, and a running container sees the new one', async (t) => {
   const clock = `--import=${join(import.meta.dirname, '../../support/preloads/clock-ahead.mjs')}`;
-  const node = await ClusterNode.start('cluster-tokens', {
+  const node = await TestClusterNode.start('cluster-tokens', {
     env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${clock}`.trim(), CLOCK_AHEAD_MS: String(aheadSeconds * 1000) },
   });
   t.after(() => node.destroy());

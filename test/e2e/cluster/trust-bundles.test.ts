@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { privateCluster } from '../../support/cluster/control-plane.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
@@ -23,7 +23,7 @@ describe('trust bundles in a projected volume', () => {
   const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   const certificates = mkdtempSync(join(tmpdir(), 'trust-'));
   hooks.after(() => rmSync(certificates, { recursive: true }));
-  let node: ClusterNode;
+  let node: TestClusterNode;
 
   before(async () => {
     const gates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true };
@@ -34,7 +34,7 @@ describe('trust bundles in a projected volume', () => {
         '--feature-gates=ClusterTrustBundle=true,ClusterTrustBundleProjection=true',
       ],
     });
-    node = await ClusterNode.start('cluster-trust', { cluster, config: { featureGates: gates } });
+    node = await TestClusterNode.start('cluster-trust', { cluster, config: { featureGates: gates } });
     hooks.after(() => node.destroy());
   });
   after(async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { ClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
+import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
@@ -11,9 +11,9 @@ const nodeName = 'cluster-workloads';
 const onThisNode = { 'kubernetes.io/hostname': nodeName };
 
 describe('workloads in a cluster', () => {
-  let node: ClusterNode;
+  let node: TestClusterNode;
   before(async () => {
-    node = await ClusterNode.start(nodeName);
+    node = await TestClusterNode.start(nodeName);
   });
   after(() => node?.destroy());
 

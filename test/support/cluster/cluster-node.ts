@@ -25,7 +25,7 @@ export interface ApiEvent {
 /** Long, because other processes may use the same two cores. */
 const defaultTimeoutMs = 90_000;
 
-export class ClusterNode {
+export class TestClusterNode {
   readonly cluster: TestCluster;
   readonly node: TestNode;
   readonly nodeName: string;
@@ -33,7 +33,7 @@ export class ClusterNode {
   readonly #cleanups: (() => Promise<unknown> | void)[];
 
   private constructor(
-    parts: Pick<ClusterNode, 'cluster' | 'node' | 'nodeName' | 'namespace'>,
+    parts: Pick<TestClusterNode, 'cluster' | 'node' | 'nodeName' | 'namespace'>,
     cleanups: (() => Promise<unknown> | void)[],
   ) {
     this.cluster = parts.cluster;
@@ -50,7 +50,7 @@ export class ClusterNode {
   static async start<C extends ControlPlaneAccess>(
     nodeName: string,
     { cluster: given, ...options }: TestNodeOptions & { readonly cluster?: TestCluster<C> } = {},
-  ): Promise<ClusterNode> {
+  ): Promise<TestClusterNode> {
     const cleanups: (() => Promise<unknown> | void)[] = [];
     const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
     try {
@@ -64,7 +64,7 @@ export class ClusterNode {
         flags: [...member.flags, ...(options.flags ?? [])],
         ...(options.env && { env: options.env }),
       });
-      const joined = new ClusterNode({ cluster, node, nodeName, namespace }, cleanups);
+      const joined = new TestClusterNode({ cluster, node, nodeName, namespace }, cleanups);
       await node.startKubelet();
       await joined.untilReady();
       return joined;
