@@ -55,8 +55,9 @@ export interface ApiClient {
  * could read such a segment as several after decoding the path (apimachinery: content.IsPathSegmentName).
  */
 export function apiPath(...segments: readonly string[]): string {
-  const bad = segments.find((segment) => !isPathSegment(segment));
-  if (bad !== undefined) throw new ApiError(0, 'Invalid', `"${bad}" can't be part of a path of the API: ${segments.join('/')}`);
+  const invalidSegment = segments.find((segment) => !isPathSegment(segment));
+  if (invalidSegment !== undefined)
+    throw new ApiError(0, 'Invalid', `"${invalidSegment}" can't be part of a path of the API: ${segments.join('/')}`);
   return `/${segments.map(encodeURIComponent).join('/')}`;
 }
 

@@ -26,8 +26,8 @@ function omittedWhenZero<T extends string | number | boolean>(expectation: strin
   return {
     absent: fallback,
     read: (value, fieldPath) => {
-      const read = readPresent(expectation, parse, value, fieldPath);
-      return read === undefined || read === zero ? fallback : read;
+      const parsed = readPresent(expectation, parse, value, fieldPath);
+      return parsed === undefined || parsed === zero ? fallback : parsed;
     },
     write: (value) => (value === zero ? undefined : value),
   };
@@ -37,9 +37,9 @@ function omittedWhenZero<T extends string | number | boolean>(expectation: strin
 function readPresent<T>(expectation: string, parse: Parse<T>, value: unknown, fieldPath: FieldPath): T | undefined {
   if (value === undefined || value === null) return undefined;
   try {
-    const read = parse(value);
-    if (read === undefined) fieldPath.addProblem(`must be ${expectation}, got ${describeValue(value)}`);
-    return read;
+    const parsed = parse(value);
+    if (parsed === undefined) fieldPath.addProblem(`must be ${expectation}, got ${describeValue(value)}`);
+    return parsed;
   } catch (err) {
     fieldPath.addProblem(`must be ${expectation}, got ${describeValue(value)}: ${messageOf(err)}`);
     return undefined;

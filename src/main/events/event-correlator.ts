@@ -40,7 +40,7 @@ interface Observation {
 export class EventCorrelator {
   readonly #clock: Clock;
   readonly #nextNanos: () => bigint;
-  readonly #spam: SpamFilter;
+  readonly #spamFilter: SpamFilter;
   readonly #similar = new LruMap<string, Similar>(rememberedEvents);
   readonly #observed = new LruMap<string, Observation>(rememberedEvents);
 
@@ -48,7 +48,7 @@ export class EventCorrelator {
   constructor(clock: Clock, nextNanos: () => bigint) {
     this.#clock = clock;
     this.#nextNanos = nextNanos;
-    this.#spam = new SpamFilter(clock);
+    this.#spamFilter = new SpamFilter(clock);
   }
 
   /** Null when the object has exceeded its rate. A dropped event is counted nevertheless. */
@@ -56,7 +56,7 @@ export class EventCorrelator {
     const { combined, key } = this.#combine(event);
     const correlated = this.#observe(combined, key);
     const { namespace = '', name = '', uid = '', kind = '' } = event.involvedObject;
-    return this.#spam.admit({ object: { kind, namespace, name, uid }, type: event.type }) ? correlated : null;
+    return this.#spamFilter.admit({ object: { kind, namespace, name, uid }, type: event.type }) ? correlated : null;
   }
 
   #combine(event: CoreEvent): { readonly combined: CoreEvent; readonly key: string } {

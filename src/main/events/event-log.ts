@@ -7,15 +7,15 @@ import { SpamFilter } from './spam-filter.ts';
 
 export class EventLog implements EventSink {
   readonly #logger: Logger;
-  readonly #spam: SpamFilter;
+  readonly #spamFilter: SpamFilter;
 
   constructor({ logger, clock }: { readonly logger: Logger; readonly clock: Clock }) {
     this.#logger = logger;
-    this.#spam = new SpamFilter(clock);
+    this.#spamFilter = new SpamFilter(clock);
   }
 
   record(event: RecordedEvent): void {
-    if (!this.#spam.admit(event)) return;
+    if (!this.#spamFilter.admit(event)) return;
     const { object, type, reason, message } = event;
     const { kind, namespace, name, fieldPath = '' } = object;
     this.#logger.info(

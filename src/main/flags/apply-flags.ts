@@ -44,16 +44,17 @@ export function toKubeletFlags(values: ReadonlyMap<string, unknown>): KubeletFla
  * other flags replace the field.
  */
 export function applyFlags<T extends RawConfiguration>(config: T, values: ReadonlyMap<string, unknown>): T {
-  let applied: T = config;
+  let updatedConfig: T = config;
   for (const { name, field } of flagTable) {
     if (field === undefined || !values.has(name)) continue;
     const path = field.split('.');
     const value = values.get(name);
-    if (name === 'feature-gates') applied = setField(applied, path, { ...config.featureGates, ...(value as Record<string, boolean>) });
-    else if (name === 'vmodule') applied = setField(applied, path, [...config.logging.vmodule, ...(value as VModuleItem[])]);
-    else applied = setField(applied, path, value);
+    if (name === 'feature-gates')
+      updatedConfig = setField(updatedConfig, path, { ...config.featureGates, ...(value as Record<string, boolean>) });
+    else if (name === 'vmodule') updatedConfig = setField(updatedConfig, path, [...config.logging.vmodule, ...(value as VModuleItem[])]);
+    else updatedConfig = setField(updatedConfig, path, value);
   }
-  return applied;
+  return updatedConfig;
 }
 
 /** Returns a copy of the object with a new value at a field path. */

@@ -6,14 +6,14 @@ import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import { flagGroups, type FlagSpec } from './flag-table.ts';
 import { flagTypes } from './flag-types.ts';
 
-const about = `The kubelet is the agent of a Kubernetes node: it runs the pods that the API server, a folder of files or a URL names, through
+const introduction = `The kubelet is the agent of a Kubernetes node: it runs the pods that the API server, a folder of files or a URL names, through
 any container runtime that speaks CRI v1, and reports how they are.`;
 
 /** Returns the text with lines of at most `width` characters, except for longer words. */
 export function helpText(width: number): string {
   const defaults = applyDefaults(legacyDefaults(), computeFeatureGates({}).gates);
   const groups = flagGroups.map(({ title, flags }) => `${title}:\n${flags.map((flag) => describeFlag(flag, defaults, width)).join('\n')}`);
-  return `${about}\n\nUsage:\n  kubelet [flags]\n\n${groups.join('\n\n')}\n`;
+  return `${introduction}\n\nUsage:\n  kubelet [flags]\n\n${groups.join('\n\n')}\n`;
 }
 
 const indent = '        ';
@@ -22,8 +22,8 @@ function describeFlag(flag: FlagSpec, defaults: KubeletConfiguration, width: num
   const shorthand = flag.shorthand === undefined ? '    ' : `-${flag.shorthand}, `;
   const type = flagTypes[flag.type].helpName;
   const value = shownDefault(flag, defaults);
-  const instead = flag.field === undefined ? '' : ` Field of the configuration: ${flag.field}.`;
-  const notes = `${value === '' ? '' : ` (default ${value})`}${flag.deprecated === undefined ? '' : ` Deprecated.${instead}`}`;
+  const configurationNote = flag.field === undefined ? '' : ` Field of the configuration: ${flag.field}.`;
+  const notes = `${value === '' ? '' : ` (default ${value})`}${flag.deprecated === undefined ? '' : ` Deprecated.${configurationNote}`}`;
   const head = `  ${shorthand}--${flag.name}${type === '' ? '' : ` ${type}`}`;
   return `${head}\n${wrap(`${flag.help}${notes}`, width - indent.length)}`;
 }

@@ -26,7 +26,7 @@ const byShorthand: ReadonlyMap<string, FlagSpec> = new Map(
 export function parseFlags(args: readonly string[]): ParsedFlags {
   const values = new Map<string, unknown>();
   const positionalArgs: string[] = [];
-  const warned = new Map<string, string>();
+  const warningsByFlag = new Map<string, string>();
   const remainingArgs = [...args];
 
   const set = (spec: FlagSpec, text: string): void => {
@@ -34,13 +34,13 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
       const value = flagTypes[spec.type].read(text, values.get(spec.name));
       if (value !== undefined) values.set(spec.name, value);
     } catch (err) {
-      const shown = spec.shorthand === undefined ? `--${spec.name}` : `-${spec.shorthand}, --${spec.name}`;
-      throw new FlagError(`invalid argument ${goQuote(text)} for ${goQuote(shown)} flag: ${(err as Error).message}`, { cause: err });
+      const displayName = spec.shorthand === undefined ? `--${spec.name}` : `-${spec.shorthand}, --${spec.name}`;
+      throw new FlagError(`invalid argument ${goQuote(text)} for ${goQuote(displayName)} flag: ${(err as Error).message}`, { cause: err });
     }
-    if (spec.deprecated !== undefined) warned.set(spec.name, `Flag --${spec.name} has been deprecated, ${spec.deprecated}`);
+    if (spec.deprecated !== undefined) warningsByFlag.set(spec.name, `Flag --${spec.name} has been deprecated, ${spec.deprecated}`);
   };
 
-  const long = (arg: string): void => {
+  const parseLongFlag = (arg: string): void => {
     const equalsIndex = arg.indexOf('=');
     const name = equalsIndex < 0 ? arg.slice(2) : arg.slice(2, equalsIndex);
     if (name === '' || name.startsWith('-')) throw new FlagError(`bad flag syntax: ${arg}`);
@@ -52,7 +52,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   };
 
   /** Parses combined shorthands such as `-hv=2`. Only the last one may have a value. */
-  const short = (arg: string): void => {
+  const parseShortFlags = (arg: string): void => {
     for (let letters = arg.slice(1); letters !== '';) {
       const letter = letters.charAt(0);
       const spec = byShorthand.get(letter);
@@ -77,11 +77,11 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
 
   for (let arg = remainingArgs.shift(); arg !== undefined; arg = remainingArgs.shift()) {
     if (arg === '--') positionalArgs.push(...remainingArgs.splice(0));
-    else if (arg.startsWith('--')) long(arg);
-    else if (arg.startsWith('-') && arg.length > 1) short(arg);
+    else if (arg.startsWith('--')) parseLongFlag(arg);
+    else if (arg.startsWith('-') && arg.length > 1) parseShortFlags(arg);
     else positionalArgs.push(arg);
   }
-  return { values, positionalArgs, warnings: [...warned.values()] };
+  return { values, positionalArgs, warnings: [...warningsByFlag.values()] };
 }
 
 function quoteLetter(letter: string): string {

@@ -5,8 +5,8 @@ import type { MemoryReservation } from '../config/kubelet-configuration.ts';
 
 /** Parses `0:memory=1Gi,hugepages-2Mi=2Gi;1:memory=2Gi`. A repeated flag adds to the earlier ones. */
 export function parseReservedMemory(text: string, previous: unknown): MemoryReservation[] {
-  const earlier = (previous as MemoryReservation[] | undefined) ?? [];
-  return text === '' ? earlier : [...earlier, ...text.split(';').map(parseReservation)];
+  const earlierReservations = (previous as MemoryReservation[] | undefined) ?? [];
+  return text === '' ? earlierReservations : [...earlierReservations, ...text.split(';').map(parseReservation)];
 }
 
 function parseReservation(reservation: string): MemoryReservation {

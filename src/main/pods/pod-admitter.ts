@@ -130,11 +130,11 @@ export class PodAdmitter {
 
   /** Ignores every other pod that makes a handler throw, so that only its own faults reject a pod. */
   #resultAfterFault(pod: Pod, others: readonly Pod[], fault: unknown): AdmitResult {
-    const sound = others.filter((other) =>
+    const healthyOthers = others.filter((other) =>
       contain({ handler: 'admission', logger: this.#deps.logger }, () => (this.#runHandlers(pod, [other]), true)),
     );
     try {
-      if (sound.length < others.length) return this.#runHandlers(pod, sound);
+      if (healthyOthers.length < others.length) return this.#runHandlers(pod, healthyOthers);
     } catch {
       // This pod makes the handler throw.
     }

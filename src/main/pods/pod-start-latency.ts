@@ -101,8 +101,8 @@ export function coveredMs(spans: readonly Span[]): number {
 /** Sidecars do not count: they start together with the other containers. */
 function initContainersMs({ spec }: Pod, status: RuntimePodStatus | null): number {
   const names = new Set(spec.initContainers?.filter(({ restartPolicy }) => restartPolicy !== 'Always').map(({ name }) => name));
-  const ended = status?.containers.filter(({ name, state }) => names.has(name) && state === 'exited') ?? [];
-  return ended.reduce((sum, { startedAtMs, finishedAtMs }) => sum + Math.max(0, finishedAtMs - startedAtMs), 0);
+  const exitedContainers = status?.containers.filter(({ name, state }) => names.has(name) && state === 'exited') ?? [];
+  return exitedContainers.reduce((sum, { startedAtMs, finishedAtMs }) => sum + Math.max(0, finishedAtMs - startedAtMs), 0);
 }
 
 function hasStarted({ spec, status }: Pod): boolean {

@@ -41,7 +41,7 @@ export class HangWatchdog {
   readonly #clock: Clock;
   readonly #isDebugged: () => boolean;
   /** By heartbeat row. */
-  readonly #followed = new Map<number, FollowedThread>();
+  readonly #watched = new Map<number, FollowedThread>();
   #cancel: () => void = () => {};
 
   constructor({
@@ -58,12 +58,12 @@ export class HangWatchdog {
     this.#isDebugged = isDebugged;
   }
 
-  /** Follows the thread of this heartbeat row: calls `terminate` when it hangs. Call the result to stop following. */
+  /** Watches the thread of this heartbeat row: calls `terminate` when it hangs. Call the result to stop watching. */
   follow(row: number, terminate: (why: string) => void): () => void {
-    const followed = { terminate, lastBeatMs: 0, silentMs: 0 };
-    this.#followed.set(row, followed);
+    const watched = { terminate, lastBeatMs: 0, silentMs: 0 };
+    this.#watched.set(row, watched);
     return () => {
-      if (this.#followed.get(row) === followed) this.#followed.delete(row);
+      if (this.#watched.get(row) === watched) this.#watched.delete(row);
     };
   }
 
@@ -83,22 +83,22 @@ export class HangWatchdog {
 
   #check(elapsedMs: number, logger: Logger): void {
     for (const { row, thread, alive, beat, startedAtMs } of this.#reader.threads()) {
-      const followed = this.#followed.get(row);
-      if (!followed) continue;
+      const watched = this.#watched.get(row);
+      if (!watched) continue;
       const beatMs = beat?.beatAtMs ?? startedAtMs;
-      if (alive === 0 || beatMs !== followed.lastBeatMs || this.#isDebugged()) {
-        followed.lastBeatMs = beatMs;
-        followed.silentMs = 0;
+      if (alive === 0 || beatMs !== watched.lastBeatMs || this.#isDebugged()) {
+        watched.lastBeatMs = beatMs;
+        watched.silentMs = 0;
         continue;
       }
-      followed.silentMs += elapsedMs;
-      if (followed.silentMs < this.#limitMs) continue;
+      watched.silentMs += elapsedMs;
+      if (watched.silentMs < this.#limitMs) continue;
       // A thread that hangs in the kernel does not terminate yet. It is terminated again after the same time.
-      const why = `no heartbeat for ${Math.round(followed.silentMs / 1000)} s`;
-      followed.silentMs = 0;
+      const why = `no heartbeat for ${Math.round(watched.silentMs / 1000)} s`;
+      watched.silentMs = 0;
       threadHangs.inc({ thread });
       logger.error({ thread, err: why }, 'thread hangs; it is terminated, and will be started again');
-      followed.terminate(why);
+      watched.terminate(why);
     }
   }
 }

@@ -81,9 +81,10 @@ export class PodSyncPool {
   prepare(): void {
     const pool = this.#pool.current;
     // As many tasks at once as there are threads: each thread takes one.
-    const all = Array.from({ length: this.#threads }, async () => pool.run(undefined, { name: 'prepare' }));
-    for (const one of all) one.catch((err: unknown) => this.#logger.debug({ err }, 'a thread of the sync pool is not prepared'));
-    this.#preparing = Promise.allSettled(all);
+    const preparations = Array.from({ length: this.#threads }, async () => pool.run(undefined, { name: 'prepare' }));
+    for (const preparation of preparations)
+      preparation.catch((err: unknown) => this.#logger.debug({ err }, 'a thread of the sync pool is not prepared'));
+    this.#preparing = Promise.allSettled(preparations);
   }
 
   /** The number of tasks under way or queued, including those of `decodeManifest`. */
@@ -103,20 +104,20 @@ export class PodSyncPool {
       // Repeats commands that were sent to a thread which has died.
       if (gracePeriodSeconds !== null) channel.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
       if (stopped) channel.stop(stopped.podEnds);
-      const sent = channel;
+      const sentChannel = channel;
       let reply: PodSyncTaskReply | undefined;
       try {
         const message: PodSyncTask & { hasSandboxPermit: boolean } = {
           ...task,
-          channel: sent.port,
-          hasSandboxPermit: sent.hasSandboxPermit,
+          channel: sentChannel.port,
+          hasSandboxPermit: sentChannel.hasSandboxPermit,
         };
         // Piscina takes the type of this list from the wrong overload of postMessage.
-        const transferList = [sent.port] as never;
+        const transferList = [sentChannel.port] as never;
         reply = (await pool.run(message, { transferList })) as PodSyncTaskReply;
         return reply.result;
       } finally {
-        sent.close(reply?.notifications);
+        sentChannel.close(reply?.notifications);
         channel = null;
       }
     };
@@ -152,11 +153,11 @@ export class PodSyncPool {
     const err = new KubeletError('ThreadClosed', 'the sync pool is closed');
     for (const reject of this.#pending) reject(err);
     this.#pool.close();
-    const late = new AbortController();
-    const deadline = this.#clock.sleep(closeDeadlineMs, late.signal);
+    const timeout = new AbortController();
+    const deadline = this.#clock.sleep(closeDeadlineMs, timeout.signal);
     // A thread that is terminated while it loads an addon aborts the process (shared/linux/native.ts).
     await Promise.race([this.#preparing, deadline]);
-    await Promise.race([this.#pool.destroy(), deadline]).finally(() => late.abort());
+    await Promise.race([this.#pool.destroy(), deadline]).finally(() => timeout.abort());
   }
 
   /** Terminates a thread as a fault would, by its index in the pool. For tests. */
@@ -171,11 +172,11 @@ export class PodSyncPool {
     this.#pending.add(closed.reject);
     try {
       for (let sends = 1; ; sends += 1) {
-        const sent = this.#pool.run(sendOnce);
+        const sending = this.#pool.run(sendOnce);
         try {
-          return await Promise.race([sent, closed.promise]);
+          return await Promise.race([sending, closed.promise]);
         } catch (err) {
-          sent.catch(() => {});
+          sending.catch(() => {});
           if (this.#closed || isFinal(err) || sends >= maxSends) throw err;
           this.#logger.debug({ task: what, err, sends }, 'a task was lost with its thread; it is sent again');
           await Promise.race([this.#clock.sleep(withJitter(resendDelayMs * 2 ** (sends - 1), 0.5)), closed.promise]);

@@ -49,8 +49,11 @@ export function startThread<Api extends ClosableApi, WorkerData extends ThreadWo
     name,
     entry: entryUrl(name),
     onStart: () => {
-      const own = onStart();
-      return { workerData: { ...common, ...own }, transferList: Object.values(own).filter((value) => value instanceof MessagePort) };
+      const startData = onStart();
+      return {
+        workerData: { ...common, ...startData },
+        transferList: Object.values(startData).filter((value) => value instanceof MessagePort),
+      };
     },
     resourceLimits,
     threadStatuses: state.threadStatuses,

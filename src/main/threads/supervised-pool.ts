@@ -37,7 +37,7 @@ export class SupervisedPool {
   readonly #supervisor: PoolSupervisor;
   #current: Piscina;
   #startedAtMs = 0;
-  readonly #retired = new Set<Piscina>();
+  readonly #retiredPools = new Set<Piscina>();
   /** The number of tasks of each pool. */
   readonly #tasks = new Map<Piscina, number>();
   #closed = false;
@@ -68,7 +68,7 @@ export class SupervisedPool {
 
   /** Terminates all threads. */
   async destroy(): Promise<void> {
-    await Promise.all([this.#current, ...this.#retired].map((pool) => this.#destroy(pool)));
+    await Promise.all([this.#current, ...this.#retiredPools].map((pool) => this.#destroy(pool)));
   }
 
   #createPool(): Piscina {
@@ -98,7 +98,7 @@ export class SupervisedPool {
   #onExit(pool: Piscina): void {
     const { threads, logger, clock } = this.#options;
     // The last thread of a retired pool is gone: its queued tasks fail, and are sent to the current pool.
-    if (this.#retired.has(pool) && pool.threads.length === 0) void this.#destroy(pool);
+    if (this.#retiredPools.has(pool) && pool.threads.length === 0) void this.#destroy(pool);
     if (this.#closed || this.#current !== pool || pool.threads.length >= threads) return;
     const restartInMs = this.#supervisor.scheduleReplacement(clock.monotonic() - this.#startedAtMs, () => {
       this.#current = this.#createPool();
@@ -112,7 +112,7 @@ export class SupervisedPool {
 
   /** Destroys a pool with its last task, or at once if it has no threads: its tasks are then sent to the current pool. */
   #retire(pool: Piscina): void {
-    this.#retired.add(pool);
+    this.#retiredPools.add(pool);
     if (pool.threads.length === 0) void this.#destroy(pool);
     else this.#addTasks(pool, 0);
   }
@@ -120,11 +120,11 @@ export class SupervisedPool {
   #addTasks(pool: Piscina, change: number): void {
     const tasks = (this.#tasks.get(pool) ?? 0) + change;
     this.#tasks.set(pool, tasks);
-    if (tasks === 0 && this.#retired.has(pool)) void this.#destroy(pool);
+    if (tasks === 0 && this.#retiredPools.has(pool)) void this.#destroy(pool);
   }
 
   async #destroy(pool: Piscina): Promise<void> {
-    this.#retired.delete(pool);
+    this.#retiredPools.delete(pool);
     this.#tasks.delete(pool);
     await pool.destroy();
   }

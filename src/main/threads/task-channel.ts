@@ -69,7 +69,7 @@ export class TaskChannel {
   readonly #permits = new Map<number, Permit>();
   /** IDs of permits that the task released before main granted them. */
   readonly #releasedEarly = new Set<number>();
-  readonly #over = new AbortController();
+  readonly #finished = new AbortController();
   #pendingRequests = 0;
   /** True: the task starts with the permit of its sandbox. */
   readonly hasSandboxPermit: boolean;
@@ -89,7 +89,7 @@ export class TaskChannel {
 
   /** Does nothing once the channel is closed. */
   post(message: MessageToTask): void {
-    if (!this.#over.signal.aborted) this.#mainPort.postMessage(message);
+    if (!this.#finished.signal.aborted) this.#mainPort.postMessage(message);
   }
 
   /** Stops the task at its next consistent point. What the task is starting no longer counts against other pods' starts. */
@@ -103,10 +103,10 @@ export class TaskChannel {
    * may overtake the channel.
    */
   close(lastNotifications: readonly PodSyncNotification[] = []): void {
-    if (this.#over.signal.aborted) return;
+    if (this.#finished.signal.aborted) return;
     const timer = setTimeout(() => this.#mainPort.close(), lingerMs);
     this.#mainPort.once('close', () => clearTimeout(timer));
-    this.#over.abort(taskIsOver);
+    this.#finished.abort(taskIsOver);
     // The receiver of the result requests an inspection of the pod, which has priority.
     setImmediate(() => {
       this.#onMessages(lastNotifications);
@@ -152,7 +152,7 @@ export class TaskChannel {
   }
 
   #reply(handle: () => Promise<void>): void {
-    if (this.#over.signal.aborted) return;
+    if (this.#finished.signal.aborted) return;
     if (this.#pendingRequests >= maxRequests) {
       this.#logger.error({ podUID: this.#task.podUID }, 'A sync task has too many requests under way; this one is not answered');
       return;
@@ -161,7 +161,7 @@ export class TaskChannel {
     handle()
       .catch(
         (err: unknown) =>
-          this.#over.signal.aborted || this.#logger.error({ podUID: this.#task.podUID, err }, 'A request of a sync task failed'),
+          this.#finished.signal.aborted || this.#logger.error({ podUID: this.#task.podUID, err }, 'A request of a sync task failed'),
       )
       .finally(() => (this.#pendingRequests -= 1));
   }
@@ -184,15 +184,15 @@ export class TaskChannel {
     const failed = (failure: Failure) => refs.map((): PodObjectResult => ({ outcome: 'failed', failure }));
     const results = this.#handlers.podObjects
       ? await this.#handlers
-          .podObjects(refs, this.#task, this.#over.signal)
+          .podObjects(refs, this.#task, this.#finished.signal)
           .catch((err: unknown) => failed(toFailure(err, 'InternalError')))
       : failed({ reason: 'NoClient', message: 'kube client is not configured: this kubelet runs standalone' });
     this.post({ type: 'podObjects', id, results });
   }
 
   async #startPermit(id: number, kind: 'sandbox' | 'container'): Promise<void> {
-    const permit = await this.#handlers.startPermit(kind, this.#task, this.#over.signal);
-    if (this.#over.signal.aborted || this.#releasedEarly.delete(id)) return permit.release(false);
+    const permit = await this.#handlers.startPermit(kind, this.#task, this.#finished.signal);
+    if (this.#finished.signal.aborted || this.#releasedEarly.delete(id)) return permit.release(false);
     this.#permits.set(id, permit);
     this.post({ type: 'startPermit', id });
   }

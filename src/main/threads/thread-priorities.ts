@@ -25,8 +25,8 @@ export class ThreadPriorities {
 
   /** Call this once on main, before it starts threads. Returns the priority that the host allowed. */
   raiseMain({ realTime = false }: { readonly realTime?: boolean } = {}): MainPriority {
-    const isAhead = this.#lowerNice();
-    return realTime && enterRealTime() ? 'realTime' : isAhead ? 'ahead' : 'normal';
+    const hasLowerNice = this.#lowerNice();
+    return realTime && enterRealTime() ? 'realTime' : hasLowerNice ? 'ahead' : 'normal';
   }
 
   /** Child processes, such as credential plugins, must not inherit main's nice value. Without reset-on-fork main keeps its normal value. */

@@ -35,7 +35,7 @@ export class KeyedWorkQueue<K> {
   readonly #waiting = new Set<K>();
   readonly #inFlight = new Set<K>();
   /** Keys that were enqueued while in flight. True: urgent. */
-  readonly #again = new Map<K, boolean>();
+  readonly #queuedAgain = new Map<K, boolean>();
   readonly #backedOff = new Map<K, BackedOffKey>();
   readonly #delays = new Map<K, number>();
   readonly #running = new Set<Promise<void>>();
@@ -50,7 +50,7 @@ export class KeyedWorkQueue<K> {
     if (this.#closing.signal.aborted) return;
     const backedOff = this.#backedOff.get(key);
     if (backedOff) backedOff.urgent ||= urgent;
-    else if (this.#inFlight.has(key)) this.#again.set(key, urgent || (this.#again.get(key) ?? false));
+    else if (this.#inFlight.has(key)) this.#queuedAgain.set(key, urgent || (this.#queuedAgain.get(key) ?? false));
     else this.#queue(key, urgent);
     this.#startNext();
   }
@@ -68,7 +68,7 @@ export class KeyedWorkQueue<K> {
   forget(key: K): void {
     this.#urgent.delete(key);
     this.#waiting.delete(key);
-    this.#again.delete(key);
+    this.#queuedAgain.delete(key);
     this.#delays.delete(key);
     this.#backedOff.get(key)?.cancel();
     this.#backedOff.delete(key);
@@ -129,8 +129,8 @@ export class KeyedWorkQueue<K> {
       await work(key, this.#closing.signal);
       this.#delays.delete(key);
       this.#inFlight.delete(key);
-      const again = this.#again.get(key);
-      this.#again.delete(key);
+      const again = this.#queuedAgain.get(key);
+      this.#queuedAgain.delete(key);
       if (again !== undefined) this.enqueue(key, again);
     } catch (err) {
       this.#inFlight.delete(key);
@@ -145,9 +145,9 @@ export class KeyedWorkQueue<K> {
     const baseMs = nextBackoffMs(this.#delays.get(key), backoff);
     this.#delays.set(key, baseMs);
     const delayMs = Math.max(withJitter(baseMs, jitterFactor, random), retryAfterMs?.(err) ?? 0);
-    const urgent = this.#again.get(key) ?? false;
-    this.#again.delete(key);
-    this.#backedOff.set(key, { cancel: clock.after(delayMs, () => this.retryNow([key])), urgent });
+    const isUrgent = this.#queuedAgain.get(key) ?? false;
+    this.#queuedAgain.delete(key);
+    this.#backedOff.set(key, { cancel: clock.after(delayMs, () => this.retryNow([key])), urgent: isUrgent });
     onError(key, err, delayMs);
   }
 }

@@ -6,7 +6,7 @@ import { runtimeOperations, runtimeOperationsDuration, runtimeOperationsErrors }
 import type { CallObserver } from './client.ts';
 
 /** Operations whose name is not the call's name in snake case. A streamed list counts as the same operation as a unary one. */
-const irregular: Readonly<Record<string, string>> = {
+const irregularNames: Readonly<Record<string, string>> = {
   UpdateContainerResources: 'update_container',
   StreamPodSandboxes: 'list_podsandbox',
   StreamContainers: 'list_containers',
@@ -19,7 +19,7 @@ export function operationType(method: string): string {
   let name = names.get(method);
   if (name === undefined) {
     const words = method.replace('PodSandbox', 'Podsandbox').replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_');
-    name = Object.hasOwn(irregular, method) ? irregular[method]! : words.toLowerCase();
+    name = Object.hasOwn(irregularNames, method) ? irregularNames[method]! : words.toLowerCase();
     names.set(method, name);
   }
   return name;

@@ -19,13 +19,13 @@ const pool = 'pod-sync';
 
 /** First the checks with upstream's names (ping, log, syncloop), then one for each thread, and one for the whole sync pool. */
 export function healthChecks(threads: readonly ThreadHealth[], nowMs: number, logFault: string): HealthCheck[] {
-  const single = threads.filter(({ thread }) => !thread.startsWith(pool));
+  const singleThreads = threads.filter(({ thread }) => !thread.startsWith(pool));
   const main = threads.find(({ thread }) => thread === 'main');
   return [
     { name: 'ping', fault: '', note: '' },
     { name: 'log', fault: logFault, note: '' },
     { name: 'syncloop', fault: main && isLoopStale(main, nowMs) ? 'sync Loop took longer than expected' : '', note: '' },
-    ...single.map((thread) => ({ name: `thread-${thread.thread}`, fault: threadFault(thread, nowMs), note: deathsNote([thread]) })),
+    ...singleThreads.map((thread) => ({ name: `thread-${thread.thread}`, fault: threadFault(thread, nowMs), note: deathsNote([thread]) })),
     ...poolCheck(
       threads.filter(({ thread }) => thread.startsWith(pool)),
       nowMs,

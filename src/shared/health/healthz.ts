@@ -21,11 +21,11 @@ export function replyHealthz(path: string, query: URLSearchParams, checks: reado
 
 /** The results of all checks that the query does not exclude. As in upstream, the reasons are only in the log and at each check's own path. */
 function replyRoot(query: URLSearchParams, checks: readonly HealthCheck[]): Reply {
-  const excluded = new Set(query.getAll('exclude'));
+  const excludedChecks = new Set(query.getAll('exclude'));
   const lines: string[] = [];
   let failed = false;
   for (const { name, fault, note } of checks) {
-    if (excluded.delete(name)) {
+    if (excludedChecks.delete(name)) {
       lines.push(`[+]${name} excluded: ok`);
     } else if (fault === '') {
       lines.push(`[+]${name} ok${note && ` (${note})`}`);
@@ -34,8 +34,8 @@ function replyRoot(query: URLSearchParams, checks: readonly HealthCheck[]): Repl
       lines.push(`[-]${name} failed: reason withheld`);
     }
   }
-  if (excluded.size > 0) {
-    const quoted = [...excluded].sort().map((name) => JSON.stringify(name));
+  if (excludedChecks.size > 0) {
+    const quoted = [...excludedChecks].sort().map((name) => JSON.stringify(name));
     lines.push(`warn: some health checks cannot be excluded: no matches for ${quoted.join(',')}`);
   }
   const page = `${lines.join('\n')}\n`;

@@ -43,8 +43,8 @@ export function computeEviction<T extends ServerConnection>(
 
 /** Returns the idle authorized connection to end for a new authorized one. Null when all of them are in use. */
 export function computeAuthorizedEviction<T extends ServerConnection>(connections: readonly T[], nowMs: number): T | null {
-  const idle = connections.filter(({ isAuthorized, state }) => isAuthorized && state === 'idle');
-  return findCheapest(idle, null, nowMs);
+  const idleConnections = connections.filter(({ isAuthorized, state }) => isAuthorized && state === 'idle');
+  return findCheapest(idleConnections, null, nowMs);
 }
 
 /**
@@ -72,8 +72,8 @@ export function addressKey(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');
-  const front = head === '' ? [] : head.split(':');
-  const back = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - front.length - back.length)).fill('0');
-  return `${[...front, ...zeros, ...back].slice(0, 4).join(':')}::/64`;
+  const headGroups = head === '' ? [] : head.split(':');
+  const tailGroups = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - headGroups.length - tailGroups.length)).fill('0');
+  return `${[...headGroups, ...zeros, ...tailGroups].slice(0, 4).join(':')}::/64`;
 }

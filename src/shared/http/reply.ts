@@ -5,9 +5,9 @@ export interface Reply {
   readonly body: string;
 }
 
-const plain = { 'Content-Type': 'text/plain; charset=utf-8' };
+const plainText = { 'Content-Type': 'text/plain; charset=utf-8' };
 
-export function ok(body: string, contentType = plain['Content-Type']): Reply {
+export function ok(body: string, contentType = plainText['Content-Type']): Reply {
   return { status: 200, headers: { 'Content-Type': contentType }, body };
 }
 
@@ -18,33 +18,33 @@ export function withConnectionClose(reply: Reply): Reply {
 
 /** Go's http.Error. */
 export function error(status: number, message: string): Reply {
-  return { status, headers: { ...plain, 'X-Content-Type-Options': 'nosniff' }, body: `${message}\n` };
+  return { status, headers: { ...plainText, 'X-Content-Type-Options': 'nosniff' }, body: `${message}\n` };
 }
 
 /** Go's ServeMux for a path without a handler. */
 export const notFound: Reply = error(404, '404 page not found');
 
 /** Go's HTTP server for a request that it can not parse. */
-export const badRequest: Reply = { status: 400, headers: { ...plain, Connection: 'close' }, body: '400 Bad Request' };
+export const badRequest: Reply = { status: 400, headers: { ...plainText, Connection: 'close' }, body: '400 Bad Request' };
 
 /** Go's ServeMux (1.26) for a subtree path without its trailing slash, and for a path that is not clean. */
 export function movedTo(location: string): Reply {
-  const shown = location.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+  const escapedLocation = location.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
   return {
     status: 307,
     headers: { 'Content-Type': 'text/html; charset=utf-8', Location: location },
-    body: `<a href="${shown}">Temporary Redirect</a>.\n\n`,
+    body: `<a href="${escapedLocation}">Temporary Redirect</a>.\n\n`,
   };
 }
 
 /** go-restful's plain message, without a trailing newline. */
 export function message(status: number, body: string): Reply {
-  return { status, headers: plain, body };
+  return { status, headers: plainText, body };
 }
 
 /** go-restful's response; upstream serves the paths of API objects with it. */
 export function methodNotAllowed(allow: string): Reply {
-  return { status: 405, headers: { ...plain, Allow: allow }, body: '405: Method Not Allowed' };
+  return { status: 405, headers: { ...plainText, Allow: allow }, body: '405: Method Not Allowed' };
 }
 export function notAcceptable(available: string): Reply {
   return message(406, `406: Not Acceptable\n\nAvailable representations: ${available}`);

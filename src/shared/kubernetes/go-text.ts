@@ -26,8 +26,8 @@ const shortEscapes: Readonly<Record<string, string>> = {
 /** Formats a Go string literal (strconv.Quote, `%q`). Printable characters stay unescaped. */
 export function goQuote(text: string): string {
   const escaped = text.toWellFormed().replaceAll(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (char) => {
-    const short = shortEscapes[char];
-    if (short) return short;
+    const shortEscape = shortEscapes[char];
+    if (shortEscape) return shortEscape;
     const code = char.codePointAt(0) ?? 0;
     if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
     return code < 0x10000 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`;

@@ -51,9 +51,10 @@ export function parseImageName(image: string): ImageName {
 /** The first path component is a host only when it cannot be a repository of the default registry. */
 function splitDomain(image: string): { domain: string; remainder: string } {
   const slash = image.indexOf('/');
-  const first = image.slice(0, Math.max(slash, 0));
-  const isHost = slash >= 0 && (/[.:]/.test(first) || first === 'localhost' || first.toLowerCase() !== first);
-  const host = !isHost || first === 'index.docker.io' ? 'docker.io' : first;
+  const firstComponent = image.slice(0, Math.max(slash, 0));
+  const isHost =
+    slash >= 0 && (/[.:]/.test(firstComponent) || firstComponent === 'localhost' || firstComponent.toLowerCase() !== firstComponent);
+  const host = !isHost || firstComponent === 'index.docker.io' ? 'docker.io' : firstComponent;
   const remainder = isHost ? image.slice(slash + 1) : image;
   return { domain: host, remainder: host === 'docker.io' && !remainder.includes('/') ? `library/${remainder}` : remainder };
 }

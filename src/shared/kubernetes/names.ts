@@ -140,6 +140,6 @@ function tooLong(length: number): string {
 }
 
 function mismatch(rule: string, pattern: string, ...examples: readonly string[]): string {
-  const shown = examples.map((each) => `'${each}', `).join(' or ');
-  return `${rule} (e.g. ${shown}regex used for validation is '${pattern}')`;
+  const quotedExamples = examples.map((each) => `'${each}', `).join(' or ');
+  return `${rule} (e.g. ${quotedExamples}regex used for validation is '${pattern}')`;
 }

@@ -61,8 +61,8 @@ export function parseQuantity(text: string): Quantity {
   if (magnitude === 0n) return { nanos: 0n, format };
   const capped = format === 'BinarySI' && magnitude > maxInt64 * nanosPerUnit ? maxInt64 * nanosPerUnit : magnitude;
   // Amounts below one have no binary suffix.
-  const shown = format === 'BinarySI' && capped < nanosPerUnit ? 'DecimalSI' : format;
-  return { nanos: sign === '-' ? -capped : capped, format: shown };
+  const shownFormat = format === 'BinarySI' && capped < nanosPerUnit ? 'DecimalSI' : format;
+  return { nanos: sign === '-' ? -capped : capped, format: shownFormat };
 }
 
 function parseSuffix(suffix: string): { base: 2 | 10; exponent: number; format: QuantityFormat } {
@@ -100,8 +100,8 @@ function binaryNanos(integerDigits: string, fraction: string, exponent: number):
   if (integerDigits.length > 20) return maxNanos;
   const tail = fraction.slice(maxFractionDigits);
   // The result is rounded up, so the digits cut off matter only when one of them is not zero.
-  const shown = `${fraction.slice(0, maxFractionDigits)}${isAllZeros(tail) ? '' : '1'}`;
-  return divideUp((BigInt(`0${integerDigits}${shown}`) << BigInt(exponent)) * nanosPerUnit, 10n ** BigInt(shown.length));
+  const shownFraction = `${fraction.slice(0, maxFractionDigits)}${isAllZeros(tail) ? '' : '1'}`;
+  return divideUp((BigInt(`0${integerDigits}${shownFraction}`) << BigInt(exponent)) * nanosPerUnit, 10n ** BigInt(shownFraction.length));
 }
 
 function isAllZeros(digits: string): boolean {

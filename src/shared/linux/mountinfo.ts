@@ -98,12 +98,12 @@ const scheduledReads = new Map<string, Promise<string>>();
 function readTable(path: string): Promise<string> {
   const scheduled = scheduledReads.get(path);
   if (scheduled) return scheduled;
-  const read = setImmediate().then(() => {
+  const reading = setImmediate().then(() => {
     scheduledReads.delete(path);
     return readFileSync(path, 'utf8');
   });
-  scheduledReads.set(path, read);
-  return read;
+  scheduledReads.set(path, reading);
+  return reading;
 }
 
 /**

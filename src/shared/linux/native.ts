@@ -61,17 +61,17 @@ interface Functions {
   readonly schedSetScheduler: (thread: number, policy: number, priority: readonly [number]) => number;
 }
 
-let loaded: Functions | undefined;
+let loadedFunctions: Functions | undefined;
 
 /**
  * Binds the functions at first use, because most threads never need them. `load(null)` opens no file, since the C library is in the process.
  * koffi is loaded here too: terminating a thread while its addon loads ends the whole process (a fatal error of Node's addon interface).
  */
 function libc(): Functions {
-  if (loaded) return loaded;
+  if (loadedFunctions) return loadedFunctions;
   const native = createRequire(import.meta.url)('koffi') as typeof koffi;
   const library = native.load(null);
-  loaded = {
+  loadedFunctions = {
     errno: () => native.errno(),
     mount: library.func('int mount(const char *source, const char *target, const char *fstype, unsigned long flags, const char *data)'),
     umount2: library.func('int umount2(const char *target, int flags)'),
@@ -82,7 +82,7 @@ function libc(): Functions {
       'int sched_setscheduler(int pid, int policy, const int *param)',
     ) as unknown as Functions['schedSetScheduler'],
   };
-  return loaded;
+  return loadedFunctions;
 }
 
 /** Loads koffi and the functions ahead of the first call, which takes a few ms. */
@@ -92,8 +92,8 @@ export function prepareNative(): void {
 
 function toError(syscall: string, errno: number, path?: string): SystemCallError {
   const [code, text] = getSystemErrorMap().get(-errno) ?? [`E${errno}`, 'unknown error'];
-  const where = path === undefined ? '' : ` '${path}'`;
-  return Object.assign(new Error(`${code}: ${text}, ${syscall}${where}`), {
+  const pathText = path === undefined ? '' : ` '${path}'`;
+  return Object.assign(new Error(`${code}: ${text}, ${syscall}${pathText}`), {
     code,
     errno,
     syscall,

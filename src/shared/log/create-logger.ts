@@ -53,13 +53,13 @@ export function createLogger(options: LoggingOptions, bindings: { readonly compo
 
 /** Converts errors under any key to their message. */
 function toPlainFields(fields: Record<string, unknown>): Record<string, unknown> {
-  const plain: Record<string, unknown> = {};
+  const plainFields: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(fields)) {
-    if (value instanceof Error) plain[key] = errorText(value);
-    else if (typeof value === 'string') plain[key] = value.slice(0, maxFieldLength);
-    else plain[key] = value;
+    if (value instanceof Error) plainFields[key] = errorText(value);
+    else if (typeof value === 'string') plainFields[key] = value.slice(0, maxFieldLength);
+    else plainFields[key] = value;
   }
-  return plain;
+  return plainFields;
 }
 
 function errorText(err: unknown): string {

@@ -56,9 +56,9 @@ function verbosity(level: number): number {
 
 /** Month, day and local time. klog prints microseconds; the last three digits are always 0 here. */
 function klogTime(time: Date): string {
-  const two = (n: number): string => String(n).padStart(2, '0');
-  const date = `${two(time.getMonth() + 1)}${two(time.getDate())}`;
-  const ofDay = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+  const twoDigits = (n: number): string => String(n).padStart(2, '0');
+  const date = `${twoDigits(time.getMonth() + 1)}${twoDigits(time.getDate())}`;
+  const ofDay = `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}:${twoDigits(time.getSeconds())}`;
   return `${date} ${ofDay}.${String(time.getMilliseconds()).padStart(3, '0')}000`;
 }
 

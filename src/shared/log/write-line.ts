@@ -14,7 +14,7 @@ const longestWaitMs = 50;
 export class LineWriter {
   readonly #write: Write;
   readonly #wait: (ms: number) => void;
-  #lost = 0;
+  #lostLines = 0;
 
   constructor(write: Write = writeSync, wait: (ms: number) => void = pause) {
     this.#write = write;
@@ -23,7 +23,7 @@ export class LineWriter {
 
   /** The number of dropped lines since the last successful write. */
   get lost(): number {
-    return this.#lost;
+    return this.#lostLines;
   }
 
   /** Writes the whole line, or drops it. Never throws. */
@@ -37,14 +37,14 @@ export class LineWriter {
       } catch (err) {
         const code = (err as NodeJS.ErrnoException).code;
         if (code !== 'EAGAIN' && code !== 'EINTR') {
-          this.#lost += 1;
+          this.#lostLines += 1;
           return;
         }
         this.#wait(waitMs);
         waitMs = Math.min(waitMs * 2, longestWaitMs);
       }
     }
-    this.#lost = 0;
+    this.#lostLines = 0;
   }
 }
 

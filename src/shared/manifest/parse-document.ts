@@ -82,15 +82,15 @@ function checkAliases(document: Document): void {
     Alias: (_, alias, ancestors) => {
       aliases += 1;
       if (aliases > maxAliases) throw new ManifestSyntaxError(`more than ${maxAliases} YAML aliases, which no pod needs`);
-      const anchored = ancestors.some((node) => !isAlias(node) && 'anchor' in node && node.anchor === alias.source);
-      if (anchored) throw new ManifestSyntaxError(`anchor '${alias.source}' value contains itself`);
+      const isRecursive = ancestors.some((node) => !isAlias(node) && 'anchor' in node && node.anchor === alias.source);
+      if (isRecursive) throw new ManifestSyntaxError(`anchor '${alias.source}' value contains itself`);
     },
   });
 }
 
 function atLine(source: string, offset: number, message: string): string {
-  const plain = message.startsWith('Maximum call stack') ? 'nested too deeply' : message.split('\n')[0];
-  return `line ${source.slice(0, offset).split('\n').length}: ${plain}`;
+  const reason = message.startsWith('Maximum call stack') ? 'nested too deeply' : message.split('\n')[0];
+  return `line ${source.slice(0, offset).split('\n').length}: ${reason}`;
 }
 
 function toSyntaxError(err: unknown): ManifestSyntaxError {

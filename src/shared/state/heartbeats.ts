@@ -88,38 +88,38 @@ export class ThreadStatusWriter {
 
 /** A thread's view of the buffer: it writes its own row only. */
 export class HeartbeatWriter {
-  readonly #beats: TableWriter<typeof beatsFields>;
+  readonly #heartbeats: TableWriter<typeof beatsFields>;
   readonly #row: number;
   constructor(buffer: SharedArrayBuffer, row: number) {
-    this.#beats = beats.writer(buffer, statuses.bytes(statuses.reader(buffer).capacity), [row]);
+    this.#heartbeats = beats.writer(buffer, statuses.bytes(statuses.reader(buffer).capacity), [row]);
     this.#row = row;
   }
 
   /** Writes the whole row, which may still have the values of a predecessor. */
   beat(nowMs: number, eventLoopDelayMs: number): void {
-    const loopAtMs = this.#beats.inUse(this.#row) ? this.#beats.peek(this.#row, 'loopAtMs') : 0;
-    this.#beats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs, loopAtMs });
+    const loopAtMs = this.#heartbeats.inUse(this.#row) ? this.#heartbeats.peek(this.#row, 'loopAtMs') : 0;
+    this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs, loopAtMs });
   }
 
   /** Records an iteration of the thread's own loop. */
   loop(nowMs: number): void {
-    if (this.#beats.inUse(this.#row)) this.#beats.update(this.#row, { loopAtMs: nowMs });
-    else this.#beats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: nowMs });
+    if (this.#heartbeats.inUse(this.#row)) this.#heartbeats.update(this.#row, { loopAtMs: nowMs });
+    else this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: nowMs });
   }
 }
 
 /** Reads the health of all threads, in the order of the rows. */
 export class HeartbeatsReader {
   readonly #statuses: TableReader<typeof statusFields>;
-  readonly #beats: TableReader<typeof beatsFields>;
+  readonly #heartbeats: TableReader<typeof beatsFields>;
   constructor(buffer: SharedArrayBuffer) {
     this.#statuses = statuses.reader(buffer);
-    this.#beats = beats.reader(buffer, statuses.bytes(this.#statuses.capacity));
+    this.#heartbeats = beats.reader(buffer, statuses.bytes(this.#statuses.capacity));
   }
 
   threads(): ThreadHealth[] {
     return Array.from(this.#statuses.rows(), ([row, status]) => {
-      const beat = this.#beats.read(row);
+      const beat = this.#heartbeats.read(row);
       return { ...status, row, beat: beat && beat.beatAtMs >= status.startedAtMs ? beat : undefined };
     });
   }

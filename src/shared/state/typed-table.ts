@@ -265,8 +265,8 @@ export class TableWriter<S extends Fields> extends TableReader<S> {
       if (kind !== 'text') continue;
       const length = Buffer.byteLength(values[field] as string);
       if (length > width) {
-        const shown = (values[field] as string).slice(0, 40);
-        throw new RangeError(`${this.layout.name}.${field}: "${shown}…" has ${length} bytes, more than the ${width} that a row holds`);
+        const shownValue = (values[field] as string).slice(0, 40);
+        throw new RangeError(`${this.layout.name}.${field}: "${shownValue}…" has ${length} bytes, more than the ${width} that a row holds`);
       }
     }
   }

@@ -44,8 +44,8 @@ export function generateEvents({ podUID, id: containerID, from, to, exitCode }: 
  */
 export function computePodEvents(podUID: PodUID, changes: readonly ItemChange[], reinspected: boolean): PodLifecycleEvent[] {
   const events = changes.flatMap(generateEvents).filter(({ type }) => type !== 'ContainerChanged');
-  const wakes = events.some(({ type }) => type === 'ContainerDied');
-  return reinspected && !wakes ? [...events, { type: 'PodSync', podUID }] : events;
+  const hasDied = events.some(({ type }) => type === 'ContainerDied');
+  return reinspected && !hasDied ? [...events, { type: 'PodSync', podUID }] : events;
 }
 
 /** Converts the CRI's number of a container state (CREATED, RUNNING, EXITED, UNKNOWN). Unrecognized numbers are unknown. */

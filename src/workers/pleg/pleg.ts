@@ -106,12 +106,12 @@ export class Pleg implements PlegApi {
 
 /** Logs each skipped item and its reason once, because every list contains the item again. */
 function logOnce(logger: Logger): (id: string, reason: string) => void {
-  const logged = new Set<string>();
+  const loggedItems = new Set<string>();
   return (id, reason) => {
     const key = `${id} ${reason}`;
-    if (logged.has(key)) return;
-    if (logged.size >= maxLoggedItems) logged.clear();
-    logged.add(key);
+    if (loggedItems.has(key)) return;
+    if (loggedItems.size >= maxLoggedItems) loggedItems.clear();
+    loggedItems.add(key);
     logger.warn({ id: id.slice(0, 200), reason }, 'Skipped an item of the runtime');
   };
 }

@@ -127,10 +127,10 @@ async function killContainers(context: TaskContext, { status }: SyncPodTask, act
 /** Keeps only the newest dead instance of each init container. In a crash loop, garbage collection would let too many accumulate. */
 async function pruneInitContainers(context: TaskContext, { pod, status }: SyncPodTask): Promise<void> {
   for (const { name } of pod.spec.initContainers ?? []) {
-    const dead = status?.containers.filter(
+    const deadInstances = status?.containers.filter(
       (container) => container.name === name && (container.state === 'exited' || container.state === 'unknown'),
     );
-    await removeInitContainers(context, dead?.slice(1) ?? []);
+    await removeInitContainers(context, deadInstances?.slice(1) ?? []);
   }
 }
 

@@ -26,9 +26,9 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
     events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${messageOf(err)}`);
     throw new KubeletError('FailedMount', messageOf(err), { cause: err });
   });
-  const missing = failures.filter(({ state }) => state !== 'outdated');
-  if (missing.length > 0 || !task.volumesMounted) {
-    const missingNames = new Set(missing.map(({ volume }) => volume));
+  const notMounted = failures.filter(({ state }) => state !== 'outdated');
+  if (notMounted.length > 0 || !task.volumesMounted) {
+    const missingNames = new Set(notMounted.map(({ volume }) => volume));
     channel.volumesMounted(volumesToMount(pod).flatMap(({ name }) => (missingNames.has(name) ? [] : [name])));
   }
   const previous = backoffs.find(({ key }) => key === backoffKey);
@@ -40,18 +40,19 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
   const backoff = nextBackoff(previous, clock.now());
   report.setBackoff(backoff);
   report.retryAt(clock.now() + withJitter(backoff.backoffMs, 0.1));
-  if (missing.length === 0) {
+  if (notMounted.length === 0) {
     logger.warn({ volumes: failures.map(({ message }) => message) }, 'volumes could not be brought up to date');
     return;
   }
-  const unknown = missing.filter(({ state }) => state === 'unknown');
-  const reasons = (unknown.length > 0 ? unknown : missing).map(({ message }) => message).join('; ');
-  const names = (list: typeof missing) => list.map(({ volume }) => volume).join(' ');
-  const summary = `unmounted volumes=[${names(missing)}], unattached volumes=[], failed to process volumes=[${names(unknown)}]`;
+  const unknownFailures = notMounted.filter(({ state }) => state === 'unknown');
+  const reasons = (unknownFailures.length > 0 ? unknownFailures : notMounted).map(({ message }) => message).join('; ');
+  const names = (list: typeof notMounted) => list.map(({ volume }) => volume).join(' ');
+  const summary = `unmounted volumes=[${names(notMounted)}], unattached volumes=[], failed to process volumes=[${names(unknownFailures)}]`;
   // The delays before the longest one add up to 2 min, upstream's podAttachAndMountTimeout. From then on the event names all missing volumes.
   const timedOut = backoff.backoffMs >= limits.maxMs;
-  const cause = unknown.length > 0 ? reasons : 'context deadline exceeded';
-  if (unknown.length > 0 || timedOut) events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${summary}: ${cause}`);
+  const cause = unknownFailures.length > 0 ? reasons : 'context deadline exceeded';
+  if (unknownFailures.length > 0 || timedOut)
+    events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${summary}: ${cause}`);
   throw new KubeletError('FailedMount', `${summary}: ${reasons}`);
 }
 

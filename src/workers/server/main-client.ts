@@ -18,7 +18,7 @@ const maxConcurrentCalls = 1024;
 export function createMainClient(port: MessagePort): MainApi {
   const main = wrap<MainApi>(endpoint(port));
   let pending = 0;
-  const bounded = async <T>(name: string, call: () => Promise<T>, withinMs = deadlineMs): Promise<T> => {
+  const boundedCall = async <T>(name: string, call: () => Promise<T>, withinMs = deadlineMs): Promise<T> => {
     if (pending >= maxConcurrentCalls) throw new Error(`too many calls to the main thread are pending, "${name}" is refused`);
     pending += 1;
     try {
@@ -28,14 +28,14 @@ export function createMainClient(port: MessagePort): MainApi {
     }
   };
   return {
-    pods: shared(() => bounded('pods', () => main.pods())),
-    runningPods: shared(() => bounded('runningPods', () => main.runningPods())),
-    configz: shared(() => bounded('configz', () => main.configz())),
-    flagz: shared(() => bounded('flagz', () => main.flagz())),
-    resetHealthMetrics: shared(() => bounded('resetHealthMetrics', () => main.resetHealthMetrics())),
-    reviewToken: (token) => bounded('reviewToken', () => main.reviewToken(token), reviewDeadlineMs),
-    reviewAccess: (spec) => bounded('reviewAccess', () => main.reviewAccess(spec), reviewDeadlineMs),
-    resolveContainer: (query) => bounded<ResolvedContainer>('resolveContainer', async () => main.resolveContainer(query)),
+    pods: shared(() => boundedCall('pods', () => main.pods())),
+    runningPods: shared(() => boundedCall('runningPods', () => main.runningPods())),
+    configz: shared(() => boundedCall('configz', () => main.configz())),
+    flagz: shared(() => boundedCall('flagz', () => main.flagz())),
+    resetHealthMetrics: shared(() => boundedCall('resetHealthMetrics', () => main.resetHealthMetrics())),
+    reviewToken: (token) => boundedCall('reviewToken', () => main.reviewToken(token), reviewDeadlineMs),
+    reviewAccess: (spec) => boundedCall('reviewAccess', () => main.reviewAccess(spec), reviewDeadlineMs),
+    resolveContainer: (query) => boundedCall<ResolvedContainer>('resolveContainer', async () => main.resolveContainer(query)),
   };
 }
 
@@ -48,14 +48,14 @@ function shared<T>(call: () => Promise<T>): () => Promise<T> {
 }
 
 async function withDeadline<T>(name: string, answer: Promise<T>, withinMs: number): Promise<T> {
-  const done = new AbortController();
-  const timeout = sleep(withinMs, undefined, { signal: done.signal }).then((): never => {
+  const settled = new AbortController();
+  const timeout = sleep(withinMs, undefined, { signal: settled.signal }).then((): never => {
     throw new Error(`the main thread did not answer "${name}" within ${withinMs} ms`);
   });
   timeout.catch(() => {});
   try {
     return await Promise.race([answer, timeout]);
   } finally {
-    done.abort();
+    settled.abort();
   }
 }

@@ -31,7 +31,7 @@ export class UsageSampler {
   readonly #snapshot: RuntimeSnapshotReader;
   /** Row numbers by pod and container, including the rows of a predecessor. */
   readonly #rows = new Map<string, number>();
-  #full = false;
+  #isTableFull = false;
 
   constructor(options: UsageSamplerOptions) {
     this.#options = options;
@@ -44,7 +44,7 @@ export class UsageSampler {
   async sample(): Promise<number> {
     const names = this.#containerNames();
     const sampledKeys = new Set<string>();
-    let read = 0;
+    let cgroupsRead = 0;
     for (const { podUID, path, containers } of findPodCgroups({ ...this.#options, driver: this.#options.driver() })) {
       this.#store({ podUID: podUID as PodUID, containerName: '', containerID: '' }, path, sampledKeys);
       for (const { id, path: containerPath } of containers) {
@@ -54,9 +54,9 @@ export class UsageSampler {
           this.#store({ podUID: podUID as PodUID, containerName, containerID: id as ContainerID }, containerPath, sampledKeys);
         }
       }
-      read += 1 + containers.length;
-      if (read >= cgroupsPerIteration) {
-        read = 0;
+      cgroupsRead += 1 + containers.length;
+      if (cgroupsRead >= cgroupsPerIteration) {
+        cgroupsRead = 0;
         await nextIteration();
       }
     }
@@ -80,12 +80,12 @@ export class UsageSampler {
       sampledKeys.add(key);
     } catch (err) {
       if (!(err instanceof TableFullError || err instanceof RangeError)) throw err;
-      if (!this.#full)
+      if (!this.#isTableFull)
         this.#options.logger.warn(
           { err, podUID: identity.podUID, cgroup: path },
           "A pod's usage cannot be stored; others may be missing too",
         );
-      this.#full = true;
+      this.#isTableFull = true;
     }
   }
 

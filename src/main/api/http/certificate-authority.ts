@@ -19,7 +19,7 @@ export class CertificateAuthority {
   readonly #clock: Clock;
   readonly #logger: Logger;
   #current: Authorities | null = null;
-  #readAt = -Infinity;
+  #readAtMs = -Infinity;
   #reading: Promise<void> | null = null;
 
   constructor(source: FileOrData | null, readFile: (path: string) => Promise<Buffer>, clock: Clock, logger: Logger) {
@@ -34,17 +34,17 @@ export class CertificateAuthority {
     if (!this.#source) return (this.#current ??= getCACertificates('system'));
     if ('data' in this.#source) return (this.#current ??= checkCertificates(this.#source.data));
     const { path } = this.#source;
-    if (!this.#current || this.#clock.monotonic() >= this.#readAt + refreshPeriodMs) await (this.#reading ??= this.#read(path));
+    if (!this.#current || this.#clock.monotonic() >= this.#readAtMs + refreshPeriodMs) await (this.#reading ??= this.#read(path));
     return this.#current!;
   }
 
   async #read(path: string): Promise<void> {
-    const old = this.#current;
-    this.#readAt = this.#clock.monotonic();
+    const previousAuthority = this.#current;
+    this.#readAtMs = this.#clock.monotonic();
     try {
       const content = await this.#readFile(path).catch((err: unknown) => this.#fail('read_error', err));
       if (content.length === 0) this.#fail('empty', 'is empty');
-      if (old && content.equals(old as Buffer)) {
+      if (previousAuthority && content.equals(previousAuthority as Buffer)) {
         transportCAReloads.inc({ result: 'success', reason: 'unchanged' });
         return;
       }
@@ -53,9 +53,9 @@ export class CertificateAuthority {
       } catch (err) {
         this.#fail('ca_parse_error', err);
       }
-      if (old) transportCAReloads.inc({ result: 'success', reason: 'updated' });
+      if (previousAuthority) transportCAReloads.inc({ result: 'success', reason: 'updated' });
     } catch (err) {
-      if (!old) throw new Error(`certificate-authority ${path}: ${messageOf(err)}`, { cause: err });
+      if (!previousAuthority) throw new Error(`certificate-authority ${path}: ${messageOf(err)}`, { cause: err });
       this.#logger.error({ path, err: messageOf(err) }, 'Certificate authority can not be read, keeping the last one');
     } finally {
       this.#reading = null;

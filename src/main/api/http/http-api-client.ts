@@ -45,7 +45,7 @@ export class HttpApiClient implements ApiClient {
   readonly #availability: ServerAvailability;
   readonly #inFlight = new Set<AbortController>();
   #closed: ApiError | null = null;
-  #waitLoggedAt = -Infinity;
+  #waitLoggedAtMs = -Infinity;
 
   constructor(options: HttpApiClientOptions) {
     this.#options = options;
@@ -83,15 +83,15 @@ export class HttpApiClient implements ApiClient {
         );
         return { ...(await this.#countAttempt(wire.method, isRetry, opened)), identity };
       };
-      const sentAt = this.#options.clock.monotonic();
-      let opened = await send(false);
-      if (opened.code === 401 && (await this.#hasNewIdentity(opened.identity, sentAt, scope.signal))) {
-        await opened.readError();
-        opened = await send(true);
+      const sentAtMs = this.#options.clock.monotonic();
+      let watchResponse = await send(false);
+      if (watchResponse.code === 401 && (await this.#hasNewIdentity(watchResponse.identity, sentAtMs, scope.signal))) {
+        await watchResponse.readError();
+        watchResponse = await send(true);
       }
-      if (opened.code !== 200) throw await opened.readError();
+      if (watchResponse.code !== 200) throw await watchResponse.readError();
       this.#availability.markAvailable();
-      yield* opened.events();
+      yield* watchResponse.events();
     } catch (err) {
       if (call.signal.aborted) return;
       throw err instanceof NoResponseError ? err.error : err;
@@ -162,9 +162,9 @@ export class HttpApiClient implements ApiClient {
       this.#warnings.log(response.headers['warning']);
       return { response, identity };
     };
-    const sentAt = clock.monotonic();
+    const sentAtMs = clock.monotonic();
     const { response, identity } = await sendOnce(isRetry);
-    if (response.code !== 401 || !(await this.#hasNewIdentity(identity, sentAt, signal))) return response;
+    if (response.code !== 401 || !(await this.#hasNewIdentity(identity, sentAtMs, signal))) return response;
     return (await sendOnce(true)).response;
   }
 
@@ -179,9 +179,9 @@ export class HttpApiClient implements ApiClient {
     }
   }
 
-  async #hasNewIdentity(refused: object, sentAt: number, signal: AbortSignal): Promise<boolean> {
+  async #hasNewIdentity(refused: object, sentAtMs: number, signal: AbortSignal): Promise<boolean> {
     try {
-      return (await this.#options.identities.refreshAfterUnauthorized(sentAt, signal)) !== refused;
+      return (await this.#options.identities.refreshAfterUnauthorized(sentAtMs, signal)) !== refused;
     } catch {
       if (signal.aborted) throw signal.reason;
       // The caller reports the 401. The identity source has logged why there are no other credentials.
@@ -212,8 +212,8 @@ export class HttpApiClient implements ApiClient {
   #recordWait({ method, path }: ApiCall, ms: number): void {
     this.#metrics.observeWait(method, ms);
     const now = this.#options.clock.monotonic();
-    if (ms < longThrottleMs || now < this.#waitLoggedAt + longThrottleLogPeriodMs) return;
-    this.#waitLoggedAt = now;
+    if (ms < longThrottleMs || now < this.#waitLoggedAtMs + longThrottleLogPeriodMs) return;
+    this.#waitLoggedAtMs = now;
     this.#options.logger.info({ method, path, delayMs: Math.round(ms) }, 'Waited before sending request');
   }
 

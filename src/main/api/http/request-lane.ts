@@ -76,10 +76,10 @@ export class RequestLane {
   }
 
   #createRelease(): () => void {
-    let isHeld = true;
+    let ownsSlot = true;
     return () => {
-      if (!isHeld) return;
-      isHeld = false;
+      if (!ownsSlot) return;
+      ownsSlot = false;
       this.#inUse -= 1;
       this.#grantSlots();
     };

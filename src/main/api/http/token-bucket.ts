@@ -16,19 +16,19 @@ export function effectiveLimit({ qps, burst }: RateLimit): RateLimit {
 export class TokenBucket {
   readonly #limit: RateLimit;
   #tokens: number;
-  #filledAt: number;
+  #filledAtMs: number;
 
   constructor(limit: RateLimit, nowMs: number) {
     this.#limit = limit;
     this.#tokens = limit.burst;
-    this.#filledAt = nowMs;
+    this.#filledAtMs = nowMs;
   }
 
   /** Takes a token and returns 0, or takes none and returns the ms until the next token. */
   take(nowMs: number): number {
     const { qps, burst } = this.#limit;
-    this.#tokens = Math.min(burst, this.#tokens + (Math.max(nowMs - this.#filledAt, 0) * qps) / 1000);
-    this.#filledAt = nowMs;
+    this.#tokens = Math.min(burst, this.#tokens + (Math.max(nowMs - this.#filledAtMs, 0) * qps) / 1000);
+    this.#filledAtMs = nowMs;
     if (this.#tokens >= 1 - rounding) {
       this.#tokens = Math.max(this.#tokens - 1, 0);
       return 0;

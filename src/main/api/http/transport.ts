@@ -47,7 +47,7 @@ export class Transport {
   readonly #options: TransportOptions;
   #tlsIdentity: TLSIdentity | null = null;
   #dispatchers: Readonly<Record<Use, Dispatcher>> | null = null;
-  #retired = new Set<Dispatcher>();
+  #retiredDispatchers = new Set<Dispatcher>();
   #protocol: 'h2' | 'http/1.1' = 'http/1.1';
 
   constructor(options: TransportOptions) {
@@ -56,13 +56,13 @@ export class Transport {
 
   /** Returns the connections that present this client certificate and verify the server by these authorities. */
   dispatcherFor(use: Use, authorities: Authorities, clientCertificate: ClientCertificate | undefined): Dispatcher {
-    const old = this.#tlsIdentity;
-    if (!this.#dispatchers || old?.authorities !== authorities || old.clientCertificate !== clientCertificate) {
-      const isNewCertificate = old !== null && old.clientCertificate !== clientCertificate;
+    const previousIdentity = this.#tlsIdentity;
+    if (!this.#dispatchers || previousIdentity?.authorities !== authorities || previousIdentity.clientCertificate !== clientCertificate) {
+      const isNewCertificate = previousIdentity !== null && previousIdentity.clientCertificate !== clientCertificate;
       this.#tlsIdentity = { authorities, clientCertificate };
       if (this.#dispatchers) this.#retire(this.#dispatchers, isNewCertificate);
       this.#dispatchers = { calls: this.#create(this.#tlsIdentity), watches: this.#create(this.#tlsIdentity) };
-      transportCreateCalls.inc({ result: old ? 'miss-gc' : 'miss' });
+      transportCreateCalls.inc({ result: previousIdentity ? 'miss-gc' : 'miss' });
       transportCacheEntries.set(1);
     }
     return this.#dispatchers[use];
@@ -82,7 +82,7 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    const dispatchers = [...this.#retired, ...Object.values(this.#dispatchers ?? {})];
+    const dispatchers = [...this.#retiredDispatchers, ...Object.values(this.#dispatchers ?? {})];
     this.#dispatchers = null;
     transportCacheEntries.set(0);
     await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()));
@@ -98,8 +98,8 @@ export class Transport {
   }
 
   #retireOne(dispatcher: Dispatcher): void {
-    this.#retired.add(dispatcher);
-    const forget = () => void this.#retired.delete(dispatcher);
+    this.#retiredDispatchers.add(dispatcher);
+    const forget = () => void this.#retiredDispatchers.delete(dispatcher);
     dispatcher.close().then(forget, forget);
   }
 

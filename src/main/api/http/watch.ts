@@ -62,15 +62,15 @@ export async function openWatch<T>(
     }
     async function readError(): Promise<ApiError> {
       try {
-        const read: Buffer[] = [];
+        const collected: Buffer[] = [];
         let length = 0;
         for await (const chunk of withAttemptErrors(body as AsyncIterable<Buffer>, attempt)) {
           length += chunk.length;
           if (length > maxResponseBytes) break;
-          read.push(chunk);
+          collected.push(chunk);
         }
         const retryAfter = headers['retry-after'];
-        return responseError(name, statusCode, Buffer.concat(read), typeof retryAfter === 'string' ? retryAfter : retryAfter?.[0]);
+        return responseError(name, statusCode, Buffer.concat(collected), typeof retryAfter === 'string' ? retryAfter : retryAfter?.[0]);
       } finally {
         attempt.close();
       }

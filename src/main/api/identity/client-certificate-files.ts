@@ -23,7 +23,7 @@ export interface ClientCertificateOptions {
 export class ClientCertificateFiles {
   readonly #options: ClientCertificateOptions;
   #current: ClientCertificate | null = null;
-  #readAt = -Infinity;
+  #readAtMs = -Infinity;
   #reading: Promise<void> | null = null;
 
   constructor(options: ClientCertificateOptions) {
@@ -34,13 +34,13 @@ export class ClientCertificateFiles {
   async current(): Promise<ClientCertificate> {
     const { certificate, key, clock } = this.#options;
     const isFixed = 'data' in certificate && 'data' in key;
-    if (!this.#current || (!isFixed && clock.monotonic() >= this.#readAt + refreshPeriodMs)) await (this.#reading ??= this.#read());
+    if (!this.#current || (!isFixed && clock.monotonic() >= this.#readAtMs + refreshPeriodMs)) await (this.#reading ??= this.#read());
     return this.#current!;
   }
 
   /** Makes the next use reread the files if they were last read before `sentAt` (monotonic ms). */
-  invalidateBefore(sentAt: number): void {
-    if (this.#readAt < sentAt) this.#readAt = -Infinity;
+  invalidateBefore(sentAtMs: number): void {
+    if (this.#readAtMs < sentAtMs) this.#readAtMs = -Infinity;
   }
 
   async #read(): Promise<void> {
@@ -48,16 +48,16 @@ export class ClientCertificateFiles {
     const contentOf = (source: FileOrData) => ('data' in source ? source.data : readFile(source.path));
     try {
       const [cert, ownKey] = [await contentOf(certificate), await contentOf(key)];
-      this.#readAt = clock.monotonic();
-      const old = this.#current;
-      if (old && cert.equals(old.cert as Buffer) && ownKey.equals(old.key as Buffer)) return;
+      this.#readAtMs = clock.monotonic();
+      const previous = this.#current;
+      if (previous && cert.equals(previous.cert as Buffer) && ownKey.equals(previous.key as Buffer)) return;
       createSecureContext({ cert, key: ownKey });
       this.#current = { cert, key: ownKey };
-      if (old) logger.info(pathsOf(this.#options), 'Certificate rotation detected, new connections use the new client certificate');
+      if (previous) logger.info(pathsOf(this.#options), 'Certificate rotation detected, new connections use the new client certificate');
     } catch (err) {
       if (!this.#current) throw new Error(`client certificate: ${messageOf(err)}`, { cause: err });
       // A renewal in progress is complete at the next reread.
-      this.#readAt = clock.monotonic();
+      this.#readAtMs = clock.monotonic();
       logger.warn({ err: messageOf(err), ...pathsOf(this.#options) }, 'Client certificate can not be read, keeping the last one');
     } finally {
       this.#reading = null;

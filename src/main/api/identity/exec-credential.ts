@@ -12,7 +12,7 @@ export interface ExecCredential {
   /** The validity of the client certificate, in wall-clock ms. */
   readonly certificateTimes: { readonly notBefore: number; readonly notAfter: number } | undefined;
   /** Wall-clock ms. Undefined: the credential is valid until the server rejects it. */
-  readonly expiresAt: number | undefined;
+  readonly expiresAtMs: number | undefined;
 }
 
 /** Returns the content of KUBERNETES_EXEC_INFO. */
@@ -47,7 +47,11 @@ export function parseExecCredential(printed: string, apiVersion: string): ExecCr
   if (token === '' && cert === '' && key === '') throw new Error("exec plugin didn't return a token or cert/key pair");
   if ((cert === '') !== (key === '')) throw new Error('exec plugin returned only certificate or key, not both');
   if (/[\r\n\0]/.test(token)) throw new Error('exec plugin returned a token with line breaks');
-  return { token, ...(cert === '' ? noCertificate : readCertificate(cert, key)), expiresAt: readTime(text(status, 'expirationTimestamp')) };
+  return {
+    token,
+    ...(cert === '' ? noCertificate : readCertificate(cert, key)),
+    expiresAtMs: readTime(text(status, 'expirationTimestamp')),
+  };
 }
 
 const noCertificate = { clientCertificate: undefined, certificateTimes: undefined };

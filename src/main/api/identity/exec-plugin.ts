@@ -30,7 +30,7 @@ export class ExecPlugin {
   readonly #stop = new AbortController();
   #credential: ExecCredential | null = null;
   #failure: Error | null = null;
-  #ranAt = -Infinity;
+  #ranAtMs = -Infinity;
   #running: Promise<void> | null = null;
   #isRefused = false;
 
@@ -41,7 +41,7 @@ export class ExecPlugin {
   async current(signal: AbortSignal): Promise<ExecCredential> {
     const { clock } = this.#options;
     if (!this.#credential || this.#isRefused || this.#hasExpired(this.#credential)) {
-      const ranRecently = clock.monotonic() < this.#ranAt + minRunIntervalMs;
+      const ranRecently = clock.monotonic() < this.#ranAtMs + minRunIntervalMs;
       if (this.#running || !ranRecently) await untilAborted((this.#running ??= this.#run()), signal);
     }
     if (!this.#credential) throw this.#failure ?? new Error('exec plugin has no credentials');
@@ -52,26 +52,26 @@ export class ExecPlugin {
   }
 
   /** Called when the server rejected the credentials: makes the next use run the plugin if it last ran before `sentAt` (monotonic ms). */
-  invalidateBefore(sentAt: number): void {
-    if (this.#ranAt < sentAt) this.#isRefused = true;
+  invalidateBefore(sentAtMs: number): void {
+    if (this.#ranAtMs < sentAtMs) this.#isRefused = true;
   }
 
   close(): void {
     this.#stop.abort();
   }
 
-  #hasExpired({ expiresAt }: ExecCredential): boolean {
-    return expiresAt !== undefined && this.#options.clock.now() > expiresAt;
+  #hasExpired({ expiresAtMs }: ExecCredential): boolean {
+    return expiresAtMs !== undefined && this.#options.clock.now() > expiresAtMs;
   }
 
   async #run(): Promise<void> {
     const { plugin, clock, logger } = this.#options;
     try {
       const credential = parseExecCredential(await this.#stdout(), plugin.apiVersion);
-      const old = this.#credential;
-      this.#credential = { ...credential, clientCertificate: sameOrNew(old?.clientCertificate, credential.clientCertificate) };
-      if (old?.certificateTimes && this.#credential.clientCertificate !== old.clientCertificate) {
-        execPluginCertificateRotationAge.observe((clock.now() - old.certificateTimes.notBefore) / 1000);
+      const previous = this.#credential;
+      this.#credential = { ...credential, clientCertificate: sameOrNew(previous?.clientCertificate, credential.clientCertificate) };
+      if (previous?.certificateTimes && this.#credential.clientCertificate !== previous.clientCertificate) {
+        execPluginCertificateRotationAge.observe((clock.now() - previous.certificateTimes.notBefore) / 1000);
       }
       this.#failure = null;
       this.#isRefused = false;
@@ -79,7 +79,7 @@ export class ExecPlugin {
       this.#failure = new Error(`getting credentials: ${messageOf(err)}`, { cause: err });
       logger.error({ err: messageOf(err), command: plugin.command }, 'Exec plugin returned no credentials');
     } finally {
-      this.#ranAt = clock.monotonic();
+      this.#ranAtMs = clock.monotonic();
       this.#running = null;
     }
   }
@@ -90,8 +90,8 @@ export class ExecPlugin {
     const exit = await run({ command: plugin.command, args: plugin.args, env }, this.#stop.signal);
     if (exit.result === 'not found') {
       execPluginCalls.inc({ code: '1', call_status: 'plugin_not_found_error' });
-      const hint = plugin.installHint === '' ? '' : ` (${toSingleLine(plugin.installHint)})`;
-      throw new Error(`exec: executable ${plugin.command} not found${hint}`);
+      const installHint = plugin.installHint === '' ? '' : ` (${toSingleLine(plugin.installHint)})`;
+      throw new Error(`exec: executable ${plugin.command} not found${installHint}`);
     }
     if (exit.result === 'failed') {
       execPluginCalls.inc({ code: '1', call_status: 'client_internal_error' });

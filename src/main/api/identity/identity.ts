@@ -20,5 +20,5 @@ export interface IdentitySource {
    * Called when the server responded with 401 to a call sent at `sentAt` (monotonic ms). Resolves with a new identity, or with the same
    * object when there is no other.
    */
-  refreshAfterUnauthorized(sentAt: number, signal: AbortSignal): Promise<Identity>;
+  refreshAfterUnauthorized(sentAtMs: number, signal: AbortSignal): Promise<Identity>;
 }

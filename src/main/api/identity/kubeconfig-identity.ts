@@ -26,7 +26,7 @@ export class KubeconfigIdentity implements IdentitySource {
   readonly #tokenFile: TokenFile | null;
   readonly #certificate: ClientCertificateFiles | null;
   readonly #plugin: ExecPlugin | null;
-  #last: Identity = { authorization: undefined, clientCertificate: undefined };
+  #lastIdentity: Identity = { authorization: undefined, clientCertificate: undefined };
 
   constructor({ kubeconfig: { user, cluster }, environment, clock, logger }: KubeconfigIdentityOptions) {
     const readFile = (path: string) => readBoundedFile(path, maxFileBytes);
@@ -56,13 +56,13 @@ export class KubeconfigIdentity implements IdentitySource {
 
   async current(signal: AbortSignal): Promise<Identity> {
     const identity = this.#plugin ? await this.#readPluginIdentity(this.#plugin, signal) : await this.#readFileIdentity();
-    const lastIdentity = this.#last;
+    const lastIdentity = this.#lastIdentity;
     const isSame = identity.authorization === lastIdentity.authorization && identity.clientCertificate === lastIdentity.clientCertificate;
-    return isSame ? lastIdentity : (this.#last = identity);
+    return isSame ? lastIdentity : (this.#lastIdentity = identity);
   }
 
-  refreshAfterUnauthorized(sentAt: number, signal: AbortSignal): Promise<Identity> {
-    for (const source of [this.#tokenFile, this.#certificate, this.#plugin]) source?.invalidateBefore(sentAt);
+  refreshAfterUnauthorized(sentAtMs: number, signal: AbortSignal): Promise<Identity> {
+    for (const source of [this.#tokenFile, this.#certificate, this.#plugin]) source?.invalidateBefore(sentAtMs);
     return this.current(signal);
   }
 

@@ -23,7 +23,7 @@ export interface TokenFileOptions {
 export class TokenFile {
   readonly #options: TokenFileOptions;
   #token: string;
-  #readAt = -Infinity;
+  #readAtMs = -Infinity;
   #reading: Promise<void> | null = null;
 
   constructor(options: TokenFileOptions) {
@@ -33,13 +33,13 @@ export class TokenFile {
 
   /** Rejects only if no token was ever read. */
   async current(): Promise<string> {
-    if (this.#options.clock.monotonic() >= this.#readAt + refreshPeriodMs - leewayMs) await (this.#reading ??= this.#read());
+    if (this.#options.clock.monotonic() >= this.#readAtMs + refreshPeriodMs - leewayMs) await (this.#reading ??= this.#read());
     return this.#token;
   }
 
   /** Makes the next use reread the file if it was last read before `sentAt` (monotonic ms). */
-  invalidateBefore(sentAt: number): void {
-    if (this.#readAt < sentAt) this.#readAt = -Infinity;
+  invalidateBefore(sentAtMs: number): void {
+    if (this.#readAtMs < sentAtMs) this.#readAtMs = -Infinity;
   }
 
   async #read(): Promise<void> {
@@ -49,7 +49,7 @@ export class TokenFile {
       if (token === '') throw new Error('is empty');
       if (/[\r\n\0]/.test(token)) throw new Error('has more than one line');
       this.#token = token;
-      this.#readAt = clock.monotonic();
+      this.#readAtMs = clock.monotonic();
     } catch (err) {
       const message = `failed to read token file "${path}": ${messageOf(err)}`;
       if (this.#token === '') throw new Error(message, { cause: err });

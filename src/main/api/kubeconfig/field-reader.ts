@@ -56,9 +56,9 @@ export class FieldReader {
 
   #read<T>(name: string, parse: (value: unknown) => T | undefined, what: string, absent: T): T {
     if (!this.has(name)) return absent;
-    const read = parse(this.#value[name]);
-    if (read === undefined) this.fieldPath.child(name).addProblem(`must be ${what}, is ${kindOf(this.#value[name])}`);
-    return read ?? absent;
+    const parsed = parse(this.#value[name]);
+    if (parsed === undefined) this.fieldPath.child(name).addProblem(`must be ${what}, is ${kindOf(this.#value[name])}`);
+    return parsed ?? absent;
   }
 }
 

@@ -144,14 +144,14 @@ export class Reflector<T extends ApiObject> {
   async #stream(): Promise<ReflectorEvent> {
     const { client, clock } = this.#options;
     const initialEvents = new IdleTimeout(initialEventsTimeoutMs, clock, this.#stop.signal);
-    const idle = this.#startIdleTimeout(initialEvents.signal);
+    const idleTimeout = this.#startIdleTimeout(initialEvents.signal);
     const query = { ...this.#watchQuery(), sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
     const initial = new ObjectStore<T>();
     let hasInitialEvents = false;
     try {
-      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: idle.signal })) {
-        if (idle.signal.aborted) break;
-        idle.restart();
+      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: idleTimeout.signal })) {
+        if (idleTimeout.signal.aborted) break;
+        idleTimeout.restart();
         if (hasInitialEvents) {
           if (this.#handleEvent(event) === 'versionWentBack') return { type: 'versionWentBack' };
           continue;
@@ -161,13 +161,13 @@ export class Reflector<T extends ApiObject> {
         if (hasInitialEvents) initialEvents.stop();
       }
     } catch (err) {
-      if (!idle.signal.aborted) throw err;
+      if (!idleTimeout.signal.aborted) throw err;
     } finally {
       initialEvents.stop();
-      idle.stop();
+      idleTimeout.stop();
     }
     if (initialEvents.hasExpired) return { type: 'initialEventsTimedOut' };
-    return idle.hasExpired ? { type: 'idle' } : { type: 'closed', isEmpty: false };
+    return idleTimeout.hasExpired ? { type: 'idle' } : { type: 'closed', isEmpty: false };
   }
 
   /** Watches for changes after the last observed version. */
@@ -175,21 +175,21 @@ export class Reflector<T extends ApiObject> {
     const { client, clock } = this.#options;
     const startedAtMs = clock.monotonic();
     const query = { ...this.#watchQuery(), resourceVersion: this.#state.resourceVersion };
-    const idle = this.#startIdleTimeout(this.#stop.signal);
+    const idleTimeout = this.#startIdleTimeout(this.#stop.signal);
     let events = 0;
     try {
-      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: idle.signal })) {
-        if (idle.signal.aborted) break;
-        idle.restart();
+      for await (const event of client.watch<unknown>({ ...this.#call(), query, signal: idleTimeout.signal })) {
+        if (idleTimeout.signal.aborted) break;
+        idleTimeout.restart();
         events += 1;
         if (this.#handleEvent(event) === 'versionWentBack') return { type: 'versionWentBack' };
       }
     } catch (err) {
-      if (!idle.signal.aborted) throw err;
+      if (!idleTimeout.signal.aborted) throw err;
     } finally {
-      idle.stop();
+      idleTimeout.stop();
     }
-    if (idle.hasExpired) return { type: 'idle' };
+    if (idleTimeout.hasExpired) return { type: 'idle' };
     return { type: 'closed', isEmpty: events === 0 && clock.monotonic() - startedAtMs < shortWatchMs };
   }
 

@@ -16,7 +16,7 @@ function invalidField(path: string, value: string | number, why: string): string
 }
 
 function checkLogging({ format, flushFrequency, verbosity, vmodule, options }: LoggingConfiguration, gates: FeatureGates): string[] {
-  const tooHigh = `Must be <= ${maxVerbosity}`;
+  const tooHighMessage = `Must be <= ${maxVerbosity}`;
   const alpha = (path: string, set: boolean): string[] =>
     set && !gates.enabled('LoggingAlphaOptions') ? [`${path}: Forbidden: Feature LoggingAlphaOptions is disabled`] : [];
   return [
@@ -25,14 +25,14 @@ function checkLogging({ format, flushFrequency, verbosity, vmodule, options }: L
     ...(format === 'json' && !gates.enabled('LoggingBetaOptions')
       ? ['logging.format: Forbidden: Log format json is disabled, see LoggingBetaOptions feature']
       : []),
-    ...(verbosity > maxVerbosity ? [invalidField('logging.verbosity', verbosity, tooHigh)] : []),
+    ...(verbosity > maxVerbosity ? [invalidField('logging.verbosity', verbosity, tooHighMessage)] : []),
     ...(vmodule.length > 0 && format !== 'text' ? ['logging.vmodule: Forbidden: Only supported for text log format'] : []),
     ...vmodule.flatMap((item, index) => [
       ...(item.filePattern === '' ? [`logging.vmodule[${index}]: Required value: File pattern must not be empty`] : []),
       ...(/[=,]/.test(item.filePattern)
         ? [invalidField(`logging.vmodule[${index}]`, item.filePattern, 'File pattern must not contain equal sign or comma')]
         : []),
-      ...(item.verbosity > maxVerbosity ? [invalidField(`logging.vmodule[${index}]`, item.verbosity, tooHigh)] : []),
+      ...(item.verbosity > maxVerbosity ? [invalidField(`logging.vmodule[${index}]`, item.verbosity, tooHighMessage)] : []),
     ]),
     ...(['text', 'json'] as const).flatMap((each) => [
       ...alpha(`logging.options.${each}.splitStream`, options[each].splitStream),

@@ -25,27 +25,27 @@ const falseTexts = ['0', 'f', 'F', 'false', 'FALSE', 'False'];
 
 function checkCpuOption(name: string, value: string, gates: FeatureGates): string[] {
   const option = Object.hasOwn(cpuOptions, name) ? cpuOptions[name] : undefined;
-  const where = 'cpuManagerPolicyOptions (--cpu-manager-policy-options)';
-  if (!option) return [invalid(`${where}: unknown CPU Manager Policy option: "${name}"`)];
+  const field = 'cpuManagerPolicyOptions (--cpu-manager-policy-options)';
+  if (!option) return [invalid(`${field}: unknown CPU Manager Policy option: "${name}"`)];
   return collectErrors(
     [
       option.gate !== undefined && !gates.enabled(option.gate),
-      `${where}: CPU Manager Policy ${option.level}-level Options not enabled, but option "${name}" provided`,
+      `${field}: CPU Manager Policy ${option.level}-level Options not enabled, but option "${name}" provided`,
     ],
-    [!isBool(value), `${where}: bad value for option "${name}": "${value}" is neither true nor false`],
+    [!isBool(value), `${field}: bad value for option "${name}": "${value}" is neither true nor false`],
   );
 }
 
 function checkTopologyOption(name: string, value: string): string[] {
-  const where = 'topologyManagerPolicyOptions (--topology-manager-policy-options)';
+  const field = 'topologyManagerPolicyOptions (--topology-manager-policy-options)';
   if (name === 'prefer-closest-numa-nodes') {
-    return collectErrors([!isBool(value), `${where}: bad value for option "${name}": "${value}" is neither true nor false`]);
+    return collectErrors([!isBool(value), `${field}: bad value for option "${name}": "${value}" is neither true nor false`]);
   }
-  if (name !== 'max-allowable-numa-nodes') return [invalid(`${where}: unknown Topology Manager Policy option: "${name}"`)];
-  if (!/^[-+]?[0-9]+$/.test(value)) return [invalid(`${where}: unable to convert policy option to integer "${name}": "${value}"`)];
+  if (name !== 'max-allowable-numa-nodes') return [invalid(`${field}: unknown Topology Manager Policy option: "${name}"`)];
+  if (!/^[-+]?[0-9]+$/.test(value)) return [invalid(`${field}: unable to convert policy option to integer "${name}": "${value}"`)];
   return collectErrors([
     Number(value) < minNUMANodes,
-    `${where}: the minimum value of "${name}" should not be less than ${minNUMANodes}, got ${value}`,
+    `${field}: the minimum value of "${name}" should not be less than ${minNUMANodes}, got ${value}`,
   ]);
 }
 
@@ -54,11 +54,11 @@ function isBool(text: string): boolean {
 }
 
 export const checkPolicyOptions: ValidationRule = ({ config, gates }) => {
-  const isOn = (options: StringMap, name: string): boolean => trueTexts.includes(options[name] ?? '');
+  const isOptionEnabled = (options: StringMap, name: string): boolean => trueTexts.includes(options[name] ?? '');
   return [
     ...Object.entries(config.cpuManagerPolicyOptions).flatMap(([name, value]) => checkCpuOption(name, value, gates)),
     ...exclusiveCpuOptions
-      .filter((pair) => pair.every((name) => isOn(config.cpuManagerPolicyOptions, name)))
+      .filter((pair) => pair.every((name) => isOptionEnabled(config.cpuManagerPolicyOptions, name)))
       .map(([a, b]) => invalid(`cpuManagerPolicyOptions: static policy options ${a} and ${b} can not be used at the same time`)),
     ...Object.entries(config.topologyManagerPolicyOptions).flatMap(([name, value]) => checkTopologyOption(name, value)),
   ];

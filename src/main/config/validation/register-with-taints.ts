@@ -17,10 +17,10 @@ function checkTaint({ key, value, effect }: Taint): string | undefined {
 
 export const checkRegisterWithTaints: ValidationRule = ({ config }) =>
   config.registerWithTaints.flatMap((taint, index) => {
-    const where = `registerWithTaints[${index}] (--register-with-taints)`;
+    const field = `registerWithTaints[${index}] (--register-with-taints)`;
     const failure = checkTaint(taint);
     return [
-      ...(failure === undefined ? [] : [invalid(`${where}: invalid taint: ${taint.key}=${taint.value}:${taint.effect}: ${failure}`)]),
-      ...(taint.timeAdded === null ? [] : [invalid(`${where}: taint.TimeAdded is not nil`)]),
+      ...(failure === undefined ? [] : [invalid(`${field}: invalid taint: ${taint.key}=${taint.value}:${taint.effect}: ${failure}`)]),
+      ...(taint.timeAdded === null ? [] : [invalid(`${field}: taint.TimeAdded is not nil`)]),
     ];
   });

@@ -11,11 +11,11 @@ export interface IPAddress {
 export function parseIP(text: string): IPAddress | null {
   const trimmed = text.trim();
   if (trimmed === '') return null;
-  const plain = /^[0-9.]+$/.test(trimmed) ? trimmed.replaceAll(/\b0+(?=\d)/g, '') : trimmed;
-  if (isIPv4(plain)) return { text: plain, family: 'IPv4' };
+  const withoutLeadingZeros = /^[0-9.]+$/.test(trimmed) ? trimmed.replaceAll(/\b0+(?=\d)/g, '') : trimmed;
+  if (isIPv4(withoutLeadingZeros)) return { text: withoutLeadingZeros, family: 'IPv4' };
   // Go rejects an address with a zone (`fe80::1%eth0`).
-  if (!isIPv6(plain) || plain.includes('%')) return null;
-  const canonical = new SocketAddress({ address: plain, family: 'ipv6' }).address;
+  if (!isIPv6(withoutLeadingZeros) || withoutLeadingZeros.includes('%')) return null;
+  const canonical = new SocketAddress({ address: withoutLeadingZeros, family: 'ipv6' }).address;
   const mapped = /^::ffff:([0-9.]+)$/.exec(canonical)?.[1];
   return mapped === undefined ? { text: canonical, family: 'IPv6' } : { text: mapped, family: 'IPv4' };
 }

@@ -55,14 +55,14 @@ export function computeAddresses(existing: Node['status'], inputs: AddressInputs
 }
 
 function detectAddress({ hostname, nodeIPs, network }: AddressInputs): [string] | null {
-  const named = parseIP(hostname);
-  if (named) return [named.text];
+  const hostnameIP = parseIP(hostname);
+  if (hostnameIP) return [hostnameIP.text];
   const preferred = nodeIPs[0]?.family ?? 'IPv4';
   const resolved = network.resolved
     .flatMap((text) => parseIP(text) ?? [])
     .filter((ip) => nodeIPProblem(ip, network.interfaces) === undefined);
-  const chosen = resolved.find(({ family }) => family === preferred) ?? resolved[0];
-  return chosen ? [chosen.text] : hostAddress(preferred, network.interfaces, network.routes);
+  const resolvedIP = resolved.find(({ family }) => family === preferred) ?? resolved[0];
+  return resolvedIP ? [resolvedIP.text] : hostAddress(preferred, network.interfaces, network.routes);
 }
 
 /**
@@ -70,10 +70,10 @@ function detectAddress({ hostname, nodeIPs, network }: AddressInputs): [string] 
  * has none. Upstream: GetNodeHostIPs in pkg/util/node.
  */
 export function nodeHostIPs(addresses: readonly NodeAddress[] = []): string[] {
-  const all = ['InternalIP', 'ExternalIP'].flatMap((wanted) =>
+  const candidates = ['InternalIP', 'ExternalIP'].flatMap((wanted) =>
     addresses.flatMap(({ type, address }) => (type === wanted ? (parseIP(address) ?? []) : [])),
   );
-  const [first] = all;
-  const other = all.find(({ family }) => family !== first?.family);
-  return [...(first ? [first.text] : []), ...(other ? [other.text] : [])];
+  const [firstAddress] = candidates;
+  const otherFamilyAddress = candidates.find(({ family }) => family !== firstAddress?.family);
+  return [...(firstAddress ? [firstAddress.text] : []), ...(otherFamilyAddress ? [otherFamilyAddress.text] : [])];
 }

@@ -31,6 +31,6 @@ export function nodeIPProblem(ip: IPAddress, interfaces: NetworkInterfaces): str
   if (isMulticast(ip)) return "nodeIP can't be a multicast address";
   if (isLinkLocalUnicast(ip)) return "nodeIP can't be a link-local unicast address";
   if (isUnspecified(ip)) return "nodeIP can't be an all zeros address";
-  const isHere = Object.values(interfaces).some((infos) => infos?.some(({ address }) => parseIP(address)?.text === ip.text));
-  return isHere ? undefined : `node IP: ${goQuote(ip.text)} not found in the host's network interfaces`;
+  const isOnInterface = Object.values(interfaces).some((infos) => infos?.some(({ address }) => parseIP(address)?.text === ip.text));
+  return isOnInterface ? undefined : `node IP: ${goQuote(ip.text)} not found in the host's network interfaces`;
 }

@@ -63,10 +63,10 @@ export function withRequiredLabels(node: Node): Node {
 function reconcileLabels(initial: StringMap, existing: StringMap): StringMap {
   const differing = reconciledLabels.filter((name) => Object.hasOwn(initial, name) && (existing[name] ?? '') !== initial[name]);
   if (differing.length === 0) return existing;
-  const followed = Object.fromEntries(differing.map((name) => [name, initial[name]!]));
+  const updatedLabels = Object.fromEntries(differing.map((name) => [name, initial[name]!]));
   // As upstream, an empty value removes the label.
   return Object.fromEntries(
-    Object.entries({ ...existing, ...followed }).filter(([name, value]) => value !== '' || !differing.includes(name)),
+    Object.entries({ ...existing, ...updatedLabels }).filter(([name, value]) => value !== '' || !differing.includes(name)),
   );
 }
 

@@ -24,11 +24,11 @@ function comparable(status: NodeStatus): unknown {
 }
 
 function sameResources(before: NodeStatus, after: NodeStatus): boolean {
-  const same = (a: ResourceList = {}, b: ResourceList = {}) => {
+  const sameList = (a: ResourceList = {}, b: ResourceList = {}) => {
     const names = Object.keys(a);
     return names.length === Object.keys(b).length && names.every((name) => sameQuantity(a[name], b[name]));
   };
-  return same(before.capacity, after.capacity) && same(before.allocatable, after.allocatable);
+  return sameList(before.capacity, after.capacity) && sameList(before.allocatable, after.allocatable);
 }
 
 export function sameQuantity(a: string | undefined, b: string | undefined): boolean {
@@ -78,9 +78,9 @@ function patchAddresses(before: readonly NodeAddress[], after: readonly NodeAddr
 
 /** Merges objects field by field, replaces other values and sets removed fields to null. Returns null for no change. */
 function mapPatch(before: object, after: object): Json | null {
-  const [old, next] = [withoutEmpty(before), withoutEmpty(after)];
-  const changes = [...new Set([...Object.keys(old), ...Object.keys(next)])].flatMap((name): [string, unknown][] => {
-    const [from, to] = [own(old, name), own(next, name)];
+  const [oldFields, newFields] = [withoutEmpty(before), withoutEmpty(after)];
+  const changes = [...new Set([...Object.keys(oldFields), ...Object.keys(newFields)])].flatMap((name): [string, unknown][] => {
+    const [from, to] = [ownProperty(oldFields, name), ownProperty(newFields, name)];
     if (isSameInGo(from, to)) return [];
     if (to === undefined) return [[name, null]];
     // Removes entries one by one, even the last, so that entries added by others since stay.
@@ -89,7 +89,7 @@ function mapPatch(before: object, after: object): Json | null {
   return changes.length === 0 ? null : Object.fromEntries(changes);
 }
 
-function own(object: Json, name: string): unknown {
+function ownProperty(object: Json, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 

@@ -22,9 +22,9 @@ export function threadErrors(threads: readonly ThreadHealth[], nowMs: number): s
     ...requiredThreads.flatMap((name) => {
       // The sync pool has several threads. One healthy thread is enough.
       const group = started.filter(({ thread }) => thread === name || thread.startsWith(`${name}-`));
-      const silence = Math.min(...group.map(({ beat, startedAtMs }) => nowMs - (beat?.beatAtMs ?? startedAtMs)));
-      if (group.length === 0 || silence <= heartbeatTimeoutMs) return [];
-      return [`thread ${name} is not healthy: last heard of ${goDuration(Math.floor(silence))} ago`];
+      const silentMs = Math.min(...group.map(({ beat, startedAtMs }) => nowMs - (beat?.beatAtMs ?? startedAtMs)));
+      if (group.length === 0 || silentMs <= heartbeatTimeoutMs) return [];
+      return [`thread ${name} is not healthy: last heard of ${goDuration(Math.floor(silentMs))} ago`];
     }),
   ];
 }

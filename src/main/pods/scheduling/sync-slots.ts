@@ -125,8 +125,8 @@ export class SyncSlots {
     for (const slot of this.#waiting.new) if (!first || ranksBefore(slot.request, first.request)) first = slot;
     if (!first) return undefined;
     const { priority } = first.request;
-    const ahead = [...this.#counted.new].filter(({ request }) => request.priority >= priority);
-    return ahead.length < Math.max(minNewPods, this.#startLimit()) ? first : undefined;
+    const slotsAhead = [...this.#counted.new].filter(({ request }) => request.priority >= priority);
+    return slotsAhead.length < Math.max(minNewPods, this.#startLimit()) ? first : undefined;
   }
 
   #grant(slot: Slot): void {

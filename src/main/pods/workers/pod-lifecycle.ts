@@ -133,8 +133,8 @@ function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = f
     restartRequested: before.restartRequested,
     ...(pod.state === 'terminating' && pod.containersEnded && { containersEnded: pod.containersEnded }),
   } as const;
-  const same = pod.state === 'terminating' && pod.gracePeriodSeconds === next.gracePeriodSeconds && pod.deleted === next.deleted;
-  return same ? pod : next;
+  const isUnchanged = pod.state === 'terminating' && pod.gracePeriodSeconds === next.gracePeriodSeconds && pod.deleted === next.deleted;
+  return isUnchanged ? pod : next;
 }
 
 type Ended = Extract<PodLifecycle, { state: 'terminated' }> | (Extract<PodLifecycle, { state: 'terminating' }> & { containersEnded: true });

@@ -108,8 +108,8 @@ export class PodWorkers implements PodWorkerOwner {
   /** Removes the directory of an unknown UID. No pod with this UID starts meanwhile. */
   cleanUpUnknown(uid: PodUID): void {
     if (this.#closed || this.#workers.has(uid)) return;
-    const ended = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
-    this.#addWorker({ uid, name: '', namespace: '', isStatic: false, pod: null }, ended).forget();
+    const terminatedState = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
+    this.#addWorker({ uid, name: '', namespace: '', isStatic: false, pod: null }, terminatedState).forget();
   }
 
   /** Wakes the workers of these pods. */

@@ -76,14 +76,14 @@ function aggregate(kind: Kind, containers: readonly Container[], initContainers:
   const sidecars: ResourceList = new Map();
   const initPeak: ResourceList = new Map();
   for (const { isSidecar, resources } of initContainers) {
-    const own: ResourceList = resources[kind] ?? new Map();
+    const listOfKind: ResourceList = resources[kind] ?? new Map();
     if (isSidecar) {
-      addResources(sum, own);
-      addResources(sidecars, own);
+      addResources(sum, listOfKind);
+      addResources(sidecars, listOfKind);
       raiseResources(initPeak, sidecars);
       continue;
     }
-    const concurrent: ResourceList = new Map(own);
+    const concurrent: ResourceList = new Map(listOfKind);
     addResources(concurrent, sidecars);
     raiseResources(initPeak, concurrent);
   }

@@ -71,14 +71,14 @@ function asInt64({
   exponent,
   format,
 }: Parts & { readonly text: string }): GoQuantity | null {
-  const spare =
+  const spareDigits =
     base === 10
       ? maxInt64Digits - integerPart.length - fraction.length
       : fraction === ''
         ? 15 - integerPart.length - Math.trunc((exponent * 3) / 10) - 1
         : -1;
   const scale = (base === 10 ? exponent : 0) - fraction.length;
-  if (spare < 0 || scale < -nanoScale) return null;
+  if (spareDigits < 0 || scale < -nanoScale) return null;
   const digits = integerPart + fraction;
   const magnitude = BigInt(digits) * (base === 2 ? 1n << BigInt(exponent) : 1n);
   if (magnitude > maxInt64) return null;

@@ -67,9 +67,9 @@ function toStruct(fields: readonly GoField[], decoded: unknown, defaulted: unkno
       struct[name] = toGoValue(type, decoded, defaulted);
       continue;
     }
-    const [own, after] = [fieldOf(decoded, json), fieldOf(defaulted, json)];
+    const [decodedField, defaultedField] = [fieldOf(decoded, json), fieldOf(defaulted, json)];
     // The dump prints absent fields as zero.
-    if (own !== undefined || after !== undefined) struct[name] = toGoValue(type, own, after);
+    if (decodedField !== undefined || defaultedField !== undefined) struct[name] = toGoValue(type, decodedField, defaultedField);
   }
   return struct;
 }

@@ -26,8 +26,10 @@ function validateValueFrom(from: ValueFrom, value: string, gates: ManifestGates,
   if (fileKeyRef) validateFileKeyRef(fileKeyRef, `${path}.fileKeyRef`, errors);
   const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef].filter(Boolean).length;
   if (sources === 0) {
-    const last = isEnabled(gates, 'EnvFiles') ? '`configMapKeyRef`, `secretKeyRef` or `fileKeyRef`' : '`configMapKeyRef` or `secretKeyRef`';
-    errors.push(invalid(path, '', `must specify one of: \`fieldRef\`, \`resourceFieldRef\`, ${last}`));
+    const lastAlternatives = isEnabled(gates, 'EnvFiles')
+      ? '`configMapKeyRef`, `secretKeyRef` or `fileKeyRef`'
+      : '`configMapKeyRef` or `secretKeyRef`';
+    errors.push(invalid(path, '', `must specify one of: \`fieldRef\`, \`resourceFieldRef\`, ${lastAlternatives}`));
   } else if (value !== '') errors.push(invalid(path, '', 'may not be specified when `value` is not empty'));
   else if (sources > 1) errors.push(invalid(path, '', 'may not have more than one field specified at a time'));
 }

@@ -45,12 +45,12 @@ function formatError(path: string, type: string, detail: string): string {
 
 function show(value: unknown): string {
   if (typeof value === 'string') return value.length > maxShownLength ? `${goQuote(value.slice(0, maxShownLength))}…` : goQuote(value);
-  let shown: string;
+  let shownValue: string;
   try {
-    shown = JSON.stringify(value) ?? String(value);
+    shownValue = JSON.stringify(value) ?? String(value);
   } catch {
     // A document may be circular.
-    shown = Array.isArray(value) ? '[…]' : '{…}';
+    shownValue = Array.isArray(value) ? '[…]' : '{…}';
   }
-  return shown.length > maxShownLength ? `${shown.slice(0, maxShownLength)}…` : shown;
+  return shownValue.length > maxShownLength ? `${shownValue.slice(0, maxShownLength)}…` : shownValue;
 }

@@ -69,8 +69,10 @@ export function validateResourceFieldRef(ref: ResourceFieldRef, inVolume: boolea
   if (divisor === undefined || isZeroQuantity(divisor)) return;
   const [supported, divisorKind] = divisorsOf(resource);
   if (!supported.includes(canonicalQuantity(divisor))) {
-    const words = supported === cpuDivisors ? '1m and 1' : byteDivisors.join(', ');
-    errors.push(invalid(`${path}.divisor`, resource, `only divisor's values ${words} are supported with the ${divisorKind} resource`));
+    const acceptedDivisors = supported === cpuDivisors ? '1m and 1' : byteDivisors.join(', ');
+    errors.push(
+      invalid(`${path}.divisor`, resource, `only divisor's values ${acceptedDivisors} are supported with the ${divisorKind} resource`),
+    );
   }
 }
 

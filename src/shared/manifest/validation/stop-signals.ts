@@ -1,5 +1,5 @@
 /** The stop signals of Linux containers. */
-const named = (
+const namedSignals = (
   'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU ' +
   'URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX'
 ).split(' ');
@@ -7,4 +7,4 @@ const named = (
 const fromRTMin = Array.from({ length: 15 }, (_, index) => `RTMIN+${index + 1}`);
 const fromRTMax = Array.from({ length: 14 }, (_, index) => `RTMAX-${index + 1}`);
 
-export const stopSignals: readonly string[] = [...named, ...fromRTMin, ...fromRTMax].map((name) => `SIG${name}`);
+export const stopSignals: readonly string[] = [...namedSignals, ...fromRTMin, ...fromRTMax].map((name) => `SIG${name}`);

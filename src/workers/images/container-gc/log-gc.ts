@@ -23,10 +23,12 @@ export async function removePodLogDirectories(
   madeBeforeMs: number,
 ): Promise<number> {
   const names = await readdir(podLogsDir, { withFileTypes: true }).catch(ifMissing);
-  const stale = names.filter((entry) => entry.isDirectory() && isRemovable(entry.name.slice(entry.name.lastIndexOf('_') + 1) as PodUID));
+  const staleDirectories = names.filter(
+    (entry) => entry.isDirectory() && isRemovable(entry.name.slice(entry.name.lastIndexOf('_') + 1) as PodUID),
+  );
   let removed = 0;
   const failures: unknown[] = [];
-  for (const { name } of stale) {
+  for (const { name } of staleDirectories) {
     const path = join(podLogsDir, name);
     const changedAtMs = (await lstat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
     if (changedAtMs + tickMs >= madeBeforeMs) continue;

@@ -28,29 +28,29 @@ export function podLogsRemovable(items: Iterable<SnapshotItem>, request: Contain
 /** Returns the dead containers to remove, oldest first. */
 export function containersToRemove(items: readonly SnapshotItem[], request: ContainerGcRequest, nowMs: number): SnapshotItem[] {
   const isRemovable = podRemovable(request);
-  const dead = items.filter(
+  const deadItems = items.filter(
     ({ kind, state, createdAtMs }) =>
       kind === 'container' && state !== 'running' && nowMs - createdAtMs >= request.minAgeMs && createdAtMs < request.requestedAtMs,
   );
-  const kept = Map.groupBy(
-    dead.filter(({ podUID }) => !isRemovable(podUID)),
+  const keptItems = Map.groupBy(
+    deadItems.filter(({ podUID }) => !isRemovable(podUID)),
     ({ podUID, containerName }) => `${podUID}/${containerName}`,
   );
-  const removed = dead.filter(({ podUID }) => isRemovable(podUID));
+  const removedItems = deadItems.filter(({ podUID }) => isRemovable(podUID));
   const keepNewest = (count: number) => {
-    for (const [key, group] of kept) {
+    for (const [key, group] of keptItems) {
       const newestFirst = group.sort(byAge);
-      removed.push(...newestFirst.slice(count));
-      kept.set(key, newestFirst.slice(0, count));
+      removedItems.push(...newestFirst.slice(count));
+      keptItems.set(key, newestFirst.slice(0, count));
     }
   };
   if (request.maxPerPodContainer >= 0) keepNewest(request.maxPerPodContainer);
-  if (request.maxContainers >= 0 && total(kept) > request.maxContainers) {
-    keepNewest(Math.max(1, Math.floor(request.maxContainers / kept.size)));
-    const newestFirst = [...kept.values()].flat().sort(byAge);
-    removed.push(...newestFirst.slice(request.maxContainers));
+  if (request.maxContainers >= 0 && total(keptItems) > request.maxContainers) {
+    keepNewest(Math.max(1, Math.floor(request.maxContainers / keptItems.size)));
+    const newestFirst = [...keptItems.values()].flat().sort(byAge);
+    removedItems.push(...newestFirst.slice(request.maxContainers));
   }
-  return removed.sort((a, b) => a.createdAtMs - b.createdAtMs);
+  return removedItems.sort((a, b) => a.createdAtMs - b.createdAtMs);
 }
 
 function byAge(a: SnapshotItem, b: SnapshotItem): number {

@@ -168,11 +168,11 @@ export class PodCgroups {
     let shares = 0;
     for (const folder of await tree.children(path)) {
       if (podUIDOfCgroup(folder, settings.cgroupDriver) === undefined) continue;
-      const own =
+      const podShares =
         settings.cgroupVersion === 1
           ? Number(await tree.read(`${path}/${folder}`, 'cpu', 'cpu.shares'))
           : sharesFromWeight(Number(await tree.read(`${path}/${folder}`, 'cpu', 'cpu.weight')));
-      if (Number.isFinite(own) && own > minShares) shares += own;
+      if (Number.isFinite(podShares) && podShares > minShares) shares += podShares;
     }
     await this.#write(qosCgroup(settings, 'Burstable'), { cpuShares: Math.min(Math.max(shares, minShares), 262_144) });
   }

@@ -67,8 +67,8 @@ export class HelperClient {
   #process(): HelperProcess {
     if (this.#closed) throw new Error('the helper is closed');
     if (this.#current?.acceptsRequests) return this.#current;
-    const stuck = [...this.#processes].filter(({ killed }) => killed).length;
-    if (stuck >= maxStuckProcesses) throw new Error(`${stuck} helper processes hang in the kernel: no more are started`);
+    const stuckProcesses = [...this.#processes].filter(({ killed }) => killed).length;
+    if (stuckProcesses >= maxStuckProcesses) throw new Error(`${stuckProcesses} helper processes hang in the kernel: no more are started`);
     const process = new HelperProcess({
       entry: this.#entry,
       idleMs: this.#idleMs,

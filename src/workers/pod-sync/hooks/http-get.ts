@@ -28,16 +28,16 @@ export function toHookRequest(action: HttpGetAction, ports: NonNullable<Containe
 /** Returns the URL with another scheme and the same port, also when the port is the default of the old scheme. */
 export function withScheme(url: URL, scheme: string): URL {
   const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
-  const other = new URL(url);
-  other.protocol = `${scheme}:`;
-  other.port = port;
-  return other;
+  const changedURL = new URL(url);
+  changedURL.protocol = `${scheme}:`;
+  changedURL.port = port;
+  return changedURL;
 }
 
 /** Accepts a number, the name of one of the container's ports, or a number as text. */
 function resolvePort(port: unknown, ports: NonNullable<Container['ports']>): number {
-  const named = ports.find(({ name }) => typeof port === 'string' && name === port)?.containerPort;
-  const number = named ?? Number(port);
+  const namedPort = ports.find(({ name }) => typeof port === 'string' && name === port)?.containerPort;
+  const number = namedPort ?? Number(port);
   if (!Number.isInteger(number) || number <= 0 || number > 65_535) throw new Error(`invalid port ${JSON.stringify(port)}`);
   return number;
 }

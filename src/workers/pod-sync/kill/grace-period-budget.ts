@@ -52,11 +52,11 @@ export class GracePeriodBudget {
       signal.addEventListener('abort', () => (stop.aborted ? reject(stop.reason as Error) : resolve('expired')), { once: true });
     });
     try {
-      const done = work(signal).then(
+      const finished = work(signal).then(
         () => 'done' as const,
         (err: unknown) => (signal.aborted ? aborted : Promise.reject(err as Error)),
       );
-      return await Promise.race([done, aborted]);
+      return await Promise.race([finished, aborted]);
     } finally {
       stopListening();
       cancelTimer();

@@ -37,13 +37,14 @@ async function killContainers(
 ): Promise<ActionFailure[]> {
   const { identity, channel } = context;
   // A container in an unknown state may run.
-  const running = status.containers.filter(({ state }) => state === 'running' || state === 'unknown');
+  const runningContainers = status.containers.filter(({ state }) => state === 'running' || state === 'unknown');
   const hasSidecars = identity.pod?.spec.initContainers?.some(isRestartableInitContainer) ?? false;
-  const order = hasSidecars && identity.pod ? new TerminationOrder(identity.pod, new Set(running.map(({ name }) => name))) : undefined;
+  const order =
+    hasSidecars && identity.pod ? new TerminationOrder(identity.pod, new Set(runningContainers.map(({ name }) => name))) : undefined;
   const podIP = podIPForHooks(context, status.podIPs);
   const failures: ActionFailure[] = [];
   await Promise.all(
-    running.map(async ({ id, name, orphan }) => {
+    runningContainers.map(async ({ id, name, orphan }) => {
       try {
         const request = { id, name, message: '', reason: 'Unknown', gracePeriodOverrideSeconds, orphan, podIP } as const;
         await killContainer(context, order ? { ...request, order } : request);

@@ -48,13 +48,13 @@ function* assignments(content: string): Generator<[name: string, value: string]>
       continue;
     }
     if (!assigned.startsWith("'")) throw fail('value must be enclosed in single quotes');
-    const first = index;
+    const firstLine = index;
     const value: string[] = [];
     let remainingText = assigned.slice(1);
     while (!remainingText.includes("'")) {
       value.push(remainingText);
       index += 1;
-      if (index >= lines.length) throw fail('unclosed single quote', first);
+      if (index >= lines.length) throw fail('unclosed single quote', firstLine);
       remainingText = lines[index] ?? '';
     }
     const close = remainingText.indexOf("'");

@@ -44,15 +44,15 @@ export function validatePath(path: string): string {
  */
 export async function writeAtomically(dir: string, payload: Payload, setPermissions: () => Promise<void>): Promise<void> {
   const validated: Payload = new Map([...payload].map(([path, file]) => [validatePath(path), file]));
-  const current = await readlink(join(dir, dataLink)).catch(() => undefined);
-  const old = current === undefined ? undefined : join(dir, basename(current));
-  const outdated = old === undefined ? [] : await findOutdatedPaths(old, validated);
-  if (old === undefined || outdated.length > 0 || (await hasDifferentContent(old, validated))) {
+  const currentLink = await readlink(join(dir, dataLink)).catch(() => undefined);
+  const oldFolder = currentLink === undefined ? undefined : join(dir, basename(currentLink));
+  const outdated = oldFolder === undefined ? [] : await findOutdatedPaths(oldFolder, validated);
+  if (oldFolder === undefined || outdated.length > 0 || (await hasDifferentContent(oldFolder, validated))) {
     await publish(dir, validated, setPermissions);
     await linkFiles(dir, validated);
     // Only top-level names have symlinks.
     for await (const name of iterateWithYields(outdated.filter((path) => !path.includes('/')))) await rm(join(dir, name), { force: true });
-    if (old !== undefined) await removeTree(old, { calls: blockingCalls });
+    if (oldFolder !== undefined) await removeTree(oldFolder, { calls: blockingCalls });
   } else {
     await linkFiles(dir, validated);
   }

@@ -34,18 +34,18 @@ function mountPathsOf({ volumeMounts = [] }: Pod['spec']['containers'][number]):
 function directlyBelow(base: string, sorted: readonly string[]): string[] {
   if (base === '..' || base.startsWith('../')) throw new Error(`invalid container mount point ${base}`);
   const prefix = `${base}/`;
-  const below = new Set<string>();
+  const nestedPaths = new Set<string>();
   // Paths with a common prefix are adjacent, and an outer path comes before the paths within it.
   for (let index = firstIndexFrom(prefix, sorted); index < sorted.length; index += 1) {
     const path = sorted[index] ?? '';
     if (!path.startsWith(prefix)) break;
-    if (!isWithinAny(path, below, base)) below.add(path);
+    if (!isWithinAny(path, nestedPaths, base)) nestedPaths.add(path);
   }
-  return [...below].map((path) => path.slice(prefix.length));
+  return [...nestedPaths].map((path) => path.slice(prefix.length));
 }
 
 function isWithinAny(path: string, outer: ReadonlySet<string>, base: string): boolean {
-  for (let above = dirname(path); above.length > base.length; above = dirname(above)) if (outer.has(above)) return true;
+  for (let ancestor = dirname(path); ancestor.length > base.length; ancestor = dirname(ancestor)) if (outer.has(ancestor)) return true;
   return false;
 }
 

@@ -45,10 +45,10 @@ function byHeader(authenticateToken: TokenAuthenticator) {
 function byWebSocket(authenticateToken: TokenAuthenticator) {
   return async (request: IncomingMessage): Promise<AuthenticationResult> => {
     const { upgrade, connection, 'sec-websocket-protocol': protocols } = request.headers;
-    const carried = parseWebSocketToken({ upgrade, connection, protocols });
-    if (carried === null) return noCredentials;
-    if ('fault' in carried) return { type: 'error', message: carried.fault };
-    const result = await authenticateToken(carried.token, request);
+    const webSocketToken = parseWebSocketToken({ upgrade, connection, protocols });
+    if (webSocketToken === null) return noCredentials;
+    if ('fault' in webSocketToken) return { type: 'error', message: webSocketToken.fault };
+    const result = await authenticateToken(webSocketToken.token, request);
     if (result.type === 'user') {
       dropHeader(request, 'sec-websocket-protocol');
       const remaining = withoutToken(protocols ?? '');

@@ -52,14 +52,14 @@ export function readPeerCertificate(socket: TLSSocket, generation: number): Peer
   const { serialNumber, fingerprint256, validFrom, validTo } = certificate;
   const facts = { serialNumber, fingerprint256, validFromMs: Date.parse(validFrom), validToMs: Date.parse(validTo) };
   // The subject of an unverified certificate is dropped: it may have 100 KB, which would stay in memory as long as the connection.
-  const refused = (fault: string): PeerCertificate => ({ certificate: { ...facts, subject: [] }, fault, generation });
-  if (!socket.authorized) return refused(String(socket.authorizationError ?? 'it was not verified'));
+  const withFault = (fault: string): PeerCertificate => ({ certificate: { ...facts, subject: [] }, fault, generation });
+  if (!socket.authorized) return withFault(String(socket.authorizationError ?? 'it was not verified'));
   try {
     const weakness = findWeakness(certificate);
-    if (weakness !== null) return refused(weakness);
+    if (weakness !== null) return withFault(weakness);
     return { certificate: { ...facts, subject: readCertificate(certificate.raw).subject }, fault: '', generation };
   } catch (err) {
-    return refused(messageOf(err));
+    return withFault(messageOf(err));
   }
 }
 

@@ -6,14 +6,14 @@
 const verbs: Readonly<Record<string, string>> = { GET: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
 
 /** Checked before the coarse subresource. */
-const fineGrained: readonly (readonly [prefix: string, subresource: string])[] = [
+const fineGrainedAccess: readonly (readonly [prefix: string, subresource: string])[] = [
   ['/pods', 'pods'],
   ['/healthz', 'healthz'],
   ['/configz', 'configz'],
   ['/runningpods', 'pods'],
 ];
 /** Checked instead of `proxy`. */
-const coarse: readonly (readonly [prefix: string, subresource: string])[] = [
+const coarseAccess: readonly (readonly [prefix: string, subresource: string])[] = [
   ['/stats', 'stats'],
   ['/metrics', 'metrics'],
   ['/logs', 'log'],
@@ -30,8 +30,8 @@ export interface RequiredAccess {
 
 /** @param path decoded and clean */
 export function computeRequiredAccess(method: string, path: string): RequiredAccess {
-  const find = (table: typeof coarse) => table.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
-  const first = find(fineGrained);
-  const second = find(coarse) ?? 'proxy';
-  return { verb: verbs[method] ?? '', subresources: first === undefined ? [second] : [first, second] };
+  const find = (table: typeof coarseAccess) => table.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
+  const fineGrainedSubresource = find(fineGrainedAccess);
+  const second = find(coarseAccess) ?? 'proxy';
+  return { verb: verbs[method] ?? '', subresources: fineGrainedSubresource === undefined ? [second] : [fineGrainedSubresource, second] };
 }

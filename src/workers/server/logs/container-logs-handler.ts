@@ -132,14 +132,14 @@ function write(response: ServerResponse, bytes: Buffer, disconnected: AbortSigna
   if (response.write(bytes)) return Promise.resolve(true);
   return new Promise((resolve) => {
     const finish = (isWritable: boolean) => {
-      clearTimeout(stalled);
+      clearTimeout(stallTimer);
       response.off('drain', onDrain);
       disconnected.removeEventListener('abort', onDisconnect);
       resolve(isWritable);
     };
     const onDrain = () => finish(true);
     const onDisconnect = () => finish(false);
-    const stalled = setTimeout(() => response.destroy(), maxStallMs);
+    const stallTimer = setTimeout(() => response.destroy(), maxStallMs);
     response.on('drain', onDrain);
     disconnected.addEventListener('abort', onDisconnect);
   });

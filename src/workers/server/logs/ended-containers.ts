@@ -15,11 +15,11 @@ export interface ContainerList {
 export function createEndedCheck(list: ContainerList): (id: ContainerID, knownAtMs: number) => boolean {
   const { relistedAtMs } = list;
   const listed = new Set<string>();
-  const ended = new Set<string>();
+  const endedIDs = new Set<string>();
   for (const { kind, id, state } of list.all()) {
     if (kind !== 'container') continue;
     listed.add(id);
-    if (state === 'exited' || state === 'unknown') ended.add(id);
+    if (state === 'exited' || state === 'unknown') endedIDs.add(id);
   }
-  return (id, knownAtMs) => ended.has(id) || (!listed.has(id) && relistedAtMs > knownAtMs);
+  return (id, knownAtMs) => endedIDs.has(id) || (!listed.has(id) && relistedAtMs > knownAtMs);
 }

@@ -54,9 +54,9 @@ export class LogFile {
     this.#position += bytesRead;
     if (bytesRead >= blockBytes / 4) return buffer.subarray(0, bytesRead);
     // Copies few bytes, so that a slow client does not keep a whole block in memory.
-    const few = bytesRead === 0 ? null : Buffer.from(buffer.subarray(0, bytesRead));
+    const firstBytes = bytesRead === 0 ? null : Buffer.from(buffer.subarray(0, bytesRead));
     if (freeBlocks.length < maxFreeBlocks) freeBlocks.push(buffer);
-    return few;
+    return firstBytes;
   }
 
   /**

@@ -165,9 +165,9 @@ export class LogFilter {
   #write(header: LineHeader, bytes: Buffer): void {
     const { since } = this.#options;
     if (!this.#isOfStream(header) || (since && isBefore(header.time, since))) return;
-    const fitting = bytes.length > this.#bytesLeft ? bytes.subarray(0, Math.max(0, this.#bytesLeft)) : bytes;
-    this.#bytesLeft -= fitting.length;
-    if (fitting.length > 0) this.#output.push(fitting);
+    const fittingBytes = bytes.length > this.#bytesLeft ? bytes.subarray(0, Math.max(0, this.#bytesLeft)) : bytes;
+    this.#bytesLeft -= fittingBytes.length;
+    if (fittingBytes.length > 0) this.#output.push(fittingBytes);
   }
 
   #isOfStream({ stream }: LineHeader): boolean {

@@ -104,13 +104,13 @@ class LogReader {
     });
     // The new file was rotated already. The next event will find its successor.
     if (!next) return true;
-    const old = this.#file;
+    const rotatedFile = this.#file;
     try {
       await sleep(settleMs);
       if (!(await this.#drain())) return false;
     } finally {
       this.#file = next;
-      await old.close();
+      await rotatedFile.close();
     }
     filter.startNewFile();
     follower.move(next.directory);

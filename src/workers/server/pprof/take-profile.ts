@@ -66,8 +66,8 @@ function cpuTree({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): St
   }
   const treeNodes = new Map<number, StackNode & { children: StackNode[] }>();
   for (const { id, callFrame } of nodes) {
-    const idle = callFrame.functionName === '(idle)';
-    treeNodes.set(id, { frame: callFrame, values: idle ? [0, 0] : (weights.get(id) ?? [0, 0]), children: [] });
+    const isIdle = callFrame.functionName === '(idle)';
+    treeNodes.set(id, { frame: callFrame, values: isIdle ? [0, 0] : (weights.get(id) ?? [0, 0]), children: [] });
   }
   for (const { id, children = [] } of nodes) for (const child of children) treeNodes.get(id)!.children.push(treeNodes.get(child)!);
   return treeNodes.get(nodes[0]!.id)!;

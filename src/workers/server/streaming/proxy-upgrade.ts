@@ -91,8 +91,11 @@ function switchingHead({ statusMessage, rawHeaders }: IncomingMessage): string {
 }
 
 function webSocketHead({ headers }: IncomingMessage, { headers: answered }: IncomingMessage, { subprotocol }: StreamTranslation): string {
-  const chosen = answered['x-stream-protocol-version'];
-  return webSocketHandshakeResponse(headers['sec-websocket-key'] ?? '', subprotocol(typeof chosen === 'string' ? chosen : ''));
+  const chosenProtocol = answered['x-stream-protocol-version'];
+  return webSocketHandshakeResponse(
+    headers['sec-websocket-key'] ?? '',
+    subprotocol(typeof chosenProtocol === 'string' ? chosenProtocol : ''),
+  );
 }
 
 async function relay(from: IncomingMessage, to: StreamRequest['response']): Promise<void> {

@@ -123,10 +123,10 @@ export class SpdyReader {
 }
 
 function readHead(bytes: Buffer): Frame {
-  const word = bytes.readUInt32BE();
+  const firstWord = bytes.readUInt32BE();
   const fin = (bytes[4]! & finFlag) !== 0;
   const bytesLeft = bytes.readUIntBE(5, 3);
-  if (word >>> 31 === 0) return { type: null, stream: word, fin, bytesLeft };
+  if (firstWord >>> 31 === 0) return { type: null, stream: firstWord, fin, bytesLeft };
   if (bytes.readUInt16BE() !== (controlBit | version)) throw new SpdyError('a frame is not SPDY/3.1');
   if (bytesLeft > maxControlBytes) throw new SpdyError(`a control frame has ${bytesLeft} bytes`);
   return { type: bytes.readUInt16BE(2), stream: 0, fin, bytesLeft };

@@ -26,17 +26,17 @@ const retryAfter = { 'Retry-After': '60' };
 /** A header of Go's http.Error. */
 const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
-type Found = Extract<ResolvedContainer, { found: true }>;
+type FoundContainer = Extract<ResolvedContainer, { found: true }>;
 type Purpose = ContainerQuery['purpose'];
 
 interface StreamKind {
   /** Requests the URL of the stream from the runtime. */
   readonly requestUrl: (
-    found: Found,
+    resolved: FoundContainer,
     limits: { readonly deadlineMs: number; readonly signal: AbortSignal },
   ) => Promise<{ readonly url: string }>;
   /** Null when the runtime supports the client's protocol. */
-  readonly translation: (found: Found) => StreamTranslation | null;
+  readonly translation: (resolved: FoundContainer) => StreamTranslation | null;
 }
 
 export class StreamHandler implements Streaming {
@@ -80,8 +80,8 @@ export class StreamHandler implements Streaming {
   }
 
   async run(request: IncomingMessage, response: ServerResponse, target: ContainerTarget, query: URLSearchParams): Promise<void> {
-    await this.#handle('run', request, response, target, async (found, signal) => {
-      const output = await runInContainer(this.#deps.cri(), found.containerID, (query.get('cmd') ?? '').split(' '), signal);
+    await this.#handle('run', request, response, target, async (resolved, signal) => {
+      const output = await runInContainer(this.#deps.cri(), resolved.containerID, (query.get('cmd') ?? '').split(' '), signal);
       response.writeHead(200, output.length > 0 ? { 'Content-Type': 'application/json' } : {});
       response.end(output);
     });
@@ -116,16 +116,16 @@ export class StreamHandler implements Streaming {
     { requestUrl, translation: translate }: StreamKind,
   ): Promise<void> {
     const { request, response, upgrade } = stream;
-    await this.#handle(purpose, request, response, target, async (found, signal) => {
+    await this.#handle(purpose, request, response, target, async (resolved, signal) => {
       if (!upgrade || !isUpgradeRequest(request.headers)) return sendText(response, 500, 'Upgrade request required\n', noSniff);
       if (hasRequestBody(request.headers))
         return sendText(response, 400, 'a request for another protocol has no body', { Connection: 'close' });
-      const translation = translate(found);
+      const translation = translate(resolved);
       const fault = translation && findHandshakeFault(request.method ?? '', request.headers);
       if (fault) return sendText(response, 400, `${fault}\n`, noSniff);
       const { runtimeRequestTimeoutMs, streamingIdleTimeoutMs } = this.#deps.settings;
       const stopListening = listenForEnd(upgrade.socket);
-      const { url } = await requestUrl(found, { deadlineMs: runtimeRequestTimeoutMs, signal });
+      const { url } = await requestUrl(resolved, { deadlineMs: runtimeRequestTimeoutMs, signal });
       if (translation) webSocketStreamingRequests.inc({ subresource: translation.subresource });
       const options = { url, deadlineMs: runtimeRequestTimeoutMs, idleTimeoutMs: streamingIdleTimeoutMs, translation, signal };
       const endedBy = await proxyUpgrade(stream, upgrade, { ...options, onUpgraded: stopListening });
@@ -144,7 +144,7 @@ export class StreamHandler implements Streaming {
     request: IncomingMessage,
     response: ServerResponse,
     { namespace, pod, uid, container }: PodTarget & { readonly container?: string },
-    act: (found: Found, signal: AbortSignal) => Promise<void>,
+    act: (resolved: FoundContainer, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     if (this.#open.size >= maxStreams) return sendText(response, 429, tooManyStreams, retryAfter);
     const disconnected = new AbortController();
@@ -154,9 +154,9 @@ export class StreamHandler implements Streaming {
     this.#open.add(disconnected);
     try {
       const query = { purpose, namespace, pod, ...(uid && { podUID: uid }), ...(container !== undefined && { container }) };
-      const found = await this.#deps.resolveContainer(query);
-      if (found.found) await act(found, disconnected.signal);
-      else sendText(response, found.status, found.message);
+      const resolved = await this.#deps.resolveContainer(query);
+      if (resolved.found) await act(resolved, disconnected.signal);
+      else sendText(response, resolved.status, resolved.message);
     } catch (err) {
       this.#fail({ purpose, pod: `${namespace}/${pod}`, container }, response, err, disconnected.signal);
     } finally {

@@ -13,7 +13,7 @@ const runtimeProtocol = 'v4.channel.k8s.io';
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 /** Size limit for the API Status that ends a command. */
 const maxStatusBytes = 64 * 1024;
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 type StreamName = 'error' | 'stdin' | 'stdout' | 'stderr' | 'resize';
 
@@ -35,7 +35,7 @@ export function createCommandTranslation(
     subprotocol: () => commandProtocol,
     initialBytes: {
       // An empty message that shows the client that it is connected.
-      toClient: channelFrame(first, nothing),
+      toClient: channelFrame(first, noBytes),
       toRuntime: openStreams(names.map((streamtype) => ({ streamtype }))),
     },
     fromClient: fromClient({ stdin: idOf('stdin'), resize: idOf('resize') }),
@@ -60,12 +60,12 @@ function fromClient({ stdin, resize }: ClientStreams): Converter {
   if (resize !== null) openInputs.set(channels.resize, resize);
   /** The channel of the current message; null before its first byte. */
   let channel: number | null = null;
-  let closing: Buffer = nothing;
+  let closing: Buffer = noBytes;
 
   const onPiece = ({ data, first, last }: WebSocketPiece): Buffer[] | null => {
     if (first) {
       channel = null;
-      closing = nothing;
+      closing = noBytes;
     }
     let body = data;
     if (channel === null && data.length > 0) {
@@ -79,12 +79,12 @@ function fromClient({ stdin, resize }: ClientStreams): Converter {
       if (closing.length !== 1 || closed! > channels.resize) return null;
       const stream = openInputs.get(closed!);
       openInputs.delete(closed!);
-      return stream === undefined ? [] : [dataFrame(stream, nothing, true)];
+      return stream === undefined ? [] : [dataFrame(stream, noBytes, true)];
     }
     const stream = channel === null ? undefined : openInputs.get(channel);
     return stream === undefined || body.length === 0 ? [] : [dataFrame(stream, body)];
   };
-  return { push: (chunk) => messages.push(chunk, onPiece), end: () => nothing };
+  return { push: (chunk) => messages.push(chunk, onPiece), end: () => noBytes };
 }
 
 interface RuntimeStreams {

@@ -7,7 +7,7 @@ import type { StreamTranslation } from './translation.ts';
 import { closeFrame, opcodes, webSocketFrame } from './websocket-frames.ts';
 
 export const tunnelPrefix = 'SPDY/3.1+';
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 /** @param protocols without the prefix `SPDY/3.1+` */
 export function createPortForwardTranslation(protocols: readonly string[]): StreamTranslation {
@@ -16,14 +16,14 @@ export function createPortForwardTranslation(protocols: readonly string[]): Stre
     subresource: 'portforward',
     protocols,
     subprotocol: (chosen) => (chosen === '' ? '' : `${tunnelPrefix}${chosen}`),
-    initialBytes: { toClient: nothing, toRuntime: nothing },
+    initialBytes: { toClient: noBytes, toRuntime: noBytes },
     fromClient: {
       push: (chunk) =>
         messages.push(chunk, ({ opcode, data }) => {
           if (opcode !== opcodes.binary) return null;
           return data.length > 0 ? [data] : [];
         }),
-      end: () => nothing,
+      end: () => noBytes,
     },
     fromRuntime: {
       push: (chunk) => ({ forward: [webSocketFrame(opcodes.binary, chunk)], reply: [], ended: false }),

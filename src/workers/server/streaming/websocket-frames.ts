@@ -142,15 +142,15 @@ export class WebSocketReader {
 function headLength(bytes: Buffer): number | null {
   const [, second] = bytes;
   if (second === undefined) return null;
-  const short = second & ~maskBit;
-  const lengthBytes = short === length64 ? 8 : short === length16 ? 2 : 0;
+  const lengthField = second & ~maskBit;
+  const lengthBytes = lengthField === length64 ? 8 : lengthField === length16 ? 2 : 0;
   return 2 + lengthBytes + ((second & maskBit) === 0 ? 0 : 4);
 }
 
 function bodyLength(bytes: Buffer): number {
-  const short = bytes[1]! & ~maskBit;
-  if (short === length16) return bytes.readUInt16BE(2);
-  if (short !== length64) return short;
+  const lengthField = bytes[1]! & ~maskBit;
+  if (lengthField === length16) return bytes.readUInt16BE(2);
+  if (lengthField !== length64) return lengthField;
   const length = bytes.readBigUInt64BE(2);
   if (length > BigInt(Number.MAX_SAFE_INTEGER)) throw new WebSocketError('a frame is too long');
   return Number(length);

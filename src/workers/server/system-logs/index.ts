@@ -49,18 +49,18 @@ export function createSystemLogsHandler(options: SystemLogsOptions): Handler {
     const faults = [...validateLogQuery(logQuery), ...(await findMissingFile(logQuery, options.roots))];
     if (faults.length > 0) return error(406, aggregate(faults));
     if (logQuery.services.length > 0) return serveQuery(logQuery, routed);
-    const [named = ''] = logQuery.files;
-    return serveFile(options.roots, relative(named), routed);
+    const [firstFile = ''] = logQuery.files;
+    return serveFile(options.roots, relative(firstFile), routed);
   };
 }
 
 /** A file named by the query must exist. */
 async function findMissingFile({ files, services }: LogQuery, roots: SystemLogsOptions['roots']): Promise<string[]> {
-  const [named] = files;
-  if (named === undefined || files.length > 1 || services.length > 0) return [];
-  const opened = await openInside(roots, relative(named));
+  const [fileName] = files;
+  if (fileName === undefined || files.length > 1 || services.length > 0) return [];
+  const opened = await openInside(roots, relative(fileName));
   if (opened.type === 'file' || opened.type === 'folder') await opened.handle.close();
-  else return [`query: Invalid value: []string{${JSON.stringify(named)}}: no such file or directory`];
+  else return [`query: Invalid value: []string{${JSON.stringify(fileName)}}: no such file or directory`];
   return [];
 }
 

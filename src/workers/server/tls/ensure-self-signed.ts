@@ -71,8 +71,8 @@ async function readSettled(
 ): Promise<{ files: PairFiles; pair: PairState }> {
   if (pair.state !== 'broken' || !pair.replaceable) return { files, pair };
   const laterFiles = await readLater();
-  const same = laterFiles.cert === files.cert && laterFiles.key === files.key;
-  return same ? { files, pair } : readSettled(laterFiles, computePairState(laterFiles, Date.now()), readLater);
+  const isSame = laterFiles.cert === files.cert && laterFiles.key === files.key;
+  return isSame ? { files, pair } : readSettled(laterFiles, computePairState(laterFiles, Date.now()), readLater);
 }
 
 async function readPair(certFile: string, keyFile: string): Promise<PairFiles> {

@@ -57,8 +57,9 @@ const secureOptions =
 /** Throws for versions, ciphers or groups that OpenSSL refuses. */
 export function handshakeOptions({ minVersion, ciphers, curves }: TlsSettings, logger: Logger): SecureContextOptions {
   const supportedCiphers = new Set(getCiphers().map((name) => name.toUpperCase()));
-  const unknown = ciphers.split(':').filter((name) => name !== '' && !supportedCiphers.has(name.toUpperCase()));
-  if (unknown.length > 0) logger.warn({ ciphers: unknown }, 'ignoring cipher suites that this build of OpenSSL does not support');
+  const unknownCiphers = ciphers.split(':').filter((name) => name !== '' && !supportedCiphers.has(name.toUpperCase()));
+  if (unknownCiphers.length > 0)
+    logger.warn({ ciphers: unknownCiphers }, 'ignoring cipher suites that this build of OpenSSL does not support');
   // Old versions sign handshakes with MD5 and SHA-1, which OpenSSL refuses at its default level (2: 112 bits).
   const level = minVersion === 'TLSv1' || minVersion === 'TLSv1.1' ? 0 : 2;
   return {

@@ -91,9 +91,9 @@ export class WatchedFiles {
     await this.#read();
     this.#isReading = false;
     if (this.#accepted && !this.#options.reload) return;
-    const soon = this.#readAgain;
+    const readSoon = this.#readAgain;
     this.#readAgain = false;
-    if (soon) this.#scheduleRead(settleMs);
+    if (readSoon) this.#scheduleRead(settleMs);
     else this.#scheduleRead(this.#everAccepted ? readPeriodMs : retryPeriodMs);
   }
 
@@ -102,12 +102,12 @@ export class WatchedFiles {
     try {
       const contents = await Promise.all(paths.map((path) => readFile(path)));
       if (this.#closed) return;
-      const current = contents.map((content) => content.toString('base64')).join(' ');
-      if (current !== this.#lastContents || !this.#accepted) {
+      const currentContents = contents.map((content) => content.toString('base64')).join(' ');
+      if (currentContents !== this.#lastContents || !this.#accepted) {
         this.#accepted = false;
         onContents(contents);
-        const changed = this.#lastContents !== '' && current !== this.#lastContents;
-        this.#lastContents = current;
+        const changed = this.#lastContents !== '' && currentContents !== this.#lastContents;
+        this.#lastContents = currentContents;
         this.#accepted = true;
         this.#everAccepted = true;
         this.#lastError = '';

@@ -21,12 +21,12 @@ export function createStatuszHandler({ version, startedAtMs, now }: StatuszOptio
   return async ({ request }) => {
     const upSeconds = Math.max(0, Math.floor((now() - startedAtMs) / 1000));
     const emulated = version.replace(/^v(\d+\.\d+).*/, '$1');
-    const two = (number: number) => String(number).padStart(2, '0');
+    const twoDigits = (number: number) => String(number).padStart(2, '0');
     const text = () =>
       [
         warning('statusz'),
         `Started: ${new Date(startedAtMs).toUTCString()}`,
-        `Up: ${Math.floor(upSeconds / 3600)} hr ${two(Math.floor(upSeconds / 60) % 60)} min ${two(upSeconds % 60)} sec`,
+        `Up: ${Math.floor(upSeconds / 3600)} hr ${twoDigits(Math.floor(upSeconds / 60) % 60)} min ${twoDigits(upSeconds % 60)} sec`,
         `Go version: none (node ${process.version})`,
         `Binary version: ${version.slice(1)}`,
         `Emulation version: ${emulated}`,

@@ -38,9 +38,9 @@ interface Range {
 function ranges(accept: string): Range[] {
   const acceptRanges = accept.split(',').map((range) => {
     const [mediaType = '', ...rest] = range.split(';').map((part) => part.trim());
-    const named = (name: string) => rest.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1);
-    const quality = Number(named('q') ?? 1);
-    return { mediaType: mediaType.toLowerCase(), named, quality: Number.isNaN(quality) ? 1 : quality };
+    const parameter = (name: string) => rest.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1);
+    const quality = Number(parameter('q') ?? 1);
+    return { mediaType: mediaType.toLowerCase(), named: parameter, quality: Number.isNaN(quality) ? 1 : quality };
   });
   return acceptRanges.sort((a, b) => b.quality - a.quality);
 }

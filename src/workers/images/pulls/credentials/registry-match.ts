@@ -11,12 +11,12 @@ interface RegistryAddress {
  * invalid registry.
  */
 export function registryKey(written: string): string | undefined {
-  const [rest = ''] = written.replace(/^https?:\/\//, '').split(/[?#]/, 1);
-  const slash = rest.indexOf('/');
-  const authority = slash === -1 ? rest : rest.slice(0, slash);
+  const [hostAndPath = ''] = written.replace(/^https?:\/\//, '').split(/[?#]/, 1);
+  const slash = hostAndPath.indexOf('/');
+  const authority = slash === -1 ? hostAndPath : hostAndPath.slice(0, slash);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
   if (!/^(?:[^\s:/\\^"<>`{|}]*|\[[0-9a-fA-F:.]+\])(?::\d*)?$/.test(host)) return undefined;
-  const path = (slash === -1 ? '' : rest.slice(slash)).replace(/^\/v[12](?=\/)/, '');
+  const path = (slash === -1 ? '' : hostAndPath.slice(slash)).replace(/^\/v[12](?=\/)/, '');
   return path === '/' ? host : `${host}${path}`;
 }
 
@@ -104,8 +104,8 @@ function parseCharacterClass(pattern: readonly string[], from: number): { matche
     if (low === undefined || high === undefined) return undefined;
     ranges.push([low, high]);
   }
-  const isIn = (code: number) => ranges.some(([low, high]) => low <= code && code <= high);
-  return { matches: (char) => isIn(char.codePointAt(0) ?? 0) !== isNegated, end: index };
+  const isInRange = (code: number) => ranges.some(([low, high]) => low <= code && code <= high);
+  return { matches: (char) => isInRange(char.codePointAt(0) ?? 0) !== isNegated, end: index };
 }
 
 const defaultRegistry = 'index.docker.io';

@@ -41,9 +41,9 @@ export interface ServiceAccountCoordinates {
 
 /** Returns `host/repository` as written in the pod spec. */
 export function withoutTagAndDigest(image: string): string {
-  const [named = ''] = image.split('@', 1);
-  const colon = named.lastIndexOf(':');
-  return colon > named.lastIndexOf('/') ? named.slice(0, colon) : named;
+  const [nameAndTag = ''] = image.split('@', 1);
+  const colon = nameAndTag.lastIndexOf(':');
+  return colon > nameAndTag.lastIndexOf('/') ? nameAndTag.slice(0, colon) : nameAndTag;
 }
 
 /**

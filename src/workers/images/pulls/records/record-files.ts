@@ -87,17 +87,18 @@ export class RecordFiles<T extends object> {
   }
 
   #enqueue(write: () => Promise<void>): Promise<void> {
-    const done = this.#lastWrite.then(write);
-    this.#lastWrite = done.catch(() => {});
-    return done;
+    const written = this.#lastWrite.then(write);
+    this.#lastWrite = written.catch(() => {});
+    return written;
   }
 
   #decode(text: string, name: string): { readonly record: T; readonly isOld: boolean } {
     const { kind: expected, subjectOf } = this.#options;
     const { kind, apiVersion: version, ...record } = JSON.parse(text) as { kind?: unknown; apiVersion?: unknown } & T;
-    const isOld = olderVersions.includes(String(version));
-    if (kind !== expected || (version !== apiVersion && !isOld)) throw new Error(`${name} is not a ${expected} of a known version`);
+    const isOlderVersion = olderVersions.includes(String(version));
+    if (kind !== expected || (version !== apiVersion && !isOlderVersion))
+      throw new Error(`${name} is not a ${expected} of a known version`);
     if (typeof subjectOf(record as unknown as T) !== 'string') throw new Error(`${name} has no subject`);
-    return { record: record as unknown as T, isOld };
+    return { record: record as unknown as T, isOld: isOlderVersion };
   }
 }
