@@ -80,8 +80,8 @@ function report(
   values: ReadonlyMap<string, unknown>,
 ): void {
   for (const { message, featureGate, value } of warnings) logger.warn({ featureGate, value }, message);
-  const given = new Map([...values.keys()].map((name) => [name, fieldOf.get(name)]));
-  const settings = findUnsupportedSettings(explicit, given);
+  const flagFields = new Map([...values.keys()].map((name) => [name, fieldOf.get(name)]));
+  const settings = findUnsupportedSettings(explicit, flagFields);
   if (settings.length > 0)
     logger.warn({ settings }, 'These settings are accepted, but their parts are not built yet: they have no effect, or not all of it');
   if (config.kubeletCgroups !== '' && config.kubeReservedCgroup !== '' && !config.kubeletCgroups.startsWith(config.kubeReservedCgroup)) {

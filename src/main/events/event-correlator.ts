@@ -63,8 +63,8 @@ export class EventCorrelator {
     const { kind, namespace, name, uid, fieldPath } = event.involvedObject;
     const nowMs = this.#clock.now();
     const similarKey = keyOf(kind, namespace, name, uid, event.type, event.reason);
-    const known = this.#similar.get(similarKey);
-    const messages = known && nowMs - known.lastAtMs <= similarWithinMs ? known.messages : new Set<string>();
+    const similarEvents = this.#similar.get(similarKey);
+    const messages = similarEvents && nowMs - similarEvents.lastAtMs <= similarWithinMs ? similarEvents.messages : new Set<string>();
     messages.add(event.message);
     this.#similar.set(similarKey, { messages, lastAtMs: nowMs });
     if (messages.size < maxSimilar)
@@ -83,13 +83,13 @@ export class EventCorrelator {
   }
 
   #observe(event: CoreEvent, key: string): CorrelatedEvent {
-    const last = this.#observed.get(key);
-    if (!last) {
+    const lastObserved = this.#observed.get(key);
+    if (!lastObserved) {
       this.#observed.set(key, { name: event.metadata.name, count: 1, firstTimestamp: event.firstTimestamp });
       return { event, patch: null };
     }
-    const { name, firstTimestamp } = last;
-    const count = last.count + 1;
+    const { name, firstTimestamp } = lastObserved;
+    const count = lastObserved.count + 1;
     this.#observed.set(key, { name, count, firstTimestamp });
     const { lastTimestamp, message } = event;
     return { event: { ...event, metadata: { ...event.metadata, name }, firstTimestamp, count }, patch: { count, lastTimestamp, message } };

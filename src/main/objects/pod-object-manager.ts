@@ -87,23 +87,23 @@ export class PodObjectManager {
   /** Called when the pod is added or its spec has changed. Adds references to its objects and starts to read them. */
   registerPod(pod: Pod): void {
     const { uid } = pod.metadata;
-    const before = this.#pods.get(uid);
-    if (before?.pod === pod) return;
+    const previousEntry = this.#pods.get(uid);
+    if (previousEntry?.pod === pod) return;
     const objects = referencedObjects(pod);
     this.#pods.set(uid, { pod, ...objects });
-    this.#updateReferences(pod, before ?? noObjects, objects);
+    this.#updateReferences(pod, previousEntry ?? noObjects, objects);
     const isRunning = this.#isRunning(uid as PodUID);
     this.#certificates?.trackPod(pod, { isRunning });
-    if (before || isRunning) return;
+    if (previousEntry || isRunning) return;
     for (const ref of tokenRefs(pod)) this.#tokens.prefetch(ref);
   }
 
   /** Called when the pod has terminated and its volumes are removed. */
   unregisterPod(podUID: PodUID): void {
-    const before = this.#pods.get(podUID);
-    if (!before) return;
+    const previousEntry = this.#pods.get(podUID);
+    if (!previousEntry) return;
     this.#pods.delete(podUID);
-    this.#updateReferences(before.pod, before, noObjects);
+    this.#updateReferences(previousEntry.pod, previousEntry, noObjects);
     this.#tokens.forget(podUID);
     this.#trustBundles.forget(podUID);
     this.#certificates?.forgetPod(podUID);
@@ -146,12 +146,16 @@ export class PodObjectManager {
     ]);
   }
 
-  #updateReferences({ metadata: { namespace, uid } }: Pod, before: Omit<RegisteredPod, 'pod'>, now: Omit<RegisteredPod, 'pod'>): void {
+  #updateReferences(
+    { metadata: { namespace, uid } }: Pod,
+    previousRefs: Omit<RegisteredPod, 'pod'>,
+    currentRefs: Omit<RegisteredPod, 'pod'>,
+  ): void {
     for (const kind of ['secrets', 'configMaps'] as const) {
       const source = kind === 'secrets' ? this.#secrets : this.#configMaps;
       // Only new references: a change of the pod's status must not read its objects again.
-      for (const name of now[kind]) if (!before[kind].has(name)) source.addReference(namespace, name, uid);
-      for (const name of before[kind]) if (!now[kind].has(name)) source.deleteReference(namespace, name, uid);
+      for (const name of currentRefs[kind]) if (!previousRefs[kind].has(name)) source.addReference(namespace, name, uid);
+      for (const name of previousRefs[kind]) if (!currentRefs[kind].has(name)) source.deleteReference(namespace, name, uid);
     }
   }
 

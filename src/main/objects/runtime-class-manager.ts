@@ -64,8 +64,8 @@ export class RuntimeClassManager {
   async lookupRuntimeHandler({ spec: { runtimeClassName } }: Pod): Promise<RuntimeHandlerChoice> {
     if (!runtimeClassName) return { handler: '' };
     if (!this.#reflector.hasSynced()) await this.#untilSynced();
-    const found = this.#reflector.objects.getByName('', runtimeClassName);
-    if (found) return { handler: found.handler ?? '' };
+    const existing = this.#reflector.objects.getByName('', runtimeClassName);
+    if (existing) return { handler: existing.handler ?? '' };
     if (this.#reflector.hasSynced()) return { problem: `runtimeclass.node.k8s.io "${runtimeClassName}" not found` };
     return { problem: `failed to lookup RuntimeClass ${runtimeClassName}: runtime classes have not been read yet` };
   }

@@ -67,9 +67,9 @@ export class ServiceLister {
     if (!this.#reflector.hasSynced()) {
       throw new KubeletError('NotSynced', 'services have not yet been read at least once, cannot construct envvars');
     }
-    const own = (links && this.#byNamespace.get(namespace)) || new Map<string, ServiceInfo>();
+    const namespaceServices = (links && this.#byNamespace.get(namespace)) || new Map<string, ServiceInfo>();
     const server = this.#byNamespace.get(apiServer.namespace)?.get(apiServer.name);
-    return server && !own.has(apiServer.name) ? [server, ...own.values()] : [...own.values()];
+    return server && !namespaceServices.has(apiServer.name) ? [server, ...namespaceServices.values()] : [...namespaceServices.values()];
   }
 
   close(): Promise<void> {

@@ -135,9 +135,11 @@ export class WatchedObject {
   }
 
   #update(object: SecretOrConfigMap | null, mayLag = false): void {
-    const before = this.#cached;
+    const previousCached = this.#cached;
     const isStale =
-      mayLag && object?.metadata.uid === before?.object?.metadata.uid && isOlder(versionOf(object), versionOf(before?.object ?? null));
+      mayLag &&
+      object?.metadata.uid === previousCached?.object?.metadata.uid &&
+      isOlder(versionOf(object), versionOf(previousCached?.object ?? null));
     if (isStale) return;
     this.#cached = { object };
     for (const resolve of this.#waiters.splice(0)) resolve();
@@ -145,18 +147,18 @@ export class WatchedObject {
       this.#logger.debug('Object is immutable, stopped watching it');
       void this.close();
     }
-    const hasChanged = before ? !isSame(before.object, object) : this.#hasTimedOutReader;
+    const hasChanged = previousCached ? !isSame(previousCached.object, object) : this.#hasTimedOutReader;
     this.#hasTimedOutReader = false;
     if (hasChanged) this.#options.onChanged();
   }
 
   async #wait(): Promise<void> {
-    const known = Promise.withResolvers<void>();
-    this.#waiters.push(known.resolve);
-    const cancel = this.#options.clock.after(readTimeoutMs, known.resolve);
-    await known.promise;
+    const firstRead = Promise.withResolvers<void>();
+    this.#waiters.push(firstRead.resolve);
+    const cancel = this.#options.clock.after(readTimeoutMs, firstRead.resolve);
+    await firstRead.promise;
     cancel();
-    this.#waiters = this.#waiters.filter((resolve) => resolve !== known.resolve);
+    this.#waiters = this.#waiters.filter((resolve) => resolve !== firstRead.resolve);
   }
 }
 

@@ -39,27 +39,27 @@ export function containerResolver(sources: ContainerSources): ResolveContainer {
     const pod = sources.pod(podFullName({ metadata: { name: query.pod, namespace: query.namespace } }));
     if (!pod) return failure(404, query.purpose === 'logs' ? `pod ${goQuote(query.pod)} does not exist` : 'pod does not exist');
     const uid = podUID(pod);
-    const known = { pod, apiStatus: sources.apiStatus(uid), runtimeStatus: sources.runtimeStatus(uid) };
-    const answer = resolveContainer(query, known);
+    const knownPod = { pod, apiStatus: sources.apiStatus(uid), runtimeStatus: sources.runtimeStatus(uid) };
+    const resolved = resolveContainer(query, knownPod);
     // The runtime's lists have no log path.
-    const isComplete = answer.found ? query.purpose !== 'logs' || answer.logPath !== '' : answer.status !== 500;
-    if (isComplete) return answer;
+    const isComplete = resolved.found ? query.purpose !== 'logs' || resolved.logPath !== '' : resolved.status !== 500;
+    if (isComplete) return resolved;
     const runtimeStatus = await sources.inspectPod(uid).catch(() => null);
-    return runtimeStatus ? resolveContainer(query, { ...known, runtimeStatus }) : answer;
+    return runtimeStatus ? resolveContainer(query, { ...knownPod, runtimeStatus }) : resolved;
   };
 }
 
 /** Returns the container, or the error for the client. 500: the cached status has no such container. */
-export function resolveContainer(query: ContainerQuery, known: KnownPod): ResolvedContainer {
-  if (query.purpose === 'portForward') return resolveSandbox(query, known);
-  const spec = containerSpec(known.pod, query.container ?? '');
-  if (query.purpose === 'logs') return resolveLogs(query, known, spec);
+export function resolveContainer(query: ContainerQuery, knownPod: KnownPod): ResolvedContainer {
+  if (query.purpose === 'portForward') return resolveSandbox(query, knownPod);
+  const spec = containerSpec(knownPod.pod, query.container ?? '');
+  if (query.purpose === 'logs') return resolveLogs(query, knownPod, spec);
   if (query.purpose === 'checkpoint' && !spec) return failure(404, `container ${query.container} does not exist`);
-  const container = isOther(query, known.pod)
+  const container = isOther(query, knownPod.pod)
     ? undefined
-    : known.runtimeStatus?.containers.find(({ name, state }) => name === query.container && state === 'running');
-  if (!container || (query.purpose === 'attach' && !spec)) return failure(500, notFoundMessage(query, known.pod));
-  return found(known.pod, container, spec?.tty ?? false);
+    : knownPod.runtimeStatus?.containers.find(({ name, state }) => name === query.container && state === 'running');
+  if (!container || (query.purpose === 'attach' && !spec)) return failure(500, notFoundMessage(query, knownPod.pod));
+  return found(knownPod.pod, container, spec?.tty ?? false);
 }
 
 /** Upstream: GetAttach, GetExec, RunInContainer and CheckpointContainer. */
@@ -104,18 +104,18 @@ function logInstance(
 ): { readonly containerID: string } | { readonly message: string } {
   const statuses: readonly ContainerStatus[] = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses];
   const status = statuses.find((one) => one.name === name);
-  const what = `container ${goQuote(name)} in pod ${goQuote(pod)}`;
-  if (!status) return { message: `${what} is not available` };
+  const description = `container ${goQuote(name)} in pod ${goQuote(pod)}`;
+  if (!status) return { message: `${description} is not available` };
   const { running, terminated, waiting } = status.state ?? {};
-  const last = status.lastState?.terminated;
-  const lastID = last?.containerID ?? '';
-  if (previous) return lastID === '' ? { message: `previous terminated ${what} not found` } : { containerID: lastID };
+  const lastTerminated = status.lastState?.terminated;
+  const lastID = lastTerminated?.containerID ?? '';
+  if (previous) return lastID === '' ? { message: `previous terminated ${description} not found` } : { containerID: lastID };
   if (running) return { containerID: status.containerID ?? '' };
   if (terminated?.containerID) return { containerID: terminated.containerID };
   if (lastID !== '') return { containerID: lastID };
-  if (terminated || last) return { message: `${what} is terminated` };
-  if (waiting) return { message: `${what} is waiting to start: ${waitingText(waiting.reason ?? '')}` };
-  return { message: `${what} is waiting to start - no logs yet` };
+  if (terminated || lastTerminated) return { message: `${description} is terminated` };
+  if (waiting) return { message: `${description} is waiting to start: ${waitingText(waiting.reason ?? '')}` };
+  return { message: `${description} is waiting to start - no logs yet` };
 }
 
 function waitingText(reason: string): string {

@@ -88,9 +88,9 @@ export class ApiSource {
   }
 
   #change(changes: readonly ObjectChange<Pod>[]): void {
-    const last = new Map<PodUID, PodChange>();
-    for (const { type, object } of changes) last.set(podUID(object), type === 'DELETED' ? toGonePod(object) : object);
-    if (last.size > 0) this.#options.onChanges(last);
+    const lastChanges = new Map<PodUID, PodChange>();
+    for (const { type, object } of changes) lastChanges.set(podUID(object), type === 'DELETED' ? toGonePod(object) : object);
+    if (lastChanges.size > 0) this.#options.onChanges(lastChanges);
   }
 
   #accept(pod: Pod): Pod | null {

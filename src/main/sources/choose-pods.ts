@@ -17,9 +17,9 @@ export function choosePods(manifests: ReadonlyMap<string, ManifestFile>): Chosen
     if (error !== null) errors.set(path, error);
     if (!pod) continue;
     const isFresh = error === null;
-    const other = chosen.get(podFullName(pod));
-    if (other?.isFresh && !isFresh) continue;
-    if (other?.isFresh) errors.set(other.path, `pod ${pod.metadata.namespace}/${pod.metadata.name} is also in ${path}, which counts`);
+    const sameName = chosen.get(podFullName(pod));
+    if (sameName?.isFresh && !isFresh) continue;
+    if (sameName?.isFresh) errors.set(sameName.path, `pod ${pod.metadata.namespace}/${pod.metadata.name} is also in ${path}, which counts`);
     chosen.set(podFullName(pod), { path, pod, isFresh });
   }
   return { pods: [...chosen.values()].map(({ pod }) => pod), errors };

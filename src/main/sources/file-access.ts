@@ -58,18 +58,18 @@ export class FileAccess {
   async #bounded<T>(path: string, call: () => Promise<T>): Promise<T> {
     if (this.#overdue.has(path)) throw new Error('an earlier call to the file system has still not returned');
     if (this.#overdue.size >= maxOverdue) throw new Error(`not read: ${this.#overdue.size} calls to the file system have not returned`);
-    const running = call();
-    const late = new Error(`the file system did not answer within ${deadlineMs / 1000} s`);
+    const pendingCall = call();
+    const deadlineError = new Error(`the file system did not answer within ${deadlineMs / 1000} s`);
     let settled = false;
     const onSettled = () => {
       settled = true;
       this.#overdue.delete(path);
     };
-    running.then(onSettled, onSettled);
+    pendingCall.then(onSettled, onSettled);
     try {
-      return await withDeadline(running, deadlineMs, late, this.#clock, this.#signal);
+      return await withDeadline(pendingCall, deadlineMs, deadlineError, this.#clock, this.#signal);
     } catch (err) {
-      if (err === late && !settled) this.#overdue.add(path);
+      if (err === deadlineError && !settled) this.#overdue.add(path);
       throw err;
     }
   }
@@ -77,14 +77,14 @@ export class FileAccess {
 
 async function infoOf(path: string): Promise<FileInfo | null> {
   try {
-    const found = await stat(path, { bigint: true });
-    const identity = `${found.dev}:${found.ino}`;
+    const stats = await stat(path, { bigint: true });
+    const identity = `${stats.dev}:${stats.ino}`;
     return {
-      kind: found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other',
-      changedAtMs: Number(found.ctimeNs / 1_000_000n),
+      kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other',
+      changedAtMs: Number(stats.ctimeNs / 1_000_000n),
       identity,
       // Tools that restore a file's times reset mtime, but not ctime.
-      signature: `${identity}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`,
+      signature: `${identity}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`,
     };
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return null;
@@ -96,14 +96,14 @@ async function readFile(path: string): Promise<Uint8Array> {
   // Without O_NONBLOCK, the open of a named pipe waits for a writer.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const found = await handle.stat();
-    if (!found.isFile()) throw new Error('not a regular file');
-    if (found.size >= maxManifestBytes) throw tooLarge(`${found.size} bytes`);
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new Error('not a regular file');
+    if (stats.size >= maxManifestBytes) throw tooLarge(`${stats.size} bytes`);
     const chunks: Buffer[] = [];
     let total = 0;
     for (;;) {
       // A growing file is larger than its size; one byte over the limit is enough to reject it.
-      const buffer = Buffer.allocUnsafe(Math.min(Math.max(found.size - total, 0) + 1, maxManifestBytes - total));
+      const buffer = Buffer.allocUnsafe(Math.min(Math.max(stats.size - total, 0) + 1, maxManifestBytes - total));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length);
       // Copies: small buffers share one ArrayBuffer, and a transfer to the pool would take the whole ArrayBuffer.
       if (bytesRead === 0) return new Uint8Array(Buffer.concat(chunks, total));
@@ -116,6 +116,6 @@ async function readFile(path: string): Promise<Uint8Array> {
   }
 }
 
-function tooLarge(what: string): Error {
-  return new Error(`too large for a manifest: ${what}, the limit is ${maxManifestBytes}`);
+function tooLarge(reason: string): Error {
+  return new Error(`too large for a manifest: ${reason}, the limit is ${maxManifestBytes}`);
 }

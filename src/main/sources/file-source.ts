@@ -118,8 +118,8 @@ export class FileSource {
   async #ensureWatch(info: FileInfo | null): Promise<void> {
     if (!info) return this.#watch.close();
     const folder = info.kind === 'folder' ? this.#path : dirname(this.#path);
-    const found = info.kind === 'folder' ? info : await this.#files.info(folder);
-    if (found && !this.#stop.signal.aborted) this.#watch.ensure(folder, found.identity);
+    const folderInfo = info.kind === 'folder' ? info : await this.#files.info(folder);
+    if (folderInfo && !this.#stop.signal.aborted) this.#watch.ensure(folder, folderInfo.identity);
   }
 
   #collectRemovals(info: FileInfo | null): void {
@@ -141,11 +141,11 @@ export class FileSource {
     let [changed, reportAt] = [0, 1];
     const readNext = async () => {
       for (const path of rest) {
-        const known = this.#manifests.get(path) ?? null;
-        const manifest = await readManifestFile(path, known, options);
+        const previousFile = this.#manifests.get(path) ?? null;
+        const manifest = await readManifestFile(path, previousFile, options);
         if (manifest) manifests.set(path, manifest);
         if (this.#stop.signal.aborted) return;
-        if (manifest === known) continue;
+        if (manifest === previousFile) continue;
         changed += 1;
         if (changed < reportAt) continue;
         reportAt *= 2;
@@ -172,9 +172,9 @@ export class FileSource {
     this.#manifests = manifests;
     const { pods, errors } = choosePods(manifests);
     this.#setErrors(new Map([...errors, ...more]));
-    const before = this.#reported;
+    const previouslyReported = this.#reported;
     if (
-      before === null &&
+      previouslyReported === null &&
       this.#incompleteScans < maxIncompleteScans &&
       manifests.values().some(({ isUndecoded: isUndecided }) => isUndecided)
     ) {
@@ -189,17 +189,17 @@ export class FileSource {
   #takeRecreated(manifests: ReadonlyMap<string, ManifestFile>): Set<PodUID> {
     const recreated = new Set<PodUID>();
     for (const path of this.#removed) {
-      const [before, now] = [this.#manifests.get(path)?.pod, manifests.get(path)];
-      if (now && now.error !== null) continue;
+      const [previousPod, currentPod] = [this.#manifests.get(path)?.pod, manifests.get(path)];
+      if (currentPod && currentPod.error !== null) continue;
       this.#removed.delete(path);
-      if (before && now?.pod && podUID(before) === podUID(now.pod)) recreated.add(podUID(now.pod));
+      if (previousPod && currentPod?.pod && podUID(previousPod) === podUID(currentPod.pod)) recreated.add(podUID(currentPod.pod));
     }
     return recreated;
   }
 
   #report(pods: readonly Pod[], recreated: ReadonlySet<PodUID>): void {
-    const before = this.#reported;
-    const isSame = before?.length === pods.length && pods.every((pod, index) => pod === before[index]);
+    const previouslyReported = this.#reported;
+    const isSame = previouslyReported?.length === pods.length && pods.every((pod, index) => pod === previouslyReported[index]);
     if (isSame && recreated.size === 0) return;
     this.#reported = pods;
     this.#options.onPods(pods, recreated);

@@ -35,21 +35,21 @@ const settledAfterMs = 100;
 /** Null when the file does not exist. Never rejects. */
 export async function readManifestFile(
   path: string,
-  before: ManifestFile | null,
+  previousFile: ManifestFile | null,
   options: ReadManifestOptions,
 ): Promise<ManifestFile | null> {
   const { files, clock } = options;
-  const lastValidPod = before?.pod ?? null;
+  const lastValidPod = previousFile?.pod ?? null;
   try {
     const info = await files.info(path);
     if (!info) return null;
     if (info.kind === 'folder') return invalid(null, 'is a folder, which is not searched for manifests');
     if (info.kind === 'other') return invalid(null, 'is neither a folder nor a regular file');
-    if (before && before.signature === info.signature) return before;
+    if (previousFile && previousFile.signature === info.signature) return previousFile;
     const content = await files.read(path);
     const signature = clock.now() - info.changedAtMs > settledAfterMs ? info.signature : null;
     const contentHash = createHash('sha256').update(content).digest('hex');
-    if (before && before.contentHash === contentHash) return { ...before, signature };
+    if (previousFile && previousFile.contentHash === contentHash) return { ...previousFile, signature };
     return { ...(await decodeFile(path, content, lastValidPod, options)), signature, contentHash };
   } catch (err) {
     return { ...invalid(lastValidPod, messageOf(err)), ...(err instanceof UndecodedError ? { isUndecoded: true } : {}) };

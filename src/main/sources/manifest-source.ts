@@ -27,6 +27,6 @@ export function decodeInTime(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<DecodeManifestResult> {
-  const late = new Error(`not decoded within ${decodeDeadlineMs / 1000} s`);
-  return withDeadline(decode(task), decodeDeadlineMs, late, clock, signal);
+  const deadlineError = new Error(`not decoded within ${decodeDeadlineMs / 1000} s`);
+  return withDeadline(decode(task), decodeDeadlineMs, deadlineError, clock, signal);
 }

@@ -67,7 +67,7 @@ export interface MergeChangesResult {
  * they are removed and added with the same UID.
  */
 export function mergePods(
-  known: PodsByUID,
+  knownPods: PodsByUID,
   source: PodSource,
   snapshot: readonly Pod[],
   seenAt: string,
@@ -76,12 +76,12 @@ export function mergePods(
   const { unique, duplicates } = withoutDuplicateNames(snapshot);
   const pods = new Map<PodUID, Pod>();
   const collector = new UpdateCollector(source);
-  const kept = (uid: PodUID) => (recreated.has(uid) ? undefined : known.get(uid));
+  const existingPod = (uid: PodUID) => (recreated.has(uid) ? undefined : knownPods.get(uid));
   for (const incoming of unique) {
-    const merged = collector.merge(kept(podUID(incoming)), incoming, seenAt);
+    const merged = collector.merge(existingPod(podUID(incoming)), incoming, seenAt);
     if (merged) pods.set(podUID(incoming), merged);
   }
-  for (const [uid, existing] of known) if (!pods.has(uid) || recreated.has(uid)) collector.add('REMOVE', existing);
+  for (const [uid, existing] of knownPods) if (!pods.has(uid) || recreated.has(uid)) collector.add('REMOVE', existing);
   return { pods, updates: collector.updates(), duplicates, faults: collector.faults };
 }
 
@@ -89,11 +89,11 @@ export function mergePods(
  * Like `mergePods`, for a source that reports changes: the cost depends on the number of changes, not of pods. Names are not compared,
  * because such a source never has two pods of one name.
  */
-export function mergeChanges(known: PodsByUID, source: PodSource, changes: PodChanges, seenAt: string): MergeChangesResult {
+export function mergeChanges(knownPods: PodsByUID, source: PodSource, changes: PodChanges, seenAt: string): MergeChangesResult {
   const pods = new Map<PodUID, Pod | null>();
   const collector = new UpdateCollector(source);
   for (const [uid, incoming] of changes) {
-    const existing = known.get(uid);
+    const existing = knownPods.get(uid);
     if (isPod(incoming)) {
       const merged = collector.merge(existing, incoming, seenAt);
       if (merged) pods.set(uid, merged);
@@ -170,9 +170,9 @@ function withoutDuplicateNames(snapshot: readonly Pod[]): { unique: Pod[]; dupli
 function mergeOne(existing: Pod, incoming: Pod): { readonly op: PodOperation | null; readonly merged: Pod } {
   const { resourceVersion } = incoming.metadata;
   if (!podsDifferSemantically(existing, incoming)) {
-    const seen = withVersion(existing, resourceVersion);
-    if (isDeepStrictEqual(existing.status, incoming.status)) return { op: null, merged: seen };
-    return { op: 'RECONCILE', merged: withStatus(seen, incoming) };
+    const updatedVersion = withVersion(existing, resourceVersion);
+    if (isDeepStrictEqual(existing.status, incoming.status)) return { op: null, merged: updatedVersion };
+    return { op: 'RECONCILE', merged: withStatus(updatedVersion, incoming) };
   }
   const op = incoming.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
   return { op, merged: withStatus(withMetadata({ ...existing, spec: incoming.spec }, incoming), incoming) };
@@ -209,10 +209,10 @@ function onlyLocal(annotations: Annotations = {}): Annotations {
 const mutableMetadata = ['labels', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'resourceVersion'] as const;
 
 function withMetadata(pod: Pod, incoming: Pod): Pod {
-  const kept = Object.entries(pod.metadata).filter(([key]) => !(mutableMetadata as readonly string[]).includes(key));
-  const taken = Object.entries(incoming.metadata).filter(([key]) => (mutableMetadata as readonly string[]).includes(key));
+  const keptFields = Object.entries(pod.metadata).filter(([key]) => !(mutableMetadata as readonly string[]).includes(key));
+  const incomingFields = Object.entries(incoming.metadata).filter(([key]) => (mutableMetadata as readonly string[]).includes(key));
   const annotations = { ...incoming.metadata.annotations, ...onlyLocal(pod.metadata.annotations) };
-  return { ...pod, metadata: { ...Object.fromEntries([...kept, ...taken]), annotations } as Pod['metadata'] };
+  return { ...pod, metadata: { ...Object.fromEntries([...keptFields, ...incomingFields]), annotations } as Pod['metadata'] };
 }
 
 function withVersion(pod: Pod, resourceVersion: string | undefined): Pod {

@@ -55,20 +55,20 @@ export class PodConfig {
 
   /** Reports all pods of the source; its other pods are removed. `recreated`: pods that were removed and created again. */
   set(source: PodSource, snapshot: readonly Pod[], recreated: ReadonlySet<PodUID> = new Set()): void {
-    const before = this.#reported.get(source)?.recreated ?? new Set();
-    this.#reported.set(source, { snapshot, changes: new Map(), recreated: before.union(recreated) });
+    const previouslyRecreated = this.#reported.get(source)?.recreated ?? new Set();
+    this.#reported.set(source, { snapshot, changes: new Map(), recreated: previouslyRecreated.union(recreated) });
     this.#options.onReport();
   }
 
   /** Reports changes since the last report. Throws when the pods of the source were never `set`. */
   change(source: PodSource, changes: PodChanges): void {
-    const known = this.#pods.get(source);
+    const knownPods = this.#pods.get(source);
     const report = this.#reported.get(source) ?? { snapshot: null, changes: new Map<PodUID, PodChange>(), recreated: new Set<PodUID>() };
-    if (!known && !report.snapshot) throw new Error(`the source ${source} reported changes before its pods`);
+    if (!knownPods && !report.snapshot) throw new Error(`the source ${source} reported changes before its pods`);
     for (const [uid, change] of changes) {
       report.changes.delete(uid);
       // A pod that was created and deleted between two takes needs no update.
-      const wasKnown = report.snapshot ? report.snapshot.some((one) => podUID(one) === uid) : known?.has(uid);
+      const wasKnown = report.snapshot ? report.snapshot.some((one) => podUID(one) === uid) : knownPods?.has(uid);
       if (isPod(change) || wasKnown) report.changes.set(uid, change);
     }
     this.#reported.set(source, report);
@@ -80,9 +80,9 @@ export class PodConfig {
    * of no pods.
    */
   take(): PodUpdate[] {
-    const taken = [...this.#reported];
+    const reports = [...this.#reported];
     this.#reported.clear();
-    return taken.flatMap(([source, { snapshot, changes, recreated }]) =>
+    return reports.flatMap(([source, { snapshot, changes, recreated }]) =>
       snapshot ? this.#mergeAll(source, withChanges(snapshot, changes), recreated) : this.#mergeChanges(source, changes),
     );
   }
@@ -93,21 +93,21 @@ export class PodConfig {
   }
 
   #mergeAll(source: PodSource, snapshot: readonly Pod[], recreated: ReadonlySet<PodUID>): readonly PodUpdate[] {
-    const known = this.#pods.get(source);
-    const { pods, updates, duplicates, faults } = mergePods(known ?? new Map(), source, snapshot, this.#seenAt(), recreated);
+    const knownPods = this.#pods.get(source);
+    const { pods, updates, duplicates, faults } = mergePods(knownPods ?? new Map(), source, snapshot, this.#seenAt(), recreated);
     this.#report(faults);
     for (const pod of duplicates) this.#ignore(pod, source);
     this.#pods.set(source, pods);
-    return known || updates.length > 0 ? updates : [{ op: 'ADD', source, pods: [] }];
+    return knownPods || updates.length > 0 ? updates : [{ op: 'ADD', source, pods: [] }];
   }
 
   #mergeChanges(source: PodSource, changes: PodChanges): readonly PodUpdate[] {
-    const known = this.#pods.get(source) ?? new Map<PodUID, Pod>();
-    const { pods, updates, faults } = mergeChanges(known, source, changes, this.#seenAt());
+    const knownPods = this.#pods.get(source) ?? new Map<PodUID, Pod>();
+    const { pods, updates, faults } = mergeChanges(knownPods, source, changes, this.#seenAt());
     this.#report(faults);
     for (const [uid, pod] of pods) {
-      if (pod) known.set(uid, pod);
-      else known.delete(uid);
+      if (pod) knownPods.set(uid, pod);
+      else knownPods.delete(uid);
     }
     return updates;
   }
@@ -137,8 +137,8 @@ export class PodConfig {
 
 function withChanges(snapshot: readonly Pod[], changes: PodChanges): readonly Pod[] {
   if (changes.size === 0) return snapshot;
-  const kept = snapshot.filter((pod) => !changes.has(podUID(pod)));
-  return [...kept, ...[...changes.values()].filter(isPod)];
+  const unchangedPods = snapshot.filter((pod) => !changes.has(podUID(pod)));
+  return [...unchangedPods, ...[...changes.values()].filter(isPod)];
 }
 
 /**

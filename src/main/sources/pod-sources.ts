@@ -53,12 +53,12 @@ export class PodSources {
 
   static start(options: PodSourcesOptions): PodSources {
     const { staticPodPath, staticPodURL, api, fileCheckFrequencyMs, httpCheckFrequencyMs, staticPodURLHeader } = options;
-    const used: readonly [PodSource, boolean][] = [
+    const configuredSources: readonly [PodSource, boolean][] = [
       ['file', staticPodPath !== ''],
       ['http', staticPodURL !== ''],
       ['api', api !== null],
     ];
-    const sources = used.filter(([, isUsed]) => isUsed).map(([source]) => source);
+    const sources = configuredSources.filter(([, isUsed]) => isUsed).map(([source]) => source);
     const config = new PodConfig({ ...options, sources });
     const file =
       staticPodPath === ''

@@ -26,9 +26,9 @@ export const maxCoalesceDelayMs = 2000;
  * Returns the delay of the change from the API server's object `base` to `next`; 0 to send at once. `own` is the status before
  * `toApiStatus` withheld its terminal phase. `firstStatusInMs` is the time left for a pod that has no status in the API server yet.
  */
-export function coalesceDelayMs(base: Pod, next: PodStatus, own: PodStatus, firstStatusInMs = 0): number {
+export function coalesceDelayMs(base: Pod, next: PodStatus, kubeletStatus: PodStatus, firstStatusInMs = 0): number {
   if (isUnansweredOnly(base, next)) return maxCoalesceDelayMs;
-  if (isTerminalPhase(own.phase) && !isTerminalPhase(next.phase)) return startupStepDelayMs;
+  if (isTerminalPhase(kubeletStatus.phase) && !isTerminalPhase(next.phase)) return startupStepDelayMs;
   if (isNewGenerationOnly(base, next)) return startupStepDelayMs;
   if (!isStepOfStart(base, next)) return 0;
   const stepMs = next.initContainerStatuses?.length ? startupStepDelayMs : maxCoalesceDelayMs;
@@ -36,20 +36,20 @@ export function coalesceDelayMs(base: Pod, next: PodStatus, own: PodStatus, firs
 }
 
 function isStepOfStart(base: Pod, next: PodStatus): boolean {
-  const before = base.status ?? {};
-  if ((before.phase ?? 'Pending') !== 'Pending' || next.phase !== 'Pending') return false;
-  if (next.reason || next.message || isDeleted(base) || hasNewReason(before, next)) return false;
+  const previousStatus = base.status ?? {};
+  if ((previousStatus.phase ?? 'Pending') !== 'Pending' || next.phase !== 'Pending') return false;
+  if (next.reason || next.message || isDeleted(base) || hasNewReason(previousStatus, next)) return false;
   const lists = ['initContainerStatuses', 'containerStatuses'] as const;
-  return lists.every((list) => (next[list] ?? []).every((status) => isStartingWell(status, before[list])));
+  return lists.every((list) => (next[list] ?? []).every((status) => isStartingWell(status, previousStatus[list])));
 }
 
 /** Condition reasons that every start goes through. */
 const startingConditionReasons: ReadonlySet<string> = new Set(['ContainersNotInitialized', 'ContainersNotReady']);
 
-function hasNewReason(before: PodStatus, { conditions = [] }: PodStatus): boolean {
+function hasNewReason(previousStatus: PodStatus, { conditions = [] }: PodStatus): boolean {
   return conditions.some(({ type, reason }) => {
     if (!reason || startingConditionReasons.has(reason)) return false;
-    return before.conditions?.find((condition) => condition.type === type)?.reason !== reason;
+    return previousStatus.conditions?.find((condition) => condition.type === type)?.reason !== reason;
   });
 }
 
@@ -72,11 +72,11 @@ function isNewGenerationOnly(base: Pod, next: PodStatus): boolean {
 /** Waiting reasons of a container that is not started yet. A created container has no reason. */
 const startingReasons: ReadonlySet<string | undefined> = new Set([undefined, 'ContainerCreating', 'PodInitializing']);
 
-function isStartingWell({ name, state, restartCount }: ContainerStatus, before: readonly ContainerStatus[] | undefined): boolean {
-  const known = before?.find((status) => status.name === name);
-  if (restartCount !== (known?.restartCount ?? 0)) return false;
+function isStartingWell({ name, state, restartCount }: ContainerStatus, previousStatuses: readonly ContainerStatus[] | undefined): boolean {
+  const previousStatus = previousStatuses?.find((status) => status.name === name);
+  if (restartCount !== (previousStatus?.restartCount ?? 0)) return false;
   // The container leaves an error such as ImagePullBackOff: users see the recovery at once.
-  if (known?.state?.waiting && !startingReasons.has(known.state.waiting.reason)) return false;
+  if (previousStatus?.state?.waiting && !startingReasons.has(previousStatus.state.waiting.reason)) return false;
   if (state?.terminated) return state.terminated.exitCode === 0;
   return state?.running !== undefined || startingReasons.has(state?.waiting?.reason);
 }

@@ -72,9 +72,9 @@ export class StatusManager implements StatusUpdateSink {
 
   set(update: StatusUpdate): void {
     const uid = podUID(update.pod);
-    const known = this.#entries.get(uid);
-    known?.setUpdate(update);
-    const entry = known ?? new StatusEntry(update, this.#deps.clock);
+    const existing = this.#entries.get(uid);
+    existing?.setUpdate(update);
+    const entry = existing ?? new StatusEntry(update, this.#deps.clock);
     this.#entries.set(uid, entry);
     this.#schedule(uid, entry);
   }

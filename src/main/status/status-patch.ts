@@ -80,22 +80,22 @@ const addressLists = ['podIPs', 'hostIPs'] as const;
  * phase carries the resource version: if another writer has set a terminal phase meanwhile, the patch fails with a conflict.
  */
 export function statusPatch(base: Pod, next: PodStatus): StatusPatch | null {
-  const before = base.status ?? {};
+  const previousStatus = base.status ?? {};
   const changes: Record<string, unknown> = {};
-  for (const field of ownFields) if (!isSame(before[field], next[field])) changes[field] = next[field] ?? null;
-  for (const field of lastingFields) if (next[field] !== undefined && before[field] !== next[field]) changes[field] = next[field];
+  for (const field of ownFields) if (!isSame(previousStatus[field], next[field])) changes[field] = next[field] ?? null;
+  for (const field of lastingFields) if (next[field] !== undefined && previousStatus[field] !== next[field]) changes[field] = next[field];
   for (const field of addressLists) {
-    const addresses = next[field] ?? (field === 'hostIPs' ? before[field] : []) ?? [];
-    if (!isSame(before[field], addresses)) changes[field] = [...addresses, { $patch: 'replace' }];
+    const addresses = next[field] ?? (field === 'hostIPs' ? previousStatus[field] : []) ?? [];
+    if (!isSame(previousStatus[field], addresses)) changes[field] = [...addresses, { $patch: 'replace' }];
   }
   for (const field of resourceFields) {
     // A pod without requests has empty resources, as upstream.
-    const isSamePresence = (before[field] === undefined) === (next[field] === undefined);
-    if (!isSamePresence || !isSame(before[field], next[field])) changes[field] = replacing(before[field], next[field]);
+    const isSamePresence = (previousStatus[field] === undefined) === (next[field] === undefined);
+    if (!isSamePresence || !isSame(previousStatus[field], next[field])) changes[field] = replacing(previousStatus[field], next[field]);
   }
   const conditions = [
-    ...(next.conditions ?? []).flatMap((condition) => changedCondition(before, condition)),
-    ...removedConditions(before, next),
+    ...(next.conditions ?? []).flatMap((condition) => changedCondition(previousStatus, condition)),
+    ...removedConditions(previousStatus, next),
   ];
   if (conditions.length > 0) changes['conditions'] = conditions;
   if (Object.keys(changes).length === 0) return null;
@@ -107,14 +107,14 @@ export function statusPatch(base: Pod, next: PodStatus): StatusPatch | null {
 type Resources = Readonly<Record<string, unknown>>;
 
 /** The server merges maps key by key: a null value removes the key. */
-function replacing(before: Resources | undefined, next: Resources | undefined): Resources | null {
-  if (next === undefined) return null;
-  const removed = Object.keys(before ?? {}).filter((key) => next[key] === undefined);
-  const kept = Object.entries(next).map(([key, value]): [string, unknown] => {
+function replacing(previousResources: Resources | undefined, nextResources: Resources | undefined): Resources | null {
+  if (nextResources === undefined) return null;
+  const removed = Object.keys(previousResources ?? {}).filter((key) => nextResources[key] === undefined);
+  const replacement = Object.entries(nextResources).map(([key, value]): [string, unknown] => {
     const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return [key, isMap ? replacing(before?.[key] as Resources | undefined, value as Resources) : value];
+    return [key, isMap ? replacing(previousResources?.[key] as Resources | undefined, value as Resources) : value];
   });
-  return Object.fromEntries([...kept, ...removed.map((key) => [key, null])]);
+  return Object.fromEntries([...replacement, ...removed.map((key) => [key, null])]);
 }
 
 function removedConditions({ conditions = [] }: PodStatus, next: PodStatus): object[] {
@@ -124,18 +124,18 @@ function removedConditions({ conditions = [] }: PodStatus, next: PodStatus): obj
 
 /** Empty when the conditions differ in nothing but the transition time. */
 function changedCondition({ conditions }: PodStatus, next: PodCondition): object[] {
-  const before = conditions?.find(({ type }) => type === next.type);
-  const same =
-    before?.status === next.status &&
-    (before.reason ?? '') === (next.reason ?? '') &&
-    (before.message ?? '') === (next.message ?? '') &&
-    (next.observedGeneration === undefined || before.observedGeneration === next.observedGeneration);
-  if (same) return [];
+  const previousCondition = conditions?.find(({ type }) => type === next.type);
+  const isUnchanged =
+    previousCondition?.status === next.status &&
+    (previousCondition.reason ?? '') === (next.reason ?? '') &&
+    (previousCondition.message ?? '') === (next.message ?? '') &&
+    (next.observedGeneration === undefined || previousCondition.observedGeneration === next.observedGeneration);
+  if (isUnchanged) return [];
   return [
     {
       ...next,
-      ...(before?.reason && !next.reason ? { reason: null } : {}),
-      ...(before?.message && !next.message ? { message: null } : {}),
+      ...(previousCondition?.reason && !next.reason ? { reason: null } : {}),
+      ...(previousCondition?.message && !next.message ? { message: null } : {}),
     },
   ];
 }

@@ -110,17 +110,18 @@ export class StatusWriter {
 
   /** Reads the object after a conflict: another client wrote it, or the name belongs to another pod now. */
   async #readAfterConflict(entry: StatusEntry, target: Pod, signal: AbortSignal): Promise<void> {
-    const found = await this.#deps.client
+    const currentPod = await this.#deps.client
       .call<Pod>({ method: 'GET', path: podPath(target), trafficClass: 'status', maxAttempts: 1, signal })
       .catch((err: unknown) => {
         if (isNotFound(err)) return null;
         throw err;
       });
-    if (found?.metadata.uid === target.metadata.uid) {
-      entry.response = found;
+    if (currentPod?.metadata.uid === target.metadata.uid) {
+      entry.response = currentPod;
       return;
     }
-    if (found) this.#log(entry).info({ newUID: found.metadata.uid }, 'Pod was deleted and then recreated, skipping status update');
+    if (currentPod)
+      this.#log(entry).info({ newUID: currentPod.metadata.uid }, 'Pod was deleted and then recreated, skipping status update');
     entry.missingUID = target.metadata.uid;
     entry.resolveWaiters();
   }

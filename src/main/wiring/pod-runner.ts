@@ -113,10 +113,10 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     onForgotten: (uid) => {
       faults.forget(uid);
       housekeeping.collectSoon();
-      const wanted = podManager.get(uid);
-      if (!wanted) return;
-      restartedPods.inc({ static: isStaticPod(wanted) ? 'true' : '' });
-      podHandlers.start(wanted);
+      const currentPod = podManager.get(uid);
+      if (!currentPod) return;
+      restartedPods.inc({ static: isStaticPod(currentPod) ? 'true' : '' });
+      podHandlers.start(currentPod);
     },
   });
   runtimeState.onRecovered(() => workers.wakeFailed());

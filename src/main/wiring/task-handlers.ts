@@ -42,10 +42,10 @@ export function createTaskHandlers({
     containersEnded: ({ podUID }) => workers.containersEnded(podUID),
     containerWaiting: (container, waiting, { podUID }) => workers.addWaitingReason(podUID, container, waiting),
     beginRestart: (containers, task) => {
-      const known = task.kind === 'sync' ? (task.status?.containers ?? []) : [];
+      const knownContainers = task.kind === 'sync' ? (task.status?.containers ?? []) : [];
       return workers.beginRestart(
         task.podUID,
-        known.filter(({ id }) => containers.includes(id)),
+        knownContainers.filter(({ id }) => containers.includes(id)),
       );
     },
     volumesMounted: (names, { podUID }) => volumes.setMounted(podUID, names),

@@ -55,6 +55,7 @@ export const initialState: ReflectorState = { step: 'stream', resourceVersion: '
 /** After this many failed watches in a row everything is read again. */
 const maxFailedWatches = 3;
 
+/** Returns the next step, and whether the reflector backs off before it. */
 export function advance(state: ReflectorState, event: ReflectorEvent): Transition {
   switch (event.type) {
     case 'versionObserved': {

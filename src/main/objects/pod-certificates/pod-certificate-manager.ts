@@ -139,9 +139,9 @@ export class PodCertificateManager {
     const nowMs = clock.now();
     const changed = new Set<string>();
     for (const certificate of certificates) {
-      const before = certificate.state;
+      const previousState = certificate.state;
       certificate.state = this.#nextState(certificate);
-      if (certificate.state !== before) this.#onStateChanged(certificate, before, changed);
+      if (certificate.state !== previousState) this.#onStateChanged(certificate, previousState, changed);
       this.#recordAgeWarnings(certificate);
       if (needsRequest(certificate.state, nowMs) && !this.#work.isBusy(certificate)) {
         this.#work.enqueue(certificate, certificate.urgent && certificate.state.state === 'initial');
@@ -160,11 +160,11 @@ export class PodCertificateManager {
     return afterRequestStatus(state, request, { nowMs: clock.now(), random: random(), cleanChain: cleanCertificateChain });
   }
 
-  #onStateChanged(certificate: TrackedCertificate, before: CertificateState, changed: Set<string>): void {
+  #onStateChanged(certificate: TrackedCertificate, previousState: CertificateState, changed: Set<string>): void {
     const { pod, state } = certificate;
-    const request = 'pending' in before ? `${pod.metadata.namespace}/${before.pending.name}` : '';
-    this.#log(certificate, 'info', 'A certificate has changed its state', { from: before.state, to: state.state, request });
-    if (state.state === 'initial' || ('issued' in before && 'issued' in state && before.issued === state.issued)) return;
+    const request = 'pending' in previousState ? `${pod.metadata.namespace}/${previousState.pending.name}` : '';
+    this.#log(certificate, 'info', 'A certificate has changed its state', { from: previousState.state, to: state.state, request });
+    if (state.state === 'initial' || ('issued' in previousState && 'issued' in state && previousState.issued === state.issued)) return;
     certificate.recordedWarnings.clear();
     certificate.firstResult.resolve();
     changed.add(pod.metadata.uid);

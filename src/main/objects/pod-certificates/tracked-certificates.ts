@@ -31,8 +31,8 @@ export class TrackedCertificates {
     const tracked = this.#pods.get(uid) ?? new Map<string, TrackedCertificate>();
     for (const projection of certificateProjections(pod)) {
       const key = keyOf(projection.volume, projection.sourceIndex);
-      const known = tracked.get(key);
-      if (known) known.pod = pod;
+      const existing = tracked.get(key);
+      if (existing) existing.pod = pod;
       else tracked.set(key, newCertificate(pod, projection, urgent));
     }
     if (tracked.size > 0) this.#pods.set(uid, tracked);

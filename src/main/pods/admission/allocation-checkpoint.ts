@@ -55,7 +55,7 @@ function requirementsIn(value: unknown): ResourceRequirements {
   return resources;
 }
 
-function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${what} is no object`);
+function objectOf(value: unknown, description: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${description} is no object`);
   return value as Readonly<Record<string, unknown>>;
 }

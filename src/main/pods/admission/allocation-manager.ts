@@ -93,9 +93,9 @@ export class AllocationManager {
 
   /** Forgets all pods but these. */
   removeOrphanedPods(uids: ReadonlySet<PodUID>): void {
-    const before = this.#admitted.size;
+    const sizeBefore = this.#admitted.size;
     for (const uid of this.#admitted.keys()) if (!uids.has(uid)) this.#admitted.delete(uid);
-    if (this.#admitted.size !== before) this.#writeSoon();
+    if (this.#admitted.size !== sizeBefore) this.#writeSoon();
   }
 
   /** Writes pending changes. */

@@ -13,9 +13,9 @@ const everyAddress = '0.0.0.0';
 export function hasFreeHostPorts(pod: Pod, active: readonly Pod[]): boolean {
   const requested = hostPorts(pod);
   if (requested.length === 0) return true;
-  const used = active.flatMap(hostPorts);
+  const usedPorts = active.flatMap(hostPorts);
   return requested.every(({ ip, port }) =>
-    used.every((other) => other.port !== port || (other.ip !== ip && other.ip !== everyAddress && ip !== everyAddress)),
+    usedPorts.every((other) => other.port !== port || (other.ip !== ip && other.ip !== everyAddress && ip !== everyAddress)),
   );
 }
 

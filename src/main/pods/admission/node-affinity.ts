@@ -27,27 +27,27 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: Term, labels: 
 }
 
 function matchesLabel({ key, operator, values = [] }: Requirement, labels: Labels): boolean {
-  const own = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  const labelValue = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case 'In':
-      return own !== undefined && values.includes(own);
+      return labelValue !== undefined && values.includes(labelValue);
     case 'NotIn':
-      return values.length > 0 && (own === undefined || !values.includes(own));
+      return values.length > 0 && (labelValue === undefined || !values.includes(labelValue));
     case 'Exists':
-      return values.length === 0 && own !== undefined;
+      return values.length === 0 && labelValue !== undefined;
     case 'DoesNotExist':
-      return values.length === 0 && own === undefined;
+      return values.length === 0 && labelValue === undefined;
     case 'Gt':
     case 'Lt':
-      return values.length === 1 && compareInt64(own, operator, values[0]);
+      return values.length === 1 && compareInt64(labelValue, operator, values[0]);
     default:
       return false;
   }
 }
 
 /** Compares 64-bit integers; false when a value is not one. */
-export function compareInt64(own: string | undefined, operator: 'Gt' | 'Lt', bound: string | undefined): boolean {
-  const [a, b] = [toInt64(own), toInt64(bound)];
+export function compareInt64(labelValue: string | undefined, operator: 'Gt' | 'Lt', bound: string | undefined): boolean {
+  const [a, b] = [toInt64(labelValue), toInt64(bound)];
   if (a === undefined || b === undefined) return false;
   return operator === 'Gt' ? a > b : a < b;
 }

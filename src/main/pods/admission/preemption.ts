@@ -21,8 +21,8 @@ interface Requirement {
 export function podsToPreempt(pod: Pod, active: readonly Pod[], insufficient: readonly InsufficientResource[]): Pod[] | null {
   const requirements = insufficient.map(({ resource, requested, used, capacity }) => ({ resource, amount: requested - (capacity - used) }));
   const preemptable = active.filter((other) => canPreempt(pod, other));
-  const of = (qos: QosClass) => preemptable.filter((other) => qosClass(other) === qos);
-  const [bestEffort, burstable, guaranteed] = [of('BestEffort'), of('Burstable'), of('Guaranteed')];
+  const podsOfClass = (qos: QosClass) => preemptable.filter((other) => qosClass(other) === qos);
+  const [bestEffort, burstable, guaranteed] = [podsOfClass('BestEffort'), podsOfClass('Burstable'), podsOfClass('Guaranteed')];
   if (subtract(requirements, preemptable).length > 0) return null;
   const guaranteedVictims = podsByDistance(guaranteed, subtract(requirements, [...bestEffort, ...burstable]));
   const burstableVictims = podsByDistance(burstable, subtract(requirements, [...bestEffort, ...guaranteedVictims]));

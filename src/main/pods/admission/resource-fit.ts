@@ -27,17 +27,17 @@ export function insufficientResources(
   active: readonly Pod[],
   allocatable: Readonly<Record<string, string>>,
 ): InsufficientResource[] {
-  const found: InsufficientResource[] = [];
+  const insufficient: InsufficientResource[] = [];
   const pods = value(allocatable['pods']);
-  if (active.length + 1 > pods) found.push({ resource: 'pods', requested: 1, used: active.length, capacity: pods });
+  if (active.length + 1 > pods) insufficient.push({ resource: 'pods', requested: 1, used: active.length, capacity: pods });
   for (const [resource, requested] of amounts(pod)) {
     const isKnown = Object.hasOwn(allocatable, resource);
     if (requested <= 0 || (isExtendedResource(resource) && !isKnown)) continue;
     const capacity = isKnown ? inUnits(resource, allocatable[resource]) : 0;
     const used = active.reduce((sum, other) => sum + requestOf(other, resource), 0);
-    if (requested > capacity - used) found.push({ resource, requested, used, capacity });
+    if (requested > capacity - used) insufficient.push({ resource, requested, used, capacity });
   }
-  return found;
+  return insufficient;
 }
 
 export function requestOf(pod: Pod, resource: string): number {

@@ -96,10 +96,10 @@ export class ApiStatusCache {
   /** Shows an internal error of the kubelet as the pod's reason until the status is regenerated. */
   setFailedSync(pod: Pod, message: string, lifecycle?: PodLifecycle): PodStatus {
     const entry = this.#entries.get(podUID(pod));
-    const before = entry?.status ?? pod.status ?? {};
-    const phase = lifecycle && hasEnded(lifecycle) ? 'Failed' : (before.phase ?? 'Pending');
+    const previousStatus = entry?.status ?? pod.status ?? {};
+    const phase = lifecycle && hasEnded(lifecycle) ? 'Failed' : (previousStatus.phase ?? 'Pending');
     // A terminal status never changes.
-    const status = isTerminalPhase(before.phase) ? before : { ...before, phase, reason: 'FailedSync', message };
+    const status = isTerminalPhase(previousStatus.phase) ? previousStatus : { ...previousStatus, phase, reason: 'FailedSync', message };
     this.#set(pod, {
       waiting: {},
       couldHaveRunningContainers: !lifecycle || !hasEnded(lifecycle),
@@ -114,20 +114,24 @@ export class ApiStatusCache {
   #regenerate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     const uid = podUID(pod);
     const entry = this.#entries.get(uid);
-    const before = entry?.status ?? this.#reportedStatus(pod);
+    const previousStatus = entry?.status ?? this.#reportedStatus(pod);
     const next = this.#generate(pod, status, lifecycle, entry);
-    const problem = illegalTransition(before, next, pod.spec);
+    const problem = illegalTransition(previousStatus, next, pod.spec);
     if (problem !== null) {
       this.#log(pod).error({ err: problem }, 'Status update on pod aborted');
-      return before ?? next;
+      return previousStatus ?? next;
     }
     const couldHaveRunningContainers = !hasEnded(lifecycle) && (lifecycle.started || isPodRunning(status));
     if (entry && entry.couldHaveRunningContainers === couldHaveRunningContainers && isDeepStrictEqual(entry.status, next)) {
       return entry.status;
     }
-    countTerminations(before, next);
-    if (before?.phase !== next.phase) this.#onPhaseChanged(pod, entry?.status.phase, next.phase);
-    const defaults = { waiting: waitingReasonsIn(before), isFinished: false, hasPreviousStatus: before?.startTime !== undefined };
+    countTerminations(previousStatus, next);
+    if (previousStatus?.phase !== next.phase) this.#onPhaseChanged(pod, entry?.status.phase, next.phase);
+    const defaults = {
+      waiting: waitingReasonsIn(previousStatus),
+      isFinished: false,
+      hasPreviousStatus: previousStatus?.startTime !== undefined,
+    };
     this.#set(pod, { ...defaults, ...entry, status: next, couldHaveRunningContainers, isFromMirror: false });
     return next;
   }
@@ -140,12 +144,12 @@ export class ApiStatusCache {
     const uid = podUID(pod);
     const current = this.get(uid) ?? pod.status;
     const isFinal = isTerminalPhase(current?.phase) && !current.containerStatuses?.some(({ state }) => state?.running);
-    const last = isFinal ? current : this.regenerate(pod, status, lifecycle);
+    const lastStatus = isFinal ? current : this.regenerate(pod, status, lifecycle);
     this.#set(pod, {
       waiting: {},
       hasPreviousStatus: true,
       ...this.#entries.get(uid),
-      status: last,
+      status: lastStatus,
       couldHaveRunningContainers: false,
       isFinished: true,
     });

@@ -29,7 +29,7 @@ export const disruptionTarget = 'DisruptionTarget';
 export interface ConditionsInput {
   readonly pod: Pod;
   readonly status: RuntimePodStatus | null;
-  readonly before: PodStatus | undefined;
+  readonly previousStatus: PodStatus | undefined;
   readonly statuses: readonly ContainerStatus[];
   readonly phase: string;
   readonly lifecycle: { readonly ended: boolean };
@@ -50,33 +50,33 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
   const { pod, status, phase, restarting, lifecycle } = input;
   const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditionTypes.has(type));
   const disruption = disruptionCondition(input);
-  const others = disruption ? [...foreign.filter(({ type }) => type !== disruptionTarget), disruption] : foreign;
+  const foreignConditions = disruption ? [...foreign.filter(({ type }) => type !== disruptionTarget), disruption] : foreign;
   const containersReady = containersReadyCondition(input);
   const { reason, message } = input.pendingResize ?? {};
-  const own: readonly (readonly [string, ConditionContent])[] = [
+  const kubeletConditions: readonly (readonly [string, ConditionContent])[] = [
     ...(reason && !lifecycle.ended ? [['PodResizePending', { status: 'True', reason, message }] as const] : []),
     ['PodReadyToStartContainers', { status: lifecycle.ended || podSandboxChanged(pod, status).changed ? 'False' : 'True' }],
     ['Initialized', initializedCondition(input)],
-    ['Ready', containersReady.status === 'True' ? readinessGatesCondition(pod, others) : containersReady],
+    ['Ready', containersReady.status === 'True' ? readinessGatesCondition(pod, foreignConditions) : containersReady],
     ['ContainersReady', containersReady],
     ['PodScheduled', { status: 'True' }],
     ...(input.restartAllContainers && hasRestartAllRule(pod.spec)
       ? [['AllContainersRestarting', allContainersRestartingCondition(pod, status, restarting, phase)] as const]
       : []),
   ];
-  return [...others, ...own.map(([type, content]) => toCondition(type, content, input))];
+  return [...foreignConditions, ...kubeletConditions.map(([type, content]) => toCondition(type, content, input))];
 }
 
 /** Once set, the condition stays. */
 function disruptionCondition(input: ConditionsInput): PodCondition | undefined {
-  const { disruption, before } = input;
+  const { disruption, previousStatus } = input;
   if (disruption) return toCondition(disruptionTarget, { status: 'True', ...disruption }, input);
-  return before?.conditions?.find(({ type }) => type === disruptionTarget);
+  return previousStatus?.conditions?.find(({ type }) => type === disruptionTarget);
 }
 
-function toCondition(type: string, content: ConditionContent, { pod, before, now }: ConditionsInput): PodCondition {
-  const old = before?.conditions?.find((condition) => condition.type === type);
-  const lastTransitionTime = old?.status === content.status ? (old.lastTransitionTime ?? now) : now;
+function toCondition(type: string, content: ConditionContent, { pod, previousStatus, now }: ConditionsInput): PodCondition {
+  const previousCondition = previousStatus?.conditions?.find((condition) => condition.type === type);
+  const lastTransitionTime = previousCondition?.status === content.status ? (previousCondition.lastTransitionTime ?? now) : now;
   const { generation } = pod.metadata;
   return { type, ...(generation ? { observedGeneration: generation } : {}), lastTransitionTime, ...content };
 }
@@ -90,7 +90,7 @@ function containersReadyCondition({ pod, statuses, phase }: ConditionsInput): Co
   return message === '' ? { status: 'True' } : { status: 'False', reason: 'ContainersNotReady', message };
 }
 
-function initializedCondition({ pod, statuses, phase, before, restartAllContainers }: ConditionsInput): ConditionContent {
+function initializedCondition({ pod, statuses, phase, previousStatus, restartAllContainers }: ConditionsInput): ConditionContent {
   const { unknown, unsatisfied } = unsatisfiedContainers(pod.spec.initContainers ?? [], statuses, (container, status) =>
     isRestartableInitContainer(container) ? status.started === true : status.ready,
   );
@@ -99,7 +99,7 @@ function initializedCondition({ pod, statuses, phase, before, restartAllContaine
   if (statuses.some(({ name, state }) => regular.has(name) && (state?.running ?? state?.terminated))) return { status: 'True' };
   const message = describe(unknown, unsatisfied, 'incomplete');
   // An initialized pod stays initialized while all of its containers restart.
-  const wasInitialized = before?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') ?? false;
+  const wasInitialized = previousStatus?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') ?? false;
   if (message === '' || (restartAllContainers && wasInitialized)) return { status: 'True' };
   return { status: 'False', reason: 'ContainersNotInitialized', message };
 }

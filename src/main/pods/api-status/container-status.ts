@@ -9,7 +9,7 @@ import { toOptionalApiTime } from '../../../shared/kubernetes/api-time.ts';
 
 export interface ContainerContext {
   readonly container: Container;
-  readonly before: ContainerStatus | undefined;
+  readonly previousStatus: ContainerStatus | undefined;
   readonly runtimeName: string;
   /** The pod's runtime handler supports recursive read-only mounts. */
   readonly supportsRecursiveReadOnly: boolean;
@@ -22,15 +22,15 @@ export interface ContainerContext {
 }
 
 export function toContainerStatus(instance: RuntimeContainerStatus, context: ContainerContext): ContainerStatus {
-  const { container, before, runtimeName, restarting, stopSignals } = context;
+  const { container, previousStatus, runtimeName, restarting, stopSignals } = context;
   const containerID = `${runtimeName}://${instance.id}`;
-  const lost = instance.state === 'unknown' && before?.state?.running !== undefined;
+  const lost = instance.state === 'unknown' && previousStatus?.state?.running !== undefined;
   return {
     name: instance.name,
     state: lost ? lostState(restarting) : toState(instance, containerID),
     lastState: {},
     ready: false,
-    restartCount: lost ? before.restartCount + 1 : restartCountOf(instance, before),
+    restartCount: lost ? previousStatus.restartCount + 1 : restartCountOf(instance, previousStatus),
     image: instance.image,
     imageID: instance.imageRef,
     containerID,
@@ -49,9 +49,11 @@ export function lostState(restarting: boolean): ContainerState {
 }
 
 /** The count never decreases. A container that runs after a reported termination counts as restarted even if the runtime has lost the previous instance. */
-function restartCountOf({ state, restartCount }: RuntimeContainerStatus, before: ContainerStatus | undefined): number {
-  const reported = before?.restartCount ?? 0;
-  return state === 'running' && before?.state?.terminated && reported >= restartCount ? reported + 1 : Math.max(restartCount, reported);
+function restartCountOf({ state, restartCount }: RuntimeContainerStatus, previousStatus: ContainerStatus | undefined): number {
+  const reported = previousStatus?.restartCount ?? 0;
+  return state === 'running' && previousStatus?.state?.terminated && reported >= restartCount
+    ? reported + 1
+    : Math.max(restartCount, reported);
 }
 
 function toState(instance: RuntimeContainerStatus, containerID: string): ContainerState {
@@ -83,14 +85,14 @@ function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K],
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-type MountContext = Pick<ContainerContext, 'container' | 'before' | 'supportsRecursiveReadOnly'>;
+type MountContext = Pick<ContainerContext, 'container' | 'previousStatus' | 'supportsRecursiveReadOnly'>;
 
 /** The mounts are fixed once the container exists. Until then the runtime handler may still change. */
 export function volumeMountsOf(context: MountContext): Pick<ContainerStatus, 'volumeMounts'> {
-  const { container, before } = context;
+  const { container, previousStatus } = context;
   if (!container.volumeMounts?.length) return {};
-  const shown = before?.containerID ? before.volumeMounts : undefined;
-  return { volumeMounts: shown ?? container.volumeMounts.map((mount) => toMountStatus(mount, context)) };
+  const reportedMounts = previousStatus?.containerID ? previousStatus.volumeMounts : undefined;
+  return { volumeMounts: reportedMounts ?? container.volumeMounts.map((mount) => toMountStatus(mount, context)) };
 }
 
 /** Adds the image of each image volume, found by its mount path. Upstream looks up the image ID, which `mounts` has already. */

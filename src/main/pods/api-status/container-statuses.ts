@@ -37,12 +37,12 @@ export function generateContainerStatuses(
   previous: readonly ContainerStatus[],
   kind: ContainerKind,
 ): ContainerStatus[] {
-  const before = new Map(previous.map((status) => [status.name, status]));
+  const previousByName = new Map(previous.map((status) => [status.name, status]));
   const statuses = containers.map((container) => {
     const instances = input.status?.containers.filter(({ name }) => name === container.name) ?? [];
     // Upstream ignores a mirror pod's status: a lost init container must have completed, and nothing else is known about it.
     const isIgnored = kind === 'init' && input.isPreviousFromMirror && isLostAfterInit(input, container, instances[0]);
-    const previousStatus = isIgnored ? undefined : before.get(container.name);
+    const previousStatus = isIgnored ? undefined : previousByName.get(container.name);
     const status = withWaiting(input, container, instances[0], statusFromRuntime(input, container, instances, previousStatus), kind);
     return withReadiness(container, status, kind);
   });
@@ -54,13 +54,13 @@ function statusFromRuntime(
   input: ContainerStatusesInput,
   container: Container,
   [newest, older]: readonly RuntimeContainerStatus[],
-  before: ContainerStatus | undefined,
+  previousStatus: ContainerStatus | undefined,
 ): ContainerStatus {
   const { runtimeName, runtimeHandlers = [] } = input.node;
   const handler = input.status?.sandboxes[0]?.runtimeHandler ?? '';
   const context = {
     container,
-    before,
+    previousStatus,
     runtimeName,
     supportsRecursiveReadOnly: supportsRecursiveReadOnly(runtimeHandlers, handler),
     restarting: input.restarting,
@@ -68,13 +68,13 @@ function statusFromRuntime(
     imageVolumes: input.imageVolumeRefs ? imageVolumesOf(input.pod) : noVolumes,
   };
   if (!newest) return statusWithoutRuntime(input.pod, context);
-  const unchanged = previousContainerStatus(newest, before);
+  const unchanged = previousContainerStatus(newest, previousStatus);
   if (unchanged) return unchanged;
   const status = toContainerStatus(newest, context);
-  const lastState = older && previousLastState(older, before);
+  const lastState = older && previousLastState(older, previousStatus);
   if (lastState) return { ...status, lastState };
   if (older) return { ...status, lastState: toContainerStatus(older, context).state ?? {} };
-  return { ...status, lastState: lastStateOf(status, before) };
+  return { ...status, lastState: lastStateOf(status, previousStatus) };
 }
 
 const noVolumes: ReadonlySet<string> = new Set();
@@ -84,31 +84,33 @@ function imageVolumesOf({ spec }: Pod): ReadonlySet<string> {
 }
 
 /** The previous instance may have been garbage-collected: its reported termination is kept. */
-function lastStateOf(status: ContainerStatus, before: ContainerStatus | undefined): ContainerState {
-  const ended = before?.state?.terminated;
-  if (ended && before.containerID !== status.containerID) return { terminated: ended };
-  return before?.lastState?.terminated ? { terminated: before.lastState.terminated } : {};
+function lastStateOf(status: ContainerStatus, previousStatus: ContainerStatus | undefined): ContainerState {
+  const terminatedState = previousStatus?.state?.terminated;
+  if (terminatedState && previousStatus.containerID !== status.containerID) return { terminated: terminatedState };
+  return previousStatus?.lastState?.terminated ? { terminated: previousStatus.lastState.terminated } : {};
 }
 
 /** The status of a container that the runtime does not have: not created yet, or removed. */
 function statusWithoutRuntime(pod: Pod, context: ContainerContext): ContainerStatus {
-  const { container, before, restarting } = context;
-  const wasRemoved = restarting && before !== undefined && !before.state?.waiting;
-  const removal = wasRemoved ? { state: removedState, lastState: removedLastState, restartCount: before.restartCount + 1 } : undefined;
-  if (before?.state?.terminated) return { ...before, ...removal };
+  const { container, previousStatus, restarting } = context;
+  const wasRemoved = restarting && previousStatus !== undefined && !previousStatus.state?.waiting;
+  const removal = wasRemoved
+    ? { state: removedState, lastState: removedLastState, restartCount: previousStatus.restartCount + 1 }
+    : undefined;
+  if (previousStatus?.state?.terminated) return { ...previousStatus, ...removal };
   const reason = (pod.spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
   const status: ContainerStatus = {
     name: container.name,
     image: container.image ?? '',
     imageID: '',
     ready: false,
-    restartCount: before?.restartCount ?? 0,
+    restartCount: previousStatus?.restartCount ?? 0,
     state: { waiting: { reason } },
-    lastState: before?.lastState ?? {},
+    lastState: previousStatus?.lastState ?? {},
     ...volumeMountsOf(context),
   };
   if (removal) return { ...status, ...removal };
-  if (!before?.state?.running || before.lastState?.terminated) return status;
+  if (!previousStatus?.state?.running || previousStatus.lastState?.terminated) return status;
   // The container ran and disappeared: without a terminated last state the pod would fall back to Pending.
   const message = 'The container could not be located when the pod was deleted.  The container used to be Running';
   return {

@@ -10,10 +10,10 @@ const kinds = [
 ] as const;
 
 /** Counts each container once: when `next` shows it as terminated and `before` did not. */
-export function countTerminations(before: PodStatus | undefined, next: PodStatus): void {
+export function countTerminations(previousStatus: PodStatus | undefined, next: PodStatus): void {
   for (const [list, containerType] of kinds) {
     for (const { name, state } of next[list] ?? []) {
-      if (!state?.terminated || wasTerminated(before?.[list], name)) continue;
+      if (!state?.terminated || wasTerminated(previousStatus?.[list], name)) continue;
       const { exitCode, reason = '' } = state.terminated;
       terminatedContainers.inc({ container_type: containerType, exit_code: String(exitCode), reason });
     }

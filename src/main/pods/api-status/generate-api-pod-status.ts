@@ -65,44 +65,58 @@ export interface ApiStatusInput extends StatusFeatures {
 
 export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
   const { pod, previous, lifecycle, restartAllContainers = true } = given;
-  const before = previous ?? pod.status;
-  const status = withPreviousAddresses(pod, given.status, before);
+  const previousStatus = previous ?? pod.status;
+  const status = withPreviousAddresses(pod, given.status, previousStatus);
   const input = { ...given, status };
-  const restarting = restartAllContainers && isRestartingAll(pod, status, before);
-  const containers = containerStatuses({ ...input, restarting }, before);
-  const all = [...containers.containerStatuses, ...containers.initContainerStatuses];
-  const computed = computePhase(pod, all, lifecycle.terminating, hasStartedRegularContainer(input));
-  const phase = computeReportedPhase(input, computed, before?.phase);
+  const restarting = restartAllContainers && isRestartingAll(pod, status, previousStatus);
+  const containers = containerStatuses({ ...input, restarting }, previousStatus);
+  const allStatuses = [...containers.containerStatuses, ...containers.initContainerStatuses];
+  const computed = computePhase(pod, allStatuses, lifecycle.terminating, hasStartedRegularContainer(input));
+  const phase = computeReportedPhase(input, computed, previousStatus?.phase);
   const now = toApiTime(input.nowMs);
   const disruption = lifecycle.failed?.disruption;
   return truncateTerminationMessages(pod, {
     ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
     phase,
-    conditions: generateConditions({ ...input, before, statuses: all, phase, restarting, restartAllContainers, disruption, now }),
-    ...reasonOf(input, phase, before),
+    conditions: generateConditions({
+      ...input,
+      previousStatus,
+      statuses: allStatuses,
+      phase,
+      restarting,
+      restartAllContainers,
+      disruption,
+      now,
+    }),
+    ...reasonOf(input, phase, previousStatus),
     // A terminating pod keeps its addresses after its sandbox is gone.
-    ...(lifecycle.terminating && before?.podIP ? { podIP: before.podIP, podIPs: before.podIPs ?? [{ ip: before.podIP }] } : {}),
+    ...(lifecycle.terminating && previousStatus?.podIP
+      ? { podIP: previousStatus.podIP, podIPs: previousStatus.podIPs ?? [{ ip: previousStatus.podIP }] }
+      : {}),
     ...podAddresses(pod, status, input.node.hostIPs),
-    startTime: before?.startTime ?? now,
+    startTime: previousStatus?.startTime ?? now,
     ...(containers.initContainerStatuses.length > 0 ? { initContainerStatuses: containers.initContainerStatuses } : {}),
     containerStatuses: containers.containerStatuses,
     ...(containers.ephemeralContainerStatuses.length > 0 ? { ephemeralContainerStatuses: containers.ephemeralContainerStatuses } : {}),
-    qosClass: before?.qosClass ?? qosClass(pod),
+    qosClass: previousStatus?.qosClass ?? qosClass(pod),
     ...((given.podResources ?? true) && podResourcesStatus(pod, phase === 'Running', given.podLevelResources ?? true)),
   });
 }
 
 type ContainerStatuses = Record<'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses', readonly ContainerStatus[]>;
 
-function containerStatuses(input: ApiStatusInput & { readonly restarting: boolean }, before: PodStatus | undefined): ContainerStatuses {
+function containerStatuses(
+  input: ApiStatusInput & { readonly restarting: boolean },
+  previousStatus: PodStatus | undefined,
+): ContainerStatuses {
   const { spec } = input.pod;
   const statuses = {
-    initContainerStatuses: generateContainerStatuses(input, spec.initContainers ?? [], before?.initContainerStatuses ?? [], 'init'),
-    containerStatuses: generateContainerStatuses(input, spec.containers, before?.containerStatuses ?? [], 'regular'),
+    initContainerStatuses: generateContainerStatuses(input, spec.initContainers ?? [], previousStatus?.initContainerStatuses ?? [], 'init'),
+    containerStatuses: generateContainerStatuses(input, spec.containers, previousStatus?.containerStatuses ?? [], 'regular'),
     ephemeralContainerStatuses: generateContainerStatuses(
       input,
       spec.ephemeralContainers ?? [],
-      before?.ephemeralContainerStatuses ?? [],
+      previousStatus?.ephemeralContainerStatuses ?? [],
       'ephemeral',
     ),
   };
@@ -113,24 +127,24 @@ function containerStatuses(input: ApiStatusInput & { readonly restarting: boolea
  * A pod never leaves a terminal phase. A pod whose containers have all stopped gets a terminal phase unless it is static
  * (upstream TerminatePod).
  */
-function computeReportedPhase({ pod, lifecycle }: ApiStatusInput, computed: string, before: string | undefined): string {
+function computeReportedPhase({ pod, lifecycle }: ApiStatusInput, computed: string, previousPhase: string | undefined): string {
   const api = pod.status?.phase;
   if (isTerminalPhase(api)) return api;
   if (lifecycle.failed) return 'Failed';
   if (isTerminalPhase(computed)) return computed;
-  if (isTerminalPhase(before)) return before;
+  if (isTerminalPhase(previousPhase)) return previousPhase;
   return lifecycle.ended && !isStaticPod(pod) ? 'Failed' : computed;
 }
 
 function reasonOf(
   { pod, status, lifecycle }: ApiStatusInput,
   phase: string,
-  before: PodStatus | undefined,
+  previousStatus: PodStatus | undefined,
 ): Pick<PodStatus, 'reason' | 'message'> {
   const terminal = isTerminalPhase(phase);
   const source =
     (phase === 'Failed' ? lifecycle.failed : undefined) ??
-    (terminal && before?.phase === phase ? before : undefined) ??
+    (terminal && previousStatus?.phase === phase ? previousStatus : undefined) ??
     (terminal ? undefined : status?.failure) ??
     foreignReason(pod.status, phase);
   return { ...(source?.reason ? { reason: source.reason } : {}), ...(source?.message ? { message: source.message } : {}) };

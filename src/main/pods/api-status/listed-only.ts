@@ -7,32 +7,39 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/c
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 
 /** Adds the addresses from the previous status to a listed-only sandbox. */
-export function withPreviousAddresses(pod: Pod, status: RuntimePodStatus | null, before: PodStatus | undefined): RuntimePodStatus | null {
+export function withPreviousAddresses(
+  pod: Pod,
+  status: RuntimePodStatus | null,
+  previousStatus: PodStatus | undefined,
+): RuntimePodStatus | null {
   const [sandbox, ...older] = status?.sandboxes ?? [];
-  if (!status || !sandbox?.listedOnly || sandbox.state !== 'ready' || !before?.podIP) return status;
+  if (!status || !sandbox?.listedOnly || sandbox.state !== 'ready' || !previousStatus?.podIP) return status;
   const hostNetwork = pod.spec.hostNetwork ?? false;
-  const podIPs = hostNetwork ? [] : (before.podIPs ?? [{ ip: before.podIP }]).map(({ ip }) => ip);
+  const podIPs = hostNetwork ? [] : (previousStatus.podIPs ?? [{ ip: previousStatus.podIP }]).map(({ ip }) => ip);
   return { ...status, podIPs, sandboxes: [{ ...sandbox, hostNetwork, podIPs }, ...older] };
 }
 
 /** The previous status of a listed-only container in the same state; undefined when it may not hold any more. */
 export function previousContainerStatus(
   instance: RuntimeContainerStatus,
-  before: ContainerStatus | undefined,
+  previousStatus: ContainerStatus | undefined,
 ): ContainerStatus | undefined {
-  if (!instance.listedOnly || !before) return undefined;
-  const { state, lastState } = before;
+  if (!instance.listedOnly || !previousStatus) return undefined;
+  const { state, lastState } = previousStatus;
   const holds =
     instance.state === 'running'
-      ? state?.running !== undefined && isSameContainer(instance, before.containerID)
+      ? state?.running !== undefined && isSameContainer(instance, previousStatus.containerID)
       : instance.state === 'exited' &&
         (isTerminationOf(instance, state) || (state?.waiting !== undefined && isTerminationOf(instance, lastState)));
-  return holds ? before : undefined;
+  return holds ? previousStatus : undefined;
 }
 
 /** The previous `lastState`, when it is the termination of this listed-only container. */
-export function previousLastState(instance: RuntimeContainerStatus, before: ContainerStatus | undefined): ContainerState | undefined {
-  return instance.listedOnly && isTerminationOf(instance, before?.lastState) ? before?.lastState : undefined;
+export function previousLastState(
+  instance: RuntimeContainerStatus,
+  previousStatus: ContainerStatus | undefined,
+): ContainerState | undefined {
+  return instance.listedOnly && isTerminationOf(instance, previousStatus?.lastState) ? previousStatus?.lastState : undefined;
 }
 
 function isTerminationOf(instance: RuntimeContainerStatus, state: ContainerState | undefined): boolean {

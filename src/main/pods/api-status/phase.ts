@@ -33,9 +33,9 @@ export function computePhase(pod: Pod, statuses: readonly ContainerStatus[], ter
   if (unknown > 0) return 'Pending';
   if (running > 0) return 'Running';
   if (regular.stopped === 0) return 'Pending';
-  const ended = regular.stopped === regular.succeeded ? 'Succeeded' : 'Failed';
-  if (terminating && !isStaticPod(pod)) return ended;
-  return regular.stopped === regular.permanentlyStopped ? ended : 'Running';
+  const terminalPhase = regular.stopped === regular.succeeded ? 'Succeeded' : 'Failed';
+  if (terminating && !isStaticPod(pod)) return terminalPhase;
+  return regular.stopped === regular.permanentlyStopped ? terminalPhase : 'Running';
 }
 
 type ByName = ReadonlyMap<string, ContainerStatus>;

@@ -17,8 +17,8 @@ const cache = new WeakMap<Pod, { readonly podLevelResources: boolean; readonly i
 
 /** `pod` has its allocated resources. `podLevelResources` is the feature gate. */
 export function podResourcesStatus(pod: Pod, isRunning: boolean, podLevelResources: boolean): PodResources {
-  const last = cache.get(pod);
-  if (last?.isRunning === isRunning && last.podLevelResources === podLevelResources) return last.status;
+  const cached = cache.get(pod);
+  if (cached?.isRunning === isRunning && cached.podLevelResources === podLevelResources) return cached.status;
   const status = compute(pod, isRunning, podLevelResources);
   cache.set(pod, { podLevelResources, isRunning, status });
   return status;
@@ -50,15 +50,15 @@ function cgroupAmounts(pod: Pod, { requests, limits }: Amounts, podLevelResource
     podPidsLimit: 0,
     podLevelResources,
   });
-  const own = (podLevelResources && pod.spec.resources) || {};
+  const podLevel = (podLevelResources && pod.spec.resources) || {};
   return {
     requests: {
-      ...podLevelAmounts(own.requests),
+      ...podLevelAmounts(podLevel.requests),
       ...(requests['cpu'] && milliValue(requests['cpu']) > minShares && { cpu: requests['cpu'] }),
       ...(requests['memory'] && { memory: requests['memory'] }),
     },
     limits: {
-      ...podLevelAmounts(own.limits),
+      ...podLevelAmounts(podLevel.limits),
       ...(limits['cpu'] && cpuQuotaUs > 0 && { cpu: limits['cpu'] }),
       ...(limits['memory'] && memoryBytes > 0 && { memory: limits['memory'] }),
     },

@@ -17,10 +17,11 @@ export function hasRestartAllRule(spec: PodSpec): boolean {
 }
 
 /** True when the condition is already True, or when a container has terminated with an exit code that matches a rule. */
-export function isRestartingAll({ spec }: Pod, status: RuntimePodStatus | null, before: PodStatus | undefined): boolean {
-  if (before?.conditions?.some((condition) => condition.type === 'AllContainersRestarting' && condition.status === 'True')) return true;
+export function isRestartingAll({ spec }: Pod, status: RuntimePodStatus | null, previousStatus: PodStatus | undefined): boolean {
+  if (previousStatus?.conditions?.some((condition) => condition.type === 'AllContainersRestarting' && condition.status === 'True'))
+    return true;
   const previous = new Map(
-    [...(before?.initContainerStatuses ?? []), ...(before?.containerStatuses ?? [])].map((status) => [status.name, status]),
+    [...(previousStatus?.initContainerStatuses ?? []), ...(previousStatus?.containerStatuses ?? [])].map((status) => [status.name, status]),
   );
   return resettable(spec).some((container) => {
     const newest = status?.containers.find(({ name }) => name === container.name);

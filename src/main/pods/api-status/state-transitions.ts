@@ -7,27 +7,27 @@ import { isRestartableInitContainer, shouldRestartContainer } from '../../../sha
 import { hasRestartAllRule } from './restart-all.ts';
 
 /** Returns upstream's error message, or null when the transition is legal. */
-export function illegalTransition(before: PodStatus | undefined, next: PodStatus, spec: PodSpec): string | null {
+export function illegalTransition(previousStatus: PodStatus | undefined, next: PodStatus, spec: PodSpec): string | null {
   if ((spec.restartPolicy ?? 'Always') === 'Always' || hasRestartAllRule(spec)) return null;
-  const regular = findResurrected(before?.containerStatuses, next.containerStatuses, spec.containers, spec);
+  const regular = findResurrected(previousStatus?.containerStatuses, next.containerStatuses, spec.containers, spec);
   if (regular !== undefined) return `terminated container ${regular} attempted illegal transition to non-terminated state`;
   const initContainers = (spec.initContainers ?? []).filter((container) => !isRestartableInitContainer(container));
-  const init = findResurrected(before?.initContainerStatuses, next.initContainerStatuses, initContainers, spec);
+  const init = findResurrected(previousStatus?.initContainerStatuses, next.initContainerStatuses, initContainers, spec);
   return init === undefined ? null : `terminated init container ${init} attempted illegal transition to non-terminated state`;
 }
 
 /** The name of the first container that left the terminated state although it must not be restarted. */
 function findResurrected(
-  before: readonly ContainerStatus[] | undefined,
-  next: readonly ContainerStatus[] | undefined,
+  previousStatuses: readonly ContainerStatus[] | undefined,
+  nextStatuses: readonly ContainerStatus[] | undefined,
   containers: readonly Container[],
   spec: PodSpec,
 ): string | undefined {
   return containers.find((container) => {
-    const end = before?.find(({ name }) => name === container.name)?.state?.terminated;
+    const end = previousStatuses?.find(({ name }) => name === container.name)?.state?.terminated;
     if (!end || (end.exitCode !== 0 && spec.restartPolicy === 'OnFailure')) return false;
     if (shouldRestartContainer(container, spec, end.exitCode)) return false;
-    const status = next?.find(({ name }) => name === container.name);
+    const status = nextStatuses?.find(({ name }) => name === container.name);
     return status !== undefined && !status.state?.terminated;
   })?.name;
 }

@@ -80,7 +80,7 @@ export class Housekeeping {
   run(): void {
     const { podManager, podWorkers, cache, statuses, activePods, start, reconcileMirrorPods, clock, logger } = this.#deps;
     const desired = podManager.uids();
-    const known = podWorkers.syncKnownPods(desired);
+    const knownPods = podWorkers.syncKnownPods(desired);
     const active = activePods();
     for (const pod of active) {
       if (!podWorkers.isKnown(podUID(pod))) start(pod);
@@ -95,7 +95,7 @@ export class Housekeeping {
     for (const uid of statuses.uids()) {
       if (!desired.has(uid) && !podWorkers.isKnown(uid)) this.#contain(uid, () => statuses.forget(uid));
     }
-    updatePodMetrics(podManager.all(), active, podManager.mirrorPods(), known.values());
+    updatePodMetrics(podManager.all(), active, podManager.mirrorPods(), knownPods.values());
     const nowMs = clock.monotonic();
     if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);
     if (nowMs >= this.#collectAtMs) this.#collect(nowMs);

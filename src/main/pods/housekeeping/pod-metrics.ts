@@ -18,7 +18,7 @@ export function updatePodMetrics(
   desired: readonly Pod[],
   active: readonly Pod[],
   mirrors: readonly Pod[],
-  known: Iterable<PodWorkerSync>,
+  knownPods: Iterable<PodWorkerSync>,
 ): void {
   mirrorPods.set(mirrors.length);
   managedEphemeralContainers.set(desired.reduce((count, { spec }) => count + (spec.ephemeralContainers?.length ?? 0), 0));
@@ -31,7 +31,7 @@ export function updatePodMetrics(
     gauge.set(pods.length - staticPods, { static: '' });
   }
   const counts = new Map<string, number>();
-  for (const { state, orphan, isStatic } of known) {
+  for (const { state, orphan, isStatic } of knownPods) {
     const config = isStatic === undefined ? 'runtime_only' : orphan ? 'orphan' : 'desired';
     const key = `${config} ${state} ${isStatic === undefined ? 'unknown' : isStatic ? 'true' : ''}`;
     counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -166,11 +166,11 @@ export class MirrorPods {
 
   /** The name is in use by the mirror itself, which the watch has not delivered yet, by an older mirror, or by another pod. */
   async #resolveNameConflict(pod: Pod, alreadyExists: unknown, signal: AbortSignal): Promise<void> {
-    const found = await this.#deps.client.call<Pod>({ method: 'GET', path: podPath(pod), trafficClass: 'pods', signal });
-    if (isMirrorOf(found, pod) && !isDeleted(found)) return this.#onCreated(found);
-    if (!isMirrorPod(found))
+    const existing = await this.#deps.client.call<Pod>({ method: 'GET', path: podPath(pod), trafficClass: 'pods', signal });
+    if (isMirrorOf(existing, pod) && !isDeleted(existing)) return this.#onCreated(existing);
+    if (!isMirrorPod(existing))
       throw new KubeletError('AlreadyExists', 'another pod has the name of the static pod', { cause: alreadyExists });
-    await this.#delete(found, signal);
+    await this.#delete(existing, signal);
     throw new KubeletError('AlreadyExists', 'an older mirror pod had the name of the static pod', { cause: alreadyExists });
   }
 

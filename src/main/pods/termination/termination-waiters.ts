@@ -27,19 +27,19 @@ export class TerminationWaiters {
       const waiters = this.#waiters.get(uid) ?? new Set();
       this.#waiters.set(uid, waiters);
       const cancel = this.#clock.after(timeoutMs, () => {
-        waiters.delete(done);
+        waiters.delete(finish);
         reject(new KubeletError(exceededGracePeriod.reason, `pod ${uid} did not end within ${timeoutMs / 1000} s`));
       });
-      const done = () => {
+      const finish = () => {
         cancel();
         resolve();
       };
-      waiters.add(done);
+      waiters.add(finish);
     });
   }
 
   notifyTerminated(uid: PodUID): void {
-    for (const done of this.#waiters.get(uid) ?? []) done();
+    for (const finish of this.#waiters.get(uid) ?? []) finish();
     this.#waiters.delete(uid);
   }
 }

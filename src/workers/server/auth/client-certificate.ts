@@ -45,8 +45,8 @@ export const noPeerCertificate: PeerCertificate = { certificate: null, fault: ''
  * @returns null for an unverified client whose certificates exceed the size limit
  */
 export function readPeerCertificate(socket: TLSSocket, generation: number): PeerCertificate | null {
-  const { _parent: wire } = socket as { readonly _parent?: Socket };
-  if (!socket.authorized && (wire?.bytesRead ?? 0) > maxUnverifiedHandshakeBytes) return null;
+  const { _parent: tcpSocket } = socket as { readonly _parent?: Socket };
+  if (!socket.authorized && (tcpSocket?.bytesRead ?? 0) > maxUnverifiedHandshakeBytes) return null;
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return { certificate: null, fault: '', generation };
   const { serialNumber, fingerprint256, validFrom, validTo } = certificate;
