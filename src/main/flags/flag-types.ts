@@ -11,7 +11,7 @@ import { parseReservedMemory } from './parse-reserved-memory.ts';
 import { parseTaints } from './parse-taints.ts';
 import { parseBool, parseInteger, parseUnsigned } from './parse-numbers.ts';
 
-/** Throws for invalid text. `before` is the value of earlier occurrences on the same command line. */
+/** Throws for invalid text. `previous` is the value of earlier occurrences on the same command line. */
 type Read = (text: string, previous: unknown) => unknown;
 
 export interface FlagType {

@@ -33,6 +33,6 @@ export function parseUnsigned(text: string): number {
   return value;
 }
 
-function failure(typeName: string, text: string, why: string): Error {
-  return new Error(`strconv.${typeName}: parsing ${goQuote(text)}: ${why}`);
+function failure(typeName: string, text: string, problem: string): Error {
+  return new Error(`strconv.${typeName}: parsing ${goQuote(text)}: ${problem}`);
 }

@@ -90,7 +90,7 @@ function resolveLogs(
   if ('message' in instance) return failure(400, instance.message);
   // The API's form is `<runtime>://<id>`.
   const id = instance.containerID.replace(/^.*:\/\//, '');
-  const container = runtimeStatus?.containers.find((one) => one.id === id);
+  const container = runtimeStatus?.containers.find((candidate) => candidate.id === id);
   if (!container) return failure(400, `unable to retrieve container logs for ${instance.containerID}`);
   return found(pod, container, spec.tty ?? false);
 }
@@ -103,7 +103,7 @@ function logInstance(
   previous: boolean,
 ): { readonly containerID: string } | { readonly message: string } {
   const statuses: readonly ContainerStatus[] = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses];
-  const status = statuses.find((one) => one.name === name);
+  const status = statuses.find((candidate) => candidate.name === name);
   const description = `container ${goQuote(name)} in pod ${goQuote(pod)}`;
   if (!status) return { message: `${description} is not available` };
   const { running, terminated, waiting } = status.state ?? {};
@@ -124,7 +124,9 @@ function waitingText(reason: string): string {
 }
 
 function containerSpec({ spec }: Pod, name: string): { readonly tty?: boolean } | undefined {
-  return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].find((one) => one.name === name);
+  return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].find(
+    (candidate) => candidate.name === name,
+  );
 }
 
 /** Whether the request is for a pod with another UID. */

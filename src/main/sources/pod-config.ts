@@ -68,7 +68,7 @@ export class PodConfig {
     for (const [uid, change] of changes) {
       report.changes.delete(uid);
       // A pod that was created and deleted between two takes needs no update.
-      const wasKnown = report.snapshot ? report.snapshot.some((one) => podUID(one) === uid) : knownPods?.has(uid);
+      const wasKnown = report.snapshot ? report.snapshot.some((candidate) => podUID(candidate) === uid) : knownPods?.has(uid);
       if (isPod(change) || wasKnown) report.changes.set(uid, change);
     }
     this.#reported.set(source, report);

@@ -23,7 +23,7 @@ export const startupStepDelayMs = 1000;
 export const maxCoalesceDelayMs = 2000;
 
 /**
- * Returns the delay of the change from the API server's object `base` to `next`; 0 to send at once. `own` is the status before
+ * Returns the delay of the change from the API server's object `base` to `next`; 0 to send at once. `kubeletStatus` is the status before
  * `toApiStatus` withheld its terminal phase. `firstStatusInMs` is the time left for a pod that has no status in the API server yet.
  */
 export function coalesceDelayMs(base: Pod, next: PodStatus, kubeletStatus: PodStatus, firstStatusInMs = 0): number {

@@ -27,7 +27,7 @@ export interface HangWatchdogOptions {
 }
 
 interface FollowedThread {
-  readonly terminate: (why: string) => void;
+  readonly terminate: (cause: string) => void;
   /** Monotonic ms of the last heartbeat that a check saw. */
   lastBeatMs: number;
   /** Time without a heartbeat since then, as far as it counts. */
@@ -59,7 +59,7 @@ export class HangWatchdog {
   }
 
   /** Watches the thread of this heartbeat row: calls `terminate` when it hangs. Call the result to stop watching. */
-  follow(row: number, terminate: (why: string) => void): () => void {
+  follow(row: number, terminate: (cause: string) => void): () => void {
     const watched = { terminate, lastBeatMs: 0, silentMs: 0 };
     this.#watched.set(row, watched);
     return () => {
@@ -94,11 +94,11 @@ export class HangWatchdog {
       watched.silentMs += elapsedMs;
       if (watched.silentMs < this.#limitMs) continue;
       // A thread that hangs in the kernel does not terminate yet. It is terminated again after the same time.
-      const why = `no heartbeat for ${Math.round(watched.silentMs / 1000)} s`;
+      const cause = `no heartbeat for ${Math.round(watched.silentMs / 1000)} s`;
       watched.silentMs = 0;
       threadHangs.inc({ thread });
-      logger.error({ thread, err: why }, 'thread hangs; it is terminated, and will be started again');
-      watched.terminate(why);
+      logger.error({ thread, err: cause }, 'thread hangs; it is terminated, and will be started again');
+      watched.terminate(cause);
     }
   }
 }

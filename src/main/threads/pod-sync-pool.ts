@@ -165,7 +165,7 @@ export class PodSyncPool {
     await this.#pool.current.threads[index]?.terminate();
   }
 
-  async #sendUntilDone<T>(what: string, sendOnce: (pool: Piscina) => Promise<T>): Promise<T> {
+  async #sendUntilDone<T>(description: string, sendOnce: (pool: Piscina) => Promise<T>): Promise<T> {
     const closed = Promise.withResolvers<never>();
     closed.promise.catch(() => {});
     if (this.#closed) throw new KubeletError('ThreadClosed', 'the sync pool is closed');
@@ -178,7 +178,7 @@ export class PodSyncPool {
         } catch (err) {
           sending.catch(() => {});
           if (this.#closed || isFinal(err) || sends >= maxSends) throw err;
-          this.#logger.debug({ task: what, err, sends }, 'a task was lost with its thread; it is sent again');
+          this.#logger.debug({ task: description, err, sends }, 'a task was lost with its thread; it is sent again');
           await Promise.race([this.#clock.sleep(withJitter(resendDelayMs * 2 ** (sends - 1), 0.5)), closed.promise]);
         }
       }

@@ -25,8 +25,8 @@ export interface WorkerExit {
   readonly cause: Error | undefined;
 }
 
-/** Terminates a worker as a fault would. `why` becomes the cause of its exit. */
-export type TerminateWorker = (why: string) => void;
+/** Terminates a worker as a fault would. `reason` becomes the cause of its exit. */
+export type TerminateWorker = (reason: string) => void;
 
 export class WorkerSupervisor {
   readonly #threadStatuses: ThreadStatusWriter;
@@ -53,8 +53,8 @@ export class WorkerSupervisor {
     let cause: Error | undefined;
     worker.on('error', (err: unknown) => (cause = err instanceof Error ? err : new Error(String(err))));
     worker.once('exit', (exitCode) => callback({ exitCode, cause }));
-    return (why) => {
-      cause ??= new Error(why);
+    return (reason) => {
+      cause ??= new Error(reason);
       void worker.terminate();
     };
   }

@@ -53,13 +53,13 @@ export function computeAuthorizedEviction<T extends ServerConnection>(connection
  */
 function findCheapest<T extends ServerConnection>(candidates: readonly T[], excluded: T | null, nowMs: number): T | null {
   const rank = ({ state, stateSinceMs }: T) => (nowMs - stateSinceMs < recentMs ? recentRank : ranks[state]);
-  let found: T | null = null;
+  let cheapest: T | null = null;
   for (const candidate of candidates) {
     if (candidate === excluded) continue;
-    if (found === null || rank(candidate) - rank(found) < 0) found = candidate;
-    else if (rank(candidate) === rank(found) && candidate.stateSinceMs < found.stateSinceMs) found = candidate;
+    if (cheapest === null || rank(candidate) - rank(cheapest) < 0) cheapest = candidate;
+    else if (rank(candidate) === rank(cheapest) && candidate.stateSinceMs < cheapest.stateSinceMs) cheapest = candidate;
   }
-  return found;
+  return cheapest;
 }
 
 function ofLargestAddress<T extends ServerConnection>(connections: readonly T[]): readonly T[] {

@@ -12,8 +12,8 @@ export interface ImageName {
 
 class ImageNameError extends Error {
   override readonly name = 'ImageNameError';
-  constructor(image: string, why: string) {
-    super(`couldn't parse image name ${JSON.stringify(image)}: ${why}`);
+  constructor(image: string, problem: string) {
+    super(`couldn't parse image name ${JSON.stringify(image)}: ${problem}`);
   }
 }
 

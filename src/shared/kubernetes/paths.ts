@@ -8,9 +8,9 @@ import { join } from 'node:path';
  * Returns the name unchanged when it is a valid path component, otherwise throws an Error with the name. Upstream's validation
  * accepts any UID in a manifest: `..` must not lead out of the root directory.
  */
-function component(what: string, name: string): string {
+function component(description: string, name: string): string {
   if (name === '' || name === '.' || name === '..' || name.includes('/') || name.includes('\0')) {
-    throw new Error(`${what} ${JSON.stringify(name)} cannot be the name of a folder`);
+    throw new Error(`${description} ${JSON.stringify(name)} cannot be the name of a folder`);
   }
   return name;
 }

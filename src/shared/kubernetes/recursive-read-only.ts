@@ -18,7 +18,7 @@ export function recursiveReadOnly(
   isSupported: boolean,
 ): boolean {
   if (mode === undefined || mode === 'Disabled') return false;
-  const fail = (why: string) => new Error(`failed to resolve recursive read-only mode: ${why}`);
+  const fail = (problem: string) => new Error(`failed to resolve recursive read-only mode: ${problem}`);
   const messageStart = `volume ${goQuote(name)} requested recursive read-only mode, but it is not`;
   if (!readOnly) throw fail(`${messageStart} read-only`);
   if (propagation !== undefined && propagation !== 'None')

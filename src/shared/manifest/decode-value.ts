@@ -39,8 +39,8 @@ function decodePresent(schema: Schema, value: unknown, path: string, decoding: D
     decoding.values = Infinity;
     return zeroOf(schema);
   }
-  const expect = (ok: boolean, what: string) => {
-    if (!ok) decoding.errors.push(invalid(path, value, `must be ${what}`));
+  const expect = (ok: boolean, expectation: string) => {
+    if (!ok) decoding.errors.push(invalid(path, value, `must be ${expectation}`));
     return ok;
   };
   switch (schema.kind) {

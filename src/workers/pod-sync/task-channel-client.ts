@@ -19,8 +19,8 @@ import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-o
 /** The task was stopped by main. Not a failure. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
-  constructor(why: string) {
-    super(`the sync was stopped: ${why}`);
+  constructor(reason: string) {
+    super(`the sync was stopped: ${reason}`);
   }
 }
 
@@ -196,9 +196,9 @@ export class TaskChannelClient {
     }
   }
 
-  #abort(why: string): void {
+  #abort(reason: string): void {
     if (this.signal.aborted) return;
-    const stopped = new Stopped(why);
+    const stopped = new Stopped(reason);
     this.#stop.abort(stopped);
     for (const { reject } of this.#pending.values()) reject(stopped);
     this.#pending.clear();

@@ -108,8 +108,8 @@ export class RequestAttempt {
     );
   }
 
-  unreadableResponse(what: string): NoResponseError {
-    return new NoResponseError({ kind: 'final' }, new ApiError(0, 'Unreadable', `the answer to ${this.#callText} ${what}`));
+  unreadableResponse(problem: string): NoResponseError {
+    return new NoResponseError({ kind: 'final' }, new ApiError(0, 'Unreadable', `the answer to ${this.#callText} ${problem}`));
   }
 
   /** Converts an error of undici to the error to throw: the caller's reason when the caller aborted. */

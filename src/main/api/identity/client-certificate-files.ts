@@ -38,7 +38,7 @@ export class ClientCertificateFiles {
     return this.#current!;
   }
 
-  /** Makes the next use reread the files if they were last read before `sentAt` (monotonic ms). */
+  /** Makes the next use reread the files if they were last read before `sentAtMs` (monotonic). */
   invalidateBefore(sentAtMs: number): void {
     if (this.#readAtMs < sentAtMs) this.#readAtMs = -Infinity;
   }

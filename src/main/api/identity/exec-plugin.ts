@@ -51,7 +51,7 @@ export class ExecPlugin {
     return this.#credential;
   }
 
-  /** Called when the server rejected the credentials: makes the next use run the plugin if it last ran before `sentAt` (monotonic ms). */
+  /** Called when the server rejected the credentials: makes the next use run the plugin if it last ran before `sentAtMs` (monotonic). */
   invalidateBefore(sentAtMs: number): void {
     if (this.#ranAtMs < sentAtMs) this.#isRefused = true;
   }

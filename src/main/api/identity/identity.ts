@@ -17,7 +17,7 @@ export interface IdentitySource {
   /** Rejects when there are no credentials (a failed plugin, a missing file). */
   current(signal: AbortSignal): Promise<Identity>;
   /**
-   * Called when the server responded with 401 to a call sent at `sentAt` (monotonic ms). Resolves with a new identity, or with the same
+   * Called when the server responded with 401 to a call sent at `sentAtMs` (monotonic). Resolves with a new identity, or with the same
    * object when there is no other.
    */
   refreshAfterUnauthorized(sentAtMs: number, signal: AbortSignal): Promise<Identity>;

@@ -37,7 +37,7 @@ export class TokenFile {
     return this.#token;
   }
 
-  /** Makes the next use reread the file if it was last read before `sentAt` (monotonic ms). */
+  /** Makes the next use reread the file if it was last read before `sentAtMs` (monotonic). */
   invalidateBefore(sentAtMs: number): void {
     if (this.#readAtMs < sentAtMs) this.#readAtMs = -Infinity;
   }

@@ -54,10 +54,10 @@ export class FieldReader {
     return Buffer.alloc(0);
   }
 
-  #read<T>(name: string, parse: (value: unknown) => T | undefined, what: string, absent: T): T {
+  #read<T>(name: string, parse: (value: unknown) => T | undefined, expectation: string, absent: T): T {
     if (!this.has(name)) return absent;
     const parsed = parse(this.#value[name]);
-    if (parsed === undefined) this.fieldPath.child(name).addProblem(`must be ${what}, is ${kindOf(this.#value[name])}`);
+    if (parsed === undefined) this.fieldPath.child(name).addProblem(`must be ${expectation}, is ${kindOf(this.#value[name])}`);
     return parsed ?? absent;
   }
 }

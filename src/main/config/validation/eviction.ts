@@ -51,16 +51,16 @@ function checkEach(name: string, entries: StringMap, check: (signal: string, tex
   });
 }
 
-export const checkEviction: ValidationRule = ({ config: c }) => [
-  ...checkEach('evictionHard (--eviction-hard)', c.evictionHard, checkThreshold),
-  ...checkEach('evictionSoft (--eviction-soft)', c.evictionSoft, checkThreshold),
-  ...checkEach('evictionSoftGracePeriod (--eviction-soft-grace-period)', c.evictionSoftGracePeriod, checkGracePeriod),
-  ...checkEach('evictionMinimumReclaim (--eviction-minimum-reclaim)', c.evictionMinimumReclaim, checkReclaim),
-  ...Object.entries(c.evictionSoft)
+export const checkEviction: ValidationRule = ({ config }) => [
+  ...checkEach('evictionHard (--eviction-hard)', config.evictionHard, checkThreshold),
+  ...checkEach('evictionSoft (--eviction-soft)', config.evictionSoft, checkThreshold),
+  ...checkEach('evictionSoftGracePeriod (--eviction-soft-grace-period)', config.evictionSoftGracePeriod, checkGracePeriod),
+  ...checkEach('evictionMinimumReclaim (--eviction-minimum-reclaim)', config.evictionMinimumReclaim, checkReclaim),
+  ...Object.entries(config.evictionSoft)
     // Upstream drops a threshold of 0% or 100% before it checks the grace period.
-    .filter(([signal, text]) => !Object.hasOwn(c.evictionSoftGracePeriod, signal) && text !== '0%' && text !== '100%')
+    .filter(([signal, text]) => !Object.hasOwn(config.evictionSoftGracePeriod, signal) && text !== '0%' && text !== '100%')
     .map(([signal]) => invalid(`grace period must be specified for the soft eviction threshold ${signal}`)),
-  ...checkLogSize(c.containerLogMaxSize),
+  ...checkLogSize(config.containerLogMaxSize),
 ];
 
 function checkLogSize(size: string): string[] {

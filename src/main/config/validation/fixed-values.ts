@@ -14,50 +14,50 @@ function checkFixedValue({ name, value, values }: FixedValueField): string[] {
   return values.includes(value) ? [] : [invalid(`option "${value}" specified for ${name}. Valid options are ${quotedList(values)}`)];
 }
 
-export const checkFixedValues: ValidationRule = ({ config: c }) => [
+export const checkFixedValues: ValidationRule = ({ config }) => [
   ...[
     {
       name: 'topologyManagerPolicy (--topology-manager-policy)',
-      value: c.topologyManagerPolicy,
+      value: config.topologyManagerPolicy,
       values: ['none', 'best-effort', 'restricted', 'single-numa-node'],
     },
-    { name: 'topologyManagerScope (--topology-manager-scope)', value: c.topologyManagerScope, values: ['container', 'pod'] },
-    { name: 'hairpinMode (--hairpin-mode)', value: c.hairpinMode, values: ['none', 'hairpin-veth', 'promiscuous-bridge'] },
-    { name: 'memoryReservationPolicy', value: c.memoryReservationPolicy, values: ['None', 'TieredReservation'] },
-    { name: 'cgroupDriver (--cgroup-driver)', value: c.cgroupDriver, values: ['cgroupfs', 'systemd'] },
-    { name: 'authorization.mode (--authorization-mode)', value: c.authorization.mode, values: ['AlwaysAllow', 'Webhook'] },
-    { name: 'cpuManagerPolicy (--cpu-manager-policy)', value: c.cpuManagerPolicy, values: ['none', 'static'] },
-    { name: 'memoryManagerPolicy (--memory-manager-policy)', value: c.memoryManagerPolicy, values: ['None', 'Static'] },
+    { name: 'topologyManagerScope (--topology-manager-scope)', value: config.topologyManagerScope, values: ['container', 'pod'] },
+    { name: 'hairpinMode (--hairpin-mode)', value: config.hairpinMode, values: ['none', 'hairpin-veth', 'promiscuous-bridge'] },
+    { name: 'memoryReservationPolicy', value: config.memoryReservationPolicy, values: ['None', 'TieredReservation'] },
+    { name: 'cgroupDriver (--cgroup-driver)', value: config.cgroupDriver, values: ['cgroupfs', 'systemd'] },
+    { name: 'authorization.mode (--authorization-mode)', value: config.authorization.mode, values: ['AlwaysAllow', 'Webhook'] },
+    { name: 'cpuManagerPolicy (--cpu-manager-policy)', value: config.cpuManagerPolicy, values: ['none', 'static'] },
+    { name: 'memoryManagerPolicy (--memory-manager-policy)', value: config.memoryManagerPolicy, values: ['None', 'Static'] },
     {
       name: 'configMapAndSecretChangeDetectionStrategy',
-      value: c.configMapAndSecretChangeDetectionStrategy,
+      value: config.configMapAndSecretChangeDetectionStrategy,
       values: ['Get', 'Cache', 'Watch'],
     },
-    { name: 'tlsMinVersion (--tls-min-version)', value: c.tlsMinVersion, values: ['', ...tlsVersions] },
+    { name: 'tlsMinVersion (--tls-min-version)', value: config.tlsMinVersion, values: ['', ...tlsVersions] },
   ].flatMap(checkFixedValue),
-  ...c.tlsCipherSuites
+  ...config.tlsCipherSuites
     .filter((suite) => !tlsCipherSuites.has(suite))
     .map((suite) => invalid(`Cipher suite ${suite} not supported or doesn't exist (tlsCipherSuites, --tls-cipher-suites)`)),
-  ...checkCurves(c.tlsCurvePreferences),
-  ...c.allowedUnsafeSysctls
+  ...checkCurves(config.tlsCurvePreferences),
+  ...config.allowedUnsafeSysctls
     .map(checkSysctlPattern)
     .filter((complaint) => complaint !== null)
     .map((complaint) => invalid(`allowedUnsafeSysctls: ${complaint}`)),
   ...collectErrors(
-    [c.runOnce, `runOnce (--runonce) ${c.runOnce}, Runonce mode has been deprecated and should not be set`],
-    [c.containerRuntimeEndpoint === '', 'the containerRuntimeEndpoint was not specified or empty'],
+    [config.runOnce, `runOnce (--runonce) ${config.runOnce}, Runonce mode has been deprecated and should not be set`],
+    [config.containerRuntimeEndpoint === '', 'the containerRuntimeEndpoint was not specified or empty'],
     ...(['containerRuntimeEndpoint', 'imageServiceEndpoint'] as const).map(
-      (name) => [!isSocket(c[name]), `${name} "${c[name]}": only support unix socket endpoint`] as const,
+      (name) => [!isSocket(config[name]), `${name} "${config[name]}": only support unix socket endpoint`] as const,
     ),
     [
-      c.systemCgroups !== '' && c.cgroupRoot === '',
-      `systemCgroups (--system-cgroups) ${c.systemCgroups} was specified and cgroupRoot (--cgroup-root) was not specified`,
+      config.systemCgroups !== '' && config.cgroupRoot === '',
+      `systemCgroups (--system-cgroups) ${config.systemCgroups} was specified and cgroupRoot (--cgroup-root) was not specified`,
     ],
     ...(
       [
-        ['syncFrequency', c.syncFrequency],
-        ['fileCheckFrequency', c.fileCheckFrequency],
-        ['httpCheckFrequency', c.httpCheckFrequency],
+        ['syncFrequency', config.syncFrequency],
+        ['fileCheckFrequency', config.fileCheckFrequency],
+        ['httpCheckFrequency', config.httpCheckFrequency],
       ] as const
     ).map(([name, period]) => [period < 0, `${name} ${formatDuration(period)} must not be negative`] as const),
   ),

@@ -7,10 +7,10 @@ const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'Neve
 const swapBehaviors = ['', 'LimitedSwap', 'NoSwap'];
 const second = 1000;
 
-const checkShutdown: ValidationRule = ({ config: c, gates }) => {
-  const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = c;
+const checkShutdown: ValidationRule = ({ config, gates }) => {
+  const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = config;
   const graceful = gates.enabled('GracefulNodeShutdown');
-  const byPriority = c.shutdownGracePeriodByPodPriority.length > 0;
+  const byPriority = config.shutdownGracePeriodByPodPriority.length > 0;
   const isTooShort = (period: number): boolean => period < 0 || (period > 0 && period < second);
   return collectErrors(
     [
@@ -98,14 +98,14 @@ const checkCpuQuota: ValidationRule = ({ config, gates }) => {
 };
 
 export const checkGatedFields: ValidationRule = (input) => {
-  const { config: c, gates } = input;
-  const { swapBehavior } = c.memorySwap;
+  const { config, gates } = input;
+  const { swapBehavior } = config.memorySwap;
   const swap = gates.enabled('NodeSwap');
   return [
     ...checkCpuQuota(input),
     ...collectErrors([
-      c.serverTLSBootstrap && !gates.enabled('RotateKubeletServerCertificate'),
-      `serverTLSBootstrap ${c.serverTLSBootstrap} requires feature gate RotateKubeletServerCertificate`,
+      config.serverTLSBootstrap && !gates.enabled('RotateKubeletServerCertificate'),
+      `serverTLSBootstrap ${config.serverTLSBootstrap} requires feature gate RotateKubeletServerCertificate`,
     ]),
     ...checkShutdown(input),
     ...collectErrors(
@@ -119,11 +119,11 @@ export const checkGatedFields: ValidationRule = (input) => {
     ...checkImageCredentials(input),
     ...collectErrors(
       [
-        !gates.enabled('MemoryQoS') && c.memoryReservationPolicy === 'TieredReservation',
-        `memoryReservationPolicy "${c.memoryReservationPolicy}" requires MemoryQoS feature gate to be enabled`,
+        !gates.enabled('MemoryQoS') && config.memoryReservationPolicy === 'TieredReservation',
+        `memoryReservationPolicy "${config.memoryReservationPolicy}" requires MemoryQoS feature gate to be enabled`,
       ],
-      [c.enableSystemLogQuery && !gates.enabled('NodeLogQuery'), 'NodeLogQuery feature gate is required for enableSystemLogQuery'],
-      [c.enableSystemLogQuery && !c.enableSystemLogHandler, 'enableSystemLogHandler is required for enableSystemLogQuery'],
+      [config.enableSystemLogQuery && !gates.enabled('NodeLogQuery'), 'NodeLogQuery feature gate is required for enableSystemLogQuery'],
+      [config.enableSystemLogQuery && !config.enableSystemLogHandler, 'enableSystemLogHandler is required for enableSystemLogQuery'],
     ),
   ];
 };

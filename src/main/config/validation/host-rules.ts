@@ -5,10 +5,10 @@ import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 const idsUnit = 65536;
 const maxUint32 = 2 ** 32 - 1;
 
-export const checkHost: ValidationRule = ({ config: c, gates, host }) => {
+export const checkHost: ValidationRule = ({ config, gates, host }) => {
   const isV1 = host.cgroupVersion === 1;
-  const ids = c.userNamespaces?.idsPerPod ?? null;
-  if (c.failCgroupV1 && isV1) {
+  const ids = config.userNamespaces?.idsPerPod ?? null;
+  if (config.failCgroupV1 && isV1) {
     return [
       'kubelet is configured to not run on a host using cgroup v1 (failCgroupV1, --fail-cgroupv1). ' +
         'cgroup v1 support is unsupported and will be removed in a future release',
@@ -16,9 +16,9 @@ export const checkHost: ValidationRule = ({ config: c, gates, host }) => {
   }
   return [
     ...collectErrors(
-      [isV1 && c.singleProcessOOMKill === false, 'singleProcessOOMKill must not be explicitly set to false when using cgroup v1'],
+      [isV1 && config.singleProcessOOMKill === false, 'singleProcessOOMKill must not be explicitly set to false when using cgroup v1'],
       [
-        isV1 && gates.enabled('NodeSwap') && c.memorySwap.swapBehavior === 'LimitedSwap',
+        isV1 && gates.enabled('NodeSwap') && config.memorySwap.swapBehavior === 'LimitedSwap',
         'memorySwap.swapBehavior "LimitedSwap" is only supported with cgroup v2',
       ],
     ),

@@ -43,42 +43,42 @@ function checkRange({ field, flag, min, max, off }: Range, config: KubeletConfig
   return [invalid(`${name} ${value} ${min === 0 ? 'must not be a negative number' : `must be ${min} or greater`}`)];
 }
 
-export const checkNumericRanges: ValidationRule = ({ config: c, gates }) => [
-  ...ranges.flatMap((range) => checkRange(range, c)),
+export const checkNumericRanges: ValidationRule = ({ config, gates }) => [
+  ...ranges.flatMap((range) => checkRange(range, config)),
   ...collectErrors(
-    [c.nodeLeaseDurationSeconds <= 0, `nodeLeaseDurationSeconds must be greater than 0, got ${c.nodeLeaseDurationSeconds}`],
+    [config.nodeLeaseDurationSeconds <= 0, `nodeLeaseDurationSeconds must be greater than 0, got ${config.nodeLeaseDurationSeconds}`],
     [
-      c.imageGCLowThresholdPercent >= c.imageGCHighThresholdPercent,
-      `imageGCLowThresholdPercent (--image-gc-low-threshold) ${c.imageGCLowThresholdPercent} must be less than ` +
-        `imageGCHighThresholdPercent (--image-gc-high-threshold) ${c.imageGCHighThresholdPercent}`,
+      config.imageGCLowThresholdPercent >= config.imageGCHighThresholdPercent,
+      `imageGCLowThresholdPercent (--image-gc-low-threshold) ${config.imageGCLowThresholdPercent} must be less than ` +
+        `imageGCHighThresholdPercent (--image-gc-high-threshold) ${config.imageGCHighThresholdPercent}`,
     ],
     [
-      c.imageMaximumGCAge !== 0 && !gates.enabled('ImageMaximumGCAge'),
+      config.imageMaximumGCAge !== 0 && !gates.enabled('ImageMaximumGCAge'),
       'ImageMaximumGCAge feature gate is required for Kubelet configuration option imageMaximumGCAge',
     ],
-    [c.imageMinimumGCAge < 0, `imageMinimumGCAge ${formatDuration(c.imageMinimumGCAge)} must not be negative`],
-    [c.imageMaximumGCAge < 0, `imageMaximumGCAge ${formatDuration(c.imageMaximumGCAge)} must not be negative`],
+    [config.imageMinimumGCAge < 0, `imageMinimumGCAge ${formatDuration(config.imageMinimumGCAge)} must not be negative`],
+    [config.imageMaximumGCAge < 0, `imageMaximumGCAge ${formatDuration(config.imageMaximumGCAge)} must not be negative`],
     [
-      c.imageMaximumGCAge > 0 && c.imageMaximumGCAge <= c.imageMinimumGCAge,
-      `imageMaximumGCAge ${formatDuration(c.imageMaximumGCAge)} must be greater than imageMinimumGCAge ${formatDuration(c.imageMinimumGCAge)}`,
+      config.imageMaximumGCAge > 0 && config.imageMaximumGCAge <= config.imageMinimumGCAge,
+      `imageMaximumGCAge ${formatDuration(config.imageMaximumGCAge)} must be greater than imageMinimumGCAge ${formatDuration(config.imageMinimumGCAge)}`,
     ],
     [
-      c.maxParallelImagePulls !== null && c.maxParallelImagePulls < 1,
-      `maxParallelImagePulls ${c.maxParallelImagePulls} must be a positive number`,
+      config.maxParallelImagePulls !== null && config.maxParallelImagePulls < 1,
+      `maxParallelImagePulls ${config.maxParallelImagePulls} must be a positive number`,
     ],
     [
-      c.serializeImagePulls && c.maxParallelImagePulls !== null && c.maxParallelImagePulls > 1,
-      `maxParallelImagePulls ${c.maxParallelImagePulls} cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false`,
+      config.serializeImagePulls && config.maxParallelImagePulls !== null && config.maxParallelImagePulls > 1,
+      `maxParallelImagePulls ${config.maxParallelImagePulls} cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false`,
     ],
-    [c.containerLogMaxWorkers < 1, `containerLogMaxWorkers must be greater than or equal to 1, got ${c.containerLogMaxWorkers}`],
+    [config.containerLogMaxWorkers < 1, `containerLogMaxWorkers must be greater than or equal to 1, got ${config.containerLogMaxWorkers}`],
     [
-      c.containerLogMonitorInterval < 3000,
-      `containerLogMonitorInterval must be a positive time duration greater than or equal to 3s, got ${formatDuration(c.containerLogMonitorInterval)}`,
+      config.containerLogMonitorInterval < 3000,
+      `containerLogMonitorInterval must be a positive time duration greater than or equal to 3s, got ${formatDuration(config.containerLogMonitorInterval)}`,
     ],
-    [c.containerLogMaxFiles <= 1, `containerLogMaxFiles must be greater than 1, got ${c.containerLogMaxFiles}`],
+    [config.containerLogMaxFiles <= 1, `containerLogMaxFiles must be greater than 1, got ${config.containerLogMaxFiles}`],
     [
-      c.memoryThrottlingFactor <= 0 || c.memoryThrottlingFactor > 1,
-      `memoryThrottlingFactor ${c.memoryThrottlingFactor} must be greater than 0 and less than or equal to 1.0`,
+      config.memoryThrottlingFactor <= 0 || config.memoryThrottlingFactor > 1,
+      `memoryThrottlingFactor ${config.memoryThrottlingFactor} must be greater than 0 and less than or equal to 1.0`,
     ],
   ),
 ];

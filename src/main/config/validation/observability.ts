@@ -11,8 +11,8 @@ const maxVerbosity = 2 ** 31 - 1;
 const previousRelease = '1.35';
 
 /** Formats like upstream's field errors: `path: Invalid value: value: why`. */
-function invalidField(path: string, value: string | number, why: string): string {
-  return `${path}: Invalid value: ${JSON.stringify(value)}: ${why}`;
+function invalidField(path: string, value: string | number, reason: string): string {
+  return `${path}: Invalid value: ${JSON.stringify(value)}: ${reason}`;
 }
 
 function checkLogging({ format, flushFrequency, verbosity, vmodule, options }: LoggingConfiguration, gates: FeatureGates): string[] {

@@ -44,7 +44,7 @@ export function nodeAllocatable(capacity: NodeResources, settings: Settings, hug
   const { evictionHard } = settings;
   const reserved = (resource: string, amount: (quantity: string | undefined) => number) =>
     amount(settings.systemReserved[resource]) + amount(settings.kubeReserved[resource]);
-  const remainder = (total: number, ...taken: number[]) => Math.max(0, total - taken.reduce((sum, one) => sum + one, 0));
+  const remainder = (total: number, ...taken: number[]) => Math.max(0, total - taken.reduce((sum, amount) => sum + amount, 0));
   return {
     milliCPU: remainder(capacity.milliCPU, reserved('cpu', milliValue)),
     memoryBytes: remainder(

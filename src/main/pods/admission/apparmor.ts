@@ -17,7 +17,7 @@ export function apparmorAdmission(isEnabled: boolean): AdmitHandler {
 function hasProfile({ metadata, spec }: Pod): boolean {
   const containers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
   const profiles = [spec.securityContext, ...containers.map(({ securityContext }) => securityContext)].map(
-    (one) => one?.appArmorProfile?.type,
+    (context) => context?.appArmorProfile?.type,
   );
   const annotated = Object.entries(metadata.annotations ?? {})
     .filter(([key]) => key.startsWith(annotationPrefix))

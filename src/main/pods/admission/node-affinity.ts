@@ -23,7 +23,10 @@ export function matchesNode({ spec: { nodeSelector, affinity } }: Pod, { metadat
 /** An empty or invalid term matches no node. */
 function matchesTerm({ matchExpressions = [], matchFields = [] }: Term, labels: Labels, fields: Labels): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
-  return matchExpressions.every((one) => matchesLabel(one, labels)) && matchFields.every((one) => matchesField(one, fields));
+  return (
+    matchExpressions.every((requirement) => matchesLabel(requirement, labels)) &&
+    matchFields.every((requirement) => matchesField(requirement, fields))
+  );
 }
 
 function matchesLabel({ key, operator, values = [] }: Requirement, labels: Labels): boolean {

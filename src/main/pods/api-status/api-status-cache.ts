@@ -164,8 +164,8 @@ export class ApiStatusCache {
   }
 
   /** Sets one container's waiting reason during a sync. */
-  addWaitingReason(uid: PodUID, container: string, why: WaitingReason): boolean {
-    return this.setWaitingReasons(uid, { ...this.#entries.get(uid)?.waiting, [container]: why });
+  addWaitingReason(uid: PodUID, container: string, waitingReason: WaitingReason): boolean {
+    return this.setWaitingReasons(uid, { ...this.#entries.get(uid)?.waiting, [container]: waitingReason });
   }
 
   /** Publishes the pod's status without a coalesce delay. */

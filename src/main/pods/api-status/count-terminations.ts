@@ -9,7 +9,7 @@ const kinds = [
   ['ephemeralContainerStatuses', 'ephemeral_container'],
 ] as const;
 
-/** Counts each container once: when `next` shows it as terminated and `before` did not. */
+/** Counts each container once: when `next` shows it as terminated and `previousStatus` did not. */
 export function countTerminations(previousStatus: PodStatus | undefined, next: PodStatus): void {
   for (const [list, containerType] of kinds) {
     for (const { name, state } of next[list] ?? []) {

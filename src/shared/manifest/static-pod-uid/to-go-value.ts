@@ -9,7 +9,7 @@ import { roundUpToMillis, toGoStruct } from './go-quantity.ts';
 import { readQuantity, readResourceList } from './resource-list.ts';
 
 /**
- * `given` is the document's part, with any type. `defaulted` is the pod's part, undefined when it is zero or when this kubelet does not
+ * `decoded` is the document's part, with any type. `defaulted` is the pod's part, undefined when it is zero or when this kubelet does not
  * read it.
  */
 export function toGoValue(name: string, decoded: unknown, defaulted: unknown): GoValue {

@@ -89,14 +89,14 @@ export function validateProfilesMatch({ metadata, spec }: Pod, path: string, err
   }
 }
 
-function validateMatch(what: 'seccomp' | 'apparmor', profile: Seccomp, annotation: string, path: string, errors: string[]): void {
+function validateMatch(profileType: 'seccomp' | 'apparmor', profile: Seccomp, annotation: string, path: string, errors: string[]): void {
   const isSameType = {
     Unconfined: annotation === 'unconfined',
-    RuntimeDefault: annotation === 'runtime/default' || (what === 'seccomp' && annotation === 'docker/default'),
+    RuntimeDefault: annotation === 'runtime/default' || (profileType === 'seccomp' && annotation === 'docker/default'),
     Localhost: annotation.startsWith(localhostPrefix),
   }[profile.type];
-  if (isSameType === false) errors.push(forbidden(`${path}.type`, `${what} type in annotation and field must match`));
+  if (isSameType === false) errors.push(forbidden(`${path}.type`, `${profileType} type in annotation and field must match`));
   else if (profile.type === 'Localhost' && annotation.slice(localhostPrefix.length) !== profile.localhostProfile) {
-    errors.push(forbidden(`${path}.localhostProfile`, `${what} profile in annotation and field must match`));
+    errors.push(forbidden(`${path}.localhostProfile`, `${profileType} profile in annotation and field must match`));
   }
 }

@@ -226,7 +226,7 @@ function toPullSecret({ secret, hash }: Credential): ImagePullSecret[] {
 }
 
 /**
- * Returns the credentials to record for a pull with `used`. Pods with equal credentials in different secrets share a pull; each record
+ * Returns the credentials to record for a pull with `usedCredential`. Pods with equal credentials in different secrets share a pull; each record
  * names the pod's own secret.
  */
 function credentialsToRecord(usedCredential: Credential | undefined, podCredentials: readonly Credential[]): ImagePullCredentials {

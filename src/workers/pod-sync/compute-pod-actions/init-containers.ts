@@ -113,9 +113,9 @@ function computeSidecarStep(container: Container, current: RuntimeContainerStatu
 
 function computeRunningSidecarStep(container: Container, current: RuntimeContainerStatus, { probes }: PodActionsInput): InitStep {
   const { id, name } = current;
-  const replace = (what: string, reason: KillReason) => ({
+  const replace = (cause: string, reason: KillReason) => ({
     restart: true,
-    kill: { id, name, message: `Init container ${name} ${what}`, reason },
+    kill: { id, name, message: `Init container ${name} ${cause}`, reason },
   });
   if (probes && container.startupProbe) {
     const startup = probes.startup.get(id);

@@ -37,8 +37,8 @@ export function computeRegularContainerActions(input: PodActionsInput): RegularC
 }
 
 /** A container in an unknown state may still run, and two instances of one container must never exist. */
-export function killBeforeRestart(current: RuntimeContainerStatus, what: string): ContainerToKill {
-  const message = `${what} is in "unknown" state, try killing it before restart`;
+export function killBeforeRestart(current: RuntimeContainerStatus, description: string): ContainerToKill {
+  const message = `${description} is in "unknown" state, try killing it before restart`;
   return { id: current.id, name: current.name, message, reason: 'Unknown' };
 }
 

@@ -31,8 +31,8 @@ export function computePodHostname(pod: Pod, settings: Pick<PodSyncSettings, 'fe
   };
 }
 
-function check(field: string, value: string, what: string, errors: readonly string[]): void {
-  if (errors.length > 0) throw new Error(`pod ${field} ${goQuote(value)} is not a valid ${what}: ${errors.join(';')}`);
+function check(field: string, value: string, nameKind: string, errors: readonly string[]): void {
+  if (errors.length > 0) throw new Error(`pod ${field} ${goQuote(value)} is not a valid ${nameKind}: ${errors.join(';')}`);
 }
 
 function truncate(podName: string, hostname: string): string {

@@ -77,9 +77,9 @@ export function authenticateCertificate(
   nowMs: number,
 ): AuthenticationResult {
   if (certificate === null || generation === 0) return noCredentials;
-  const failed = (why: string): AuthenticationResult => ({
+  const failed = (fault: string): AuthenticationResult => ({
     type: 'error',
-    message: `verifying certificate SN=${certificate.serialNumber} failed: ${why}`,
+    message: `verifying certificate SN=${certificate.serialNumber} failed: ${fault}`,
   });
   if (verifiedBy !== generation) return failed('the client authorities have changed since the connection was made');
   if (fault !== '') return failed(fault);

@@ -45,7 +45,7 @@ export interface FollowersDependencies {
 
 export class Followers {
   readonly #deps: FollowersDependencies;
-  readonly #all = new Set<Waiting>();
+  readonly #waiting = new Set<Waiting>();
   readonly #folders = new Map<string, WatchedFolder>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -54,7 +54,7 @@ export class Followers {
   }
 
   get size(): number {
-    return this.#all.size;
+    return this.#waiting.size;
   }
 
   get watchedFolders(): number {
@@ -65,7 +65,7 @@ export class Followers {
     const waiting: Waiting = { containerID, knownAtMs: this.#deps.monotonicMs(), changed: false, wake: null, ticksLeft: 0 };
     let folder = directory;
     let closed = false;
-    this.#all.add(waiting);
+    this.#waiting.add(waiting);
     this.#watch(folder, waiting);
     this.#timer ??= setInterval(() => this.#tick(), tickMs);
     return {
@@ -98,7 +98,7 @@ export class Followers {
 
   #tick(): void {
     const hasEnded = createEndedCheck(this.#deps.containers);
-    for (const waiting of this.#all) {
+    for (const waiting of this.#waiting) {
       if (!waiting.wake) continue;
       waiting.ticksLeft -= 1;
       if (hasEnded(waiting.containerID, waiting.knownAtMs)) wake(waiting, 'ended');
@@ -107,8 +107,8 @@ export class Followers {
   }
 
   #remove(waiting: Waiting): void {
-    this.#all.delete(waiting);
-    if (this.#all.size > 0 || !this.#timer) return;
+    this.#waiting.delete(waiting);
+    if (this.#waiting.size > 0 || !this.#timer) return;
     clearInterval(this.#timer);
     this.#timer = null;
   }

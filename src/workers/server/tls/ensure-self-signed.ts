@@ -42,7 +42,7 @@ export async function ensureSelfSigned({ certFile, keyFile, host, settle = () =>
   }
   if (pair.state === 'good') return { done: 'found', expired: pair.expired };
   if (pair.state === 'broken' && !pair.replaceable)
-    throw new Error(`error reading ${files.key === null ? keyFile : certFile}, ${pair.why}`);
+    throw new Error(`error reading ${files.key === null ? keyFile : certFile}, ${pair.problem}`);
 
   if (files.cert !== null) await copyFile(certFile, `${certFile}.broken`);
   if (files.key !== null) await copyFile(keyFile, `${keyFile}.broken`);
@@ -51,7 +51,7 @@ export async function ensureSelfSigned({ certFile, keyFile, host, settle = () =>
   await writeDurably(stagingPath(certFile), `${certFile}.partial`, cert, 0o644);
   await writeDurably(keyFile, `${keyFile}.partial`, key);
   await renameStaged(certFile);
-  return { done: 'made', replaced: pair.state === 'broken' ? pair.why : null };
+  return { done: 'made', replaced: pair.state === 'broken' ? pair.problem : null };
 }
 
 function stagingPath(certFile: string): string {

@@ -12,7 +12,7 @@ export type PairState =
   | { readonly state: 'good'; readonly expired: boolean }
   | { readonly state: 'missing' }
   /** `replaceable`: the files can not be an operator's. */
-  | { readonly state: 'broken'; readonly why: string; readonly replaceable: boolean };
+  | { readonly state: 'broken'; readonly problem: string; readonly replaceable: boolean };
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/;
 const keyBlock = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[^]+-----END \1PRIVATE KEY-----/;
@@ -24,7 +24,11 @@ const keyBlock = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[^]+-----END \1PRIVATE KEY
 export function computePairState({ cert, key }: PairFiles, nowMs: number): PairState {
   if (cert === null && key === null) return { state: 'missing' };
   const leaf = cert !== null && certificateBlock.test(cert) ? readLeaf(cert) : null;
-  const broken = (why: string, replaceable = leaf !== null && isSelfMade(leaf)): PairState => ({ state: 'broken', why, replaceable });
+  const broken = (problem: string, replaceable = leaf !== null && isSelfMade(leaf)): PairState => ({
+    state: 'broken',
+    problem,
+    replaceable,
+  });
   const isForeign = leaf !== null && !isSelfMade(leaf);
   if (cert !== null && !certificateBlock.test(cert)) return broken('the certificate is empty or cut off', true);
   if (key !== null && !keyBlock.test(key)) return broken('the key is empty or cut off', !isForeign);

@@ -39,8 +39,8 @@ function toConfig(value: unknown): DockerConfig {
   return new Map(entries.map(([registry, entry]) => [registry, toLogin(registry, objectOf(entry, `the entry of ${registry} is`))]));
 }
 
-function objectOf(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${what} not an object`);
+function objectOf(value: unknown, description: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${description} not an object`);
   return value as Record<string, unknown>;
 }
 

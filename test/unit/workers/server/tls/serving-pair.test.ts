@@ -18,7 +18,7 @@ const nuls = (text: string) => '\0'.repeat(text.length);
 const yearMs = 365 * 24 * 3600 * 1000;
 
 const good = { state: 'good', expired: false } as const;
-const broken = (why: string, replaceable: boolean) => ({ state: 'broken', why, replaceable });
+const broken = (problem: string, replaceable: boolean) => ({ state: 'broken', problem, replaceable });
 const rows: { name: string; files: PairFiles; atMs?: number; want: object }[] = [
   { name: 'no files', files: { cert: null, key: null }, want: { state: 'missing' } },
   { name: 'the kubelet’s own pair', files: own, want: good },
@@ -68,7 +68,7 @@ table('the state of a certificate and key pair', (row) => {
   for (const { name, files, atMs = nowMs, want } of rows) row(name, () => assert.deepEqual(computePairState(files, atMs), want));
   row('an operator’s encrypted key', () => {
     const state = computePairState({ cert: foreign.cert, key: encrypted }, nowMs);
-    assert.ok(state.state === 'broken' && !state.replaceable && state.why.startsWith('the key can not be read: '));
+    assert.ok(state.state === 'broken' && !state.replaceable && state.problem.startsWith('the key can not be read: '));
   });
   row('a certificate with invalid content', () => {
     const cert = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
