@@ -41,12 +41,12 @@ export const firstAttempt: AdmissionAttempt = { mayRefreshNode: true, preempted:
 
 export class PodAdmitter {
   readonly #deps: PodAdmitterDependencies;
-  readonly #onRetry: (uid: PodUID, next: AdmissionAttempt) => void;
+  readonly #onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void;
   /** Pods whose admission waits for the current Node, or for the end of preempted pods. */
   readonly #pending = new Map<PodUID, 'refreshingNode' | 'preempting'>();
 
   /** `onRetry` is called when a pending pod can be decided. */
-  constructor(dependencies: PodAdmitterDependencies, onRetry: (uid: PodUID, next: AdmissionAttempt) => void) {
+  constructor(dependencies: PodAdmitterDependencies, onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void) {
     this.#deps = dependencies;
     this.#onRetry = onRetry;
   }
@@ -61,8 +61,8 @@ export class PodAdmitter {
     const result = this.#computeResult(pod, preempted);
     if (!result) return true;
     if ('preemption' in result) {
-      const next = { mayRefreshNode: false, preempted: new Set([...preempted, ...result.preemption.victims.map(podUID)]) };
-      this.#retryAfter(podUID(pod), 'preempting', this.#preempt(pod, result.preemption), next);
+      const nextAttempt = { mayRefreshNode: false, preempted: new Set([...preempted, ...result.preemption.victims.map(podUID)]) };
+      this.#retryAfter(podUID(pod), 'preempting', this.#preempt(pod, result.preemption), nextAttempt);
     } else if (refreshNode && mayRefreshNode && result.rejection.mayBeStaleNode) {
       this.#retryAfter(podUID(pod), 'refreshingNode', refreshNode(), { mayRefreshNode: false, preempted });
     } else {
@@ -71,13 +71,13 @@ export class PodAdmitter {
     return false;
   }
 
-  #retryAfter(uid: PodUID, reason: 'refreshingNode' | 'preempting', settled: Promise<unknown>, next: AdmissionAttempt): void {
+  #retryAfter(uid: PodUID, reason: 'refreshingNode' | 'preempting', settled: Promise<unknown>, nextAttempt: AdmissionAttempt): void {
     this.#pending.set(uid, reason);
     void settled
       .catch((err: unknown) => reportFault({ handler: 'admission', logger: this.#deps.logger, fields: { podUID: uid } }, err))
       .finally(() => {
         this.#pending.delete(uid);
-        this.#onRetry(uid, next);
+        this.#onRetry(uid, nextAttempt);
       });
   }
 

@@ -109,9 +109,9 @@ export class PodHandlers {
   }
 
   /** Decides a pending admission again, for the pod as it is wanted now. */
-  #retryStart(uid: PodUID, next: AdmissionAttempt): void {
+  #retryStart(uid: PodUID, attempt: AdmissionAttempt): void {
     const pod = this.#deps.podManager.get(uid);
-    if (pod) this.#contain('starting the pod', pod, () => this.#start(pod, next));
+    if (pod) this.#contain('starting the pod', pod, () => this.#start(pod, attempt));
   }
 
   /** Returns the pod with the resources that it was admitted with. Records an event when the pod asks for other resources. */

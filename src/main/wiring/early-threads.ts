@@ -42,13 +42,13 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
   const usage = usageTable.create(usageTableCapacity(config.maxPods));
   const host = readCgroupSettings(config.cgroupDriver);
   // A relist posts one each second, and the receiver is set once main has loaded its parts: there are a few at most.
-  const early: PlegNotification[] = [];
-  let receive = (notification: PlegNotification): void => void early.push(notification);
+  const earlyNotifications: PlegNotification[] = [];
+  let onNotification = (notification: PlegNotification): void => void earlyNotifications.push(notification);
   const pleg = PlegThread.start({
     state,
     logger: log('pleg'),
     settings: plegSettings(options, snapshot),
-    onMessage: (notification) => receive(notification),
+    onMessage: (notification) => onNotification(notification),
   });
   const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage }) });
   const pool = PodSyncPool.start({ state, logger: log('pod-sync'), settings: podSyncSettings(options, host) });
@@ -60,8 +60,8 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
     stats,
     pool,
     setPlegReceiver(receiver) {
-      receive = receiver;
-      for (const notification of early.splice(0)) receiver(notification);
+      onNotification = receiver;
+      for (const notification of earlyNotifications.splice(0)) receiver(notification);
     },
   };
 }

@@ -55,7 +55,7 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     cache,
     shouldContentBeRemoved: (uid) => workers.shouldContentBeRemoved(uid),
     removeContainers: (ids) => images.removeContainers(ids),
-    keep: maximumDeadContainersPerContainer,
+    maxDeadPerContainer: maximumDeadContainersPerContainer,
     logger: log('container-deletor'),
   });
   return { housekeeping, containerDeletor };

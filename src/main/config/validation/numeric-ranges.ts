@@ -11,13 +11,13 @@ interface Range {
   readonly min: number;
   readonly max?: number;
   /** A valid value outside the range, which turns the feature off. */
-  readonly off?: number;
+  readonly disabledValue?: number;
 }
 
 const ranges: readonly Range[] = [
   { field: 'eventBurst', flag: 'event-burst', min: 0 },
   { field: 'eventRecordQPS', flag: 'event-qps', min: 0 },
-  { field: 'healthzPort', flag: 'healthz-port', min: 1, max: 65535, off: 0 },
+  { field: 'healthzPort', flag: 'healthz-port', min: 1, max: 65535, disabledValue: 0 },
   { field: 'imageGCHighThresholdPercent', flag: 'image-gc-high-threshold', min: 0, max: 100 },
   { field: 'imageGCLowThresholdPercent', flag: 'image-gc-low-threshold', min: 0, max: 100 },
   { field: 'iptablesDropBit', flag: 'iptables-drop-bit', min: 0, max: 31 },
@@ -30,12 +30,12 @@ const ranges: readonly Range[] = [
   { field: 'oomScoreAdj', flag: 'oom-score-adj', min: -1000, max: 1000 },
   { field: 'podsPerCore', flag: 'pods-per-core', min: 0 },
   { field: 'port', flag: 'port', min: 1, max: 65535 },
-  { field: 'readOnlyPort', flag: 'read-only-port', min: 1, max: 65535, off: 0 },
+  { field: 'readOnlyPort', flag: 'read-only-port', min: 1, max: 65535, disabledValue: 0 },
   { field: 'registryBurst', flag: 'registry-burst', min: 0 },
   { field: 'registryPullQPS', flag: 'registry-qps', min: 0 },
 ];
 
-function checkRange({ field, flag, min, max, off }: Range, config: KubeletConfiguration): string[] {
+function checkRange({ field, flag, min, max, disabledValue: off }: Range, config: KubeletConfiguration): string[] {
   const value = config[field];
   if (value === off || (value >= min && value <= (max ?? Infinity))) return [];
   const name = flag === undefined ? field : `${field} (--${flag})`;

@@ -14,7 +14,7 @@ export interface ContainerDeletorDependencies {
   /** The promise must always settle. */
   readonly removeContainers: (ids: readonly ContainerID[]) => Promise<void>;
   /** --maximum-dead-containers-per-container. At least one is kept for its logs and its last state. */
-  readonly keep: number;
+  readonly maxDeadPerContainer: number;
   readonly logger: Logger;
 }
 
@@ -27,10 +27,13 @@ export class ContainerDeletor {
 
   /** Called when a container has started or died. Does not wait for the removal. */
   deleteContainersInPod(uid: PodUID, changed: ContainerID): void {
-    const { cache, shouldContentBeRemoved, removeContainers, keep, logger } = this.#deps;
+    const { cache, shouldContentBeRemoved, removeContainers, maxDeadPerContainer, logger } = this.#deps;
     const status = cache.get(uid);
     if (!status) return;
-    const ids = containersToDelete(status, changed, { keep: Math.max(1, keep), removeAll: shouldContentBeRemoved(uid) });
+    const ids = containersToDelete(status, changed, {
+      maxDeadPerContainer: Math.max(1, maxDeadPerContainer),
+      removeAll: shouldContentBeRemoved(uid),
+    });
     if (ids.length === 0) return;
     removeContainers(ids).catch((err: unknown) => logger.warn({ err, podUID: uid }, 'Could not remove dead containers'));
   }

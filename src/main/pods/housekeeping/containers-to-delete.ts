@@ -16,7 +16,7 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 export function containersToDelete(
   status: RuntimePodStatus,
   changed: ContainerID,
-  { keep, removeAll }: { readonly keep: number; readonly removeAll: boolean },
+  { maxDeadPerContainer: keep, removeAll }: { readonly maxDeadPerContainer: number; readonly removeAll: boolean },
 ): ContainerID[] {
   const dead = status.containers.filter((container) => container.state === 'exited').toSorted(byNewest);
   if (removeAll) return dead.map(({ id }) => id);

@@ -8,7 +8,7 @@
  */
 export interface OverdueInput {
   /** Starts in progress that no longer count. */
-  readonly hung: number;
+  readonly uncountedStarts: number;
   /** Smoothed duration of recent starts; null before the first one ended. */
   readonly typicalMs: number | null;
   readonly critical: boolean;
@@ -23,7 +23,7 @@ const hungBeforeBackoff = 64;
 const hungPerDoubling = 4;
 
 /** Ms from the beginning of a start until it stops counting. */
-export function overdueAfterMs({ hung, typicalMs, critical }: OverdueInput): number {
+export function overdueAfterMs({ uncountedStarts: hung, typicalMs, critical }: OverdueInput): number {
   const slowMs = Math.min(typicalMultiple * (typicalMs ?? 0), maxMs);
   const backoffFactor = 2 ** (Math.max(0, hung - hungBeforeBackoff) / hungPerDoubling);
   return Math.max(critical ? minMs.critical : minMs.other, slowMs) * backoffFactor;

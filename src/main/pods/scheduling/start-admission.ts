@@ -44,7 +44,7 @@ export class StartAdmission {
     this.#limit = new StartLimit(options);
     this.#owner = {
       clock: options.clock,
-      overdueAfterMs: (critical) => overdueAfterMs({ hung: this.#hung, typicalMs: this.#typicalMs, critical }),
+      overdueAfterMs: (critical) => overdueAfterMs({ uncountedStarts: this.#hung, typicalMs: this.#typicalMs, critical }),
       onSucceeded: (start, durationMs) => this.#onSucceeded(start, durationMs),
       onUncounted: (start) => this.#onUncounted(start),
       onCountedAgain: (start) => this.#onCountedAgain(start),

@@ -1,22 +1,27 @@
 /** Computes a terminating pod's grace period from several sources. It never grows. Upstream: calculateEffectiveGracePeriod. */
 
-/** In seconds; null when the source sets none. */
+/** Null when the source sets none. */
 export interface GracePeriodSources {
   /** The grace period in effect. */
-  readonly current: number | null;
+  readonly currentSeconds: number | null;
   /** metadata.deletionGracePeriodSeconds. */
-  readonly deletion: number | null;
+  readonly deletionSeconds: number | null;
   /** Set by another part of the kubelet (eviction, node shutdown). */
-  readonly override: number | null;
+  readonly overrideSeconds: number | null;
   /** spec.terminationGracePeriodSeconds: used only when all others are null. */
-  readonly spec: number | null;
+  readonly specSeconds: number | null;
 }
 
 /** Upstream's minimum: the layers below treat 0 as unset. */
 const minimumSeconds = 1;
 
-/** Returns whole seconds, never more than `current`. */
-export function calculateEffectiveGracePeriod({ current, deletion, override, spec }: GracePeriodSources): number {
+/** Returns whole seconds, never more than `currentSeconds`. */
+export function calculateEffectiveGracePeriod({
+  currentSeconds: current,
+  deletionSeconds: deletion,
+  overrideSeconds: override,
+  specSeconds: spec,
+}: GracePeriodSources): number {
   const requested = [current, deletion, override].filter((seconds) => seconds !== null);
   const seconds = requested.length > 0 ? Math.min(...requested) : (spec ?? minimumSeconds);
   return Math.max(minimumSeconds, seconds);

@@ -122,10 +122,10 @@ function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = f
     state: 'terminating',
     started: pod.started,
     gracePeriodSeconds: calculateEffectiveGracePeriod({
-      current: before.gracePeriodSeconds,
-      deletion: facts.deletionGracePeriodSeconds,
-      override,
-      spec: facts.terminationGracePeriodSeconds,
+      currentSeconds: before.gracePeriodSeconds,
+      deletionSeconds: facts.deletionGracePeriodSeconds,
+      overrideSeconds: override,
+      specSeconds: facts.terminationGracePeriodSeconds,
     }),
     deleted: before.deleted || deleted,
     // Only the first reason to terminate counts.

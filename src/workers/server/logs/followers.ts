@@ -29,6 +29,7 @@ interface Waiting {
   readonly knownAtMs: number;
   changed: boolean;
   wake: ((event: FollowEvent) => void) | null;
+  /** Ticks until the log is read again without an event. */
   ticksLeft: number;
 }
 

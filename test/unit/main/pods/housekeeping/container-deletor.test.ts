@@ -26,7 +26,7 @@ function someContainers({ isGone = false, keep = 1, failure = null as Error | nu
       if (failure) throw failure;
       removed.push(...ids);
     },
-    keep,
+    maxDeadPerContainer: keep,
     logger,
   });
   return { containers, removed, lines };

@@ -37,6 +37,6 @@ const cases: { name: string; changed: string; keep: number; removeAll?: boolean;
 ];
 table('selecting the dead containers to remove', (row) => {
   for (const { name, changed, keep, removeAll = false, want } of cases) {
-    row(name, () => assert.deepEqual(containersToDelete(status, id(changed), { keep, removeAll }), want));
+    row(name, () => assert.deepEqual(containersToDelete(status, id(changed), { maxDeadPerContainer: keep, removeAll }), want));
   }
 });

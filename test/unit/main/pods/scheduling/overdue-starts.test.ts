@@ -4,7 +4,7 @@ import { table } from '../../../../support/table.ts';
 
 table('a start counts', (row) => {
   const is = (name: string, [hung, typicalMs, critical]: readonly [number, number | null, boolean], expectedMs: number) =>
-    row(name, () => assert.equal(Math.round(overdueAfterMs({ hung, typicalMs, critical })), expectedMs));
+    row(name, () => assert.equal(Math.round(overdueAfterMs({ uncountedStarts: hung, typicalMs, critical })), expectedMs));
   is('for three seconds before any start has ended', [0, null, false], 3_000);
   is('for one second when its pod is critical', [0, null, true], 1_000);
   is('for three seconds while starts take 100 ms', [0, 100, false], 3_000);

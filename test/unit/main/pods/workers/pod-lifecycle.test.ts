@@ -167,10 +167,10 @@ test('a pod that ended before this kubelet started is only cleaned up', () => {
 });
 
 test('the grace period of the spec applies only without another grace period', () => {
-  const none = { current: null, deletion: null, override: null, spec: null };
-  assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 60 }), 60);
-  assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 5, override: 60 }), 60);
-  assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 60, deletion: 20, override: 10 }), 10);
-  assert.equal(calculateEffectiveGracePeriod({ ...none, spec: 60, current: 7 }), 7);
+  const none = { currentSeconds: null, deletionSeconds: null, overrideSeconds: null, specSeconds: null };
+  assert.equal(calculateEffectiveGracePeriod({ ...none, specSeconds: 60 }), 60);
+  assert.equal(calculateEffectiveGracePeriod({ ...none, specSeconds: 5, overrideSeconds: 60 }), 60);
+  assert.equal(calculateEffectiveGracePeriod({ ...none, specSeconds: 60, deletionSeconds: 20, overrideSeconds: 10 }), 10);
+  assert.equal(calculateEffectiveGracePeriod({ ...none, specSeconds: 60, currentSeconds: 7 }), 7);
   assert.equal(calculateEffectiveGracePeriod(none), 1);
 });
