@@ -4,7 +4,7 @@ import type { KubeletOptions } from '../../cli/options.ts';
 import { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 import { featureAdmission } from './features.ts';
 import { predicateAdmission, type PredicateOptions } from './predicates.ts';
-import { sysctlAdmission } from './sysctls.ts';
+import { sysctlAdmission } from './sysctl-admission.ts';
 import type { AdmitHandler } from './admit-handler.ts';
 
 export interface AdmitHandlersOptions extends Pick<KubeletOptions, 'config' | 'featureGates'> {

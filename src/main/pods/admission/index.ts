@@ -10,5 +10,5 @@ export { countRejection } from './count-rejection.ts';
 export { missingFeaturesForUpdate } from './features.ts';
 export { predicateAdmission } from './predicates.ts';
 export { isCriticalPod } from './preemption.ts';
-export { sysctlAdmission } from './sysctls.ts';
+export { sysctlAdmission } from './sysctl-admission.ts';
 export type { AdmissionNode, AdmitHandler, Preemption, AdmitResult } from './admit-handler.ts';

@@ -16,7 +16,7 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 export function containersToDelete(
   status: RuntimePodStatus,
   changed: ContainerID,
-  { maxDeadPerContainer: keep, removeAll }: { readonly maxDeadPerContainer: number; readonly removeAll: boolean },
+  { maxDeadPerContainer: keepCount, removeAll }: { readonly maxDeadPerContainer: number; readonly removeAll: boolean },
 ): ContainerID[] {
   const dead = status.containers.filter((container) => container.state === 'exited').toSorted(byNewest);
   if (removeAll) return dead.map(({ id }) => id);
@@ -24,7 +24,7 @@ export function containersToDelete(
   if (container === undefined) return [];
   return dead
     .filter(({ name }) => name === container.name)
-    .slice(container.state === 'exited' ? keep + 1 : keep)
+    .slice(container.state === 'exited' ? keepCount + 1 : keepCount)
     .map(({ id }) => id);
 }
 

@@ -23,9 +23,9 @@ const hungBeforeBackoff = 64;
 const hungPerDoubling = 4;
 
 /** Ms from the beginning of a start until it stops counting. */
-export function overdueAfterMs({ uncountedStarts: hung, typicalMs, critical }: OverdueInput): number {
+export function overdueAfterMs({ uncountedStarts, typicalMs, critical }: OverdueInput): number {
   const slowMs = Math.min(typicalMultiple * (typicalMs ?? 0), maxMs);
-  const backoffFactor = 2 ** (Math.max(0, hung - hungBeforeBackoff) / hungPerDoubling);
+  const backoffFactor = 2 ** (Math.max(0, uncountedStarts - hungBeforeBackoff) / hungPerDoubling);
   return Math.max(critical ? minMs.critical : minMs.other, slowMs) * backoffFactor;
 }
 

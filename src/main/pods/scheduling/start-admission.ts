@@ -29,7 +29,7 @@ export class StartAdmission {
   readonly #limit: StartLimit;
   readonly #lanes = new StartLanes();
   /** Starts in progress that do not count. */
-  #hung = 0;
+  #uncounted = 0;
   /** Smoothed duration of recent starts. */
   #typicalMs: number | null = null;
   /** Reserved permits, which count as in use. Each function cancels the expiry of one. */
@@ -44,7 +44,7 @@ export class StartAdmission {
     this.#limit = new StartLimit(options);
     this.#owner = {
       clock: options.clock,
-      overdueAfterMs: (critical) => overdueAfterMs({ uncountedStarts: this.#hung, typicalMs: this.#typicalMs, critical }),
+      overdueAfterMs: (critical) => overdueAfterMs({ uncountedStarts: this.#uncounted, typicalMs: this.#typicalMs, critical }),
       onSucceeded: (start, durationMs) => this.#onSucceeded(start, durationMs),
       onUncounted: (start) => this.#onUncounted(start),
       onCountedAgain: (start) => this.#onCountedAgain(start),
@@ -111,7 +111,7 @@ export class StartAdmission {
     return this.#lanes.inFlight;
   }
   get hung(): number {
-    return this.#hung;
+    return this.#uncounted;
   }
 
   #admit(): void {
@@ -147,7 +147,7 @@ export class StartAdmission {
   }
 
   #onUncounted({ lane, request }: StartInProgress): void {
-    this.#hung += 1;
+    this.#uncounted += 1;
     this.#lanes.leave(lane, request);
     // The runtime completed nothing with this permit: the window says nothing about the limit.
     this.#limit.discardWindow();
@@ -155,13 +155,13 @@ export class StartAdmission {
   }
 
   #onCountedAgain({ lane, request }: StartInProgress): void {
-    this.#hung -= 1;
+    this.#uncounted -= 1;
     this.#lanes.enter(lane, request);
   }
 
   #onReleased({ lane, kind, request }: StartInProgress, succeeded: boolean, wasCounted: boolean): void {
     if (!wasCounted) {
-      this.#hung -= 1;
+      this.#uncounted -= 1;
       return this.#admit();
     }
     if (lane === 'common' && kind === 'sandbox' && succeeded && this.#limit.isRamping) return this.#reserve(request);
