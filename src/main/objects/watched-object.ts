@@ -110,7 +110,7 @@ export class WatchedObject {
 
   #watch(): void {
     const { client, kind, namespace, name, clock, logger } = this.#options;
-    const isThis = ({ metadata }: SecretOrConfigMap) => metadata.name === name;
+    const isWatchedObject = ({ metadata }: SecretOrConfigMap) => metadata.name === name;
     // The first list may be older than the GET. A later list with an older version comes from a restored cluster and counts.
     let mayLag: boolean | undefined;
     this.#reflector = Reflector.start<SecretOrConfigMap>({
@@ -123,10 +123,10 @@ export class WatchedObject {
       handler: {
         onReplace: (objects) => {
           mayLag = mayLag === undefined;
-          this.#update(objects.find(isThis) ?? null, mayLag);
+          this.#update(objects.find(isWatchedObject) ?? null, mayLag);
         },
         onChange: (changes) => {
-          for (const { type, object } of changes) if (isThis(object)) this.#update(type === 'DELETED' ? null : object, mayLag);
+          for (const { type, object } of changes) if (isWatchedObject(object)) this.#update(type === 'DELETED' ? null : object, mayLag);
         },
       },
       clock,

@@ -54,11 +54,11 @@ export class FieldReader {
     return Buffer.alloc(0);
   }
 
-  #read<T>(name: string, parse: (value: unknown) => T | undefined, expectation: string, absent: T): T {
-    if (!this.has(name)) return absent;
+  #read<T>(name: string, parse: (value: unknown) => T | undefined, expectation: string, fallback: T): T {
+    if (!this.has(name)) return fallback;
     const parsed = parse(this.#value[name]);
     if (parsed === undefined) this.fieldPath.child(name).addProblem(`must be ${expectation}, is ${kindOf(this.#value[name])}`);
-    return parsed ?? absent;
+    return parsed ?? fallback;
   }
 }
 

@@ -19,13 +19,13 @@ const minMs = { critical: 1000, other: 3000 };
 /** With a slow disk all starts are slow, and none of them hangs. */
 const typicalMultiple = 4;
 const maxMs = 10_000;
-const hungBeforeBackoff = 64;
-const hungPerDoubling = 4;
+const uncountedBeforeBackoff = 64;
+const uncountedPerDoubling = 4;
 
 /** Ms from the beginning of a start until it stops counting. */
 export function overdueAfterMs({ uncountedStarts, typicalMs, critical }: OverdueInput): number {
   const slowMs = Math.min(typicalMultiple * (typicalMs ?? 0), maxMs);
-  const backoffFactor = 2 ** (Math.max(0, uncountedStarts - hungBeforeBackoff) / hungPerDoubling);
+  const backoffFactor = 2 ** (Math.max(0, uncountedStarts - uncountedBeforeBackoff) / uncountedPerDoubling);
   return Math.max(critical ? minMs.critical : minMs.other, slowMs) * backoffFactor;
 }
 

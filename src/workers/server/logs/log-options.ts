@@ -45,7 +45,7 @@ export function parseLogOptions(query: URLSearchParams, nowMs: number, splitStre
   const limitBytes = toInt64(query.get('limitBytes'));
   const sinceSeconds = toInt64(query.get('sinceSeconds'));
   const sinceTime = toTime(query.get('sinceTime'));
-  if (tailLines === 'bad' || limitBytes === 'bad' || sinceSeconds === 'bad' || sinceTime === 'bad') return undecodable;
+  if (tailLines === 'invalid' || limitBytes === 'invalid' || sinceSeconds === 'invalid' || sinceTime === 'invalid') return undecodable;
 
   const stream = query.get('stream');
   if (tailLines !== null && tailLines < 0) return invalid;
@@ -74,18 +74,18 @@ function toBool(text: string | null): boolean {
 }
 
 /** As strconv.ParseInt. Values above 2^53 lose precision, which has no effect here. */
-function toInt64(text: string | null): number | null | 'bad' {
+function toInt64(text: string | null): number | null | 'invalid' {
   if (text === null) return null;
-  if (!/^[+-]?\d+$/.test(text)) return 'bad';
+  if (!/^[+-]?\d+$/.test(text)) return 'invalid';
   const value = BigInt(text.replace('+', ''));
-  return value === BigInt.asIntN(64, value) ? Number(value) : 'bad';
+  return value === BigInt.asIntN(64, value) ? Number(value) : 'invalid';
 }
 
 /** The empty string is Go's zero time. */
-function toTime(text: string | null): LogTime | null | 'bad' {
+function toTime(text: string | null): LogTime | null | 'invalid' {
   if (text === null) return null;
   if (text === '' || text === 'null') return zeroTime;
-  return parseLogTime(text) ?? 'bad';
+  return parseLogTime(text) ?? 'invalid';
 }
 
 function secondsBefore(nowMs: number, seconds: number): LogTime {

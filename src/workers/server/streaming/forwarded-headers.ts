@@ -22,8 +22,8 @@ interface ConnectionEnds {
 }
 
 /** @param headersDistinct every value of every header, as Node provides them */
-export function forwardedHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, ends: ConnectionEnds): OutgoingHttpHeaders {
-  const headers = commonHeaders(headersDistinct, ends);
+export function forwardedHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, connectionEnds: ConnectionEnds): OutgoingHttpHeaders {
+  const headers = commonHeaders(headersDistinct, connectionEnds);
   for (const name of forwardedNames) {
     const [first, ...more] = headersDistinct[name] ?? [];
     if (first !== undefined) Object.assign(headers, { [name]: more.length === 0 ? first : [first, ...more] });
@@ -34,10 +34,10 @@ export function forwardedHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>
 /** Headers for a WebSocket client whose stream is translated to SPDY. */
 export function spdyHeaders(
   headersDistinct: Readonly<NodeJS.Dict<string[]>>,
-  ends: ConnectionEnds,
+  connectionEnds: ConnectionEnds,
   protocols: readonly string[],
 ): OutgoingHttpHeaders {
-  return { ...commonHeaders(headersDistinct, ends), Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': [...protocols] };
+  return { ...commonHeaders(headersDistinct, connectionEnds), Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': [...protocols] };
 }
 
 function commonHeaders(headersDistinct: Readonly<NodeJS.Dict<string[]>>, { host, peer }: ConnectionEnds): OutgoingHttpHeaders {

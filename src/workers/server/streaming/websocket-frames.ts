@@ -63,7 +63,7 @@ interface Frame {
   readonly fin: boolean;
   readonly mask: Buffer;
   bytesLeft: number;
-  read: number;
+  bytesRead: number;
   readonly first: boolean;
 }
 
@@ -96,9 +96,9 @@ export class WebSocketReader {
       if (unparsed.length === 0 && frame.bytesLeft > 0) break;
       const data = unmasked(unparsed.subarray(0, frame.bytesLeft), frame);
       unparsed = unparsed.subarray(data.length);
-      const isFirst = frame.read === 0;
+      const isFirst = frame.bytesRead === 0;
       frame.bytesLeft -= data.length;
-      frame.read += data.length;
+      frame.bytesRead += data.length;
       const piece = this.#piece(frame, data, isFirst);
       if (piece) pieces.push(piece);
       if (frame.bytesLeft === 0) this.#frame = null;
@@ -116,12 +116,12 @@ export class WebSocketReader {
     const mask = bytes.subarray(length - 4, length);
     if (opcode >= opcodes.close) {
       if (!fin || bytesLeft > maxControlBytes || opcode > opcodes.pong) throw new WebSocketError('a control frame is broken');
-      return { opcode, fin, mask, bytesLeft, read: 0, first: true };
+      return { opcode, fin, mask, bytesLeft, bytesRead: 0, first: true };
     }
     const first = opcode !== opcodes.continuation;
     if (opcode > opcodes.binary || first !== (this.#messageOpcode === null)) throw new WebSocketError('frames are out of order');
     this.#messageOpcode = first ? opcode : this.#messageOpcode;
-    return { opcode: this.#messageOpcode!, fin, mask, bytesLeft, read: 0, first };
+    return { opcode: this.#messageOpcode!, fin, mask, bytesLeft, bytesRead: 0, first };
   }
 
   #piece({ opcode, fin, bytesLeft, first }: Frame, data: Buffer, isFirst: boolean): WebSocketPiece | null {
@@ -156,8 +156,8 @@ function bodyLength(bytes: Buffer): number {
   return Number(length);
 }
 
-function unmasked(masked: Buffer, { mask, read }: Frame): Buffer {
+function unmasked(masked: Buffer, { mask, bytesRead }: Frame): Buffer {
   const data = Buffer.allocUnsafe(masked.length);
-  for (let index = 0; index < masked.length; index += 1) data[index] = masked[index]! ^ mask[(read + index) & 3]!;
+  for (let index = 0; index < masked.length; index += 1) data[index] = masked[index]! ^ mask[(bytesRead + index) & 3]!;
   return data;
 }

@@ -91,9 +91,9 @@ export class WatchedFiles {
     await this.#read();
     this.#isReading = false;
     if (this.#accepted && !this.#options.reload) return;
-    const readSoon = this.#readAgain;
+    const shouldReadAgain = this.#readAgain;
     this.#readAgain = false;
-    if (readSoon) this.#scheduleRead(settleMs);
+    if (shouldReadAgain) this.#scheduleRead(settleMs);
     else this.#scheduleRead(this.#everAccepted ? readPeriodMs : retryPeriodMs);
   }
 
