@@ -1,12 +1,12 @@
 /** Main's half of the probes thread. */
-import type { ProbeResult, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
+import type { ProbeNotification, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
 import { EventChannel } from './event-channel.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
 
 export interface ProbesThreadOptions extends ThreadDependencies {
   readonly settings: Settings<ProbesWorkerData, 'results'>;
-  readonly onResults: (results: readonly ProbeResult[]) => void;
+  readonly onNotification: (notification: ProbeNotification) => void;
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
@@ -18,8 +18,8 @@ export class ProbesThread {
     this.thread = thread;
   }
 
-  static start({ state, logger, settings, onResults }: ProbesThreadOptions): ProbesThread {
-    const results = new EventChannel(onResults, logger);
+  static start({ state, logger, settings, onNotification }: ProbesThreadOptions): ProbesThread {
+    const results = new EventChannel(onNotification, logger);
     return new ProbesThread(
       startThread<ProbesApi, ProbesWorkerData>({
         name: 'probes',

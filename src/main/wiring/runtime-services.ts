@@ -37,7 +37,7 @@ export function startRuntimeServices({ options, threads, log, shutdown, events, 
     state,
     logger: log('probes'),
     settings: { runtimeEndpoint: options.config.containerRuntimeEndpoint },
-    onResults: onProbeResults,
+    onNotification: ({ results }) => onProbeResults(results),
   });
   shutdown.register('probes', () => probes.close());
   const runtimeState = new RuntimeState({ fetchInfo: () => pleg.runtimeStatus(), clock, logger: log('runtime-state') });

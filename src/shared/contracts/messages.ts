@@ -16,7 +16,7 @@ import type { PodSyncCommand, PodSyncNotification, PodSyncReply, PodSyncRequest 
 import type { DecodeManifestResult, DecodeManifestTask } from './pod-sync/decode-manifest.ts';
 import type { PodSyncTask, PodSyncTaskReply } from './pod-sync/task.ts';
 import type { SlotClaimed } from './pod-sync/worker-data.ts';
-import type { ProbeResult, ProbesApi, ProbesWorkerData } from './probes.ts';
+import type { ProbeNotification, ProbesApi, ProbesWorkerData } from './probes.ts';
 import type { MainApi, ServerApi } from './server/calls.ts';
 import type { StatsApi } from './stats.ts';
 
@@ -82,7 +82,7 @@ type Ports<Contract extends string, WorkerData> = {
 interface PortNotifications {
   readonly 'pleg.events': PlegNotification;
   readonly 'images.events': RecordedEvent;
-  readonly 'probes.results': readonly ProbeResult[];
+  readonly 'probes.results': ProbeNotification;
 }
 
 export type Notifications = { readonly [Type in PodSyncNotification['type'] as `task.${Type}`]: OfType<PodSyncNotification, Type> } & {
@@ -122,6 +122,9 @@ export const messages = {
   'stats.machineInfo': request('main', 'stats'),
   'stats.close': request('main', 'stats'),
 
+  'probes.setPods': request('main', 'probes'),
+  'probes.removePods': request('main', 'probes'),
+  'probes.renderMetrics': request('main', 'probes'),
   'probes.close': request('main', 'probes'),
   'probes.results': notification('probes'),
 

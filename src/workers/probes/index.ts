@@ -8,6 +8,11 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 const { workerData, heartbeat } = enterThread<ProbesWorkerData>();
 
 const api: ProbesApi = {
+  async setPods() {},
+  async removePods() {},
+  async renderMetrics() {
+    return new Uint8Array();
+  },
   async close() {
     heartbeat.stop();
     workerData.results.close();

@@ -4,6 +4,7 @@ import type { EnsureImageRequest } from '../../../src/shared/contracts/images.ts
 import type { Commands, MessageName, Notifications, Requests } from '../../../src/shared/contracts/messages.ts';
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { PodObjectRef, PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
+import type { ProbedPod } from '../../../src/shared/contracts/probes.ts';
 import type { ContainerBackoff, PodSyncReport } from '../../../src/shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import { KubeletError, toFailure } from '../../../src/shared/errors/kubelet-error.ts';
@@ -138,6 +139,33 @@ type Sample<Name extends MessageName> = Name extends keyof Requests
 
 type Samples = { readonly [Name in MessageName]: readonly [Sample<Name>, ...Sample<Name>[]] };
 
+const probedPod: ProbedPod = {
+  uid: podUID,
+  namespace: 'n',
+  name: 'p',
+  terminating: false,
+  containers: [
+    {
+      name: 'c',
+      id: containerID,
+      startedAtMs: 1,
+      started: true,
+      probes: [
+        {
+          probe: 'readiness',
+          action: { type: 'http', scheme: 'http', host: '10.0.0.1', port: 80, path: '/', headers: [{ name: 'a', value: 'b' }] },
+          initialDelaySeconds: 0,
+          periodSeconds: 10,
+          timeoutSeconds: 1,
+          successThreshold: 1,
+          failureThreshold: 3,
+          lastResult: 'success',
+        },
+      ],
+    },
+  ],
+};
+
 const emptyCall: readonly [{ request: []; reply: undefined }] = [{ request: [], reply: undefined }];
 const address = { address: '127.0.0.1', port: 10255 };
 
@@ -229,8 +257,16 @@ export const samples: Samples = {
   ],
   'stats.close': emptyCall,
 
+  'probes.setPods': [{ request: [[probedPod]], reply: undefined }],
+  'probes.removePods': [{ request: [[podUID]], reply: undefined }],
+  'probes.renderMetrics': [{ request: [], reply: new Uint8Array([1]) }],
   'probes.close': emptyCall,
-  'probes.results': [[{ podUID, containerID, probe: 'liveness', result: 'unknown' }]],
+  'probes.results': [
+    {
+      results: [{ podUID, containerID, probe: 'liveness', result: 'unknown' }],
+      events: [{ podUID, container: 'c', reason: 'Unhealthy', message: 'Liveness probe failed: ' }],
+    },
+  ],
 
   'health.address': [
     { request: [], reply: address },
