@@ -98,6 +98,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       statuses,
       cache,
       inspectPod: (uid) => pleg.inspectPod(uid),
+      probeMetrics: () => runtime.probes.renderMetrics(),
       cluster,
       logger: log('server'),
     });

@@ -2,6 +2,7 @@
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { transferBytes } from '../../shared/thread/endpoint.ts';
 import type { Reviews } from '../api/index.ts';
 import { flagValues } from '../flags/flag-values.ts';
 import type { KubeletOptions } from '../cli/options.ts';
@@ -26,6 +27,7 @@ export interface ServerStart {
   readonly statuses: ApiStatusCache;
   readonly cache: RuntimeStatusCache;
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  readonly probeMetrics: () => Promise<Uint8Array>;
   /** Null when standalone: no API server reviews callers. */
   readonly cluster: { readonly reviews: Reviews } | null;
   readonly logger: Logger;
@@ -41,6 +43,7 @@ export function startServer({
   statuses,
   cache,
   inspectPod,
+  probeMetrics,
   cluster,
   logger,
 }: ServerStart): ServerThread {
@@ -65,6 +68,7 @@ export function startServer({
         inspectPod,
         translateUID: (uid) => podManager.translatePodUID(uid as PodUID),
       }),
+      probeMetrics: async () => transferBytes(await probeMetrics()),
       resetHealthMetrics: async () => health?.resetMetrics(),
       ...cluster?.reviews,
     },

@@ -32,6 +32,11 @@ export class ProbesThread {
     );
   }
 
+  /** The metrics of the probes, as text. */
+  renderMetrics(): Promise<Uint8Array> {
+    return this.thread.call((api) => api.renderMetrics());
+  }
+
   close(): Promise<void> {
     return this.thread.close();
   }

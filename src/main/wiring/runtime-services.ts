@@ -9,7 +9,7 @@ import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { RuntimeState } from '../node/index.ts';
 import type { EventSink } from '../events/index.ts';
-import { imagesSettings } from './thread-settings.ts';
+import { imagesSettings, probesSettings } from './thread-settings.ts';
 import { ImagesThread } from '../threads/images-thread.ts';
 import { ProbesThread } from '../threads/probes-thread.ts';
 
@@ -21,6 +21,7 @@ export interface RuntimeServicesOptions extends KubeletContext {
 export interface RuntimeServices {
   readonly runtimeState: RuntimeState;
   readonly images: ImagesThread;
+  readonly probes: ProbesThread;
 }
 
 /** Returns before the runtime has answered: the threads load meanwhile. */
@@ -36,12 +37,12 @@ export function startRuntimeServices({ options, threads, log, shutdown, events, 
   const probes = ProbesThread.start({
     state,
     logger: log('probes'),
-    settings: { runtimeEndpoint: options.config.containerRuntimeEndpoint },
+    settings: probesSettings(options),
     onNotification: ({ results }) => onProbeResults(results),
   });
   shutdown.register('probes', () => probes.close());
   const runtimeState = new RuntimeState({ fetchInfo: () => pleg.runtimeStatus(), clock, logger: log('runtime-state') });
-  return { runtimeState, images };
+  return { runtimeState, images, probes };
 }
 
 /**

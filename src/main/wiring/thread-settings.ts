@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ImagesWorkerData } from '../../shared/contracts/images.ts';
 import type { PlegWorkerData } from '../../shared/contracts/pleg.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
+import type { ProbesWorkerData } from '../../shared/contracts/probes.ts';
 import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
 import { cgroupFsRoot, type CgroupSettings } from '../node/index.ts';
@@ -51,6 +52,10 @@ export function imagesSettings(
     containerLogsDir,
     snapshot,
   };
+}
+
+export function probesSettings({ config }: KubeletOptions): Settings<ProbesWorkerData, 'results'> {
+  return { runtimeEndpoint: config.containerRuntimeEndpoint, runtimeRequestTimeoutMs: config.runtimeRequestTimeout };
 }
 
 /** The image service's endpoint; by default the runtime's. */

@@ -142,6 +142,7 @@ export const messages = {
   'main.reviewToken': request('server', 'main'),
   'main.reviewAccess': request('server', 'main'),
   'main.resolveContainer': request('server', 'main'),
+  'main.probeMetrics': request('server', 'main'),
   'main.resetHealthMetrics': request('server', 'main'),
 
   'pool.podSyncTask': request('main', 'pod-sync'),

@@ -11,6 +11,8 @@ export type ProbeOutcome = 'success' | 'failure' | 'unknown';
 
 export interface ProbesWorkerData extends ThreadWorkerData {
   readonly runtimeEndpoint: string;
+  /** An exec probe waits this much longer than its timeout for the runtime's answer (upstream: remote_runtime.go ExecSync). */
+  readonly runtimeRequestTimeoutMs: number;
   /** Posts ProbeNotification. */
   readonly results: MessagePort;
 }
@@ -91,7 +93,7 @@ export interface ProbesApi {
   setPods(pods: readonly ProbedPod[]): Promise<void>;
   /** Ends all probes of these pods and drops their metrics. */
   removePods(uids: readonly PodUID[]): Promise<void>;
-  /** The page `/metrics/probes` in Prometheus' text format. */
+  /** The metrics of the probes for `/metrics/probes`, in Prometheus' text format. The bytes are transferred. */
   renderMetrics(): Promise<Uint8Array>;
   close(): Promise<void>;
 }

@@ -25,7 +25,8 @@ const sources: RouteSources = {
     health.resetMetrics();
     return main.resetHealthMetrics();
   },
-  metrics: (page) => renderMetricsPage(page, { segments: workerData.metricsSegments, heartbeats, monotonicMs }),
+  metrics: (page) =>
+    renderMetricsPage(page, { segments: workerData.metricsSegments, heartbeats, monotonicMs, probeMetrics: () => main.probeMetrics() }),
   main,
 };
 

@@ -32,6 +32,7 @@ export function createMainClient(port: MessagePort): MainApi {
     runningPods: shared(() => boundedCall('runningPods', () => main.runningPods())),
     configz: shared(() => boundedCall('configz', () => main.configz())),
     flagz: shared(() => boundedCall('flagz', () => main.flagz())),
+    probeMetrics: shared(() => boundedCall('probeMetrics', () => main.probeMetrics())),
     resetHealthMetrics: shared(() => boundedCall('resetHealthMetrics', () => main.resetHealthMetrics())),
     reviewToken: (token) => boundedCall('reviewToken', () => main.reviewToken(token), reviewDeadlineMs),
     reviewAccess: (spec) => boundedCall('reviewAccess', () => main.reviewAccess(spec), reviewDeadlineMs),

@@ -14,13 +14,17 @@ export interface MetricsSources {
   readonly segments: readonly SharedArrayBuffer[];
   readonly heartbeats: HeartbeatsReader;
   readonly monotonicMs: () => number;
+  /** The metrics of the probes thread, which main relays. */
+  readonly probeMetrics: () => Promise<Uint8Array>;
 }
+
+const utf8 = new TextDecoder();
 
 /** `all` is /metrics; `probes` and `slis` are separate pages, as upstream has them. */
 export async function renderMetricsPage(page: 'all' | 'probes' | 'slis', sources: MetricsSources): Promise<string> {
   await observeProcess();
   if (page === 'slis') return renderMetrics(sources.segments, [...Object.values(sli), startTime]);
-  if (page === 'probes') return renderMetrics(sources.segments, [startTime]);
+  if (page === 'probes') return `${utf8.decode(await sources.probeMetrics())}${renderMetrics(sources.segments, [startTime])}`;
   observeThreads(sources);
   for (const [stability, count] of registered) registeredMetrics.set(count, { stability_level: stability, deprecated_version: '' });
   return renderMetrics(sources.segments, definitions);

@@ -299,6 +299,7 @@ export const samples: Samples = {
       reply: { found: false, status: 404, message: 'pod does not exist' },
     },
   ],
+  'main.probeMetrics': [{ request: [], reply: new Uint8Array([1]) }],
   'main.resetHealthMetrics': emptyCall,
 
   'pool.podSyncTask': [

@@ -34,7 +34,12 @@ test('the stats thread returns the machine info, also after a restart', async ()
 test('the probes thread is restarted when it is killed', async () => {
   const { logger } = aLogger();
   const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
-  const probes = ProbesThread.start({ state, logger, settings: { runtimeEndpoint: 'unix:///nowhere' }, onNotification: () => {} });
+  const probes = ProbesThread.start({
+    state,
+    logger,
+    settings: { runtimeEndpoint: 'unix:///nowhere', runtimeRequestTimeoutMs: 2000 },
+    onNotification: () => {},
+  });
   after(() => probes.close());
   const before = probes.thread.threadId;
   await probes.thread.kill();

@@ -63,6 +63,7 @@ export function fakeMainApi(over: Partial<MainApi> = {}): MainApi {
     flagz: async () => ({ v: '2' }),
     reviewToken: async () => ({ authenticated: false }),
     reviewAccess: async () => ({ allowed: false }),
+    probeMetrics: async () => new Uint8Array(),
     resetHealthMetrics: async () => {},
     resolveContainer: async () => ({ found: false, status: 404, message: 'pod does not exist' }),
     ...over,

@@ -30,6 +30,8 @@ export interface MainApi {
   reviewToken(token: string): Promise<TokenReviewStatus>;
   reviewAccess(spec: SubjectAccessReviewSpec): Promise<SubjectAccessReviewStatus>;
   resolveContainer: ResolveContainer;
+  /** The probes thread's part of `/metrics/probes`. The bytes are transferred. */
+  probeMetrics(): Promise<Uint8Array>;
   /** Resets the health thread's metrics, for a DELETE of `/metrics/slis`. */
   resetHealthMetrics(): Promise<void>;
 }
