@@ -64,6 +64,8 @@ export interface RuntimeContainerStatus {
   readonly hash: string;
   /** 0 for the first container of this name. */
   readonly restartCount: number;
+  /** The back-off after this container's exit, from its annotation. `key`: see ContainerBackoff. */
+  readonly restartBackOff?: { readonly key: string; readonly backoffMs: number };
   /** The runtime's reason (`Completed`, `Error`, `OOMKilled`, …). */
   readonly reason: string;
   /** The runtime's message; the termination message once the container has exited. */

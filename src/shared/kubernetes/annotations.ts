@@ -18,5 +18,7 @@ export const containerTerminationMessagePathAnnotation = 'io.kubernetes.containe
 export const containerTerminationMessagePolicyAnnotation = 'io.kubernetes.container.terminationMessagePolicy';
 export const containerPreStopHandlerAnnotation = 'io.kubernetes.container.preStopHandler';
 export const containerPortsAnnotation = 'io.kubernetes.container.ports';
+/** Not upstream's: the back-off after the container's next exit, which upstream keeps in memory only. */
+export const containerRestartBackOffAnnotation = 'io.kubernetes.container.restartBackOff';
 export const podDeletionGracePeriodAnnotation = 'io.kubernetes.pod.deletionGracePeriod';
 export const podTerminationGracePeriodAnnotation = 'io.kubernetes.pod.terminationGracePeriod';

@@ -31,18 +31,24 @@ export interface KeyedBackoffLimits extends BackoffLimits {
   readonly resetAfterMs: number;
 }
 
+/** The clock of the event's source may be ahead, by a bit. */
+const clockToleranceMs = 1000;
+
 function hasExpired(entry: KeyedBackoff, eventMs: number, limits: KeyedBackoffLimits): boolean {
   return eventMs - entry.lastUpdateMs > limits.resetAfterMs;
 }
 
-/** The wall-clock ms at which the back-off of the event at `eventMs` ends. Undefined when it has ended. */
+/**
+ * The wall-clock ms at which the back-off of the event at `eventMs` ends. Undefined when it has ended, and for an event in the future: the
+ * clock was set back, and the wait would last until the old time comes again.
+ */
 export function backoffUntilMs(
   entry: KeyedBackoff | undefined,
   eventMs: number,
   nowMs: number,
   limits: KeyedBackoffLimits,
 ): number | undefined {
-  if (!entry || hasExpired(entry, eventMs, limits)) return undefined;
+  if (!entry || hasExpired(entry, eventMs, limits) || eventMs - nowMs > clockToleranceMs) return undefined;
   const untilMs = eventMs + entry.backoffMs;
   return nowMs < untilMs ? untilMs : undefined;
 }

@@ -1,6 +1,7 @@
 /**
  * CrashLoopBackOff: decides whether a container that exited must wait before it restarts (upstream kuberuntime doBackOff, kubelet.go
- * newCrashLoopBackOff). Pure: main keeps the back-offs between tasks.
+ * newCrashLoopBackOff). Pure: main keeps the back-offs between tasks. Each container also has the back-off after its exit in an annotation, which
+ * a restarted kubelet continues with.
  */
 import type { ContainerBackoff } from '../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
@@ -45,8 +46,18 @@ export function computeBackoffDecision(input: {
   const { key, exited, backoffs, nowMs } = input;
   if (!exited) return { wait: false };
   const limits = { ...input.limits, resetAfterMs };
-  const entry = backoffs.find((backoff) => backoff.key === key);
+  const entry = backoffs.find((backoff) => backoff.key === key) ?? recordedBackoff(key, exited, limits.maxMs);
   const untilMs = backoffUntilMs(entry, exited.finishedAtMs, nowMs, limits);
   if (entry && untilMs !== undefined) return { wait: true, untilMs, backoffMs: entry.backoffMs };
   return { wait: false, backoff: { key, ...stepBackoff(entry, exited.finishedAtMs, nowMs, limits) } };
+}
+
+/** The back-off in the container's annotation. The container was created right after the step. */
+function recordedBackoff(
+  key: string,
+  { restartBackOff, createdAtMs }: RuntimeContainerStatus,
+  maxMs: number,
+): ContainerBackoff | undefined {
+  if (restartBackOff?.key !== key) return undefined;
+  return { key, backoffMs: Math.min(restartBackOff.backoffMs, maxMs), lastUpdateMs: createdAtMs };
 }

@@ -10,12 +10,16 @@ export interface ContainerAnnotations {
   /** Lower-case hex without leading zeros, like the hash of the spec. */
   readonly hash: string;
   readonly restartCount: number;
+  readonly restartBackOff?: NonNullable<RuntimeContainerStatus['restartBackOff']>;
   readonly terminationMessagePath: string;
   readonly terminationMessagePolicy: string;
   readonly orphan: RuntimeContainerStatus['orphan'];
   /** One line per invalid annotation, with its shortened value. */
   readonly problems: readonly string[];
 }
+
+/** The API's type of restart counts. The API server would refuse each status of the pod with a larger one. */
+const maxInt32 = 2 ** 31 - 1;
 
 export function readContainerAnnotations(annotations: Readonly<Record<string, string>>): ContainerAnnotations {
   const problems: string[] = [];
@@ -28,18 +32,21 @@ export function readContainerAnnotations(annotations: Readonly<Record<string, st
     return parsed;
   };
   const integer = (value: string) => (/^[+-]?\d{1,15}$/.test(value) ? Number(value) : undefined);
+  const restarts = (value: string) => (/^\d{1,10}$/.test(value) && Number(value) <= maxInt32 ? Number(value) : undefined);
   const json = (accept: (value: unknown) => boolean) => (value: string) => (accept(parseJSON(value)) ? value : undefined);
 
   const podTerminationGracePeriodSeconds = read(names.podTerminationGracePeriodAnnotation, 'a number of seconds', integer);
   const podDeletionGracePeriodSeconds = read(names.podDeletionGracePeriodAnnotation, 'a number of seconds', integer);
   const preStopHandler = read(names.containerPreStopHandlerAnnotation, 'the JSON of a handler', json(isObject));
+  const restartBackOff = read(names.containerRestartBackOffAnnotation, 'a back-off', parseRestartBackOff);
   const ports = read(names.containerPortsAnnotation, 'the JSON of a list of ports', json(Array.isArray));
   return {
     hash:
       read(names.containerHashAnnotation, 'a hash in hex', (value) =>
         /^[0-9a-f]{1,16}$/i.test(value) ? BigInt(`0x${value}`).toString(16) : undefined,
       ) ?? '0',
-    restartCount: read(names.containerRestartCountAnnotation, 'a number', integer) ?? 0,
+    restartCount: read(names.containerRestartCountAnnotation, 'a number of restarts', restarts) ?? 0,
+    ...(restartBackOff && { restartBackOff }),
     terminationMessagePath: annotations[names.containerTerminationMessagePathAnnotation] ?? '',
     terminationMessagePolicy: annotations[names.containerTerminationMessagePolicyAnnotation] ?? '',
     orphan: {
@@ -50,6 +57,11 @@ export function readContainerAnnotations(annotations: Readonly<Record<string, st
     },
     problems,
   };
+}
+
+function parseRestartBackOff(value: string): ContainerAnnotations['restartBackOff'] {
+  const { ms, key } = /^(?<ms>\d{1,9}) (?<key>[-a-z0-9./]{1,80})$/.exec(value)?.groups ?? {};
+  return ms === undefined || key === undefined ? undefined : { key, backoffMs: Number(ms) };
 }
 
 function parseJSON(value: string): unknown {

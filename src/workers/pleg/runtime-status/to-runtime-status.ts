@@ -85,6 +85,7 @@ export function toRuntimeContainerStatus(
     imageRef: status.imageRef,
     hash: annotations.hash,
     restartCount: annotations.restartCount,
+    ...(annotations.restartBackOff && { restartBackOff: annotations.restartBackOff }),
     reason: exited ? status.reason : '',
     message,
     logPath: status.logPath,

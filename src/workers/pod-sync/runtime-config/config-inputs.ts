@@ -1,5 +1,6 @@
 /** The inputs and results of the functions that make sandbox and container configs. All are plain data. */
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
+import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Mount, UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
@@ -82,6 +83,8 @@ export interface EnvironmentInput {
 export interface ContainerConfigInput extends PodConfigInput {
   readonly container: Container | EphemeralContainer;
   readonly restartCount: number;
+  /** The back-off after the container's next exit; absent before its first exit. */
+  readonly restartBackOff?: ContainerBackoff;
   /** The runtime's reference of the pulled image. */
   readonly imageRef: string;
   readonly imageUser: ImageUser;

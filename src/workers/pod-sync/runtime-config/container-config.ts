@@ -41,7 +41,10 @@ function toContainerConfig(input: ContainerConfigInput): ContainerConfig {
       : [...input.mounts],
     devices: [...(input.devices ?? [])],
     labels: containerLabels(pod, container.name),
-    annotations: containerAnnotations(pod, container, restartCount, input.annotations),
+    annotations: containerAnnotations(pod, container, restartCount, {
+      ...(input.annotations && { extra: input.annotations }),
+      ...(input.restartBackOff && { restartBackOff: input.restartBackOff }),
+    }),
     logPath: containerLogPath(container.name, restartCount),
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,

@@ -3,6 +3,7 @@
  * or upstream's, finds the pods of the runtime's objects by them.
  */
 import * as names from '../../../shared/kubernetes/annotations.ts';
+import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result.ts';
 import type { Container, EphemeralContainer, LifecycleHandler, Pod } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
@@ -31,7 +32,7 @@ export function containerAnnotations(
   pod: Pod,
   container: Container | EphemeralContainer,
   restartCount: number,
-  extra: Readonly<Strings> = {},
+  { extra = {}, restartBackOff }: { readonly extra?: Readonly<Strings>; readonly restartBackOff?: ContainerBackoff } = {},
 ): Strings {
   const { deletionGracePeriodSeconds } = pod.metadata;
   const { terminationGracePeriodSeconds } = pod.spec;
@@ -40,6 +41,7 @@ export function containerAnnotations(
     ...extra,
     [names.containerHashAnnotation]: containerHash(container),
     [names.containerRestartCountAnnotation]: String(restartCount),
+    ...optional(names.containerRestartBackOffAnnotation, restartBackOff && `${restartBackOff.backoffMs} ${restartBackOff.key}`),
     [names.containerTerminationMessagePathAnnotation]: container.terminationMessagePath ?? '',
     [names.containerTerminationMessagePolicyAnnotation]: container.terminationMessagePolicy ?? '',
     ...optional(names.podDeletionGracePeriodAnnotation, deletionGracePeriodSeconds?.toString()),

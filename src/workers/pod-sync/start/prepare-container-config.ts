@@ -1,4 +1,5 @@
 /** Reads all inputs of one container's config and makes it: environment, mounts, image user. */
+import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
@@ -17,6 +18,8 @@ export interface ConfigRequest {
   readonly hostInfo: HostInfo;
   /** Null when not known yet. Then the config does not depend on them, and the hosts file is written later. */
   readonly podIPs: readonly string[] | null;
+  /** The back-off after the container's next exit. Undefined before its first exit. */
+  readonly restartBackOff?: ContainerBackoff | undefined;
 }
 
 export interface ConfigInputs {
@@ -32,7 +35,7 @@ export async function prepareContainerConfig(
   { objects, restartCount }: ConfigInputs,
 ): Promise<ContainerConfig> {
   const { settings, node, volumes, runtime, channel } = context;
-  const { pod, container, hostInfo, podIPs } = request;
+  const { pod, container, hostInfo, podIPs, restartBackOff } = request;
   const { signal } = channel;
   const targetContainerID = targetContainerIDOf(request);
   const envFiles = await volumes.readEnvFiles(pod, container, signal);
@@ -63,6 +66,7 @@ export async function prepareContainerConfig(
     env,
     mounts,
     ...(targetContainerID && { targetContainerID }),
+    ...(restartBackOff && { restartBackOff }),
   });
 }
 

@@ -2,6 +2,7 @@
  * Starts one container: pulls its image, makes its config, creates and starts it, runs its postStart hook (upstream
  * kuberuntime_container.go startContainer).
  */
+import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
@@ -35,6 +36,8 @@ export interface StartRequest {
   readonly pullSecrets: readonly PullSecret[];
   /** Set when the container was prepared while the sandbox was created. */
   readonly prepared: PreparedContainer | undefined;
+  /** The back-off after the container's next exit. Undefined before its first exit. */
+  readonly restartBackOff?: ContainerBackoff | undefined;
 }
 
 /**

@@ -84,7 +84,18 @@ async function startWithBackoff(
   if (decision.backoff) report.setBackoff(decision.backoff);
   startedContainers.inc({ container_type: kind });
   try {
-    const request = { pod, container, status, sandboxID, sandboxConfig, podIPs, hostInfo, pullSecrets, prepared };
+    const request = {
+      pod,
+      container,
+      status,
+      sandboxID,
+      sandboxConfig,
+      podIPs,
+      hostInfo,
+      pullSecrets,
+      prepared,
+      restartBackOff: decision.backoff,
+    };
     await startContainer(context, request, (id) => report.addContainer({ id, sandboxID, name }));
     return true;
   } catch (err) {

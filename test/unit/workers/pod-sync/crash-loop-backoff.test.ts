@@ -45,6 +45,35 @@ test('the back-off is reset after a run of more than ten minutes', () => {
   assert.deepEqual(decide(600_001, 600_002, backoffs), { wait: false, backoff: { key, backoffMs: 10_000, lastUpdateMs: 600_002 } });
 });
 
+test('a restarted kubelet continues with the back-off in the annotation of the container', () => {
+  const afterRestart = (recordedKey: string, nowMs: number, backoffMs = 40_000) =>
+    computeBackoffDecision({
+      key,
+      exited: exited('app', 1, { createdAtMs: 1000, finishedAtMs: 2000, restartBackOff: { key: recordedKey, backoffMs } }),
+      backoffs: [],
+      nowMs,
+      limits,
+    });
+  assert.deepEqual(afterRestart(key, 30_000), { wait: true, untilMs: 42_000, backoffMs: 40_000 });
+  assert.deepEqual(afterRestart(key, 42_000), { wait: false, backoff: { key, backoffMs: 80_000, lastUpdateMs: 42_000 } });
+  // Another image or other resources: the back-off begins anew.
+  assert.deepEqual(afterRestart('app/0', 3000), { wait: false, backoff: { key, backoffMs: 10_000, lastUpdateMs: 3000 } });
+  // The maximum of an earlier configuration does not count.
+  assert.deepEqual(afterRestart(key, 3000, 999_999_999), { wait: true, untilMs: 302_000, backoffMs: 300_000 });
+});
+
+test('a run of more than ten minutes under another kubelet resets the back-off', () => {
+  const restartBackOff = { key, backoffMs: 300_000 };
+  const container = exited('app', 1, { createdAtMs: 1000, finishedAtMs: 602_000, restartBackOff });
+  const decision = computeBackoffDecision({ key, exited: container, backoffs: [], nowMs: 602_001, limits });
+  assert.deepEqual(decision, { wait: false, backoff: { key, backoffMs: 10_000, lastUpdateMs: 602_001 } });
+});
+
+test('a container that has exited in the future, because the clock was set back, restarts at once', () => {
+  const backoffs = [{ key, backoffMs: 20_000, lastUpdateMs: 3_600_000 }];
+  assert.deepEqual(decide(3_601_000, 1000, backoffs), { wait: false, backoff: { key, backoffMs: 40_000, lastUpdateMs: 1000 } });
+});
+
 test('a new image or new resources reset the back-off', () => {
   assert.notEqual(backoffKey(aPod(), aContainer('app', { image: 'other:1' })), key);
   assert.notEqual(backoffKey(aPod(), aContainer('app', { resources: { limits: { cpu: '1' } } })), key);

@@ -45,8 +45,11 @@ test('a container’s annotations contain what a later kubelet needs to stop it,
       preStop: { httpGet: { scheme: 'HTTP', port: 'http', path: '/a?b=<&>', host: '', httpHeaders: [{ value: 'v', name: 'n' }] } },
     },
   });
-  assert.deepEqual(containerAnnotations(pod, container, 3, { device: 'x', 'io.kubernetes.container.restartCount': '99' }), {
+  const extra = { device: 'x', 'io.kubernetes.container.restartCount': '99' };
+  const restartBackOff = { key: 'app/1f', backoffMs: 20_000, lastUpdateMs: 5 };
+  assert.deepEqual(containerAnnotations(pod, container, 3, { extra, restartBackOff }), {
     device: 'x',
+    'io.kubernetes.container.restartBackOff': '20000 app/1f',
     // Another test checks the value of the hash.
     'io.kubernetes.container.hash': containerAnnotations(pod, container, 0)['io.kubernetes.container.hash'],
     'io.kubernetes.container.restartCount': '3',
