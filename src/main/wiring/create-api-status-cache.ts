@@ -20,7 +20,10 @@ export function createApiStatusCache({ options, log, podManager, nodeFacts, stat
     mirrorOf: (pod) => podManager.mirrorOf(pod),
     ...(statusManager && { sink: statusManager }),
     features: {
-      restartAllContainers: featureGates.enabled('RestartAllContainersOnContainerExits'),
+      restartGates: {
+        containerRestartRules: featureGates.enabled('ContainerRestartRules'),
+        restartAllContainersOnContainerExits: featureGates.enabled('RestartAllContainersOnContainerExits'),
+      },
       podLevelResources: featureGates.enabled('PodLevelResources'),
       podResources: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
       stopSignals: featureGates.enabled('ContainerStopSignals'),

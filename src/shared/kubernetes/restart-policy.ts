@@ -18,13 +18,31 @@ export function matchingRestartRule(container: Container, exitCode: number): { r
   });
 }
 
+/** The feature gates of restarts, as upstream names them. */
+export interface RestartGates {
+  readonly containerRestartRules: boolean;
+  readonly restartAllContainersOnContainerExits: boolean;
+}
+
+/** The defaults of v1.36. */
+export const defaultRestartGates: RestartGates = { containerRestartRules: true, restartAllContainersOnContainerExits: true };
+
+/** The policy that decides about a container without an exit code: its own, else the pod's. */
+export function effectiveRestartPolicy(container: Container, spec: PodSpec, gates: RestartGates): string {
+  return (gates.containerRestartRules ? container.restartPolicy : undefined) ?? spec.restartPolicy ?? 'Always';
+}
+
 /**
  * Applies the container's rules, then its own policy, then the pod's (upstream podutil.ContainerShouldRestart). The action
- * RestartAllContainers counts as a restart.
+ * RestartAllContainers counts as a restart. A rule with an action that is unknown, or whose gate is off, has no effect.
  */
-export function shouldRestartContainer(container: Container, spec: PodSpec, exitCode: number): boolean {
-  if (container.restartPolicy !== undefined && matchingRestartRule(container, exitCode)) return true;
-  switch (container.restartPolicy ?? spec.restartPolicy ?? 'Always') {
+export function shouldRestartContainer(container: Container, spec: PodSpec, exitCode: number, gates: RestartGates): boolean {
+  if (gates.containerRestartRules && container.restartPolicy !== undefined) {
+    const action = matchingRestartRule(container, exitCode)?.action;
+    if (action === 'Restart') return true;
+    if (action === 'RestartAllContainers' && gates.restartAllContainersOnContainerExits) return true;
+  }
+  switch (effectiveRestartPolicy(container, spec, gates)) {
     case 'Never':
       return false;
     case 'OnFailure':

@@ -28,6 +28,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
       status: task.status,
       restartAllContainers: isRestartingAll(context, task),
       containerRestartRules: isGateEnabled(context.settings, 'ContainerRestartRules'),
+      restartAllContainersOnContainerExits: isGateEnabled(context.settings, 'RestartAllContainersOnContainerExits'),
     });
     // Only containers need volumes. A pod that may wait long for its volumes gets no sandbox in the meantime.
     const mountsDuringSandbox = actions.createSandbox && task.dependenciesReady === true;

@@ -11,6 +11,7 @@ import { contain, faultText, reportFault } from '../../../shared/errors/contain.
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
+import { defaultRestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { pendingResizes, podStartDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -116,7 +117,7 @@ export class ApiStatusCache {
     const entry = this.#entries.get(uid);
     const previousStatus = entry?.status ?? this.#reportedStatus(pod);
     const next = this.#generate(pod, status, lifecycle, entry);
-    const problem = illegalTransition(previousStatus, next, pod.spec);
+    const problem = illegalTransition(previousStatus, next, pod.spec, this.#deps.features?.restartGates ?? defaultRestartGates);
     if (problem !== null) {
       this.#log(pod).error({ err: problem }, 'Status update on pod aborted');
       return previousStatus ?? next;

@@ -6,7 +6,12 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/c
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
 import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
-import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import {
+  defaultRestartGates,
+  isRestartableInitContainer,
+  shouldRestartContainer,
+  type RestartGates,
+} from '../../../shared/kubernetes/restart-policy.ts';
 import { toContainerStatus, volumeMountsOf, type ContainerContext } from './container-status.ts';
 import { previousLastState, previousContainerStatus } from './listed-only.ts';
 import { removedLastState, removedState } from './restart-all.ts';
@@ -22,6 +27,8 @@ export interface ContainerStatusesInput {
   readonly node: Pick<NodeInfo, 'runtimeName'> & Partial<Pick<NodeInfo, 'runtimeHandlers'>>;
   /** The pod is restarting all of its containers (isRestartingAll). */
   readonly restarting: boolean;
+  /** Absent: the defaults. */
+  readonly restartGates?: RestartGates;
   /** Gate ContainerStopSignals; absent: off. */
   readonly stopSignals?: boolean;
   /** Gate ImageVolumeWithDigest; absent: off. */
@@ -128,7 +135,7 @@ function withWaiting(
   status: ContainerStatus,
   kind: ContainerKind,
 ): ContainerStatus {
-  const { pod, waiting } = input;
+  const { waiting } = input;
   if (kind === 'init') {
     if (newest?.state === 'exited' && newest.exitCode === 0) return status;
     if (status.state?.waiting && isLostAfterInit(input, container, newest)) {
@@ -139,7 +146,7 @@ function withWaiting(
   }
   // hasOwn: `constructor` is a valid container name.
   const waitingReason = Object.hasOwn(waiting, container.name) ? waiting[container.name] : undefined;
-  if (!waitingReason || !shouldContainerBeStarted(pod, container, newest)) return status;
+  if (!waitingReason || !shouldContainerBeStarted(input, container, newest)) return status;
   return {
     ...status,
     lastState: status.state?.terminated ? { terminated: status.state.terminated } : (status.lastState ?? {}),
@@ -148,10 +155,14 @@ function withWaiting(
 }
 
 /** Upstream: ShouldContainerBeRestarted. */
-function shouldContainerBeStarted(pod: Pod, container: Container, newest: RuntimeContainerStatus | undefined): boolean {
+function shouldContainerBeStarted(
+  { pod, restartGates = defaultRestartGates }: ContainerStatusesInput,
+  container: Container,
+  newest: RuntimeContainerStatus | undefined,
+): boolean {
   if (pod.metadata.deletionTimestamp !== undefined) return false;
   if (!newest || newest.state === 'created' || newest.state === 'unknown') return true;
-  return newest.state === 'exited' && shouldRestartContainer(container, pod.spec, newest.exitCode);
+  return newest.state === 'exited' && shouldRestartContainer(container, pod.spec, newest.exitCode, restartGates);
 }
 
 /** True when the runtime has lost the init container but has regular containers, which proves that the init container completed. */

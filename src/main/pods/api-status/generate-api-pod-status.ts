@@ -18,12 +18,13 @@ import { podResourcesStatus } from './pod-resources-status.ts';
 import { isRestartingAll } from './restart-all.ts';
 import { truncateTerminationMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
+import { defaultRestartGates, type RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 
 /** The feature gates that change statuses. */
 export interface StatusFeatures {
-  /** Gate RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
-  readonly restartAllContainers?: boolean;
+  /** Gates ContainerRestartRules and RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
+  readonly restartGates?: RestartGates;
   /** Gate PodLevelResources; absent: on. */
   readonly podLevelResources?: boolean;
   /** Gate InPlacePodLevelResourcesVerticalScaling: the pod's own `resources` and `allocatedResources`; absent: on. */
@@ -64,14 +65,19 @@ export interface ApiStatusInput extends StatusFeatures {
 }
 
 export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
-  const { pod, previous, lifecycle, restartAllContainers = true } = given;
+  const { pod, previous, lifecycle, restartGates: gates = defaultRestartGates } = given;
+  const { restartAllContainersOnContainerExits: restartAllContainers } = gates;
   const previousStatus = previous ?? pod.status;
   const status = withPreviousAddresses(pod, given.status, previousStatus);
   const input = { ...given, status };
   const restarting = restartAllContainers && isRestartingAll(pod, status, previousStatus);
-  const containers = containerStatuses({ ...input, restarting }, previousStatus);
+  const containers = containerStatuses({ ...input, restarting, restartGates: gates }, previousStatus);
   const allStatuses = [...containers.containerStatuses, ...containers.initContainerStatuses];
-  const computed = computePhase(pod, allStatuses, lifecycle.terminating, hasStartedRegularContainer(input));
+  const computed = computePhase(pod, allStatuses, {
+    terminating: lifecycle.terminating,
+    hasInitialized: hasStartedRegularContainer(input),
+    gates,
+  });
   const phase = computeReportedPhase(input, computed, previousStatus?.phase);
   const now = toApiTime(input.nowMs);
   const disruption = lifecycle.failed?.disruption;
@@ -106,7 +112,7 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
 type ContainerStatuses = Record<'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses', readonly ContainerStatus[]>;
 
 function containerStatuses(
-  input: ApiStatusInput & { readonly restarting: boolean },
+  input: ApiStatusInput & { readonly restarting: boolean; readonly restartGates: RestartGates },
   previousStatus: PodStatus | undefined,
 ): ContainerStatuses {
   const { spec } = input.pod;

@@ -1,6 +1,6 @@
 /** Computes the pod's phase from its containers' statuses (upstream kubelet_pods.go getPhase). */
 import type { Container, ContainerState, ContainerStatus, Pod, PodSpec } from '../../../shared/kubernetes/api.ts';
-import { isRestartableInitContainer, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import { isRestartableInitContainer, shouldRestartContainer, type RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 import { restartingAllContainers } from './restart-all.ts';
 
@@ -14,16 +14,22 @@ export function isTerminalPhase(phase: string | undefined): phase is 'Succeeded'
  * `terminating`: no container of the pod is started again. `hasInitialized`: a regular container was started in the current sandbox, so a
  * restarting sidecar does not make the pod Pending.
  */
-export function computePhase(pod: Pod, statuses: readonly ContainerStatus[], terminating: boolean, hasInitialized: boolean): PodPhase {
+export function computePhase(
+  pod: Pod,
+  statuses: readonly ContainerStatus[],
+  { terminating, hasInitialized, gates }: { readonly terminating: boolean; readonly hasInitialized: boolean; readonly gates: RestartGates },
+): PodPhase {
+  const isPermanent: IsPermanentlyTerminated = (container, { exitCode, reason }) =>
+    reason !== restartingAllContainers && !shouldRestartContainer(container, pod.spec, exitCode, gates);
   const byName = new Map(statuses.map((status) => [status.name, status]));
   const initContainers = pod.spec.initContainers ?? [];
   const init = countInit(
-    pod.spec,
     initContainers.filter((container) => !isRestartableInitContainer(container)),
     byName,
+    isPermanent,
   );
   const sidecars = countSidecars(initContainers.filter(isRestartableInitContainer), byName);
-  const regular = countRegular(pod.spec, byName);
+  const regular = countRegular(pod.spec, byName, isPermanent);
   const running = sidecars.running + regular.running;
   const unknown = sidecars.unknown + regular.unknown;
 
@@ -46,21 +52,15 @@ function lastEnd(status: ContainerStatus): NonNullable<ContainerState['terminate
 }
 
 /** True when the container's restart policies and rules do not restart it, and no restart of all containers terminated it. */
-function isPermanentlyTerminated(
-  container: Container,
-  spec: PodSpec,
-  { exitCode, reason }: NonNullable<ContainerState['terminated']>,
-): boolean {
-  return reason !== restartingAllContainers && !shouldRestartContainer(container, spec, exitCode);
-}
+type IsPermanentlyTerminated = (container: Container, end: NonNullable<ContainerState['terminated']>) => boolean;
 
-function countInit(spec: PodSpec, containers: readonly Container[], byName: ByName) {
+function countInit(containers: readonly Container[], byName: ByName, isPermanent: IsPermanentlyTerminated) {
   const count = { pending: 0, permanentlyFailed: 0 };
   for (const container of containers) {
     const status = byName.get(container.name);
     const end = status && !status.state?.running ? lastEnd(status) : undefined;
     if (!end) count.pending += 1;
-    else if (end.exitCode !== 0 && isPermanentlyTerminated(container, spec, end)) count.permanentlyFailed += 1;
+    else if (end.exitCode !== 0 && isPermanent(container, end)) count.permanentlyFailed += 1;
   }
   return count;
 }
@@ -83,7 +83,7 @@ function countSidecars(containers: readonly Container[], byName: ByName) {
   return count;
 }
 
-function countRegular(spec: PodSpec, byName: ByName) {
+function countRegular(spec: PodSpec, byName: ByName, isPermanent: IsPermanentlyTerminated) {
   const count = { running: 0, waiting: 0, stopped: 0, permanentlyStopped: 0, succeeded: 0, unknown: 0 };
   for (const container of spec.containers) {
     const status = byName.get(container.name);
@@ -94,7 +94,7 @@ function countRegular(spec: PodSpec, byName: ByName) {
     const end = status && lastEnd(status);
     if (end) {
       count.stopped += 1;
-      if (isPermanentlyTerminated(container, spec, end)) count.permanentlyStopped += 1;
+      if (isPermanent(container, end)) count.permanentlyStopped += 1;
       // A container that waits for its restart has not succeeded, whatever its last exit code was.
       if (status.state?.terminated && end.exitCode === 0) count.succeeded += 1;
     } else if (status?.state?.waiting) count.waiting += 1;

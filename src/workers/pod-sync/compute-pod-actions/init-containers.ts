@@ -6,7 +6,7 @@
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
-import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import { effectiveRestartPolicy, isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { killBeforeRestart, shouldStart } from './regular-containers.ts';
 import { findContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
@@ -91,10 +91,9 @@ function computeInitContainerStep(container: Container, current: RuntimeContaine
 
 /** In an unknown state there is no exit code for a restart rule, so only the policies count. */
 function mayRestart(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): boolean {
-  const { pod, containerRestartRules } = input;
-  if (!containerRestartRules) return pod.spec.restartPolicy !== 'Never';
-  if (current.state === 'exited') return shouldStart(container, current, input);
-  return (container.restartPolicy ?? pod.spec.restartPolicy) !== 'Never';
+  const isExitCodeKnown = input.containerRestartRules && current.state === 'exited';
+  if (isExitCodeKnown) return shouldStart(container, current, input);
+  return effectiveRestartPolicy(container, input.pod.spec, input) !== 'Never';
 }
 
 function computeSidecarStep(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): InitStep {

@@ -1,5 +1,6 @@
 /** Computes the actions of a pod that needs a new sandbox: all containers start again, unless the pod has finished. */
 import type { Container } from '../../../shared/kubernetes/api.ts';
+import { effectiveRestartPolicy } from '../../../shared/kubernetes/restart-policy.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
 export function computeNewSandboxActions(
@@ -20,10 +21,9 @@ export function computeNewSandboxActions(
 }
 
 /** Returns whether the container has succeeded and restarts only on failure. */
-function hasSucceeded(container: Container, { pod, status, containerRestartRules }: PodActionsInput): boolean {
-  const policy = (containerRestartRules ? container.restartPolicy : undefined) ?? pod.spec.restartPolicy;
-  const current = findContainerStatus(status, container.name);
-  return policy === 'OnFailure' && current?.state === 'exited' && current.exitCode === 0;
+function hasSucceeded(container: Container, input: PodActionsInput): boolean {
+  const current = findContainerStatus(input.status, container.name);
+  return effectiveRestartPolicy(container, input.pod.spec, input) === 'OnFailure' && current?.state === 'exited' && current.exitCode === 0;
 }
 
 /** Upstream HasAnyRegularContainerCreated: it implies that the init containers have completed. */

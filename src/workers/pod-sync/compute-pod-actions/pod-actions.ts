@@ -2,6 +2,7 @@
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
+import type { RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 
 /** Selects the grace period of the kill. Empty for a changed definition. */
 export type KillReason = '' | 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'RestartAllContainers' | 'Unknown';
@@ -46,15 +47,13 @@ export interface ProbeVerdicts {
   readonly liveness: ReadonlyMap<ContainerID, ProbeVerdict>;
 }
 
-export interface PodActionsInput {
+export interface PodActionsInput extends RestartGates {
   readonly pod: Pod;
   readonly status: RuntimePodStatus | null;
   /** Absent when the node runs no probes: then nothing waits for a probe. */
   readonly probes?: ProbeVerdicts;
   /** The pod's condition AllContainersRestarting is true. */
   readonly restartAllContainers?: boolean;
-  /** Gate ContainerRestartRules: the containers' own restart policies and rules count. */
-  readonly containerRestartRules: boolean;
 }
 
 /** Returns the newest instance of a container; the statuses are sorted newest first. */

@@ -2,7 +2,7 @@
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
-import { shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import { effectiveRestartPolicy, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { findContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface RegularContainerActions {
@@ -43,29 +43,24 @@ export function killBeforeRestart(current: RuntimeContainerStatus, description: 
 }
 
 /** For a container that does not run (upstream kubecontainer.ShouldContainerBeRestarted). */
-export function shouldStart(
-  container: Container,
-  current: RuntimeContainerStatus | undefined,
-  { pod, containerRestartRules }: PodActionsInput,
-): boolean {
-  if (pod.metadata.deletionTimestamp !== undefined) return false;
+export function shouldStart(container: Container, current: RuntimeContainerStatus | undefined, input: PodActionsInput): boolean {
+  const { metadata, spec } = input.pod;
+  if (metadata.deletionTimestamp !== undefined) return false;
   if (!current || current.state !== 'exited') return current?.state !== 'running';
-  // Without the gate, a container's own policy does not count.
-  const { restartPolicy: _policy, restartPolicyRules: _rules, ...withoutOwnPolicy } = container;
-  return shouldRestartContainer(containerRestartRules ? container : withoutOwnPolicy, pod.spec, current.exitCode);
+  return shouldRestartContainer(container, spec, current.exitCode, input);
 }
 
 function computeKill(
   container: Container,
   current: RuntimeContainerStatus,
-  { pod, probes, containerRestartRules }: PodActionsInput,
+  input: PodActionsInput,
 ): { message: string; reason: KillReason; restart: boolean } | undefined {
+  const { pod, probes } = input;
   const { name } = container;
   // A changed definition is started regardless of the restart policy.
   if (current.hash !== containerHash(container)) return { message: `Container ${name} definition changed`, reason: '', restart: true };
   // The container still runs, so there is no exit code for a restart rule: only the policies count.
-  const policy = (containerRestartRules ? container.restartPolicy : undefined) ?? pod.spec.restartPolicy;
-  const restart = policy !== 'Never';
+  const restart = effectiveRestartPolicy(container, pod.spec, input) !== 'Never';
   if (probes?.liveness.get(current.id) === 'failure') {
     return { message: `Container ${name} failed liveness probe`, reason: 'LivenessProbe', restart };
   }

@@ -7,6 +7,7 @@ import { isRestartableInitContainer } from '../../../../src/shared/kubernetes/re
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { computePodActions } from '../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
+import { defaultRestartGates } from '../../../../src/shared/kubernetes/restart-policy.ts';
 import { decodeManifest } from '../../../../src/shared/manifest/decode-manifest.ts';
 import { makeContainerConfig } from '../../../../src/workers/pod-sync/runtime-config/container-config.ts';
 import { computePodDNS } from '../../../../src/workers/pod-sync/runtime-config/pod-dns.ts';
@@ -45,7 +46,7 @@ function computeActions(pod: Pod, index: number) {
   const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
   const status =
     index % 5 === 0 ? null : aRuntimePodStatus({ podUID: podUID(pod), containers: all.map(({ name }) => ({ ...container, name })) });
-  computePodActions({ pod, status, containerRestartRules: true, restartAllContainers: index % 7 === 0 });
+  computePodActions({ pod, status, ...defaultRestartGates, restartAllContainers: index % 7 === 0 });
 }
 
 function makeConfigs(pod: Pod): void {

@@ -229,6 +229,8 @@ test('an exit code that matches no rule restarts only what the restart policy sa
 test('the condition exists only with such a rule and the feature gate', () => {
   const has = (status: PodStatus) => status.conditions?.some(({ type }) => type === 'AllContainersRestarting') ?? false;
   assert.equal(has(statusOf()), false);
-  const [off] = statusesAfter([[run('app'), ended('watcher', 42)]], { restartAllContainers: false });
+  const [off] = statusesAfter([[run('app'), ended('watcher', 42)]], {
+    restartGates: { containerRestartRules: true, restartAllContainersOnContainerExits: false },
+  });
   assert.equal(has(off!), false);
 });

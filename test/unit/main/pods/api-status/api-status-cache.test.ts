@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { StatusFeatures } from '../../../../../src/main/pods/api-status/generate-api-pod-status.ts';
 import { ApiStatusCache, type StatusUpdate } from '../../../../../src/main/pods/api-status/api-status-cache.ts';
 import type { Pod, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
@@ -11,7 +12,7 @@ const uid = 'uid-web' as PodUID;
 const syncing = { state: 'syncing', started: true } as const;
 const terminated = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
 
-function aCache({ mirror, ...features }: { mirror?: Pod; restartAllContainers?: boolean } = {}) {
+function aCache({ mirror, ...features }: { mirror?: Pod } & StatusFeatures = {}) {
   const updates: StatusUpdate[] = [];
   const logs = aLogger();
   const statuses = new ApiStatusCache({
@@ -118,7 +119,9 @@ test('the condition AllContainersRestarting is shown only for pods with such a r
   const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
   const pod = anApiPod({ spec: { containers: [{ name: 'app', restartPolicyRules: [rule] }] } });
   for (const restartAllContainers of [true, false]) {
-    const { conditions } = aCache({ restartAllContainers }).statuses.regenerate(pod, running, syncing);
+    const { conditions } = aCache({
+      restartGates: { containerRestartRules: true, restartAllContainersOnContainerExits: restartAllContainers },
+    }).statuses.regenerate(pod, running, syncing);
     assert.equal(
       conditions?.some(({ type }) => type === 'AllContainersRestarting'),
       restartAllContainers,

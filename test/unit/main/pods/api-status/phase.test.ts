@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { computePhase } from '../../../../../src/main/pods/api-status/phase.ts';
 import type { ContainerStatus, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
+import { defaultRestartGates, type RestartGates } from '../../../../../src/shared/kubernetes/restart-policy.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -25,6 +26,7 @@ interface Case {
   readonly terminating?: boolean;
   readonly initialized?: boolean;
   readonly fromApi?: boolean;
+  readonly gates?: RestartGates;
   readonly spec?: Partial<PodSpec>;
   readonly want: string;
 }
@@ -104,6 +106,7 @@ table('phase: a pod', (row) => {
     regular,
     terminating = false,
     initialized = false,
+    gates = defaultRestartGates,
     fromApi,
     spec,
     want,
@@ -126,7 +129,7 @@ table('phase: a pod', (row) => {
         ...sidecars.flatMap((state, i) => statusOf(`s${i}`, state)),
         ...regular.flatMap((state, i) => statusOf(`r${i}`, state)),
       ];
-      assert.equal(computePhase(pod, statuses, terminating, initialized), want);
+      assert.equal(computePhase(pod, statuses, { terminating, hasInitialized: initialized, gates }), want);
     });
   }
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { defaultRestartGates } from '../../../../../src/shared/kubernetes/restart-policy.ts';
 import { illegalTransition } from '../../../../../src/main/pods/api-status/state-transitions.ts';
 import type { Container, ContainerState, PodSpec, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
@@ -71,6 +72,6 @@ const cases: { name: string; spec: Partial<PodSpec>; before: PodStatus; next?: P
 ];
 table('legal and illegal container state transitions', (row) => {
   for (const { name, spec, before, next = regular(running), want } of cases) {
-    row(name, () => assert.equal(illegalTransition(before, next, aPod({ spec }).spec), want));
+    row(name, () => assert.equal(illegalTransition(before, next, aPod({ spec }).spec, defaultRestartGates), want));
   }
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { computePodActions } from '../../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
+import { defaultRestartGates } from '../../../../../src/shared/kubernetes/restart-policy.ts';
 import { aContainer, aContainerStatus, aPod, aRuntimeStatus, aSandbox, exited } from '../../../../support/pods/pod-sync-samples.ts';
 import { probes, testRows } from './rows.ts';
 
@@ -220,12 +221,12 @@ testRows('the actions of ephemeral containers', [
 
 test('the message of a kill announces the restart', () => {
   const status = aRuntimeStatus([aContainerStatus('app', { hash: 'old' })]);
-  const { containersToKill } = computePodActions({ pod: aPod(), status, containerRestartRules: true });
+  const { containersToKill } = computePodActions({ pod: aPod(), status, ...defaultRestartGates });
   assert.equal(containersToKill[0]?.message, 'Container app definition changed, will be restarted');
 });
 
 test('the message of a kill in an unknown state names the state', () => {
   const status = aRuntimeStatus([aContainerStatus('app', { state: 'unknown' })]);
-  const { containersToKill } = computePodActions({ pod: aPod(), status, containerRestartRules: true });
+  const { containersToKill } = computePodActions({ pod: aPod(), status, ...defaultRestartGates });
   assert.equal(containersToKill[0]?.message, 'Container is in "unknown" state, try killing it before restart');
 });

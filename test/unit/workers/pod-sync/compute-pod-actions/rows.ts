@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { defaultRestartGates } from '../../../../../src/shared/kubernetes/restart-policy.ts';
 import {
   computePodActions,
   type PodActions,
@@ -22,7 +23,7 @@ export interface Row {
 export function testRows(sentence: string, rows: readonly Row[]): void {
   table(sentence, (row) => {
     for (const { name, pod, status, want, more } of rows) {
-      row(name, () => assert.deepEqual(describeActions(computePodActions({ pod, status, containerRestartRules: true, ...more })), want));
+      row(name, () => assert.deepEqual(describeActions(computePodActions({ pod, status, ...defaultRestartGates, ...more })), want));
     }
   });
 }
