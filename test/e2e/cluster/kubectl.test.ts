@@ -1,6 +1,7 @@
 /** kubectl logs and kubectl debug. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { EphemeralContainer } from '../../../src/shared/kubernetes/api.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { aBusybox, busybox } from '../../support/kubelet/test-node.ts';
 
@@ -44,5 +45,37 @@ describe('kubectl', () => {
     const { status } = await node.get('target');
     assert.equal(status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
     await node.untilEvent('target', 'Started', /./);
+  });
+
+  test('an ephemeral container has the settings of its definition', async () => {
+    await node.api.create(`/api/v1/namespaces/${node.namespace}/configmaps`, { metadata: { name: 'settings' }, data: { FROM: 'map' } });
+    await node.create('roomy', { volumes: [{ name: 'data', emptyDir: {} }] });
+    await node.untilRunning('roomy');
+    const ephemeral: EphemeralContainer = {
+      name: 'inspector',
+      image: busybox,
+      imagePullPolicy: 'IfNotPresent',
+      targetContainerName: 'app',
+      command: ['sh', '-c'],
+      args: ['echo $FROM $OWN $(id -u) $(pwd) > /data/message; test -t 0 && echo terminal >> /data/message'],
+      env: [{ name: 'OWN', value: 'own' }],
+      envFrom: [{ configMapRef: { name: 'settings' } }],
+      securityContext: { runAsUser: 77 },
+      stdin: true,
+      stdinOnce: true,
+      tty: true,
+      terminationMessagePath: '/data/message',
+      terminationMessagePolicy: 'File',
+      volumeMounts: [{ name: 'data', mountPath: '/data' }],
+      workingDir: '/tmp',
+    };
+    await node.api.patch(`${node.podsPath}/roomy/ephemeralcontainers`, { spec: { ephemeralContainers: [ephemeral] } }, 'strategic-merge');
+    const { status } = await node.until(
+      'roomy',
+      'has an ephemeral container that has ended',
+      (pod) => pod.status?.ephemeralContainerStatuses?.[0]?.state?.terminated !== undefined,
+    );
+    const { exitCode, message } = status?.ephemeralContainerStatuses?.[0]?.state?.terminated ?? {};
+    assert.deepEqual([exitCode, message], [0, 'map own 77 /tmp\nterminal\n']);
   });
 });

@@ -48,3 +48,14 @@ test('a stop of the task does not wait for a postStart hook', async () => {
   assert.equal((await result).outcome, 'stopped');
   assert.ok(!harness.runtime.calls.some((call) => call.startsWith('stopContainer')));
 });
+
+test('a hook that the API no longer allows fails its container', async () => {
+  using harness = new PodSyncHarness();
+  const lifecycle = { postStart: { tcpSocket: { port: 80 } } };
+  const { result } = await harness.syncToEnd(aPod({ containers: [aContainer('app', { lifecycle })] }));
+  assert.deepEqual(result.waiting['app'], {
+    reason: 'PostStartHookError',
+    message:
+      'Lifecycle hook for Container "app" in Pod "web_default(uid-1)" failed - error: invalid handler: it has neither exec, httpGet nor sleep',
+  });
+});

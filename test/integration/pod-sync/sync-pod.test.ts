@@ -291,3 +291,12 @@ test('a pod with a forbidden sysctl does not start', async () => {
   assert.match(channel.events[0]!, /^SysctlForbidden pod: forbidden sysctl: "kernel.msgmax"/);
   assert.deepEqual(harness.runtime.calls, []);
 });
+
+test('a pod with resource claims does not start, and an event has the reason', async () => {
+  using harness = new PodSyncHarness();
+  const { channel, result } = await harness.syncToEnd(aPod({ resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu-1' }] }));
+  const message = 'Failed to prepare dynamic resources: this kubelet cannot prepare resource claims (gpu)';
+  assert.deepEqual(channel.events, [`FailedPrepareDynamicResources pod: ${message}`]);
+  assert.ok(result.outcome === 'failed' && result.failure.reason === 'FailedPrepareDynamicResources');
+  assert.deepEqual(harness.runtime.calls, []);
+});

@@ -18,6 +18,7 @@ import { rpcErrorOf } from '../pod-runtime.ts';
 import { checkSysctls, makeSandboxConfig, type HostInfo } from '../runtime-config/index.ts';
 import type { SyncReport } from '../sync-report.ts';
 import { createSandbox } from './create-sandbox.ts';
+import { dynamicResourcesProblem } from './dynamic-resources.ts';
 import { ensureCgroup, isCgroupFailure } from './ensure-cgroup.ts';
 import type { PreparedContainer } from './prepare-first-container.ts';
 import { reportStaleStatus } from './stale-status.ts';
@@ -46,6 +47,13 @@ export async function prepareSandbox(
 ): Promise<Sandbox | undefined> {
   const { settings, node, cgroups, events, channel, identity } = context;
   const create = actions.createSandbox;
+  const unprepared = dynamicResourcesProblem(pod);
+  if (unprepared !== null) {
+    const message = `Failed to prepare dynamic resources: ${unprepared}`;
+    events.onPod('Warning', 'FailedPrepareDynamicResources', message);
+    report.fail({ action: 'ConfigPodSandbox', target: formatPod(identity), reason: 'FailedPrepareDynamicResources', message });
+    return undefined;
+  }
   const hasUserNamespace = pod.spec.hostUsers === false;
   if (create) startedPods.inc();
   if (create && hasUserNamespace) startedUserNamespacedPods.inc();

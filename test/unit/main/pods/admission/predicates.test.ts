@@ -185,11 +185,6 @@ suite('a pod that this node never supports', () => {
       anApiPod({}, { labels: { 'kubernetes.io/os': 'windows' } }),
       "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
     ],
-    [
-      'requires strict supplemental groups',
-      anApiPod({ securityContext: { supplementalGroupsPolicy: 'Strict' } }),
-      'SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node',
-    ],
   ];
   for (const [name, pod, want] of cases) test(name, () => assert.equal(admission(pod), want));
 
@@ -206,6 +201,24 @@ suite('a pod that this node never supports', () => {
     assert.equal(admit(confined('Unconfined'), []), null);
     assert.equal(apparmorAdmission(true)(confined('RuntimeDefault'), []), null);
   });
+});
+
+const withFeature = (supplementalGroupsPolicy: boolean): AdmissionNode => ({
+  ...aNode,
+  status: { allocatable, features: { supplementalGroupsPolicy } },
+});
+const notSupported = 'SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node';
+const groupPolicies: readonly [policy: string, node: AdmissionNode, want: string][] = [
+  ['Strict', aNode, notSupported],
+  ['Strict', withFeature(false), notSupported],
+  ['Strict', withFeature(true), 'admitted'],
+  ['Merge', aNode, 'admitted'],
+];
+table('a pod with a policy for supplemental groups', (row) => {
+  for (const [supplementalGroupsPolicy, node, want] of groupPolicies)
+    row(`${supplementalGroupsPolicy}: ${want}`, () => {
+      assert.equal(admission(anApiPod({ securityContext: { supplementalGroupsPolicy } }), [], node), want);
+    });
 });
 
 suite('a critical pod with insufficient resources', () => {

@@ -94,3 +94,36 @@ test('a volume without a source is an emptyDir, and only mounted volumes are use
     ['a', 'c'],
   );
 });
+
+const unsupportedSources = [
+  'awsElasticBlockStore',
+  'azureDisk',
+  'azureFile',
+  'cephfs',
+  'cinder',
+  'csi',
+  'ephemeral',
+  'fc',
+  'flexVolume',
+  'flocker',
+  'gcePersistentDisk',
+  'gitRepo',
+  'glusterfs',
+  'iscsi',
+  'nfs',
+  'persistentVolumeClaim',
+  'photonPersistentDisk',
+  'portworxVolume',
+  'quobyte',
+  'rbd',
+  'scaleIO',
+  'storageos',
+  'vsphereVolume',
+];
+table('a volume that this kubelet cannot mount fails instead of being an empty folder', (row) => {
+  for (const source of unsupportedSources)
+    row(source, () => {
+      const message = `can't use volume plugins for v: this kubelet has none for ${source}`;
+      assert.throws(() => volumeKind({ name: 'v', [source]: {} }), { message });
+    });
+});
