@@ -19,6 +19,7 @@ import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';
 import { SyncsInProgress } from './pods/workers/index.ts';
+import { ProbeManager } from './probes/index.ts';
 import { setConstantMetrics } from './process/constant-metrics.ts';
 import { startHealth, startServer } from './server/index.ts';
 import { Shutdown } from './shutdown.ts';
@@ -84,7 +85,13 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       cluster && statusManager
         ? cluster.startEventRecorder(eventLog, scheduler, { statuses: statusManager, syncInProgress: (uid) => syncs.get(uid) })
         : eventLog;
-    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, statusManager });
+    const probes = new ProbeManager({
+      runtimeStatus: (uid) => cache.get(uid),
+      forgetsOnRestart: featureGates.enabled('ChangeContainerStatusOnKubeletRestart'),
+      clock,
+      logger: log('probes'),
+    });
+    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager });
 
     const health = startHealth({ config, state, logger: log('health') });
     shutdown.register('health', async () => health?.close());
@@ -103,7 +110,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       logger: log('server'),
     });
     shutdown.register('server', () => server.close());
-    const runtime = startRuntimeServices({ ...context, events, onProbeResults: (results) => syncLoop.onProbeResults(results) });
+    const runtime = startRuntimeServices({ ...context, events, probes, onProbeResults: (results) => syncLoop.onProbeResults(results) });
     await untilRuntimeAnswers(runtime, context);
     const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
     const nodeServices = await startNodeServices({ ...context, runtime, events, cluster, untilPodsKnown });
@@ -111,7 +118,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
 
     const { clusterNode } = nodeServices;
     const sources = startSources({ ...context, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
-    const podRunner = { runtime, nodeServices, cluster, podManager, cache, statuses, scheduler, syncs, events, sources, syncLoop };
+    const podRunner = { runtime, nodeServices, cluster, podManager, cache, statuses, probes, scheduler, syncs, events, sources, syncLoop };
     const handlers = await startPodRunner({ ...context, ...podRunner });
 
     await untilPodsKnown();

@@ -4,8 +4,8 @@
  *
  * Upstream takes due pods from the work queue each second. Here each update, event and due pod starts an iteration; a tick each second
  * remains for the heartbeat and for housekeeping. While the runtime is down no iteration runs, because every sync would fail. The
- * queues are bounded meanwhile: sources keep their newest pods, events are kept by pod and container, probe results by container and
- * probe. A step that throws ends; the loop continues with the next one.
+ * queues are bounded meanwhile: sources keep their newest pods, events are kept by pod and container. A step that throws ends; the loop
+ * continues with the next one. Statuses and probe results wait for no iteration.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { contain, reportFault } from '../shared/errors/contain.ts';
@@ -40,7 +40,10 @@ export interface SyncLoopHandlers<Update> {
   readonly handlePodSyncs: (uids: Iterable<PodUID>) => void;
   /** A container started or died. */
   readonly handleContainerChanged: (uid: PodUID, id: ContainerID) => void;
-  readonly handleProbeResults: (results: readonly ProbeResult[]) => void;
+  /** Shows the results in the statuses. Called at once, not in an iteration. Returns the pods whose containers must be restarted or started. */
+  readonly applyProbeResults: (results: readonly ProbeResult[]) => ReadonlySet<PodUID>;
+  /** The syncs of these pods wait for no others. */
+  readonly handleProbeSyncs: (uids: ReadonlySet<PodUID>) => void;
   /** Takes the due pods from the work queue. */
   readonly takeDue: () => readonly PodUID[];
   readonly sourcesReady: () => boolean;
@@ -64,7 +67,6 @@ export class SyncLoop<Update> {
   #hasSourceReport = false;
   #changedPods = new Set<PodUID>();
   #changedContainers = new Map<ContainerID, PodUID>();
-  #probeResults = new Map<string, ProbeResult>();
   #hasDuePods = false;
   #housekeepingAtMs = 0;
   /** Ends the wait for work, if the loop waits. */
@@ -105,9 +107,17 @@ export class SyncLoop<Update> {
     this.#wake();
   }
 
+  /**
+   * Applies probe results at once: neither a status nor the restart of a failed container waits for updates of other pods. While the runtime is
+   * down, restarts wait for it. No pod is probed before the loop runs.
+   */
   onProbeResults(results: readonly ProbeResult[]): void {
-    for (const result of results) this.#probeResults.set(`${result.containerID}/${result.probe}`, result);
-    this.#wake();
+    const handlers = this.#handlers;
+    if (!handlers || results.length === 0) return;
+    const uids = this.#contain('probe results', () => handlers.applyProbeResults(results));
+    if (!uids?.size) return;
+    if (handlers.runtimeErrors() === null) return this.#contain('probe results', () => handlers.handleProbeSyncs(uids));
+    for (const uid of uids) this.#changedPods.add(uid);
   }
 
   /** The work queue has due pods. */
@@ -145,7 +155,7 @@ export class SyncLoop<Update> {
   }
 
   async #iterate(handlers: SyncLoopHandlers<Update>): Promise<void> {
-    const { takeUpdates, handleUpdate, handlePodSyncs, handleContainerChanged, handleProbeResults, takeDue } = handlers;
+    const { takeUpdates, handleUpdate, handlePodSyncs, handleContainerChanged, takeDue } = handlers;
     this.#hasSourceReport = false;
     for (const update of this.#contain('updates', takeUpdates) ?? []) {
       try {
@@ -162,11 +172,6 @@ export class SyncLoop<Update> {
     const changedContainers = this.#changedContainers;
     this.#changedContainers = new Map();
     for (const [id, uid] of changedContainers) this.#contain('container changed', () => handleContainerChanged(uid, id));
-    if (this.#probeResults.size > 0) {
-      const results = [...this.#probeResults.values()];
-      this.#probeResults = new Map();
-      this.#contain('probe results', () => handleProbeResults(results));
-    }
     this.#hasDuePods = false;
     const due = this.#contain('work queue', takeDue) ?? [];
     if (due.length > 0) this.#contain('due pods', () => handlePodSyncs(due));
@@ -196,7 +201,7 @@ export class SyncLoop<Update> {
 
   /** Resolves when there is work, and at the next tick. */
   #waitForWork(signal: AbortSignal): Promise<void> {
-    const queued = this.#changedPods.size + this.#changedContainers.size + this.#probeResults.size;
+    const queued = this.#changedPods.size + this.#changedContainers.size;
     const hasWork = queued > 0 || this.#hasSourceReport || this.#hasDuePods || this.#housekeepingAtMs === -Infinity;
     // A loop that always has work must not starve the rest of the thread.
     if (hasWork || signal.aborted) return nextIteration();

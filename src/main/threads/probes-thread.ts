@@ -1,5 +1,6 @@
 /** Main's half of the probes thread. */
-import type { ProbeNotification, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
+import type { ProbedPod, ProbeNotification, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { EventChannel } from './event-channel.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
@@ -7,6 +8,8 @@ import type { Thread } from './thread.ts';
 export interface ProbesThreadOptions extends ThreadDependencies {
   readonly settings: Settings<ProbesWorkerData, 'results'>;
   readonly onNotification: (notification: ProbeNotification) => void;
+  /** The thread starts, or starts again: it knows no pod. */
+  readonly onStart: () => void;
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
@@ -18,7 +21,7 @@ export class ProbesThread {
     this.thread = thread;
   }
 
-  static start({ state, logger, settings, onNotification }: ProbesThreadOptions): ProbesThread {
+  static start({ state, logger, settings, onNotification, onStart }: ProbesThreadOptions): ProbesThread {
     const results = new EventChannel(onNotification, logger);
     return new ProbesThread(
       startThread<ProbesApi, ProbesWorkerData>({
@@ -26,10 +29,20 @@ export class ProbesThread {
         resourceLimits,
         state,
         logger,
-        onStart: () => ({ ...settings, results: results.open() }),
+        onStart: () => {
+          onStart();
+          return { ...settings, results: results.open() };
+        },
         onClosed: () => results.close(),
       }),
     );
+  }
+
+  setPods(pods: readonly ProbedPod[]): Promise<void> {
+    return this.thread.call((api) => api.setPods(pods));
+  }
+  removePods(uids: readonly PodUID[]): Promise<void> {
+    return this.thread.call((api) => api.removePods(uids));
   }
 
   /** The metrics of the probes, as text. */

@@ -2,6 +2,7 @@
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
+import type { ProbeManager } from '../probes/index.ts';
 import type { StatusManager } from '../status/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { StatusNodeFacts } from './status-node-facts.ts';
@@ -9,16 +10,18 @@ import type { StatusNodeFacts } from './status-node-facts.ts';
 export interface ApiStatusesOptions extends Pick<KubeletContext, 'options' | 'log'> {
   readonly podManager: PodManager;
   readonly nodeFacts: StatusNodeFacts;
+  readonly probes: ProbeManager;
   /** Undefined when standalone. */
   readonly statusManager: StatusManager | undefined;
 }
 
-export function createApiStatusCache({ options, log, podManager, nodeFacts, statusManager }: ApiStatusesOptions): ApiStatusCache {
+export function createApiStatusCache({ options, log, podManager, nodeFacts, probes, statusManager }: ApiStatusesOptions): ApiStatusCache {
   const { featureGates } = options;
   return new ApiStatusCache({
     node: () => nodeFacts.current(),
     mirrorOf: (pod) => podManager.mirrorOf(pod),
     ...(statusManager && { sink: statusManager }),
+    probes,
     features: {
       restartGates: {
         containerRestartRules: featureGates.enabled('ContainerRestartRules'),

@@ -20,6 +20,7 @@ import { PodHandlers } from '../pods/pod-handlers.ts';
 import { PodFaults, PodWorkers, WorkQueue, type SyncsInProgress } from '../pods/workers/index.ts';
 import { standaloneRuntimeHandler } from '../objects/index.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
+import type { ProbeManager } from '../probes/index.ts';
 import type { PodScheduler } from '../pods/scheduling/index.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { MountedVolumes } from '../pods/mounted-volumes.ts';
@@ -40,6 +41,7 @@ export interface PodRunnerOptions extends KubeletContext {
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
+  readonly probes: ProbeManager;
   readonly scheduler: PodScheduler;
   readonly syncs: SyncsInProgress;
   readonly events: EventSink;
@@ -49,7 +51,8 @@ export interface PodRunnerOptions extends KubeletContext {
 
 /** Returns the handlers that the sync loop calls. */
 export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoopHandlers<PodUpdate>> {
-  const { options, log, shutdown, threads, runtime, nodeServices, cluster, podManager, cache, statuses, scheduler, syncs, events } = runner;
+  const { options, log, shutdown, threads, runtime, nodeServices, cluster, podManager, cache, statuses, probes, scheduler, syncs, events } =
+    runner;
   const { sources, syncLoop } = runner;
   const { config, flags, featureGates } = options;
   const { pool, pleg } = threads;
@@ -94,6 +97,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     cache,
     statuses,
     scheduler,
+    probes,
     syncs,
     workQueue,
     events,
@@ -154,6 +158,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
   const { housekeeping, containerDeletor } = createGarbageCollection({ ...runner, images, workers, podHandlers, mirrorPods });
   return {
     ...workerHandlers(workers),
+    ...probeHandlers({ probes, workers, statuses }),
     runtimeErrors: () => runtimeState.errors(),
     takeUpdates: () => sources.take(),
     handleUpdate: async (update) => {
@@ -173,13 +178,34 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
   };
 }
 
-type WorkerHandlers = Pick<SyncLoopHandlers<PodUpdate>, 'refreshStatuses' | 'shouldIgnoreStarts' | 'handlePodSyncs' | 'handleProbeResults'>;
+type WorkerHandlers = Pick<SyncLoopHandlers<PodUpdate>, 'refreshStatuses' | 'shouldIgnoreStarts' | 'handlePodSyncs'>;
 
 function workerHandlers(workers: PodWorkers): WorkerHandlers {
   return {
     refreshStatuses: (uids) => workers.refreshStatuses(uids),
     shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
     handlePodSyncs: (uids) => workers.wake(uids),
-    handleProbeResults: (results) => workers.wake(new Set(results.map(({ podUID: uid }) => uid))),
+  };
+}
+
+type ProbeHandlers = Pick<SyncLoopHandlers<PodUpdate>, 'applyProbeResults' | 'handleProbeSyncs'>;
+
+function probeHandlers({
+  probes,
+  workers,
+  statuses,
+}: {
+  probes: ProbeManager;
+  workers: PodWorkers;
+  statuses: ApiStatusCache;
+}): ProbeHandlers {
+  return {
+    applyProbeResults: (results) => {
+      const { changed, toSync } = probes.apply(results);
+      workers.refreshStatuses(changed);
+      for (const uid of changed) statuses.expedite(uid);
+      return toSync;
+    },
+    handleProbeSyncs: (uids) => workers.wakeUrgently(uids),
   };
 }

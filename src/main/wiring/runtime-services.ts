@@ -7,6 +7,7 @@ import { setRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 import type { KubeletContext } from './kubelet-context.ts';
+import type { ProbeManager } from '../probes/index.ts';
 import { RuntimeState } from '../node/index.ts';
 import type { EventSink } from '../events/index.ts';
 import { imagesSettings, probesSettings } from './thread-settings.ts';
@@ -15,6 +16,7 @@ import { ProbesThread } from '../threads/probes-thread.ts';
 
 export interface RuntimeServicesOptions extends KubeletContext {
   readonly events: EventSink;
+  readonly probes: ProbeManager;
   readonly onProbeResults: (results: readonly ProbeResult[]) => void;
 }
 
@@ -25,7 +27,15 @@ export interface RuntimeServices {
 }
 
 /** Returns before the runtime has answered: the threads load meanwhile. */
-export function startRuntimeServices({ options, threads, log, shutdown, events, onProbeResults }: RuntimeServicesOptions): RuntimeServices {
+export function startRuntimeServices({
+  options,
+  threads,
+  log,
+  shutdown,
+  events,
+  probes: probeManager,
+  onProbeResults,
+}: RuntimeServicesOptions): RuntimeServices {
   const { state, snapshot, pleg } = threads;
   const images = ImagesThread.start({
     state,
@@ -38,8 +48,14 @@ export function startRuntimeServices({ options, threads, log, shutdown, events, 
     state,
     logger: log('probes'),
     settings: probesSettings(options),
-    onNotification: ({ results }) => onProbeResults(results),
+    onNotification: ({ results, events: probeEvents }) => {
+      // The status that the events are about comes first.
+      onProbeResults(results);
+      probeManager.recordEvents(probeEvents, events);
+    },
+    onStart: () => probeManager.onThreadStart(),
   });
+  probeManager.connect(probes);
   shutdown.register('probes', () => probes.close());
   const runtimeState = new RuntimeState({ fetchInfo: () => pleg.runtimeStatus(), clock, logger: log('runtime-state') });
   return { runtimeState, images, probes };

@@ -2,6 +2,7 @@
 
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { ObjectReference, Pod } from '../../shared/kubernetes/api.ts';
+import { containerFieldPath } from '../../shared/kubernetes/container-field-path.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';
 
@@ -17,14 +18,6 @@ export interface PodIdentity {
 export function toPodIdentity(pod: Pod): PodIdentity {
   const { name, namespace, uid } = pod.metadata;
   return { name, namespace, uid, pod };
-}
-
-/** Returns `spec.containers{app}`, also when the spec is unknown. Undefined when the spec does not have the container. */
-function containerFieldPath(pod: Pod | null, container: string): string | undefined {
-  if (!pod) return `spec.containers{${container}}`;
-  const lists = ['containers', 'initContainers', 'ephemeralContainers'] as const;
-  const list = lists.find((name) => pod.spec[name]?.some((one) => one.name === container));
-  return list && `spec.${list}{${container}}`;
 }
 
 /** Sends the events of one pod to main over the task's channel. */

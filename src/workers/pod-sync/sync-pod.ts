@@ -26,6 +26,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
     const actions = computePodActions({
       pod: task.pod,
       status: task.status,
+      ...(task.probes && { probes: task.probes }),
       restartAllContainers: isRestartingAll(context, task),
       containerRestartRules: isGateEnabled(context.settings, 'ContainerRestartRules'),
       restartAllContainersOnContainerExits: isGateEnabled(context.settings, 'RestartAllContainersOnContainerExits'),

@@ -97,7 +97,12 @@ function startAll() {
     ...common,
     settings: { ...settings, housekeepingPeriodMs: 10_000, snapshot, usage: usageTable.create(usageTableCapacity(110)) },
   });
-  const probes = ProbesThread.start({ ...common, settings: { runtimeEndpoint, runtimeRequestTimeoutMs: 2000 }, onNotification: () => {} });
+  const probes = ProbesThread.start({
+    ...common,
+    settings: { runtimeEndpoint, runtimeRequestTimeoutMs: 2000 },
+    onNotification: () => {},
+    onStart: () => {},
+  });
   const handlers = {
     ensureImage: () => Promise.reject(new Error('no images here')),
     startPermit: async () => ({ release: () => {} }),

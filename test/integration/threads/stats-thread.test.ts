@@ -34,15 +34,18 @@ test('the stats thread returns the machine info, also after a restart', async ()
 test('the probes thread is restarted when it is killed', async () => {
   const { logger } = aLogger();
   const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
+  let starts = 0;
   const probes = ProbesThread.start({
     state,
     logger,
     settings: { runtimeEndpoint: 'unix:///nowhere', runtimeRequestTimeoutMs: 2000 },
     onNotification: () => {},
+    onStart: () => (starts += 1),
   });
   after(() => probes.close());
   const before = probes.thread.threadId;
   await probes.thread.kill();
   await probes.thread.call(async () => {});
   assert.notEqual(probes.thread.threadId, before);
+  assert.equal(starts, 2);
 });

@@ -56,7 +56,11 @@ function aLoop({ sourcesReady = true, handleUpdate, handlers: replaced }: LoopOp
     },
     handlePodSyncs: (uids) => calls.push(`sync ${[...uids].join(' ')}`),
     handleContainerChanged: (_, id) => calls.push(`changed ${id}`),
-    handleProbeResults: (results) => calls.push(`probes ${results.length}`),
+    applyProbeResults: (results) => {
+      calls.push(`probes ${results.length}`);
+      return new Set(results.filter(({ result }) => result === 'failure').map(({ podUID }) => podUID));
+    },
+    handleProbeSyncs: (uids) => calls.push(`urgent ${[...uids].join(' ')}`),
     takeDue: () => node.due.splice(0),
     sourcesReady: () => node.sourcesReady,
     housekeep: () => calls.push(`housekeeping at ${clock.monotonic()}`),
@@ -252,13 +256,28 @@ test('the loop beats every second', async () => {
   await end();
 });
 
-test('only the newest result of a probe counts', async () => {
-  const { calls, loop, end } = aRunningLoop();
-  const result = { podUID: uid('a'), containerID: 'a-1' as ContainerID, probe: 'readiness' } as const;
-  loop.onProbeResults([{ ...result, result: 'failure' }]);
+test('probe results apply at once, also while an update is handled; their syncs wait for no iteration', async () => {
+  const { calls, loop, report, end } = aRunningLoop({ handleUpdate: () => new Promise((resolve) => setImmediate(resolve)) });
+  const result = { podUID: uid('a'), containerID: 'a-1' as ContainerID, probe: 'liveness' } as const;
+  report('update');
+  await Promise.resolve();
   loop.onProbeResults([{ ...result, result: 'success' }]);
+  loop.onProbeResults([{ ...result, result: 'failure' }]);
+  assert.deepEqual(withoutHousekeeping(calls), ['probes 1', 'probes 1', 'urgent a']);
+  await end();
+});
+
+test('while the runtime is down probe results apply, and their syncs wait', async () => {
+  const { clock, calls, node, loop, end } = aRunningLoop();
+  await settle();
+  node.problem = 'down';
+  loop.onProbeResults([{ podUID: uid('a'), containerID: 'a-1' as ContainerID, probe: 'liveness', result: 'failure' }]);
   await settle();
   assert.deepEqual(withoutHousekeeping(calls), ['probes 1']);
+  node.problem = null;
+  await clock.advance(5000);
+  await settle();
+  assert.deepEqual(withoutHousekeeping(calls), ['probes 1', 'sync a']);
   await end();
 });
 
@@ -275,7 +294,7 @@ test('a step that throws ends neither the loop nor the steps after it', async ()
       handleUpdate: async (update) => boom(update),
       handlePodSyncs: () => boom('syncs'),
       handleContainerChanged: () => boom('changed'),
-      handleProbeResults: () => boom('probes'),
+      applyProbeResults: () => boom('probes'),
       housekeep: () => boom('housekeeping'),
     },
   });
@@ -284,7 +303,7 @@ test('a step that throws ends neither the loop nor the steps after it', async ()
   notify([died('b')]);
   loop.onProbeResults([{ podUID: uid('b'), containerID: 'c' as ContainerID, probe: 'liveness', result: 'failure' } as never]);
   await settle();
-  assert.deepEqual(calls, ['one', 'two', 'syncs', 'changed', 'probes', 'syncs', 'housekeeping']);
+  assert.deepEqual(calls, ['one', 'probes', 'two', 'syncs', 'changed', 'syncs', 'housekeeping']);
   assert.equal(lines.filter(({ msg }) => msg === 'Contained a fault').length, calls.length);
   for (let second = 0; second < 2; second += 1) {
     clock.advance(1000);

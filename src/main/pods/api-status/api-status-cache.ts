@@ -27,6 +27,7 @@ import { isMirrorOf } from '../static/mirror-pod.ts';
 import type { PendingResize } from '../admission/pending-resize.ts';
 import { hasEnded, type PodLifecycle } from '../workers/pod-lifecycle.ts';
 import { isPodRunning } from '../pod-running.ts';
+import type { ProbeManager } from '../../probes/index.ts';
 
 /** A pod's status, with the facts that decide when it may be reported. */
 export interface StatusUpdate {
@@ -64,6 +65,8 @@ export interface ApiStatusCacheDependencies {
   /** A static pod's mirror pod, whose status holds what an earlier kubelet reported if it has the same manifest. */
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
   readonly sink?: StatusUpdateSink;
+  /** Absent: no pod is probed. */
+  readonly probes?: Pick<ProbeManager, 'adopt' | 'results' | 'onStatusGenerated' | 'forget'>;
   /** Default: v1.36's default gates. */
   readonly features?: StatusFeatures;
   readonly clock: Clock;
@@ -87,7 +90,11 @@ export class ApiStatusCache {
   /** Generates the pod's status from its runtime status and caches it. Never throws: a fault here must not stop the pod's sync. */
   regenerate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     try {
-      return this.#regenerate(pod, status, lifecycle);
+      const generated = this.#regenerate(pod, status, lifecycle);
+      contain({ handler: 'probes', logger: this.#deps.logger, fields: { podUID: podUID(pod) } }, () =>
+        this.#deps.probes?.onStatusGenerated(pod, { podIP: generated.podIP, lifecycle: lifecycle.state }),
+      );
+      return generated;
     } catch (err) {
       reportFault({ handler: 'pod status', logger: this.#log(pod) }, err);
       return this.setFailedSync(pod, `internal error in pod status: ${faultText(err)}`, lifecycle);
@@ -220,6 +227,7 @@ export class ApiStatusCache {
     this.#entries.delete(uid);
     this.#failed.delete(uid);
     this.setPendingResize(uid, null);
+    this.#deps.probes?.forget(uid);
     this.#deps.sink?.forget(uid);
   }
 
@@ -229,10 +237,12 @@ export class ApiStatusCache {
   }
 
   #generate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle, entry: Entry | undefined): PodStatus {
-    const { node, clock, features } = this.#deps;
+    const { node, clock, features, probes } = this.#deps;
     const failed = this.#failed.get(podUID(pod));
     const pendingResize = this.#pendingResizes.get(podUID(pod));
     const mirrorStatus = entry ? undefined : this.#mirrorStatus(pod);
+    const earlierStatus = entry?.isFromMirror ? entry.status : entry ? undefined : this.#reportedStatus(pod);
+    if (earlierStatus) probes?.adopt(pod, status, earlierStatus);
     return generateApiPodStatus({
       pod,
       status,
@@ -240,6 +250,7 @@ export class ApiStatusCache {
       isPreviousFromMirror: entry?.isFromMirror ?? mirrorStatus !== undefined,
       // The waiting reasons from an earlier kubelet hold until a sync of this kubelet reports its own.
       waiting: entry?.waiting ?? waitingReasonsIn(this.#reportedStatus(pod)),
+      ...(probes && { probeResults: (id) => probes.results(podUID(pod), id) }),
       node: node(),
       ...(pendingResize && { pendingResize }),
       ...features,

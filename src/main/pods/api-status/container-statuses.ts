@@ -6,12 +6,14 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/c
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
 import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import {
   defaultRestartGates,
   isRestartableInitContainer,
   shouldRestartContainer,
   type RestartGates,
 } from '../../../shared/kubernetes/restart-policy.ts';
+import type { ContainerProbeResults } from '../../probes/index.ts';
 import { toContainerStatus, volumeMountsOf, type ContainerContext } from './container-status.ts';
 import { previousLastState, previousContainerStatus } from './listed-only.ts';
 import { removedLastState, removedState } from './restart-all.ts';
@@ -33,6 +35,8 @@ export interface ContainerStatusesInput {
   readonly stopSignals?: boolean;
   /** Gate ImageVolumeWithDigest; absent: off. */
   readonly imageVolumeRefs?: boolean;
+  /** Returns the results of an instance's probes. Absent: no container is probed, and probes count for nothing. */
+  readonly probeResults?: (id: ContainerID) => ContainerProbeResults | undefined;
   /** The previous statuses come from a mirror pod. */
   readonly isPreviousFromMirror?: boolean;
 }
@@ -51,7 +55,7 @@ export function generateContainerStatuses(
     const isIgnored = kind === 'init' && input.isPreviousFromMirror && isLostAfterInit(input, container, instances[0]);
     const previousStatus = isIgnored ? undefined : previousByName.get(container.name);
     const status = withWaiting(input, container, instances[0], statusFromRuntime(input, container, instances, previousStatus), kind);
-    return withReadiness(container, status, kind);
+    return withReadiness(input, container, status, kind, instances[0]?.id);
   });
   return kind === 'init' ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -176,10 +180,24 @@ function isLostAfterInit(
   return status?.containers.some(({ name, state }) => names.has(name) && state !== 'unknown') ?? false;
 }
 
-/** Sets `started` and `ready`. A container without probes is both while it runs (upstream prober_manager.go UpdatePodStatus). */
-function withReadiness(container: Container, status: ContainerStatus, kind: ContainerKind): ContainerStatus {
+/**
+ * Sets `started` and `ready` (upstream prober_manager.go UpdatePodStatus). A container without probes is both while it runs. A probe that has not
+ * succeeded for this instance counts as failed.
+ */
+function withReadiness(
+  { probeResults }: ContainerStatusesInput,
+  container: Container,
+  status: ContainerStatus,
+  kind: ContainerKind,
+  id: ContainerID | undefined,
+): ContainerStatus {
   if (kind === 'ephemeral') return status;
-  const started = status.state?.running !== undefined;
-  const completes = kind === 'init' && !isRestartableInitContainer(container);
-  return { ...status, started, ready: completes ? status.state?.terminated?.exitCode === 0 : started };
+  const isRunning = status.state?.running !== undefined;
+  if (kind === 'init' && !isRestartableInitContainer(container)) {
+    return { ...status, started: isRunning, ready: status.state?.terminated?.exitCode === 0 };
+  }
+  const results = id === undefined ? undefined : probeResults?.(id);
+  const started = isRunning && (!probeResults || !container.startupProbe || results?.startup === 'success');
+  const ready = started && (!probeResults || !container.readinessProbe || results?.readiness === 'success');
+  return { ...status, started, ready };
 }

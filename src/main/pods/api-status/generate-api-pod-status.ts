@@ -7,7 +7,9 @@
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import { isFailureReason, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
+import type { ContainerProbeResults } from '../../probes/index.ts';
 import { generateConditions } from './conditions.ts';
 import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
 import { withPreviousAddresses } from './listed-only.ts';
@@ -48,6 +50,8 @@ export interface ApiStatusInput extends StatusFeatures {
   readonly isPreviousFromMirror?: boolean;
   /** Why containers wait, from the last sync. */
   readonly waiting: WaitingReasons;
+  /** Returns the results of an instance's probes. Absent: no container is probed. */
+  readonly probeResults?: (id: ContainerID) => ContainerProbeResults | undefined;
   readonly node: Pick<NodeInfo, 'hostIPs' | 'runtimeName'> & Partial<Pick<NodeInfo, 'runtimeHandlers'>>;
   readonly lifecycle: {
     /** No container of the pod is started again. */

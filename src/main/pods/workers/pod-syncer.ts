@@ -73,6 +73,7 @@ export class PodSyncer {
     }
     this.#owner.onStatusGenerated(this.#worker, apiStatus);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
+    const probes = this.#deps.probes?.verdicts(pod);
     const result = await this.#tasks.run({
       kind: 'sync',
       podUID: uid,
@@ -83,6 +84,7 @@ export class PodSyncer {
       volumesMounted: this.#deps.volumes.areAllMounted(uid),
       apiStatus,
       backoffs: this.#backoffs,
+      ...(probes && { probes }),
       ...(runtimeHandler && { runtimeHandler }),
     });
     this.#reader.onTaskEnded();

@@ -12,6 +12,7 @@ import type { PodSyncRun } from '../../threads/pod-sync-pool.ts';
 import type { MountedVolumes } from '../mounted-volumes.ts';
 import type { EventSink } from '../../events/index.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
+import type { ProbeManager } from '../../probes/index.ts';
 import type { ApiStatusCache } from '../api-status/index.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
 import type { PodScheduler } from '../scheduling/index.ts';
@@ -25,6 +26,8 @@ export interface PodWorkerDependencies {
   readonly statuses: ApiStatusCache;
   /** Absent: every sync runs at once. */
   readonly scheduler?: Pick<PodScheduler, 'requestSyncSlot'>;
+  /** Absent: no pod is probed. */
+  readonly probes?: Pick<ProbeManager, 'verdicts' | 'hasFailed'>;
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeInfo;

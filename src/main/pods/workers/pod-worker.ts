@@ -119,6 +119,12 @@ export class PodWorker implements SyncedPod {
     });
   }
 
+  /** Runs a step now, or after the step in progress; a sync that waits for its slot waits no longer. */
+  wakeUrgently(): void {
+    this.#slot?.prioritize();
+    this.wake();
+  }
+
   /** Removes the worker once its pod is finished and cleaned up. */
   forget(): void {
     if (this.#forgetRequested) return;
@@ -187,6 +193,7 @@ export class PodWorker implements SyncedPod {
     this.apply({ type: 'started' });
     const cancelFirstStatus = this.#scheduleFirstStatus(pod);
     const slot = this.#deps.scheduler?.requestSyncSlot(pod, this.#deps.cache.get(this.uid));
+    if (this.#deps.probes?.hasFailed(this.uid)) slot?.prioritize();
     this.#slot = slot;
     try {
       await slot?.granted;

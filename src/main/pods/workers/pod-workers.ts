@@ -117,6 +117,11 @@ export class PodWorkers implements PodWorkerOwner {
     for (const uid of uids) this.#workers.get(uid)?.wake();
   }
 
+  /** Wakes the workers of these pods, whose syncs wait for no others. */
+  wakeUrgently(uids: Iterable<PodUID>): void {
+    for (const uid of uids) this.#workers.get(uid)?.wakeUrgently();
+  }
+
   /** Wakes the workers whose last task failed before the end of their back-off: the cause may be gone. */
   wakeFailed(): void {
     for (const worker of this.#workers.values()) if (worker.canRetryEarly) worker.wake();

@@ -4,7 +4,7 @@
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { Pod, PodStatus } from '../../kubernetes/api.ts';
-import type { PodUID } from '../../kubernetes/ids.ts';
+import type { ContainerID, PodUID } from '../../kubernetes/ids.ts';
 import type { NodeInfo } from '../node-info.ts';
 import type { RuntimePodStatus } from '../runtime-status.ts';
 import type { PodSyncNotification } from './channel.ts';
@@ -33,8 +33,18 @@ export interface SyncPodTask extends TaskBase {
   /** Main's API status for `status`. The downward API shows its pod IPs. */
   readonly apiStatus: PodStatus;
   readonly backoffs: readonly ContainerBackoff[];
+  /** Absent for a pod that is not probed. */
+  readonly probes?: ProbeVerdicts;
   /** The handler of the pod's RuntimeClass. Absent: the runtime's default. */
   readonly runtimeHandler?: RuntimeHandlerChoice;
+}
+
+export type ProbeVerdict = 'success' | 'failure';
+
+/** The results of the probes that restart containers or let others start. A container that is not here was not probed yet. */
+export interface ProbeVerdicts {
+  readonly startup: ReadonlyMap<ContainerID, ProbeVerdict>;
+  readonly liveness: ReadonlyMap<ContainerID, ProbeVerdict>;
 }
 
 /** The runtime handler of a pod (empty: the runtime's default), or the reason why none could be chosen. */

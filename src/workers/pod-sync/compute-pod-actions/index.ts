@@ -10,15 +10,7 @@ import { computeNewSandboxActions } from './new-sandbox.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
 export { findContainerStatus } from './pod-actions.ts';
-export type {
-  ContainerToKill,
-  ContainerToReset,
-  KillReason,
-  PodActions,
-  PodActionsInput,
-  ProbeVerdict,
-  ProbeVerdicts,
-} from './pod-actions.ts';
+export type { ContainerToKill, ContainerToReset, KillReason, PodActions, PodActionsInput } from './pod-actions.ts';
 
 export function computePodActions(input: PodActionsInput): PodActions {
   const { pod, status } = input;

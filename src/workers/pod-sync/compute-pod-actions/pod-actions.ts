@@ -1,4 +1,5 @@
 /** The input and the result of computePodActions. */
+import type { ProbeVerdicts } from '../../../shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
@@ -39,18 +40,10 @@ export interface PodActions {
   readonly containersToReset: readonly ContainerToReset[];
 }
 
-export type ProbeVerdict = 'success' | 'failure' | 'unknown';
-
-/** A container with a probe that has no verdict here was not probed yet. */
-export interface ProbeVerdicts {
-  readonly startup: ReadonlyMap<ContainerID, ProbeVerdict>;
-  readonly liveness: ReadonlyMap<ContainerID, ProbeVerdict>;
-}
-
 export interface PodActionsInput extends RestartGates {
   readonly pod: Pod;
   readonly status: RuntimePodStatus | null;
-  /** Absent when the node runs no probes: then nothing waits for a probe. */
+  /** Absent for a pod that is not probed: then nothing waits for a probe. */
   readonly probes?: ProbeVerdicts;
   /** The pod's condition AllContainersRestarting is true. */
   readonly restartAllContainers?: boolean;

@@ -4,6 +4,7 @@ import {
   type ContainerKind,
   type WaitingReasons,
 } from '../../../../../src/main/pods/api-status/container-statuses.ts';
+import type { ContainerProbeResults } from '../../../../../src/main/probes/index.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
@@ -222,4 +223,37 @@ table('status: a container', (row) => {
       assert.equal(summary(status!), want);
     });
   }
+});
+
+table('probes decide whether a running container has started and is ready', (row) => {
+  const probe = { exec: { command: ['true'] } };
+  const shown = (
+    container: Partial<Container>,
+    results: ContainerProbeResults | undefined,
+    instance: Partial<RuntimeContainerStatus> = {},
+  ) => {
+    const status = aRuntimePodStatus({ containers: [aRuntimeContainer(instance)] });
+    const input = { pod: aPod(), status, waiting: {}, node: { runtimeName: 'r' }, restarting: false };
+    const kind = container.restartPolicy === 'Always' ? 'init' : 'regular';
+    const [generated] = generateContainerStatuses({ ...input, probeResults: () => results }, [aContainer(container)], [], kind);
+    return `${generated?.started ? 'started' : 'not started'}, ${generated?.ready ? 'ready' : 'not ready'}`;
+  };
+  const both = { startupProbe: probe, readinessProbe: probe };
+  for (const [name, container, results, want] of [
+    ['no probes', {}, undefined, 'started, ready'],
+    ['a liveness probe, failed', { livenessProbe: probe }, { liveness: 'failure' }, 'started, ready'],
+    ['a readiness probe that has not run', { readinessProbe: probe }, undefined, 'started, not ready'],
+    ['a readiness probe, failed', { readinessProbe: probe }, { readiness: 'failure' }, 'started, not ready'],
+    ['a readiness probe, succeeded', { readinessProbe: probe }, { readiness: 'success' }, 'started, ready'],
+    ['a startup probe that has not run', both, { readiness: 'success' }, 'not started, not ready'],
+    ['a startup probe, failed', { startupProbe: probe }, { startup: 'failure' }, 'not started, not ready'],
+    ['a startup probe, succeeded', { startupProbe: probe }, { startup: 'success' }, 'started, ready'],
+    ['a sidecar before its startup probe', { startupProbe: probe, restartPolicy: 'Always' }, undefined, 'not started, not ready'],
+    ['a sidecar after it', { startupProbe: probe, restartPolicy: 'Always' }, { startup: 'success' }, 'started, ready'],
+  ] as const) {
+    row(name, () => assert.equal(shown(container, results), want));
+  }
+  row('a container that does not run', () =>
+    assert.equal(shown(both, { startup: 'success', readiness: 'success' }, { state: 'exited' }), 'not started, not ready'),
+  );
 });

@@ -174,13 +174,6 @@ const sidecarRows: Row[] = [
     want: [],
   },
   {
-    name: 'a sidecar with an unknown startup verdict delays the next one',
-    pod: withSidecars({}, { startupProbe: probed }),
-    status: aRuntimeStatus([aContainerStatus('s1')]),
-    more: { probes: probes({ startup: { 's1-1': 'unknown' } }) },
-    want: [],
-  },
-  {
     name: 'a sidecar that has started up lets the next one start',
     pod: withSidecars({}, { startupProbe: probed }),
     status: aRuntimeStatus([aContainerStatus('s1')]),

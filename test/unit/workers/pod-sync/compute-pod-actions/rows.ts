@@ -1,15 +1,11 @@
 /** Runs table tests of computePodActions: each row has a pod, its runtime status and the expected actions in words. */
 import assert from 'node:assert/strict';
+import type { ProbeVerdict } from '../../../../../src/shared/contracts/pod-sync/task.ts';
 import type { RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { defaultRestartGates } from '../../../../../src/shared/kubernetes/restart-policy.ts';
-import {
-  computePodActions,
-  type PodActions,
-  type PodActionsInput,
-  type ProbeVerdict,
-} from '../../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
+import { computePodActions, type PodActions, type PodActionsInput } from '../../../../../src/workers/pod-sync/compute-pod-actions/index.ts';
 import { table } from '../../../../support/table.ts';
 
 export interface Row {

@@ -1,0 +1,168 @@
+/** Main's side of probes. Upstream: pkg/kubelet/prober/prober_manager.go, and the probe results in pkg/kubelet/kubelet.go syncLoopIteration. */
+import { isDeepStrictEqual } from 'node:util';
+import type { ProbedContainer, ProbedPod, ProbeEvent, ProbeResult } from '../../shared/contracts/probes.ts';
+import type { ProbeVerdicts } from '../../shared/contracts/pod-sync/task.ts';
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
+import { containerFieldPath } from '../../shared/kubernetes/container-field-path.ts';
+import { podUID, type ContainerID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { podReference, type EventSink } from '../events/index.ts';
+import { succeededBefore } from './adopt-results.ts';
+import { ProbedPodSender, type ProbesReceiver } from './probed-pod-sender.ts';
+import { ProbeResults, type ContainerProbeResults } from './probe-results.ts';
+import { probedContainers, toProbedPod } from './to-probed-pod.ts';
+
+export interface ProbeManagerOptions {
+  readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
+  /** Gate ChangeContainerStatusOnKubeletRestart: containers with probes start over when the kubelet restarts. */
+  readonly forgetsOnRestart: boolean;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly logger: Logger;
+}
+
+export interface GeneratedStatus {
+  readonly podIP: string | undefined;
+  readonly lifecycle: 'syncing' | 'terminating' | 'terminated';
+}
+
+/** The pods that probe results concern. */
+export interface AppliedProbeResults {
+  /** Their status shows a result. */
+  readonly changed: ReadonlySet<PodUID>;
+  /** A sync has something to do: a container to restart, or one to start behind a sidecar. */
+  readonly toSync: ReadonlySet<PodUID>;
+}
+
+interface KnownPod {
+  readonly pod: Pod;
+  /** As it was last sent, without results. */
+  readonly probed: ProbedPod;
+}
+
+export class ProbeManager {
+  readonly #options: ProbeManagerOptions;
+  readonly #pods = new Map<PodUID, KnownPod>();
+  readonly #results = new ProbeResults();
+  readonly #sender: ProbedPodSender;
+
+  constructor(options: ProbeManagerOptions) {
+    this.#options = options;
+    const { clock, logger } = options;
+    this.#sender = new ProbedPodSender({ probedPod: (uid) => this.#toSend(uid), clock, logger });
+  }
+
+  connect(thread: ProbesReceiver): void {
+    this.#sender.connect(thread);
+  }
+
+  /** The thread has started, and knows nothing. */
+  onThreadStart(): void {
+    this.#sender.send(this.#pods.keys());
+  }
+
+  /** Adopts the results that the status of an earlier kubelet shows. Results of this kubelet win. */
+  adopt(pod: Pod, status: RuntimePodStatus | null, reported: PodStatus): void {
+    if (this.#options.forgetsOnRestart) return;
+    const uid = podUID(pod);
+    for (const { id, probe } of succeededBefore(pod, status, reported)) {
+      if (this.#results.get(uid, id)?.[probe] === undefined) this.#results.set(uid, id, probe, 'success');
+    }
+  }
+
+  results(uid: PodUID, id: ContainerID): ContainerProbeResults | undefined {
+    return this.#results.get(uid, id);
+  }
+
+  /** The pod's status was generated: probes what runs now. Costs nothing for a pod without probes. */
+  onStatusGenerated(pod: Pod, { podIP, lifecycle }: GeneratedStatus): void {
+    if (lifecycle === 'terminated') return this.forget(podUID(pod));
+    if (probedContainers(pod).length === 0) return;
+    const uid = podUID(pod);
+    const status = this.#options.runtimeStatus(uid);
+    this.#results.keep(uid, new Set(status?.containers.map(({ id }) => id)));
+    const hasStartedUp = (id: ContainerID) => this.#results.get(uid, id)?.startup === 'success';
+    const probed = toProbedPod({ pod, status, podIP, terminating: lifecycle === 'terminating', hasStartedUp });
+    const known = this.#pods.get(uid);
+    if (!known && probed.containers.length === 0) return;
+    const isUnchanged = known && isDeepStrictEqual(known.probed, probed);
+    this.#pods.set(uid, { pod, probed: isUnchanged ? known.probed : probed });
+    if (!isUnchanged) this.#sender.send([uid]);
+  }
+
+  forget(uid: PodUID): void {
+    this.#results.remove(uid);
+    if (this.#pods.delete(uid)) this.#sender.send([uid]);
+  }
+
+  /**
+   * Results of unknown pods and of containers that run no more are dropped. `unknown` changes nothing: the probe itself failed (upstream throws
+   * such a result away).
+   */
+  apply(results: readonly ProbeResult[]): AppliedProbeResults {
+    const changed = new Set<PodUID>();
+    const toSync = new Set<PodUID>();
+    for (const { podUID: uid, containerID, probe, result } of results) {
+      const known = this.#pods.get(uid);
+      const container = known?.probed.containers.find(({ id }) => id === containerID);
+      if (!known || !container || result === 'unknown') continue;
+      if (known.probed.terminating && probe !== 'readiness') continue;
+      if (!this.#results.set(uid, containerID, probe, result)) continue;
+      this.#log(known.pod, container, probe, result);
+      if (probe !== 'liveness') changed.add(uid);
+      const mustRestart = probe !== 'readiness' && result === 'failure';
+      if (mustRestart || (probe === 'startup' && isSidecar(known.pod, container.name))) toSync.add(uid);
+    }
+    return { changed, toSync };
+  }
+
+  /** For the pod's next sync; undefined for a pod that is not probed. */
+  verdicts(pod: Pod): ProbeVerdicts | undefined {
+    return probedContainers(pod).length > 0 ? this.#results.verdicts(podUID(pod)) : undefined;
+  }
+
+  /** Whether a container failed a probe for which it is killed. */
+  hasFailed(uid: PodUID): boolean {
+    return this.#results.hasFailed(uid);
+  }
+
+  /** Records events of the thread about their containers. Events of unknown pods are dropped. */
+  recordEvents(probeEvents: readonly ProbeEvent[], events: EventSink): void {
+    for (const { podUID: uid, container, reason, message } of probeEvents) {
+      const pod = this.#pods.get(uid)?.pod;
+      if (!pod) continue;
+      const fieldPath = containerFieldPath(pod, container);
+      if (fieldPath !== undefined) events.record({ object: { ...podReference(pod), fieldPath }, type: 'Warning', reason, message });
+    }
+  }
+
+  #toSend(uid: PodUID): ProbedPod | undefined {
+    const probed = this.#pods.get(uid)?.probed;
+    return probed && { ...probed, containers: probed.containers.map((container) => this.#withResults(uid, container)) };
+  }
+
+  #withResults(uid: PodUID, container: ProbedContainer): ProbedContainer {
+    const results = this.#results.get(uid, container.id);
+    if (!results) return container;
+    const probes = container.probes.map((spec) => {
+      const lastResult = results[spec.probe];
+      return lastResult === undefined ? spec : { ...spec, lastResult };
+    });
+    return { ...container, probes };
+  }
+
+  /** Upstream: handleProbeSync. */
+  #log({ metadata }: Pod, { name }: ProbedContainer, probe: ProbeResult['probe'], result: ProbeResult['result']): void {
+    const pod = `${metadata.namespace}/${metadata.name}`;
+    const status = statusNames[probe][result === 'success' ? 0 : 1];
+    this.#options.logger.info({ probe, status, pod, container: name }, 'SyncLoop (probe)');
+  }
+}
+
+const statusNames = { liveness: ['healthy', 'unhealthy'], readiness: ['ready', 'not ready'], startup: ['started', 'unhealthy'] } as const;
+
+function isSidecar({ spec }: Pod, name: string): boolean {
+  return spec.initContainers?.some((container) => container.name === name && isRestartableInitContainer(container)) ?? false;
+}

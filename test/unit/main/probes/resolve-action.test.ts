@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { requestHeaders, requestPath } from '../../../../src/main/probes/http-request.ts';
+import { resolveAction, type Probe } from '../../../../src/main/probes/resolve-action.ts';
+import type { ProbeAction } from '../../../../src/shared/contracts/probes.ts';
+import { aContainer, aPod } from '../../../support/pods/pods.ts';
+import { table } from '../../../support/table.ts';
+
+const ports = [{ name: 'web', containerPort: 8080 }];
+const env = [
+  { name: 'FILE', value: '/tmp/ok' },
+  { name: 'SECRET', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+];
+const defaultHeaders = [
+  { name: 'User-Agent', value: 'kube-probe/1.36' },
+  { name: 'Accept', value: '*/*' },
+];
+const container = aContainer({ ports, env });
+
+table('a probe becomes the action that the thread executes, or a problem in upstream’s words', (row) => {
+  const rows: [name: string, probe: Probe, want: ProbeAction | null, podIP?: string | null][] = [
+    [
+      'a command with literal values',
+      { exec: { command: ['cat', '$(FILE)', '$(SECRET)$(NONE)$$(FILE)'] } },
+      { type: 'exec', command: ['cat', '/tmp/ok', '$(NONE)$(FILE)'] },
+    ],
+    ['a command needs no IP', { exec: { command: ['true'] } }, { type: 'exec', command: ['true'] }, null],
+    [
+      'HTTP without fields',
+      { httpGet: { port: 80 } },
+      { type: 'http', scheme: 'http', host: '10.0.0.7', port: 80, path: '/', headers: defaultHeaders },
+    ],
+    [
+      'HTTP with all fields',
+      { httpGet: { scheme: 'HTTPS', host: 'example.com', port: 'web', path: '/ok?a=1', httpHeaders: [{ name: 'X-A', value: 'b' }] } },
+      {
+        type: 'http',
+        scheme: 'https',
+        host: 'example.com',
+        port: 8080,
+        path: '/ok?a=1',
+        headers: [{ name: 'X-A', value: 'b' }, ...defaultHeaders],
+      },
+    ],
+    ['HTTP waits for the IP', { httpGet: { port: 80 } }, null, null],
+    [
+      'HTTP to a host does not',
+      { httpGet: { port: 80, host: 'h' } },
+      { type: 'http', scheme: 'http', host: 'h', port: 80, path: '/', headers: defaultHeaders },
+      null,
+    ],
+    ['TCP', { tcpSocket: { port: 'web' } }, { type: 'tcp', host: '10.0.0.7', port: 8080 }],
+    ['TCP to a host, a number as text', { tcpSocket: { port: '99', host: '127.0.0.1' } }, { type: 'tcp', host: '127.0.0.1', port: 99 }],
+    ['TCP waits for the IP', { tcpSocket: { port: 80 } }, null, null],
+    ['gRPC', { grpc: { port: 5000 } }, { type: 'grpc', host: '10.0.0.7', port: 5000, service: '' }],
+    ['gRPC with a service', { grpc: { port: 5000, service: 'live' } }, { type: 'grpc', host: '10.0.0.7', port: 5000, service: 'live' }],
+    ['an unknown port name', { httpGet: { port: 'nope' } }, { type: 'invalid', message: 'strconv.Atoi: parsing "nope": invalid syntax' }],
+    ['an empty port name', { tcpSocket: { port: '' } }, { type: 'invalid', message: 'strconv.Atoi: parsing "": invalid syntax' }],
+    ['a port out of range', { tcpSocket: { port: 70_000 } }, { type: 'invalid', message: 'invalid port number: 70000' }],
+    ['port 0', { grpc: { port: 0 } }, { type: 'invalid', message: 'invalid port number: 0' }],
+    ['no handler', {}, { type: 'invalid', message: 'missing probe handler for web_default(uid-web):app' }],
+  ];
+  for (const [name, probe, want, podIP = '10.0.0.7'] of rows) {
+    row(name, () => assert.deepEqual(resolveAction(probe, container, aPod(), podIP ?? undefined), want));
+  }
+  row('a command that grows without limit', () => {
+    const big = [{ name: 'BIG', value: 'x'.repeat(1 << 20) }];
+    const action = resolveAction({ exec: { command: ['$(BIG)'.repeat(20)] } }, aContainer({ env: big }), aPod(), undefined);
+    assert.equal(action?.type, 'invalid');
+  });
+});
+
+table('the path of an HTTP probe is sent as Go sends it', (row) => {
+  for (const [given, want] of [
+    ['', '/'],
+    ['healthz', '/healthz'],
+    ['/a/../b', '/a/../b'],
+    ['/a?b=c&d#f', '/a?b=c&d'],
+    ['?x', '/?x'],
+    ['http://other:1/a?b', '/a?b'],
+    ['//other/a', '/a'],
+    ['/a b"é', '/a%20b%22%C3%A9'],
+    ['/a?b c', '/a?b%20c'],
+    ['/%zz?a#b', '/%25zz%3Fa%23b'],
+    ['/a%2fb', '/a%2fb'],
+    ['/a\r\nHost: x', '/a%0D%0AHost:%20x'],
+    ['/\ud800', '/%EF%BF%BD'],
+  ] as const) {
+    row(JSON.stringify(given), () => assert.equal(requestPath(given), want));
+  }
+});
+
+table('the headers of an HTTP probe have upstream’s defaults', (row) => {
+  const [agent, accept] = defaultHeaders;
+  for (const [name, given, want] of [
+    ['none', undefined, [agent, accept]],
+    ['own agent, in any case', [{ name: 'user-agent', value: 'x' }], [{ name: 'user-agent', value: 'x' }, accept]],
+    ['an empty Accept means none', [{ name: 'Accept', value: '' }], [agent]],
+    ['an empty agent stays', [{ name: 'User-Agent', value: '' }], [{ name: 'User-Agent', value: '' }, accept]],
+    [
+      'repeated headers',
+      [
+        { name: 'A', value: '1' },
+        { name: 'A', value: '2' },
+      ],
+      [{ name: 'A', value: '1' }, { name: 'A', value: '2' }, agent, accept],
+    ],
+    [
+      'the first Host counts',
+      [
+        { name: 'host', value: 'a' },
+        { name: 'Host', value: 'b' },
+      ],
+      [{ name: 'host', value: 'a' }, agent, accept],
+    ],
+    ['an empty Host is no Host', [{ name: 'Host', value: '' }], [agent, accept]],
+  ] as const) {
+    row(name, () => assert.deepEqual(requestHeaders(given), want));
+  }
+});
