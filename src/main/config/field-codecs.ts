@@ -6,7 +6,7 @@
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
-import { formatDuration, parseDuration } from './duration.ts';
+import { formatDuration, parseDuration } from '../../shared/kubernetes/duration.ts';
 import type { Milliseconds, QuantityString, StringMap } from './kubelet-configuration.ts';
 import { describeValue, type FieldPath } from './field-path.ts';
 

@@ -5,7 +5,7 @@
 import { isIP } from 'node:net';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { canonicalQuantity } from '../../shared/kubernetes/quantity.ts';
-import { parseDuration } from '../config/duration.ts';
+import { parseDuration } from '../../shared/kubernetes/duration.ts';
 import type { VModuleItem } from '../config/kubelet-configuration.ts';
 import { parseReservedMemory } from './parse-reserved-memory.ts';
 import { parseTaints } from './parse-taints.ts';

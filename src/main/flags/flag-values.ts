@@ -2,7 +2,7 @@
  * Returns the effective value of every flag for `/flagz`, from flags, file and defaults, in command line syntax (upstream:
  * component-base/zpages/flagz with pflag's String of each value). Pure.
  */
-import { formatDuration } from '../config/duration.ts';
+import { formatDuration } from '../../shared/kubernetes/duration.ts';
 import { isMap } from '../config/field-codecs.ts';
 import { stripURLCredentials } from '../config/strip-url-credentials.ts';
 import type { KubeletOptions } from '../cli/options.ts';

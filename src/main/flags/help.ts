@@ -1,5 +1,5 @@
 /** Renders the text of --help: every flag with its group, type, default and description. */
-import { formatDuration } from '../config/duration.ts';
+import { formatDuration } from '../../shared/kubernetes/duration.ts';
 import { applyDefaults, legacyDefaults } from '../config/defaults.ts';
 import { computeFeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';

@@ -9,7 +9,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { ExecPluginConfig } from '../kubeconfig/kubeconfig.ts';
 import { parseExecCredential, type ExecCredential } from './exec-credential.ts';
 import type { ClientCertificate } from './identity.ts';
-import type { PluginCommand, PluginExit } from './run-plugin.ts';
+import type { PluginCommand, PluginExit } from '../../../shared/linux/run-plugin.ts';
 import { untilAborted } from '../../../shared/concurrency/until-aborted.ts';
 
 /** After a failed run, or one with rejected credentials, callers get the same result for this long, instead of one process per call. */

@@ -7,7 +7,7 @@ import { ClientCertificateFiles } from './client-certificate-files.ts';
 import { execInfo } from './exec-credential.ts';
 import { ExecPlugin } from './exec-plugin.ts';
 import type { Identity, IdentitySource } from './identity.ts';
-import { runPlugin } from './run-plugin.ts';
+import { runPlugin } from '../../../shared/linux/run-plugin.ts';
 import { TokenFile } from './token-file.ts';
 
 export interface KubeconfigIdentityOptions {

@@ -1,6 +1,6 @@
 /** Rules for eviction thresholds and for containerLogMaxSize (upstream: pkg/kubelet/eviction/helpers.go, which rejects them at start). */
 import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
-import { parseDuration } from '../duration.ts';
+import { parseDuration } from '../../../shared/kubernetes/duration.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
 import { thrownMessage, invalid, type ValidationRule } from './rules.ts';
 

@@ -1,6 +1,6 @@
 /** Rules for fields with a fixed set of values. Upstream rejects some of these only when the component that reads them starts. */
 import { checkSysctlPattern } from '../../../shared/kubernetes/sysctls.ts';
-import { formatDuration } from '../duration.ts';
+import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import { quotedList, collectErrors, invalid, type ValidationRule } from './rules.ts';
 import { tlsCipherSuites, tlsCurves, tlsVersions } from './tls-names.ts';
 

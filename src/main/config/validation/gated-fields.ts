@@ -1,5 +1,5 @@
 /** Rules for fields that require a feature gate (upstream: pkg/kubelet/apis/config/validation/validation.go). */
-import { formatDuration } from '../duration.ts';
+import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import { checkImagePattern } from './image-pattern.ts';
 import { quotedList, collectErrors, thrownMessage, invalid, type ValidationRule } from './rules.ts';
 

@@ -1,5 +1,5 @@
 /** Rules for numeric ranges (upstream: pkg/kubelet/apis/config/validation/validation.go). */
-import { formatDuration } from '../duration.ts';
+import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 

@@ -1,7 +1,7 @@
 /** Rules for logs, traces and metrics (upstream: component-base's logs, tracing and metrics APIs; validation.go for podLogsDir). */
 import { posix } from 'node:path';
 import { isZeroQuantity } from '../../../shared/kubernetes/quantity.ts';
-import { formatDuration } from '../duration.ts';
+import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import type { LoggingConfiguration, TracingConfiguration } from '../kubelet-configuration.ts';
 import type { FeatureGates } from '../feature-gates.ts';
 import { collectErrors, invalid, type ValidationRule } from './rules.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ExecPlugin } from '../../../../../src/main/api/identity/exec-plugin.ts';
 import { parseExecCredential } from '../../../../../src/main/api/identity/exec-credential.ts';
-import type { PluginCommand, PluginExit } from '../../../../../src/main/api/identity/run-plugin.ts';
+import type { PluginCommand, PluginExit } from '../../../../../src/shared/linux/run-plugin.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { silentLogger } from '../../../../support/logger.ts';
 import { table } from '../../../../support/table.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { formatDuration, parseDuration } from '../../../../src/main/config/duration.ts';
+import { formatDuration, parseDuration } from '../../../../src/shared/kubernetes/duration.ts';
 import { table } from '../../../support/table.ts';
 
 const readable: [text: string, ms: number][] = [

@@ -1,6 +1,5 @@
 /** Parses and formats Go durations (`1h2m0.5s`). The unit is milliseconds, with fractions down to Go's nanosecond. */
-import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
-import type { Milliseconds } from './kubelet-configuration.ts';
+import { goDuration, goQuote } from './go-text.ts';
 
 const nanosPerUnit: Readonly<Record<string, number>> = {
   ns: 1,
@@ -17,7 +16,7 @@ const maxNanos = 2 ** 63;
 const part = /([0-9]*)(\.[0-9]*)?([^0-9.]*)/gy;
 
 /** Throws with Go's message, for example `time: invalid duration "1x"`. */
-export function parseDuration(text: string): Milliseconds {
+export function parseDuration(text: string): number {
   const unsigned = text.replace(/^[-+]/, '');
   if (unsigned === '0') return 0;
   const invalid = (): Error => new Error(`time: invalid duration ${goQuote(text)}`);
@@ -37,4 +36,4 @@ export function parseDuration(text: string): Milliseconds {
 }
 
 /** Formats a duration as Go does: `1m0s`, `100ms`, `0s`. */
-export const formatDuration: (ms: Milliseconds) => string = goDuration;
+export const formatDuration: (ms: number) => string = goDuration;
