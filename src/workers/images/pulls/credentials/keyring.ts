@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { PullSecret } from '../../../../shared/contracts/pod-objects.ts';
 import { toGoJSON } from '../../../../shared/kubernetes/go-text.ts';
 import { parseDockerConfigJSON, parseDockercfg, type DockerConfig, type Login } from './docker-config.ts';
-import { defaultRegistryKey, registryKey, registryMatches } from './registry-match.ts';
+import { defaultRegistryKey, registryKey, registryMatches } from '../../../../shared/kubernetes/registry-match.ts';
 
 /** The secret that contains a credential. Credentials of the node have none. */
 export interface SecretSource {

@@ -8,7 +8,7 @@ import {
   type DockerConfig,
 } from '../../../../../../src/workers/images/pulls/credentials/docker-config.ts';
 import { credentialsFor } from '../../../../../../src/workers/images/pulls/credentials/keyring.ts';
-import { registryKey, registryMatches } from '../../../../../../src/workers/images/pulls/credentials/registry-match.ts';
+import { registryKey, registryMatches } from '../../../../../../src/shared/kubernetes/registry-match.ts';
 import { table } from '../../../../../support/table.ts';
 
 table('a registry in a config becomes a key', (row) => {
