@@ -59,7 +59,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
   const context: KubeletContext = { options, nodeName, threads, log, shutdown, signal };
 
   const heartbeat = state.enterMain();
-  setConstantMetrics({ nodeName, featureGates });
+  setConstantMetrics({ nodeName, featureGates, credentialProviderHash: options.credentialProviders.configHash });
   shutdown.register('heartbeat', async () => heartbeat.stop());
   state.watchdog.start(log('threads'));
   shutdown.register('hang-watchdog', async () => state.watchdog.stop());

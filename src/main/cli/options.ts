@@ -1,5 +1,6 @@
 /** The validated flags and configuration: everything that is decided before the first thread starts. */
 import type { LoggingOptions } from '../../shared/log/logger.ts';
+import type { CredentialProviders } from '../config/credential-providers/index.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration, Milliseconds, StringMap } from '../config/kubelet-configuration.ts';
 
@@ -40,6 +41,7 @@ export interface KubeletOptions {
   readonly flags: KubeletFlags;
   readonly config: KubeletConfiguration;
   readonly featureGates: FeatureGates;
+  readonly credentialProviders: CredentialProviders;
   /** `--seccomp-default` or the configuration's seccompDefault. */
   readonly seccompDefault: boolean;
   /** Every thread gets it in its worker data. */

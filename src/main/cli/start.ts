@@ -4,6 +4,7 @@ import { createLogger } from '../../shared/log/create-logger.ts';
 import { createVerbosityCell } from '../../shared/log/live-verbosity.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
+import { loadCredentialProviders, type CredentialProviders } from '../config/credential-providers/index.ts';
 import { toConfigz, toWire } from '../config/configz.ts';
 import { loadConfiguration, type LoadedConfiguration } from '../config/load-configuration.ts';
 import { toLoggingOptions } from '../config/logging-options.ts';
@@ -28,6 +29,7 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
   const { values } = parsed;
   const flags = toKubeletFlags(values);
   let loaded: LoadedConfiguration;
+  let credentialProviders: CredentialProviders;
   try {
     refuse('failed to validate kubelet flags: ', checkNodeLabels(flags.nodeLabels));
     loaded = loadConfiguration({
@@ -40,11 +42,16 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
       'failed to validate kubelet configuration, error: ',
       validateConfiguration({ config: loaded.config, gates: loaded.featureGates, host }),
     );
+    credentialProviders = loadCredentialProviders(
+      flags.imageCredentialProviderConfig,
+      flags.imageCredentialProviderBinDir,
+      loaded.featureGates.enabled('KubeletServiceAccountTokenForCredentialProviders'),
+    );
   } catch (err) {
     if (!(err instanceof ConfigurationError)) throw err;
     return fail(err.message);
   }
-  const options = toOptions(flags, loaded);
+  const options = toOptions(flags, loaded, credentialProviders);
   const logger = createLogger(options.logging, { component: 'kubelet' });
   const faults = handleUncaughtFaults(logger);
   report(logger, loaded, values);
@@ -62,11 +69,16 @@ function refuse(prefix: string, complaints: readonly string[]): void {
   throw new ConfigurationError(`${prefix}${complaints.length === 1 ? complaints.join('') : `[${complaints.join(', ')}]`}`);
 }
 
-function toOptions(flags: KubeletFlags, { config, featureGates }: LoadedConfiguration): KubeletOptions {
+function toOptions(
+  flags: KubeletFlags,
+  { config, featureGates }: LoadedConfiguration,
+  credentialProviders: CredentialProviders,
+): KubeletOptions {
   return {
     flags,
     config,
     featureGates,
+    credentialProviders,
     seccompDefault: flags.seccompDefault || config.seccompDefault,
     logging: { ...toLoggingOptions(config.logging), ...(config.enableDebugFlagsHandler && { live: createVerbosityCell() }) },
     configz: toConfigz(config),

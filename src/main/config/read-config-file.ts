@@ -20,7 +20,7 @@ const maxFileBytes = 1024 * 1024;
 
 /** Throws a ConfigurationError. The caller adds the name of the file. */
 export function readConfigFile(path: string): ConfigFile {
-  return parseConfigFile(readText(path));
+  return parseConfigFile(readConfigText(path));
 }
 
 /** Parses the text of a file. Throws a ConfigurationError. */
@@ -33,9 +33,9 @@ export function parseConfigFile(text: string): ConfigFile {
   expect(root.child('apiVersion'), givenVersion, apiVersion);
   expect(root.child('kind'), givenKind, kind);
   // Another kind has other fields. Reporting them all would hide the actual problem.
-  if (problems.length > 0) throw new ConfigurationError(describe(problems, document));
+  if (problems.length > 0) throw new ConfigurationError(describeProblems(problems, document));
   const raw = kubeletConfiguration.read(wire, root);
-  if (problems.length > 0) throw new ConfigurationError(describe(problems, document));
+  if (problems.length > 0) throw new ConfigurationError(describeProblems(problems, document));
   return { wire, raw };
 }
 
@@ -45,7 +45,7 @@ function expect(fieldPath: FieldPath, actual: unknown, expected: string): void {
 }
 
 /** Formats all problems on one line, in the order of the file. */
-function describe(problems: readonly FieldProblem[], document: ConfigDocument): string {
+export function describeProblems(problems: readonly FieldProblem[], document: ConfigDocument): string {
   const placed = problems.map(({ path, message }) => ({ line: document.lineOf(path), name: formatFieldPath(path), message }));
   const texts = placed
     .sort((a, b) => a.line - b.line)
@@ -53,8 +53,8 @@ function describe(problems: readonly FieldProblem[], document: ConfigDocument): 
   return `strict decoding error: ${texts.join(', ')}`;
 }
 
-/** Reads a regular file of bounded size as UTF-8. */
-function readText(path: string): string {
+/** Reads a regular file of bounded size as UTF-8. Throws a ConfigurationError without the file's name. */
+export function readConfigText(path: string): string {
   try {
     const fd = openSync(path, 'r');
     try {

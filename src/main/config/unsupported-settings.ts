@@ -37,9 +37,8 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     ],
   },
   {
-    feature: 'image garbage collection and the plugins of image credentials',
+    feature: 'image garbage collection',
     fields: ['imageMinimumGCAge', 'imageMaximumGCAge', 'imageGCHighThresholdPercent', 'imageGCLowThresholdPercent'],
-    flags: ['image-credential-provider-config', 'image-credential-provider-bin-dir'],
   },
   {
     feature: 'rotation of container logs',

@@ -1,4 +1,5 @@
 /** Registers the API server objects that pods refer to, answers the syncs' requests for them, and requests a sync of pods whose objects changed. */
+import type { PullTokenReply, PullTokenRequest } from '../../shared/contracts/credential-providers.ts';
 import type { PodObject, PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, toFailure } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -10,6 +11,7 @@ import { isStaticPod } from '../pods/static/static-pod.ts';
 import { CacheBasedSource } from './cache-based-source.ts';
 import { configMapKind, secretKind, type SecretOrConfigMap, type ObjectKind, type ObjectSource } from './object-source.ts';
 import { PodCertificates, type PodCertificatesOptions } from './pod-certificates/index.ts';
+import { PullTokens } from './pull-tokens.ts';
 import { referencedObjects, tokenRefs } from './referenced-objects.ts';
 import { ServiceLister } from './service-lister.ts';
 import { TokenManager } from './token-manager.ts';
@@ -63,6 +65,7 @@ export class PodObjectManager {
   readonly #secrets: ObjectSource;
   readonly #configMaps: ObjectSource;
   readonly #tokens: TokenManager;
+  readonly #pullTokens: PullTokens;
   readonly #trustBundles: ClusterTrustBundleManager;
   readonly #certificates: PodCertificates | null;
   readonly #services: ServiceLister;
@@ -75,6 +78,7 @@ export class PodObjectManager {
     this.#secrets = objectSource(secretKind, options, onChanged);
     this.#configMaps = objectSource(configMapKind, options, onChanged);
     this.#tokens = new TokenManager({ client, clock, logger, random, onDue: (uid) => onChanged(new Set([uid])) });
+    this.#pullTokens = new PullTokens(client, this.#tokens);
     this.#trustBundles = new ClusterTrustBundleManager({ client, isEnabled: projectsTrustBundles, onChanged, clock, logger });
     this.#certificates = certificates && new PodCertificates({ ...certificates, client, onChanged, clock, logger, random });
     this.#services = ServiceLister.start({ client, clock, logger });
@@ -132,6 +136,18 @@ export class PodObjectManager {
         ),
       ),
     );
+  }
+
+  /** Returns a token of the pod's service account for a credential plugin. Never rejects. */
+  async pullToken(request: PullTokenRequest): Promise<PullTokenReply> {
+    const pod = this.#pods.get(request.podUID)?.pod;
+    try {
+      // A pull may outlive its pod, whose tokens are dropped.
+      if (!pod || isStaticPod(pod)) throw new KubeletError('NotFound', `pod ${request.podUID} is gone, or is a static pod`);
+      return await this.#pullTokens.get(request);
+    } catch (err) {
+      return { outcome: 'failed', failure: toFailure(err, 'InternalError') };
+    }
   }
 
   async close(): Promise<void> {

@@ -114,7 +114,14 @@ export class TokenManager {
   #entry(ref: TokenRef): Entry {
     const entries = this.#pods.get(ref.podUID) ?? new Map<string, Entry>();
     this.#pods.set(ref.podUID, entries);
-    const key = JSON.stringify([ref.namespace, ref.serviceAccountName, ref.podName, ref.audience, ref.expirationSeconds]);
+    const key = JSON.stringify([
+      ref.namespace,
+      ref.serviceAccountName,
+      ref.podName,
+      ref.audience,
+      ref.expirationSeconds,
+      ref.serviceAccountUID,
+    ]);
     const entry = entries.get(key) ?? { ref, cancelTimer: () => {} };
     entries.set(key, entry);
     return entry;
@@ -135,13 +142,14 @@ export class TokenManager {
 
   async #request(entry: Entry): Promise<Token> {
     const { client, random } = this.#options;
-    const { namespace, serviceAccountName, podName, podUID, audience, expirationSeconds } = entry.ref;
+    const { namespace, serviceAccountName, podName, podUID, audience, expirationSeconds, serviceAccountUID } = entry.ref;
     const response = await client.call<TokenRequest>({
       method: 'POST',
       path: apiPath('api', 'v1', 'namespaces', namespace, 'serviceaccounts', serviceAccountName, 'token'),
       body: {
         apiVersion: 'authentication.k8s.io/v1',
         kind: 'TokenRequest',
+        ...(serviceAccountUID !== undefined && { metadata: { uid: serviceAccountUID } }),
         spec: {
           audiences: audience === '' ? [] : [audience],
           expirationSeconds,
@@ -161,11 +169,12 @@ export class TokenManager {
     return entry.token;
   }
 
-  /** Calls `onDue` at this time, unless the pod was forgotten during the request. */
+  /** Calls `onDue` at this time, unless the pod was forgotten during the request, or the token is for image pulls. */
   #setTimer(entry: Entry, atMs: number): void {
     const { clock, onDue, random } = this.#options;
     entry.cancelTimer();
-    const { podUID } = entry.ref;
+    const { podUID, serviceAccountUID } = entry.ref;
+    if (serviceAccountUID !== undefined) return;
     if (![...(this.#pods.get(podUID)?.values() ?? [])].includes(entry)) return;
     const waitMs = atMs - clock.now();
     entry.cancelTimer = clock.after(waitMs < minTimerMs ? withJitter(renewRetryMs, 0.5, random) : waitMs, () => onDue(podUID));

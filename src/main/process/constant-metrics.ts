@@ -1,4 +1,5 @@
-/** The metrics that never change: the kubelet's version, the node's name, the feature gates, the cgroup version. */
+/** The metrics that never change: the kubelet's version, the node's name, the feature gates, the credential providers, the cgroup version. */
+import { credentialProviderConfigInfo } from '../../shared/metrics/definitions/images.ts';
 import { buildInfo, cgroupVersion, featureEnabled, nodeName } from '../../shared/metrics/definitions/kubernetes.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import { kubernetesVersion } from '../cli/version.ts';
@@ -6,6 +7,8 @@ import { kubernetesVersion } from '../cli/version.ts';
 export interface ConstantMetrics {
   readonly nodeName: string;
   readonly featureGates: FeatureGates;
+  /** Null: no credential provider is configured. */
+  readonly credentialProviderHash: string | null;
 }
 
 /** Must be called after main's metrics segment is bound. Go's build labels are empty; `go_version` and `compiler` name Node.js. */
@@ -23,6 +26,7 @@ export function setConstantMetrics(facts: ConstantMetrics): void {
     compiler: 'v8',
     platform: `${process.platform}/${arch}`,
   });
+  if (facts.credentialProviderHash !== null) credentialProviderConfigInfo.set(1, { hash: facts.credentialProviderHash });
   nodeName.set(1, { node: facts.nodeName });
   for (const { name, stage, enabled } of facts.featureGates.all()) {
     featureEnabled.set(enabled ? 1 : 0, { name, stage: stage === 'GA' ? '' : stage.toUpperCase() });

@@ -1,4 +1,7 @@
 /** Main's half of the images thread. */
+import { expose } from 'comlink';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { PullTokensApi } from '../../shared/contracts/credential-providers.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type {
   ContainerGcReply,
@@ -10,12 +13,13 @@ import type {
   ImagesWorkerData,
 } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
+import { endpoint } from '../../shared/thread/endpoint.ts';
 import { EventChannel } from './event-channel.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
 
 export interface ImagesThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<ImagesWorkerData, 'events'>;
+  readonly settings: Settings<ImagesWorkerData, 'events' | 'main'>;
   readonly onEvent: (event: RecordedEvent) => void;
 }
 
@@ -23,25 +27,52 @@ const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4
 /** A collection removes hundreds of containers one by one, each within the runtime's own deadline. */
 const collectDeadlineMs = 10 * 60_000;
 
+/** State that survives a restart of the thread. */
+interface Current {
+  /** Main's end of the running thread's port. */
+  port: MessagePort | null;
+  pullToken: PullTokensApi['pullToken'];
+}
+
+const standalone = 'cannot get ServiceAccounts when kubelet is in standalone mode';
+
 export class ImagesThread {
   readonly thread: Thread<ImagesApi>;
+  readonly #current: Current;
 
-  private constructor(thread: Thread<ImagesApi>) {
+  private constructor(thread: Thread<ImagesApi>, current: Current) {
     this.thread = thread;
+    this.#current = current;
   }
 
   static start({ state, logger, settings, onEvent }: ImagesThreadOptions): ImagesThread {
     const events = new EventChannel(onEvent, logger);
-    return new ImagesThread(
-      startThread<ImagesApi, ImagesWorkerData>({
-        name: 'images',
-        resourceLimits,
-        state,
-        logger,
-        onStart: () => ({ ...settings, events: events.open() }),
-        onClosed: () => events.close(),
-      }),
-    );
+    const current: Current = {
+      port: null,
+      pullToken: async () => ({ outcome: 'failed', failure: { reason: 'NoClient', message: standalone } }),
+    };
+    const thread = startThread<ImagesApi, ImagesWorkerData>({
+      name: 'images',
+      resourceLimits,
+      state,
+      logger,
+      onStart: () => {
+        const { port1, port2 } = new MessageChannel();
+        expose({ pullToken: (request) => current.pullToken(request) } satisfies PullTokensApi, endpoint(port1));
+        current.port = port1;
+        return { ...settings, events: events.open(), main: port2 };
+      },
+      onClosed: () => {
+        events.close();
+        current.port?.close();
+      },
+    });
+    return new ImagesThread(thread, current);
+  }
+
+  /** Sets the source of the tokens for credential plugins. Until then, and standalone, there are none. */
+  servePullTokens(pullToken: PullTokensApi['pullToken']): void {
+    this.#current.pullToken = pullToken;
   }
 
   /**

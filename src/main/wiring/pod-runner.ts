@@ -82,6 +82,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
           events,
         })
       : undefined;
+  if (podObjects) images.servePullTokens((request) => podObjects.pullToken(request));
   const runtimeClasses = cluster?.startRuntimeClassManager({
     onAdded: (names) => {
       const waiting = podManager.all().filter(({ spec }) => names.has(spec.runtimeClassName ?? ''));

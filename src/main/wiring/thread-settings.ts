@@ -32,9 +32,9 @@ export function plegSettings({ config, flags }: KubeletOptions, snapshot: Shared
 }
 
 export function imagesSettings(
-  { config, flags, featureGates }: KubeletOptions,
+  { config, flags, featureGates, credentialProviders }: KubeletOptions,
   snapshot: SharedArrayBuffer,
-): Settings<ImagesWorkerData, 'events'> {
+): Settings<ImagesWorkerData, 'events' | 'main'> {
   const verifies = featureGates.enabled('KubeletEnsureSecretPulledImages');
   return {
     rootDir: flags.rootDirectory,
@@ -48,6 +48,7 @@ export function imagesSettings(
     maxParallelImagePulls: config.maxParallelImagePulls,
     registryPullQPS: config.registryPullQPS,
     registryBurst: config.registryBurst,
+    credentialProviders: credentialProviders.providers,
     podLogsDir: config.podLogsDir,
     containerLogsDir,
     snapshot,

@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../errors/kubelet-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
+import type { CredentialProvider } from './credential-providers.ts';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
 import type { PullSecret } from './pod-objects.ts';
 
@@ -21,7 +22,11 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly rootDir: string;
   /** `imagePullCredentialsVerificationPolicy`. Null: no verification of access to present images (gate KubeletEnsureSecretPulledImages is off). */
   readonly verificationPolicy: { readonly name: string; readonly allowlist: readonly string[] } | null;
+  /** The plugins for image credentials. */
+  readonly credentialProviders: readonly CredentialProvider[];
   readonly snapshot: SharedArrayBuffer;
+  /** PullTokensApi, over Comlink. */
+  readonly main: MessagePort;
   /** RecordedEvent of the requesting container, posted immediately: a pull may take long. */
   readonly events: MessagePort;
 }
@@ -30,6 +35,8 @@ export interface EnsureImageRequest {
   readonly podUID: PodUID;
   readonly podName: string;
   readonly podNamespace: string;
+  /** Empty: none, as for static pods. */
+  readonly serviceAccountName: string;
   readonly containerName: string;
   readonly image: string;
   readonly imagePullPolicy: string;

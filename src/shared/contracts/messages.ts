@@ -8,6 +8,7 @@
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { RecordedEvent } from './event.ts';
+import type { PullTokensApi } from './credential-providers.ts';
 import type { HealthApi } from './health.ts';
 import type { HelperOperations } from './helper.ts';
 import type { ImagesApi, ImagesWorkerData } from './images.ts';
@@ -69,7 +70,7 @@ export type Requests = Calls<'pleg', PlegApi> &
   Calls<'probes', ProbesApi> &
   Calls<'server', ServerApi> &
   Calls<'health', HealthApi> &
-  Calls<'main', MainApi> &
+  Calls<'main', MainApi & PullTokensApi> &
   TaskRequests &
   PoolTasks &
   HelperRequests;
@@ -87,7 +88,7 @@ interface PortNotifications {
 
 export type Notifications = { readonly [Type in PodSyncNotification['type'] as `task.${Type}`]: OfType<PodSyncNotification, Type> } & {
   readonly [
-    Port in Ports<'pleg', PlegWorkerData> | Ports<'images', ImagesWorkerData> | Ports<'probes', ProbesWorkerData>
+    Port in Ports<'pleg', PlegWorkerData> | Ports<'images', Omit<ImagesWorkerData, 'main'>> | Ports<'probes', ProbesWorkerData>
   ]: PortNotifications[Port];
 } & { readonly 'pool.slotClaimed': SlotClaimed };
 
@@ -118,6 +119,7 @@ export const messages = {
   'images.removeContainers': request('main', 'images'),
   'images.close': request('main', 'images'),
   'images.events': notification('images'),
+  'main.pullToken': request('images', 'main'),
 
   'stats.machineInfo': request('main', 'stats'),
   'stats.close': request('main', 'stats'),

@@ -35,6 +35,8 @@ export interface TokenRef {
   /** Empty: the API server's default audience. */
   readonly audience: string;
   readonly expirationSeconds: number;
+  /** For an image pull: the account's UID, which the API server checks. Such a token is renewed by the next pull, not by a sync. */
+  readonly serviceAccountUID?: string;
   /** The token in the volume, from before a restart of the kubelet. Main keeps it as long as it is valid. */
   readonly onDisk?: string;
 }

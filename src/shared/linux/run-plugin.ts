@@ -1,10 +1,15 @@
-/** Runs an exec credential plugin once, as a child process with a deadline and bounded output. */
+/**
+ * Runs a plugin once, as a child process with a deadline and bounded output: an exec plugin of the kubeconfig, or a credential provider
+ * for images.
+ */
 import { spawn } from 'node:child_process';
 
 export interface PluginCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Written to the plugin's standard input. Absent: the input is empty. */
+  readonly stdin?: string;
 }
 
 /** The result of a run. `not found`: the command is missing or not executable. */
@@ -13,16 +18,22 @@ export type PluginExit =
   | { readonly result: 'not found' }
   | { readonly result: 'failed'; readonly message: string };
 
-/** A plugin may query a cloud's metadata server or sign in. Upstream has no deadline. */
+/**
+ * A plugin may query a cloud's metadata server or sign in. Upstream's deadline of credential providers; its exec plugins have none.
+ */
 const deadlineMs = 60_000;
 const maxOutputBytes = 1024 * 1024;
 /** Enough for an error message. */
 const maxErrorBytes = 2048;
 
-export function runPlugin({ command, args, env }: PluginCommand, signal: AbortSignal): Promise<PluginExit> {
+/** Rejects when an argument or a variable contains a NUL. */
+export function runPlugin({ command, args, env, stdin }: PluginCommand, signal: AbortSignal): Promise<PluginExit> {
   return new Promise((resolve) => {
     // A separate process group, so that a kill also ends the plugin's children.
-    const child = spawn(command, args, { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn(command, args, { env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    // A plugin need not read its input.
+    child.stdin.on('error', () => {});
+    child.stdin.end(stdin);
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     let length = 0;
@@ -34,6 +45,7 @@ export function runPlugin({ command, args, env }: PluginCommand, signal: AbortSi
     const kill = (message: string) => {
       if (child.pid !== undefined) killGroup(child.pid);
       // A descendant that left the process group may keep the pipes open.
+      child.stdin.destroy();
       child.stdout.destroy();
       child.stderr.destroy();
       settle({ result: 'failed', message });

@@ -11,6 +11,9 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { ContainerGC } from './container-gc/container-gc.ts';
 import { ContainerRemover } from './container-gc/container-remover.ts';
+import { runPlugin } from '../../shared/linux/run-plugin.ts';
+import { CredentialPlugins } from './pulls/credentials/plugins/index.ts';
+import { createMainClient } from './main-client.ts';
 import { NodeCredentials } from './pulls/credentials/node-credentials.ts';
 import { ImageManager } from './pulls/image-manager.ts';
 import { listImages } from './pulls/list-images.ts';
@@ -25,11 +28,22 @@ const images =
     : new CriClient({ endpoint: workerData.imageEndpoint, onCall: countRuntimeOperation });
 const { rootDir, verificationPolicy } = workerData;
 const listAll = () => listImages(images.images, workerData.runtimeRequestTimeoutMs);
+const stopped = new AbortController();
+const plugins = new CredentialPlugins({
+  providers: workerData.credentialProviders,
+  environment: process.env,
+  run: runPlugin,
+  pullToken: createMainClient(workerData.main),
+  signal: stopped.signal,
+  clock: systemClock,
+  logger,
+});
 const imageManager = new ImageManager({
   records:
     verificationPolicy &&
     (await PullRecords.open({ rootDir, policy: verificationPolicy, listImages: listAll, clock: systemClock, logger })),
   nodeCredentials: new NodeCredentials({ rootDir, clock: systemClock, logger }),
+  plugins,
   onEvent: (event) => workerData.events.postMessage(event),
   images: images.images,
   clock: systemClock,
@@ -63,6 +77,7 @@ const api: ImagesApi = {
   },
   async close() {
     heartbeat.stop();
+    stopped.abort();
     runtime.close();
     images.close();
   },

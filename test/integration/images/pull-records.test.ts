@@ -32,17 +32,19 @@ function aNode(t: TestContext) {
   };
 }
 
+const podWith = (...secrets: ImagePullSecret[]) => ({ secrets: () => secrets, serviceAccount: async () => undefined });
+
 test('every pod may use a preloaded image; only pods with the secret may use an image that the kubelet pulled', async (t) => {
   const { open, dir } = aNode(t);
   const records = await open();
-  assert.equal(await records.mustPull(image, imageRef, () => []), false);
+  assert.equal(await records.mustPull(image, imageRef, podWith()), false);
   await records.recordIntent(image);
   assert.deepEqual(JSON.parse(readFileSync(join(dir('pulling'), recordFileName(image)), 'utf8')), {
     kind: 'ImagePullIntent',
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     image,
   });
-  assert.equal(await records.mustPull(image, imageRef, () => []), true);
+  assert.equal(await records.mustPull(image, imageRef, podWith()), true);
   await records.recordPulled(image, imageRef, { kubernetesSecrets: [secret] });
   assert.deepEqual(readdirSync(dir('pulling')), []);
   assert.equal(
@@ -53,8 +55,8 @@ test('every pod may use a preloaded image; only pods with the secret may use an 
   );
   assert.equal(statSync(join(dir('pulled'), recordFileName(imageRef))).mode & 0o777, 0o600);
   assert.equal(statSync(dir('pulled')).mode & 0o777, 0o700);
-  assert.equal(await records.mustPull(image, imageRef, () => []), true);
-  assert.equal(await records.mustPull(image, imageRef, () => [secret]), false);
+  assert.equal(await records.mustPull(image, imageRef, podWith()), true);
+  assert.equal(await records.mustPull(image, imageRef, podWith(secret)), false);
 });
 
 test('records survive a restart, including those that another kubelet wrote', async (t) => {
@@ -67,7 +69,7 @@ test('records survive a restart, including those that another kubelet wrote', as
     `{"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1alpha1","lastUpdatedTime":"2024-10-21T12:26:40Z","imageRef":"sha256:abc","credentialMapping":${mapping}}`,
   );
   const records = await open([], 'AlwaysVerify');
-  assert.equal(await records.mustPull(image, imageRef, () => []), false);
+  assert.equal(await records.mustPull(image, imageRef, podWith()), false);
   assert.match(readFileSync(file, 'utf8'), /v1beta1.*2024-10-21T12:26:40Z/);
 });
 
@@ -76,11 +78,11 @@ test('an unreadable record gives no pod access', async (t) => {
   mkdirSync(dir('pulled'), { recursive: true });
   writeFileSync(join(dir('pulled'), recordFileName(imageRef)), '{"kind":');
   const records = await open();
-  assert.equal(await records.mustPull(image, imageRef, () => [secret]), true);
+  assert.equal(await records.mustPull(image, imageRef, podWith(secret)), true);
   assert.ok(lines.some(({ msg }) => msg === 'Failed to read image pull record'));
   await records.recordIntent(image);
   await records.recordPulled(image, imageRef, { nodePodsAccessible: true });
-  assert.equal(await records.mustPull(image, imageRef, () => []), false);
+  assert.equal(await records.mustPull(image, imageRef, podWith()), false);
 });
 
 test('no pod may use the image of an interrupted pull until it is pulled again', async (t) => {
@@ -89,7 +91,7 @@ test('no pod may use the image of an interrupted pull until it is pulled again',
   const records = await open([{ id: imageRef, repoTags: [image], repoDigests: [], sizeBytes: 1 }]);
   for (const endMs = Date.now() + 10_000; readdirSync(dir('pulling')).length > 0 && Date.now() < endMs;) await settle();
   assert.deepEqual(readdirSync(dir('pulling')), []);
-  assert.equal(await records.mustPull(image, imageRef, () => [secret]), true);
+  assert.equal(await records.mustPull(image, imageRef, podWith(secret)), true);
 });
 
 test('a pull that starts during the removal of the previous intent has an intent', async (t) => {

@@ -89,6 +89,7 @@ function startAll() {
       registryBurst: 10,
       rootDir: folder,
       verificationPolicy: { name: 'NeverVerifyPreloadedImages', allowlist: [] },
+      credentialProviders: [],
       snapshot,
     },
     onEvent: () => {},

@@ -1,5 +1,6 @@
 /** At least one sample of every message of the contracts. A message without a sample does not compile. */
 import type { MessagePort } from 'node:worker_threads';
+import type { PullTokenRequest } from '../../../src/shared/contracts/credential-providers.ts';
 import type { EnsureImageRequest } from '../../../src/shared/contracts/images.ts';
 import type { Commands, MessageName, Notifications, Requests } from '../../../src/shared/contracts/messages.ts';
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
@@ -77,6 +78,7 @@ const image: EnsureImageRequest = {
   podUID,
   podName: 'web',
   podNamespace: 'default',
+  serviceAccountName: 'sa',
   containerName: 'app',
   image: 'busybox',
   imagePullPolicy: 'Always',
@@ -84,6 +86,15 @@ const image: EnsureImageRequest = {
   podAnnotations: { a: 'b' },
   pullSecrets: [{ namespace: 'd', name: 's', uid: 'u', type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' } }],
   about: { kind: 'Pod', namespace: 'd', name: 'web', uid: podUID, fieldPath: 'spec' },
+};
+const pullTokenRequest: PullTokenRequest = {
+  namespace: 'default',
+  serviceAccountName: 'sa',
+  podName: 'web',
+  podUID,
+  audience: 'registry',
+  requiredAnnotations: ['a'],
+  optionalAnnotations: [],
 };
 const refs: PodObjectRef[] = [
   { kind: 'Secret', namespace: 'd', name: 's' },
@@ -236,6 +247,14 @@ export const samples: Samples = {
   'images.removeContainers': [{ request: [[containerID]], reply: undefined }],
   'images.close': emptyCall,
   'images.events': [event],
+  'main.pullToken': [
+    {
+      request: [pullTokenRequest],
+      reply: { outcome: 'granted', serviceAccountUID: 'u', token: 't', annotations: { a: 'b' } },
+    },
+    { request: [pullTokenRequest], reply: { outcome: 'missing annotation', annotation: 'a' } },
+    { request: [pullTokenRequest], reply: { outcome: 'failed', failure } },
+  ],
 
   'stats.machineInfo': [
     {

@@ -144,6 +144,7 @@ export class StandaloneNode {
       featureGates,
       seccompDefault: false,
       logging: { ...toLoggingOptions(config.logging), verbosity: 0 },
+      credentialProviders: { providers: [], configHash: null },
       configz: toConfigz(config),
     };
   }

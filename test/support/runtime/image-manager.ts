@@ -47,6 +47,7 @@ export function aManager(options: Partial<ImageManagerOptions> = {}) {
   const manager = new ImageManager({
     records: null,
     nodeCredentials: { current: async () => new Map() },
+    plugins: { sources: async () => [] },
     onEvent: (event) => events.push(event),
     images: images as unknown as CriClient['images'],
     clock,
@@ -66,6 +67,7 @@ export function aManager(options: Partial<ImageManagerOptions> = {}) {
       podUID: 'uid' as never,
       podName: 'web',
       podNamespace: 'default',
+      serviceAccountName: '',
       containerName: 'app',
       image,
       imagePullPolicy: 'IfNotPresent',

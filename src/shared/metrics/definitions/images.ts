@@ -23,6 +23,22 @@ export const imagePullDuration = histogram(
   [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600],
 );
 
+export const pluginErrors = counter('kubelet_credential_provider_plugin_errors_total', 'Number of errors from credential provider plugin', [
+  'plugin_name',
+]);
+export const pluginDuration = histogram(
+  'kubelet_credential_provider_plugin_duration',
+  'Duration of execution in seconds for credential provider plugin',
+  ['plugin_name'],
+);
+export const credentialProviderConfigInfo = gauge(
+  'kubelet_credential_provider_config_info',
+  'Information about the last applied credential provider configuration with hash as label',
+  ['hash'],
+  'ALPHA',
+  'max',
+);
+
 export const containersRemoved = counter(
   'kubelet_thread_collected_total',
   'Dead containers, sandboxes and log folders that garbage collection removed.',

@@ -5,25 +5,30 @@
 import type { EnsureImageRequest, EnsureImageResult } from '../../../shared/contracts/images.ts';
 import type { RecordedEvent } from '../../../shared/contracts/event.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
-import { CriError } from '../../../shared/cri/cri-error.ts';
 import type { AuthConfig, ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf, toFailure } from '../../../shared/errors/kubelet-error.ts';
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';
-import { parseImageName, withDefaultTag } from '../../../shared/kubernetes/image-name.ts';
+import { withDefaultTag } from '../../../shared/kubernetes/image-name.ts';
 import { ensureImageRequests, imagePullDuration } from '../../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { credentialsFor, type Credential } from './credentials/keyring.ts';
-import type { NodeCredentials } from './credentials/node-credentials.ts';
+import type { Credential } from './credentials/keyring.ts';
+import { credentialsToRecord, RequestCredentials, type CredentialSources } from './credentials/request-credentials.ts';
 import { imageSizeBucket } from './image-size-bucket.ts';
 import { PullBackoff } from './pull-backoff.ts';
-import { PullQueue } from './pull-queue.ts';
-import type { ImagePullCredentials, ImagePullSecret, PullRecords } from './records/pull-records.ts';
+import { pullFailure, rpcMessage } from './pull-failure.ts';
 import { PullThrottle } from './pull-throttle.ts';
+import type { PullRecords } from './records/pull-records.ts';
+import { SharedQueue } from './shared-queue.ts';
 
 /** Upstream sets no deadline and relies on the runtime's progress time-out. No image needs two hours. */
 const pullDeadlineMs = 2 * 60 * 60 * 1000;
+/**
+ * The CRI reports no progress. containerd ends a pull without progress after at most five minutes (image_pull_progress_timeout); with other
+ * runtimes a registry that stalls blocks the pulls of other pods for this time.
+ */
+const maxHoldMs = 10 * 60 * 1000;
 
-export interface ImageManagerOptions {
+export interface ImageManagerOptions extends CredentialSources {
   readonly images: CriClient['images'];
   readonly clock: Clock;
   readonly runtimeRequestTimeoutMs: number;
@@ -33,7 +38,6 @@ export interface ImageManagerOptions {
   readonly pullBurst: number;
   /** Null when the verification policy gives every pod access to every present image. */
   readonly records: Pick<PullRecords, 'mustPull' | 'recordIntent' | 'recordPulled' | 'recordEnd'> | null;
-  readonly nodeCredentials: Pick<NodeCredentials, 'current'>;
   readonly onEvent: (event: RecordedEvent) => void;
 }
 
@@ -56,21 +60,21 @@ export class ImageManager {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
   readonly #records: ImageManagerOptions['records'];
-  readonly #nodeCredentials: ImageManagerOptions['nodeCredentials'];
+  readonly #credentialSources: CredentialSources;
   readonly #onEvent: (event: RecordedEvent) => void;
-  readonly #queue: PullQueue<PullResult>;
+  readonly #queue: SharedQueue<PullResult>;
   readonly #throttle: PullThrottle;
   readonly #backoff: PullBackoff;
 
   constructor(options: ImageManagerOptions) {
-    const { images, clock, runtimeRequestTimeoutMs, parallelPulls, pullsPerSecond, pullBurst, records, nodeCredentials, onEvent } = options;
+    const { images, clock, runtimeRequestTimeoutMs, parallelPulls, pullsPerSecond, pullBurst, records, onEvent } = options;
     this.#images = images;
     this.#clock = clock;
     this.#deadlineMs = runtimeRequestTimeoutMs;
     this.#records = records;
-    this.#nodeCredentials = nodeCredentials;
+    this.#credentialSources = options;
     this.#onEvent = onEvent;
-    this.#queue = new PullQueue(parallelPulls);
+    this.#queue = new SharedQueue({ limit: parallelPulls, maxHoldMs, clock });
     this.#throttle = new PullThrottle({ perSecond: pullsPerSecond, burst: pullBurst, clock });
     this.#backoff = new PullBackoff(clock);
   }
@@ -98,11 +102,12 @@ export class ImageManager {
 
   async #ensurePresent(request: EnsureImageRequest, labels: EnsureImageLabels): Promise<string> {
     const spec = this.#imageSpec(request);
+    const credentials = new RequestCredentials(request, this.#credentialSources);
     const policy = request.imagePullPolicy;
     if (policy !== 'Always') {
       const imageRef = await this.#presentImageRef(spec, request);
       labels.present = imageRef !== undefined;
-      if (imageRef !== undefined && !(await this.#mustPull(imageRef, request))) {
+      if (imageRef !== undefined && !(await this.#records?.mustPull(request.image, imageRef, credentials))) {
         labels.pullRequired = false;
         const accessNote = this.#records ? ' and can be accessed by the pod' : '';
         this.#recordEvent(request, 'Normal', 'Pulled', `Container image "${request.image}" already present on machine${accessNote}`);
@@ -110,7 +115,7 @@ export class ImageManager {
       }
     }
     if (policy !== 'Never' || labels.present) labels.pullRequired = true;
-    if (policy !== 'Never') return this.#pull(spec, request);
+    if (policy !== 'Never') return this.#pull(spec, request, credentials);
     // The message is the same whether the image is absent or inaccessible to the pod, so a pod cannot learn which images are present.
     const message = `Container image "${request.image}" is not present with pull policy of Never`;
     this.#recordEvent(request, 'Warning', 'ErrImageNeverPull', message);
@@ -144,16 +149,8 @@ export class ImageManager {
     }
   }
 
-  /** Whether the pod must pull a present image to prove that it may use it. */
-  async #mustPull(imageRef: string, { image, pullSecrets }: EnsureImageRequest): Promise<boolean> {
-    if (!this.#records) return false;
-    return this.#records.mustPull(image, imageRef, () =>
-      credentialsFor(parseImageName(image).repository, pullSecrets, new Map()).flatMap(toPullSecret),
-    );
-  }
-
-  async #pull(spec: ImageSpec, request: EnsureImageRequest): Promise<string> {
-    const { podUID, image, pullSecrets } = request;
+  async #pull(spec: ImageSpec, request: EnsureImageRequest, requestCredentials: RequestCredentials): Promise<string> {
+    const { podUID, image } = request;
     const key = `${podUID}_${image}`;
     const backoff = this.#backoff.get(key);
     if (backoff) {
@@ -163,14 +160,14 @@ export class ImageManager {
         retryAfterMs: backoff.untilMs - this.#clock.now(),
       });
     }
-    const credentials = credentialsFor(parseImageName(image).repository, pullSecrets, await this.#nodeCredentials.current());
+    const credentials = await requestCredentials.all();
     await this.#records?.recordIntent(image);
     this.#recordEvent(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const startedMs = this.#clock.monotonic();
     try {
       // Requests with different credentials do not share a pull, because access to an image depends on the credentials.
       const sharingKey = [spec.runtimeHandler, spec.image, ...credentials.map(({ hash }) => hash)].join('_');
-      const pulled = await this.#queue.pull(sharingKey, () => this.#throttledPull(spec, credentials));
+      const pulled = await this.#queue.run(sharingKey, () => this.#throttledPull(spec, credentials));
       await this.#records?.recordPulled(image, pulled.imageRef, credentialsToRecord(pulled.credential, credentials));
       const waitedMs = this.#clock.monotonic() - startedMs;
       imagePullDuration.observe(waitedMs / 1000, { image_size_in_bytes: imageSizeBucket(pulled.sizeBytes) });
@@ -217,42 +214,4 @@ export class ImageManager {
 
 function authConfig({ login: { username, password } }: Credential): AuthConfig {
   return { username, password, auth: '', serverAddress: '', identityToken: '', registryToken: '' };
-}
-
-function toPullSecret({ secret, hash }: Credential): ImagePullSecret[] {
-  if (!secret) return [];
-  const { uid, namespace, name } = secret;
-  return [{ uid, namespace, name, credentialHash: hash }];
-}
-
-/**
- * Returns the credentials to record for a pull with `usedCredential`. Pods with equal credentials in different secrets share a pull; each record
- * names the pod's own secret.
- */
-function credentialsToRecord(usedCredential: Credential | undefined, podCredentials: readonly Credential[]): ImagePullCredentials {
-  const secrets = podCredentials.filter(({ hash }) => hash === usedCredential?.hash);
-  const [first] = usedCredential && secrets.every(({ secret }) => secret) ? secrets.flatMap(toPullSecret) : [];
-  return first ? { kubernetesSecrets: [first] } : { nodePodsAccessible: true };
-}
-
-/** Formats the message like Go prints a gRPC error. */
-function rpcMessage(err: unknown): string {
-  const message = messageOf(err);
-  return err instanceof CriError ? message.slice(message.indexOf('rpc error:')) : message;
-}
-
-/** Runtimes prefix the message of some failures with a reason (upstream evalCRIPullErr, cri-api pkg/errors). */
-const prefixedReasons: readonly (readonly [reason: string, cause: string])[] = [
-  ['RegistryUnavailable', 'the registry is unavailable'],
-  ['SignatureValidationFailed', 'the signature validation failed'],
-];
-
-function pullFailure(image: string, err: unknown): { reason: string; message: string } {
-  const message = rpcMessage(err);
-  const details = message.slice(message.startsWith('rpc error:') ? message.indexOf('desc = ') + 'desc = '.length : 0);
-  for (const [reason, cause] of prefixedReasons) {
-    if (details.startsWith(reason))
-      return { reason, message: `image pull failed for ${image} because ${cause}${details.slice(reason.length)}` };
-  }
-  return { reason: 'ErrImagePull', message };
 }

@@ -41,6 +41,7 @@ async function ensureImage(
     podUID: podUID(pod),
     podName: identity.name,
     podNamespace: identity.namespace,
+    serviceAccountName: pod.spec.serviceAccountName ?? '',
     containerName: name,
     image: spec.image,
     imagePullPolicy: spec.pullPolicy ?? 'IfNotPresent',

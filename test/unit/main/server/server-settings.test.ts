@@ -18,7 +18,15 @@ function options(fields: Partial<KubeletConfiguration> = {}): KubeletOptions {
   const config = { ...loaded.config, ...fields };
   const featureGates = computeFeatureGates({}).gates;
   const flags = toKubeletFlags(new Map());
-  return { flags, config, featureGates, seccompDefault: false, logging: toLoggingOptions(config.logging), configz: toConfigz(config) };
+  return {
+    flags,
+    config,
+    featureGates,
+    seccompDefault: false,
+    logging: toLoggingOptions(config.logging),
+    credentialProviders: { providers: [], configHash: null },
+    configz: toConfigz(config),
+  };
 }
 const surroundings = { nodeName: 'n', snapshot: new SharedArrayBuffer(0), hasApiServer: true };
 const secureOf = (fields: Partial<KubeletConfiguration>) => serverSettings(options(fields), surroundings).secure!;

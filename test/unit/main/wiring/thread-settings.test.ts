@@ -18,7 +18,15 @@ function options(fields: Partial<KubeletConfiguration> = {}, gates: Record<strin
   const config = { ...loaded.config, ...fields };
   const featureGates = computeFeatureGates(gates).gates;
   const flags = toKubeletFlags(new Map());
-  return { flags, config, featureGates, seccompDefault: false, logging: toLoggingOptions(config.logging), configz: toConfigz(config) };
+  return {
+    flags,
+    config,
+    featureGates,
+    seccompDefault: false,
+    logging: toLoggingOptions(config.logging),
+    credentialProviders: { providers: [], configHash: null },
+    configz: toConfigz(config),
+  };
 }
 
 const backOffs: { name: string; fields?: Partial<KubeletConfiguration>; gates?: Record<string, boolean>; want: [number, number] }[] = [

@@ -1,6 +1,6 @@
 /**
- * Finds the credentials for pulling an image: those of the pod's pull secrets before those of the node, and the most specific registry
- * first (upstream pkg/credentialprovider/keyring.go). Pure.
+ * Finds the credentials for pulling an image in the configs of pull secrets, of the node or of plugins (upstream
+ * pkg/credentialprovider/keyring.go). Pure.
  */
 import { createHash } from 'node:crypto';
 import type { PullSecret } from '../../../../shared/contracts/pod-objects.ts';
@@ -8,28 +8,31 @@ import { toGoJSON } from '../../../../shared/kubernetes/go-text.ts';
 import { parseDockerConfigJSON, parseDockercfg, type DockerConfig, type Login } from './docker-config.ts';
 import { defaultRegistryKey, registryKey, registryMatches } from '../../../../shared/kubernetes/registry-match.ts';
 
-/** The secret that contains a credential. Credentials of the node have none. */
-export interface SecretSource {
+export interface ObjectCoordinates {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-export interface Credential {
+/** The pull secret that contains a credential, or the service account whose token a plugin got. Credentials of the node have neither. */
+interface Origin {
+  readonly secret?: ObjectCoordinates;
+  readonly serviceAccount?: ObjectCoordinates;
+}
+
+export interface Credential extends Origin {
   readonly login: Login;
   /** SHA-256 in hex, for comparisons without the secret itself. */
   readonly hash: string;
-  readonly secret?: SecretSource;
+}
+
+export interface CredentialSource extends Origin {
+  readonly config: DockerConfig;
 }
 
 /** Throws an Error with the name of an unreadable secret. */
-export function credentialsFor(repository: string, secrets: readonly PullSecret[], node: DockerConfig): Credential[] {
-  return [...findCredentials(repository, fromSecrets(secrets)), ...findCredentials(repository, [{ config: node }])];
-}
-
-interface CredentialSource {
-  readonly config: DockerConfig;
-  readonly secret?: SecretSource;
+export function credentialsOfSecrets(repository: string, secrets: readonly PullSecret[]): Credential[] {
+  return findCredentials(repository, fromSecrets(secrets));
 }
 
 const types = {
@@ -51,17 +54,18 @@ function fromSecrets(secrets: readonly PullSecret[]): CredentialSource[] {
   });
 }
 
-function findCredentials(repository: string, sources: readonly CredentialSource[]): Credential[] {
+/** Returns the credentials of the most specific registry first. The order of the sources decides between equal registries. */
+export function findCredentials(repository: string, sources: readonly CredentialSource[]): Credential[] {
   const defaultKey = defaultRegistryKey(repository);
   const byKey = new Map<string, Credential[]>();
   const defaultCredentials: Credential[] = [];
-  for (const { config, secret } of sources) {
+  for (const { config, ...origin } of sources) {
     for (const [registry, login] of config) {
       const key = registryKey(registry);
       const isMatch = key !== undefined && registryMatches(key, repository);
       // Skips unrelated registries early: a secret may list thousands.
       if (key === undefined || (!isMatch && key !== defaultKey)) continue;
-      const credential = { login, hash: hashOf(login), ...(secret && { secret }) };
+      const credential = { login, hash: hashOf(login), ...origin };
       const list = isMatch ? (byKey.get(key) ?? []) : defaultCredentials;
       list.push(credential);
       if (isMatch) byKey.set(key, list);

@@ -3,6 +3,10 @@
  * kubelet and this one. Pure.
  */
 
+import type { ObjectCoordinates } from '../credentials/keyring.ts';
+
+export type { ObjectCoordinates } from '../credentials/keyring.ts';
+
 export const apiVersion = 'kubelet.config.k8s.io/v1beta1';
 /** Files in these versions are read and rewritten in the current version. */
 export const olderVersions: readonly string[] = ['kubelet.config.k8s.io/v1alpha1'];
@@ -23,20 +27,14 @@ export interface ImagePulledRecord {
 /** The pods that may use an image without a pull. */
 export interface ImagePullCredentials {
   readonly kubernetesSecrets?: readonly ImagePullSecret[];
-  readonly kubernetesServiceAccounts?: readonly ServiceAccountCoordinates[];
+  readonly kubernetesServiceAccounts?: readonly ObjectCoordinates[];
   /** Every pod of the node may use the image: the pull was anonymous or used the node's credentials. */
   readonly nodePodsAccessible?: boolean;
 }
 
-export interface ImagePullSecret extends ServiceAccountCoordinates {
+export interface ImagePullSecret extends ObjectCoordinates {
   /** The hash of the secret's credential that the pull used. */
   readonly credentialHash: string;
-}
-
-export interface ServiceAccountCoordinates {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
 }
 
 /** Returns `host/repository` as written in the pod spec. */
@@ -51,30 +49,42 @@ export function withoutTagAndDigest(image: string): string {
  * pulledRecordMergeNewCreds).
  */
 export function mergeCredentials(record: ImagePulledRecord, name: string, added: ImagePullCredentials, now: string): ImagePulledRecord {
-  const { nodePodsAccessible = false, kubernetesSecrets = [] } = added;
-  if (!nodePodsAccessible && kubernetesSecrets.length === 0) return record;
-  const existingCredentials = record.credentialMapping?.[name];
-  if (existingCredentials?.nodePodsAccessible) return record;
+  const { nodePodsAccessible = false, kubernetesSecrets = [], kubernetesServiceAccounts = [] } = added;
+  if (!nodePodsAccessible && kubernetesSecrets.length === 0 && kubernetesServiceAccounts.length === 0) return record;
+  const existing = record.credentialMapping?.[name];
+  if (existing?.nodePodsAccessible) return record;
   const updated = (credentials: ImagePullCredentials): ImagePulledRecord => ({
     ...record,
     lastUpdatedTime: now,
     credentialMapping: { ...record.credentialMapping, [name]: credentials },
   });
-  if (!existingCredentials) return updated(added);
+  if (!existing) return updated(added);
   if (nodePodsAccessible) return updated({ nodePodsAccessible: true });
-  const secrets = mergeSecrets(existingCredentials.kubernetesSecrets ?? [], kubernetesSecrets);
-  return secrets ? updated({ ...existingCredentials, kubernetesSecrets: secrets }) : record;
+  const secrets = mergeObjects(existing.kubernetesSecrets ?? [], kubernetesSecrets, (a, b) => a.credentialHash === b.credentialHash);
+  const accounts = mergeObjects(existing.kubernetesServiceAccounts ?? [], kubernetesServiceAccounts, () => true);
+  if (!secrets && !accounts) return record;
+  return updated({
+    ...existing,
+    ...(secrets && { kubernetesSecrets: secrets }),
+    ...(accounts && { kubernetesServiceAccounts: accounts }),
+  });
 }
 
 /** Sorts by namespace, name and UID. Undefined when `added` changes nothing. */
-function mergeSecrets(existing: readonly ImagePullSecret[], added: readonly ImagePullSecret[]): ImagePullSecret[] | undefined {
-  const keyOf = ({ namespace, name, uid }: ImagePullSecret) => JSON.stringify([namespace, name, uid]);
-  const merged = new Map(existing.map((secret) => [keyOf(secret), secret]));
-  const isNew = added.some((secret) => merged.get(keyOf(secret))?.credentialHash !== secret.credentialHash);
-  if (!isNew) return undefined;
-  for (const secret of added) merged.set(keyOf(secret), secret);
-  const order = (a: ImagePullSecret, b: ImagePullSecret) =>
-    compare(a.namespace, b.namespace) || compare(a.name, b.name) || compare(a.uid, b.uid);
+function mergeObjects<T extends ObjectCoordinates>(
+  existing: readonly T[],
+  added: readonly T[],
+  isSameContent: (a: T, b: T) => boolean,
+): T[] | undefined {
+  const keyOf = ({ namespace, name, uid }: T) => JSON.stringify([namespace, name, uid]);
+  const merged = new Map(existing.map((object) => [keyOf(object), object]));
+  const isNew = (object: T) => {
+    const known = merged.get(keyOf(object));
+    return !known || !isSameContent(known, object);
+  };
+  if (!added.some(isNew)) return undefined;
+  for (const object of added) merged.set(keyOf(object), object);
+  const order = (a: T, b: T) => compare(a.namespace, b.namespace) || compare(a.name, b.name) || compare(a.uid, b.uid);
   return [...merged.values()].sort(order);
 }
 

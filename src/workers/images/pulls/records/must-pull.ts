@@ -1,5 +1,5 @@
 /** Decides whether a pod may use a present image, or must prove access by a pull (upstream PullManager.MustAttemptImagePull). Pure. */
-import { withoutTagAndDigest, type ImagePulledRecord, type ImagePullSecret } from './image-pulled-record.ts';
+import { withoutTagAndDigest, type ImagePulledRecord, type ImagePullSecret, type ObjectCoordinates } from './image-pulled-record.ts';
 
 /** `imagePullCredentialsVerificationPolicy`, with `preloadedImagesVerificationAllowlist`. */
 export interface VerificationPolicy {
@@ -32,25 +32,43 @@ export type AccessCheck =
 /** Bounds the size of a record: above this number of secrets per image, a lookup adds no more. */
 const maxRecordedSecrets = 100;
 
-/** Matches the pod's secrets against the record. A recorded secret stays trusted when its credentials change. */
-export function checkRecordedAccess(
-  record: ImagePulledRecord | undefined,
-  image: string,
-  podSecrets: () => readonly ImagePullSecret[],
-): AccessCheck {
+/** The credentials of the requesting pod. Each is read only when the result depends on it. */
+export interface PodCredentials {
+  secrets(): readonly ImagePullSecret[];
+  /** The service account for which a plugin has credentials. */
+  serviceAccount(): Promise<ObjectCoordinates | undefined>;
+}
+
+/**
+ * Matches the pod's credentials against the record. A recorded secret stays trusted when its content changes. Rejects with the errors of
+ * `pod`.
+ */
+export async function checkRecordedAccess(record: ImagePulledRecord | undefined, image: string, pod: PodCredentials): Promise<AccessCheck> {
   const known = record?.credentialMapping?.[withoutTagAndDigest(image)];
   if (!known) return { mustPull: true };
   if (known.nodePodsAccessible) return { mustPull: false };
   const { kubernetesSecrets = [], kubernetesServiceAccounts = [] } = known;
   if (kubernetesSecrets.length === 0 && kubernetesServiceAccounts.length === 0) return { mustPull: true };
-  const mayRecord = kubernetesSecrets.length < maxRecordedSecrets;
-  for (const secret of podSecrets()) {
-    for (const recorded of kubernetesSecrets) {
+  // Upstream reports an invalid secret also when only service accounts are recorded.
+  const access = matchSecrets(kubernetesSecrets, pod.secrets());
+  if (access) return access;
+  const account = kubernetesServiceAccounts.length === 0 ? undefined : await pod.serviceAccount();
+  return { mustPull: !account || !kubernetesServiceAccounts.some((recorded) => isSameObject(recorded, account)) };
+}
+
+function matchSecrets(recordedSecrets: readonly ImagePullSecret[], podSecrets: readonly ImagePullSecret[]): AccessCheck | undefined {
+  const mayRecord = recordedSecrets.length < maxRecordedSecrets;
+  for (const secret of podSecrets) {
+    for (const recorded of recordedSecrets) {
       const hasSameHash = recorded.credentialHash !== '' && recorded.credentialHash === secret.credentialHash;
-      const isSameSecret = recorded.uid === secret.uid && recorded.namespace === secret.namespace && recorded.name === secret.name;
+      const isSameSecret = isSameObject(recorded, secret);
       if (hasSameHash) return { mustPull: false, ...(!isSameSecret && mayRecord && { secretToRecord: secret }) };
       if (isSameSecret && mayRecord) return { mustPull: false, secretToRecord: secret };
     }
   }
-  return { mustPull: true };
+  return undefined;
+}
+
+function isSameObject(a: ObjectCoordinates, b: ObjectCoordinates): boolean {
+  return a.uid === b.uid && a.namespace === b.namespace && a.name === b.name;
 }

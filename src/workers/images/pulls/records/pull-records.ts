@@ -9,7 +9,7 @@ import type { RuntimeImage } from '../../../../shared/contracts/images.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
 import { mustPullChecks, pulledRecords, pullIntents } from '../../../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../../../shared/time/clock.ts';
-import { checkRecordedAccess, requiresVerification, type VerificationPolicy } from './must-pull.ts';
+import { checkRecordedAccess, requiresVerification, type PodCredentials, type VerificationPolicy } from './must-pull.ts';
 import { RecordFiles } from './record-files.ts';
 import {
   mergeCredentials,
@@ -17,7 +17,6 @@ import {
   type ImagePullCredentials,
   type ImagePulledRecord,
   type ImagePullIntent,
-  type ImagePullSecret,
 } from './image-pulled-record.ts';
 
 export type { ImagePullCredentials, ImagePullSecret } from './image-pulled-record.ts';
@@ -71,16 +70,16 @@ export class PullRecords {
     return records;
   }
 
-  /**
-   * `imageRef` is the runtime's ID of the present image. `podSecrets` is called only when the result depends on it; its exceptions
-   * propagate.
-   */
-  async mustPull(image: string, imageRef: string, podSecrets: () => readonly ImagePullSecret[]): Promise<boolean> {
+  /** `imageRef` is the runtime's ID of the present image. Rejects with the errors of `pod`. */
+  async mustPull(image: string, imageRef: string, pod: PodCredentials): Promise<boolean> {
     if (this.#pulledFiles.isUnreadable(imageRef)) return countCheck('error', true);
     const record = this.#pulled.get(imageRef);
     const pulledByKubelet = record !== undefined || this.#intents.has(image);
     if (!requiresVerification(this.#options.policy, image, pulledByKubelet)) return countCheck('credentialPolicyAllowed', false);
-    const access = checkRecordedAccess(record, image, podSecrets);
+    const access = await checkRecordedAccess(record, image, pod).catch((err: unknown) => {
+      countCheck('error', true);
+      throw err;
+    });
     if (access.mustPull) return countCheck('mustAuthenticate', true);
     if (access.secretToRecord) await this.#record(image, imageRef, { kubernetesSecrets: [access.secretToRecord] });
     return countCheck('credentialRecordFound', false);

@@ -35,8 +35,8 @@ test('pods with different credentials never share a pull', async () => {
 function someRecords(mustPull: boolean) {
   const written: unknown[] = [];
   const records: ImageManagerOptions['records'] = {
-    mustPull: async (image, imageRef, secrets) => {
-      written.push(['mustPull', image, imageRef, secrets().map(({ name }) => name)]);
+    mustPull: async (image, imageRef, pod) => {
+      written.push(['mustPull', image, imageRef, pod.secrets().map(({ name }) => name)]);
       return mustPull;
     },
     recordIntent: async (image) => void written.push(['intent', image]),

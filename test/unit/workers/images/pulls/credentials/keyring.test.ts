@@ -7,7 +7,7 @@ import {
   parseDockercfg,
   type DockerConfig,
 } from '../../../../../../src/workers/images/pulls/credentials/docker-config.ts';
-import { credentialsFor } from '../../../../../../src/workers/images/pulls/credentials/keyring.ts';
+import { credentialsOfSecrets, findCredentials } from '../../../../../../src/workers/images/pulls/credentials/keyring.ts';
 import { registryKey, registryMatches } from '../../../../../../src/shared/kubernetes/registry-match.ts';
 import { table } from '../../../../../support/table.ts';
 
@@ -72,6 +72,10 @@ function aSecret(name: string, auths: object, fields: Partial<PullSecret> = {}):
   const data = { '.dockerconfigjson': auth(JSON.stringify({ auths })) };
   return { namespace: 'ns', name, uid: `uid-${name}`, type: 'kubernetes.io/dockerconfigjson', data, ...fields };
 }
+const credentialsFor = (repository: string, secrets: readonly PullSecret[], node: DockerConfig = new Map()) => [
+  ...credentialsOfSecrets(repository, secrets),
+  ...findCredentials(repository, [{ config: node }]),
+];
 const users = (repository: string, secrets: readonly PullSecret[], node: DockerConfig = new Map()) =>
   credentialsFor(repository, secrets, node).map(({ login, secret }) => `${login.username} ${secret?.name ?? 'node'}`);
 
@@ -103,7 +107,7 @@ test('dockercfg secrets are credentials, secrets of other types are not', () => 
 });
 
 test('the hash of a credential equals upstream’s', () => {
-  const [credential] = credentialsFor('r.example/a', [aSecret('a', { 'r.example': { auth: auth('u<:p'), email: 'e@x' } })], new Map());
+  const [credential] = credentialsFor('r.example/a', [aSecret('a', { 'r.example': { auth: auth('u<:p'), email: 'e@x' } })]);
   const json = '{"username":"u\\u003c","password":"p","email":"e@x"}';
   assert.equal(credential?.hash, createHash('sha256').update(json).digest('hex'));
 });
@@ -119,7 +123,7 @@ table('an unreadable pull secret is rejected with its name and without its conte
     row(`a pull secret with ${what} is rejected with its name and without its content`, () => {
       const secret = aSecret('bad', {}, { data: { '.dockerconfigjson': auth(text) } });
       assert.throws(
-        () => credentialsFor('r.example/a', [secret], new Map()),
+        () => credentialsFor('r.example/a', [secret]),
         (err: Error) => {
           assert.match(err.message, /image pull secret ns\/bad cannot be used/);
           assert.doesNotMatch(`${err.message} ${(err.cause as Error).message}`, /geheim/);

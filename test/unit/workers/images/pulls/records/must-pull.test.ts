@@ -74,12 +74,26 @@ table('a record decides who may use a present image', (row) => {
     ['a pod with the same credentials, without more than a hundred recorded secrets', many, [aSecret('x', 'hash-7')], { mustPull: false }],
     ['no pod with an empty hash', aRecord({ kubernetesSecrets: [aSecret('one', '')] }), [aSecret('two', '')], { mustPull: true }],
   ] as const) {
-    row(`a present image is accessible for ${who}`, () =>
-      assert.deepEqual(
-        checkRecordedAccess(record, 'r.example/a:1', () => secrets),
-        want,
-      ),
-    );
+    row(`a present image is accessible for ${who}`, async () => {
+      const pod = { secrets: () => secrets, serviceAccount: () => Promise.reject(new Error('no service account is recorded')) };
+      assert.deepEqual(await checkRecordedAccess(record, 'r.example/a:1', pod), want);
+    });
+  }
+});
+
+const anAccount = (name: string) => ({ uid: `u-${name}`, namespace: 'ns', name });
+table('a record of a service account decides who may use a present image', (row) => {
+  const record = aRecord({ kubernetesServiceAccounts: [anAccount('one')] });
+  for (const [who, account, secrets, mustPull] of [
+    ['a pod of the same account', anAccount('one'), [], false],
+    ['no pod of another account', anAccount('two'), [], true],
+    ['no pod of a new account of the same name', { ...anAccount('one'), uid: 'new' }, [], true],
+    ['no pod without credentials of a plugin', undefined, [aSecret('one')], true],
+  ] as const) {
+    row(who, async () => {
+      const pod = { secrets: () => secrets, serviceAccount: async () => account };
+      assert.deepEqual(await checkRecordedAccess(record, 'r.example/a:1', pod), { mustPull });
+    });
   }
 });
 
@@ -97,4 +111,14 @@ test('a record adds a new secret once', () => {
     'r.example/a': { nodePodsAccessible: true },
     'r.example/b': { kubernetesSecrets: [aSecret('b')] },
   });
+});
+
+test('a record adds service accounts beside secrets', () => {
+  const both = mergeCredentials(bySecret, 'r.example/a', { kubernetesServiceAccounts: [anAccount('b')] }, now);
+  const sorted = mergeCredentials(both, 'r.example/a', { kubernetesServiceAccounts: [anAccount('a')] }, now);
+  assert.deepEqual(sorted.credentialMapping?.['r.example/a'], {
+    kubernetesSecrets: [aSecret('one')],
+    kubernetesServiceAccounts: [anAccount('a'), anAccount('b')],
+  });
+  assert.equal(mergeCredentials(sorted, 'r.example/a', { kubernetesServiceAccounts: [anAccount('a')] }, 'later'), sorted);
 });

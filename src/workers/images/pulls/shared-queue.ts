@@ -1,0 +1,61 @@
+/**
+ * Limits parallel calls, in the order of the requests, and shares one call between concurrent requests with the same key: pulls, and runs
+ * of credential plugins. The containers of the node bound its length: each container makes one request at a time.
+ */
+import type { Clock } from '../../../shared/time/clock.ts';
+
+export interface SharedQueueOptions {
+  /** Null for unlimited calls. */
+  readonly limit: number | null;
+  /** A call that runs for longer no longer counts against the limit. Null: each call has a short deadline of its own. */
+  readonly maxHoldMs: number | null;
+  readonly clock: Clock;
+}
+
+export class SharedQueue<T> {
+  readonly #limit: number;
+  readonly #maxHoldMs: number | null;
+  readonly #clock: Clock;
+  readonly #shared = new Map<string, Promise<T>>();
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor({ limit, maxHoldMs, clock }: SharedQueueOptions) {
+    this.#limit = limit ?? Number.POSITIVE_INFINITY;
+    this.#maxHoldMs = maxHoldMs;
+    this.#clock = clock;
+  }
+
+  /** Joins the pending or running call with this key, or queues a new one. */
+  run(key: string, call: () => Promise<T>): Promise<T> {
+    const pending = this.#shared.get(key);
+    if (pending) return pending;
+    const result = this.#runQueued(call).finally(() => this.#shared.delete(key));
+    this.#shared.set(key, result);
+    return result;
+  }
+
+  async #runQueued(call: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running += 1;
+    let isHeld = true;
+    const release = () => {
+      if (isHeld) this.#release();
+      isHeld = false;
+    };
+    const cancelTimer = this.#maxHoldMs === null ? () => {} : this.#clock.after(this.#maxHoldMs, release);
+    try {
+      return await call();
+    } finally {
+      cancelTimer();
+      release();
+    }
+  }
+
+  /** Passes the slot directly to the next call, so a new request cannot overtake it. */
+  #release(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#running -= 1;
+  }
+}
