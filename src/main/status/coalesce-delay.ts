@@ -81,10 +81,10 @@ function isStartingWell({ name, state, restartCount }: ContainerStatus, previous
   return state?.running !== undefined || startingReasons.has(state?.waiting?.reason);
 }
 
-/** True for changes that users and controllers wait for: a deleted pod's status, a terminal phase, the pod becomes Ready. */
+/** True for changes that users and controllers wait for: a deleted pod's status, a terminal phase, the pod is Ready or no longer. */
 export function isUrgent(base: Pod, next: PodStatus): boolean {
   if (isDeleted(base) || (isTerminalPhase(next.phase) && next.phase !== base.status?.phase)) return true;
-  return isReady(next) && !isReady(base.status);
+  return isReady(next) !== isReady(base.status);
 }
 
 function isReady(status: PodStatus | undefined): boolean {

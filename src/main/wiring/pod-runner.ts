@@ -26,6 +26,7 @@ import { isStaticPod } from '../pods/static/static-pod.ts';
 import { MountedVolumes } from '../pods/mounted-volumes.ts';
 import type { PodSources, PodUpdate } from '../sources/index.ts';
 import type { SyncLoop, SyncLoopHandlers } from '../sync-loop.ts';
+import { createProbeHandlers } from './probe-handlers.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 import type { NodeServices } from './node-services.ts';
 
@@ -159,7 +160,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
   const { housekeeping, containerDeletor } = createGarbageCollection({ ...runner, images, workers, podHandlers, mirrorPods });
   return {
     ...workerHandlers(workers),
-    ...probeHandlers({ probes, workers, statuses }),
+    ...createProbeHandlers({ probes, workers, statuses }),
     runtimeErrors: () => runtimeState.errors(),
     takeUpdates: () => sources.take(),
     handleUpdate: async (update) => {
@@ -186,27 +187,5 @@ function workerHandlers(workers: PodWorkers): WorkerHandlers {
     refreshStatuses: (uids) => workers.refreshStatuses(uids),
     shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
     handlePodSyncs: (uids) => workers.wake(uids),
-  };
-}
-
-type ProbeHandlers = Pick<SyncLoopHandlers<PodUpdate>, 'applyProbeResults' | 'handleProbeSyncs'>;
-
-function probeHandlers({
-  probes,
-  workers,
-  statuses,
-}: {
-  probes: ProbeManager;
-  workers: PodWorkers;
-  statuses: ApiStatusCache;
-}): ProbeHandlers {
-  return {
-    applyProbeResults: (results) => {
-      const { changed, toSync } = probes.apply(results);
-      workers.refreshStatuses(changed);
-      for (const uid of changed) statuses.expedite(uid);
-      return toSync;
-    },
-    handleProbeSyncs: (uids) => workers.wakeUrgently(uids),
   };
 }

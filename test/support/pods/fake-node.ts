@@ -10,6 +10,7 @@ import { SyncsInProgress } from '../../../src/main/pods/workers/syncs-in-progres
 import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
 import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
 import { WorkQueue } from '../../../src/main/pods/workers/work-queue.ts';
+import { ProbeManager } from '../../../src/main/probes/index.ts';
 import type { PodTask } from '../../../src/main/threads/task-channel.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
@@ -81,8 +82,17 @@ export class FakeNode {
   slotGranted: Promise<void> | null = null;
   /** Receives the status updates. */
   sink: StatusUpdateSink | null = null;
+  /** Counts prioritized slots. */
+  prioritized = 0;
+  readonly probes = new ProbeManager({
+    runtimeStatus: (uid) => this.cache.get(uid),
+    forgetsOnRestart: false,
+    clock: this.clock,
+    logger: this.logs.logger,
+  });
   readonly statuses = new ApiStatusCache({
     node: () => facts,
+    probes: this.probes,
     mirrorOf: (pod) => this.podManager.mirrorOf(pod),
     sink: { set: (update) => this.sink?.set(update), expedite: (uid) => this.sink?.expedite(uid), forget: (uid) => this.sink?.forget(uid) },
     clock: this.clock,
@@ -103,7 +113,14 @@ export class FakeNode {
     },
     cache: this.cache,
     statuses: this.statuses,
-    scheduler: { requestSyncSlot: () => ({ granted: this.slotGranted ?? Promise.resolve(), prioritize: () => {}, release: () => {} }) },
+    scheduler: {
+      requestSyncSlot: () => ({
+        granted: this.slotGranted ?? Promise.resolve(),
+        prioritize: () => (this.prioritized += 1),
+        release: () => {},
+      }),
+    },
+    probes: this.probes,
     workQueue: this.workQueue,
     events: { record: (event) => this.events.push(event) },
     node: () => facts,

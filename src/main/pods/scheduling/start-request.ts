@@ -1,5 +1,7 @@
 /** The urgency of a start, computed from the pod and its task. Pure. */
+import type { ProbeVerdicts } from '../../../shared/contracts/pod-sync/task.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { firstSeenMs } from '../first-seen.ts';
 import { isCriticalPod } from '../admission/index.ts';
@@ -17,7 +19,7 @@ export interface StartRank {
 
 export interface StartRequest extends StartRank {
   readonly kind: StartKind;
-  /** The pod ran before, and its containers start again. */
+  /** The pod ran before, and its containers start again: they have exited, or are stopped for a failed probe. */
   readonly restart: boolean;
   /** Upstream: kubetypes.IsCriticalPod. */
   readonly critical: boolean;
@@ -28,14 +30,19 @@ const criticalPriority = 2_000_001_000;
 
 export function startRequest(kind: StartKind, task: PodTask): StartRequest {
   if (task.kind !== 'sync') return { kind, restart: false, critical: true, priority: criticalPriority, podSeenAtMs: 0 };
-  const { pod, status } = task;
+  const { pod, status, probes } = task;
   const regular = new Set(pod.spec.containers.map(({ name }) => name));
   return {
     kind,
-    restart: status?.containers.some(({ name, state }) => state === 'exited' && regular.has(name)) ?? false,
+    restart:
+      status?.containers.some(({ name, state, id }) => (state === 'exited' && regular.has(name)) || hasFailedProbe(probes, id)) ?? false,
     critical: isCriticalPod(pod),
     ...startRank(pod),
   };
+}
+
+function hasFailedProbe(probes: ProbeVerdicts | undefined, id: ContainerID): boolean {
+  return probes?.liveness.get(id) === 'failure' || probes?.startup.get(id) === 'failure';
 }
 
 export function startRank(pod: Pod): StartRank {

@@ -150,6 +150,7 @@ test('deletions, terminal phases and the first readiness are urgent', () => {
   assert.equal(isUrgent(running, { phase: 'Running' }), false);
   assert.equal(isUrgent(running, { phase: 'Running', ...isReady }), true);
   assert.equal(isUrgent(aBase({ phase: 'Running', ...isReady }), { phase: 'Running', ...isReady }), false);
+  assert.equal(isUrgent(aBase({ phase: 'Running', ...isReady }), { phase: 'Running' }), true);
   assert.equal(isUrgent(running, { phase: 'Succeeded' }), true);
   assert.equal(isUrgent(aBase({ phase: 'Running' }, deleted), { phase: 'Running' }), true);
 });

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startRequest } from '../../../../../src/main/pods/scheduling/start-request.ts';
 import type { PodTask } from '../../../../../src/main/threads/task-channel.ts';
+import type { ProbeVerdict } from '../../../../../src/shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
-import { anExitedContainer, aPod, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
+import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 
 const sync = (pod: Pod, containers: RuntimeContainerStatus[] | null): PodTask =>
   ({ kind: 'sync', podUID: pod.metadata.uid, pod, status: containers && aRuntimePodStatus({ containers }) }) as PodTask;
@@ -26,6 +27,20 @@ test('an exited container makes the start a restart, an exited init container do
   assert.equal(startRequest('container', sync(aPod(), [])).restart, false);
   assert.equal(startRequest('container', sync(aPod(), [anExitedContainer(0, { name: 'init' })])).restart, false);
   assert.equal(startRequest('container', sync(aPod(), [anExitedContainer(1)])).restart, true);
+});
+
+test('a failed liveness or startup probe makes the start a restart', () => {
+  const containers = [aRuntimeContainer()];
+  const id = containers[0]!.id;
+  const isRestart = (liveness: ProbeVerdict, startup: ProbeVerdict) =>
+    startRequest('container', {
+      ...sync(aPod(), containers),
+      probes: { liveness: new Map([[id, liveness]]), startup: new Map([[id, startup]]) },
+    } as PodTask).restart;
+  assert.deepEqual(
+    [isRestart('success', 'success'), isRestart('failure', 'success'), isRestart('success', 'failure')],
+    [false, true, true],
+  );
 });
 
 test('static pods and pods with a system-critical priority are critical', () => {
