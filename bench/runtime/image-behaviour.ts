@@ -13,7 +13,7 @@
  *
  * Any registry may precede `sim/`. Environment variables of the container set the behaviour for any image:
  * SIM_EXIT_CODE, SIM_EXIT_AFTER (`5s`), SIM_STOP_CODE, SIM_STOP_AFTER (`never` ignores the signal), SIM_LOG_LINES (at start), SIM_LOG_EVERY (`100ms`),
- * SIM_LOG_TEXT, SIM_TERMINATION_MESSAGE.
+ * SIM_LOG_BATCH (lines at a time), SIM_LOG_TEXT, SIM_TERMINATION_MESSAGE.
  */
 import { grpcCode, type GrpcCode } from '../../src/shared/cri/cri-error.ts';
 
@@ -27,6 +27,7 @@ export interface ContainerBehaviour {
   readonly logLines: number;
   /** 0: no lines after the first ones. */
   readonly logEveryMs: number;
+  readonly logBatch: number;
   readonly logText: string;
   readonly terminationMessage: string;
 }
@@ -108,6 +109,7 @@ export function containerBehaviour(image: string, env: ReadonlyMap<string, strin
     stop: overridesStop ? stop : base.stop,
     logLines: Number(env.get('SIM_LOG_LINES') ?? 1),
     logEveryMs: env.has('SIM_LOG_EVERY') ? parseDurationMs(env.get('SIM_LOG_EVERY')!) : 0,
+    logBatch: Number(env.get('SIM_LOG_BATCH') ?? 1),
     logText: env.get('SIM_LOG_TEXT') ?? 'simulated output',
     terminationMessage: env.get('SIM_TERMINATION_MESSAGE') ?? '',
   };

@@ -33,7 +33,7 @@ export class Processes {
     const process: Process = { behaviour, log, timers: new Set(), signalled: false };
     this.#running.set(container, process);
     for (let line = 1; line <= behaviour.logLines; line += 1) log?.write(`${behaviour.logText} ${line}`);
-    if (behaviour.logEveryMs > 0) this.#scheduleLogLine(process, behaviour.logLines + 1);
+    if (behaviour.logEveryMs > 0) this.#scheduleLogLines(process, behaviour.logLines + 1);
     const { exit } = behaviour;
     if (exit) this.#after(process, exit.afterMs, () => this.end(container, exit.code, exit.reason));
   }
@@ -101,10 +101,11 @@ export class Processes {
     this.#waiters.clear();
   }
 
-  #scheduleLogLine(process: Process, line: number): void {
-    this.#after(process, process.behaviour.logEveryMs, () => {
-      process.log?.write(`${process.behaviour.logText} ${line}`);
-      this.#scheduleLogLine(process, line + 1);
+  #scheduleLogLines(process: Process, line: number): void {
+    const { logEveryMs, logBatch, logText } = process.behaviour;
+    this.#after(process, logEveryMs, () => {
+      for (let next = line; next < line + logBatch; next += 1) process.log?.write(`${logText} ${next}`);
+      this.#scheduleLogLines(process, line + logBatch);
     });
   }
 

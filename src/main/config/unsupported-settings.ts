@@ -41,10 +41,6 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     fields: ['imageMinimumGCAge', 'imageMaximumGCAge', 'imageGCHighThresholdPercent', 'imageGCLowThresholdPercent'],
   },
   {
-    feature: 'rotation of container logs',
-    fields: ['containerLogMaxSize', 'containerLogMaxFiles', 'containerLogMaxWorkers', 'containerLogMonitorInterval'],
-  },
-  {
     feature: 'the CPU, memory and topology managers',
     fields: [
       'cpuManagerPolicy',

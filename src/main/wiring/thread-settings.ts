@@ -6,6 +6,7 @@ import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-dat
 import type { ProbesWorkerData } from '../../shared/contracts/probes.ts';
 import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
+import { value } from '../../shared/kubernetes/quantity.ts';
 import { cgroupFsRoot, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { Settings } from '../threads/start-thread.ts';
@@ -38,6 +39,7 @@ export function imagesSettings(
   const verifies = featureGates.enabled('KubeletEnsureSecretPulledImages');
   return {
     rootDir: flags.rootDirectory,
+    logRotation: toLogRotationPolicy(config),
     verificationPolicy: verifies
       ? { name: config.imagePullCredentialsVerificationPolicy, allowlist: config.preloadedImagesVerificationAllowlist }
       : null,
@@ -57,6 +59,18 @@ export function imagesSettings(
 
 export function probesSettings({ config }: KubeletOptions): Settings<ProbesWorkerData, 'results'> {
   return { runtimeEndpoint: config.containerRuntimeEndpoint, runtimeRequestTimeoutMs: config.runtimeRequestTimeout };
+}
+
+/** Null: container logs are not rotated. Upstream: NewContainerLogManager. */
+function toLogRotationPolicy(config: KubeletOptions['config']): ImagesWorkerData['logRotation'] {
+  const maxSizeBytes = value(config.containerLogMaxSize);
+  if (maxSizeBytes < 0) return null;
+  return {
+    maxSizeBytes,
+    maxFiles: config.containerLogMaxFiles,
+    maxWorkers: config.containerLogMaxWorkers,
+    monitorIntervalMs: config.containerLogMonitorInterval,
+  };
 }
 
 /** The image service's endpoint; by default the runtime's. */

@@ -1,4 +1,7 @@
-/** The images thread: image pulls, the image list, and garbage collection of containers. It changes nothing of a running pod. */
+/**
+ * The images thread: image pulls, the image list, garbage collection of containers, and the rotation of container logs. It changes nothing of
+ * a running pod, except for the names of its logs.
+ */
 import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../errors/kubelet-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
@@ -20,6 +23,8 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly podLogsDir: string;
   readonly containerLogsDir: string;
   readonly rootDir: string;
+  /** Null: container logs are not rotated (a negative containerLogMaxSize). */
+  readonly logRotation: LogRotationPolicy | null;
   /** `imagePullCredentialsVerificationPolicy`. Null: no verification of access to present images (gate KubeletEnsureSecretPulledImages is off). */
   readonly verificationPolicy: { readonly name: string; readonly allowlist: readonly string[] } | null;
   /** The plugins for image credentials. */
@@ -29,6 +34,14 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly main: MessagePort;
   /** RecordedEvent of the requesting container, posted immediately: a pull may take long. */
   readonly events: MessagePort;
+}
+
+/** `containerLogMaxSize`, `containerLogMaxFiles` (at least 2), `containerLogMaxWorkers` and `containerLogMonitorInterval`. */
+export interface LogRotationPolicy {
+  readonly maxSizeBytes: number;
+  readonly maxFiles: number;
+  readonly maxWorkers: number;
+  readonly monitorIntervalMs: number;
 }
 
 export interface EnsureImageRequest {

@@ -1,10 +1,12 @@
 /**
- * Entry of the images thread, which has two parts. pulls/ is upstream's image manager: pulls with their limits, back-offs, credentials
- * and records, and the image list. container-gc/ removes dead containers, dead sandboxes and their logs.
+ * Entry of the images thread, which has three parts. pulls/ is upstream's image manager: pulls with their limits, back-offs, credentials
+ * and records, and the image list. container-gc/ removes dead containers, dead sandboxes and their logs. log-rotation/ rotates the logs of
+ * running containers.
  * Only main calls this thread. Its state may be lost: main repeats the requests of lost pulls.
  */
 import type { ImagesApi, ImagesWorkerData } from '../../shared/contracts/images.ts';
 import { CriClient } from '../../shared/cri/client.ts';
+import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
@@ -14,10 +16,14 @@ import { ContainerRemover } from './container-gc/container-remover.ts';
 import { runPlugin } from '../../shared/linux/run-plugin.ts';
 import { CredentialPlugins } from './pulls/credentials/plugins/index.ts';
 import { createMainClient } from './main-client.ts';
+import { ContainerLogManager } from './log-rotation/index.ts';
 import { NodeCredentials } from './pulls/credentials/node-credentials.ts';
 import { ImageManager } from './pulls/image-manager.ts';
 import { listImages } from './pulls/list-images.ts';
 import { PullRecords } from './pulls/records/pull-records.ts';
+
+/** A rotation takes milliseconds. */
+const closeDeadlineMs = 1000;
 
 const { workerData, logger, heartbeat } = enterThread<ImagesWorkerData>();
 
@@ -61,6 +67,18 @@ const remover = new ContainerRemover({
 });
 const snapshot = new RuntimeSnapshotReader(workerData.snapshot);
 const containerGC = new ContainerGC({ snapshot, remover, podLogsDir, containerLogsDir, clock: systemClock, logger });
+const logManager =
+  workerData.logRotation &&
+  new ContainerLogManager({
+    policy: workerData.logRotation,
+    snapshot,
+    runtime: runtime.runtime,
+    runtimeRequestTimeoutMs: workerData.runtimeRequestTimeoutMs,
+    podLogsDir,
+    clock: systemClock,
+    logger,
+  });
+logManager?.start();
 
 const api: ImagesApi = {
   ensureImage: (request) => imageManager.ensureImage(request),
@@ -78,6 +96,8 @@ const api: ImagesApi = {
   async close() {
     heartbeat.stop();
     stopped.abort();
+    // A rotation that waits for the runtime is interrupted: the next kubelet continues it.
+    if (logManager) await withTimeout(closeDeadlineMs, logManager.close());
     runtime.close();
     images.close();
   },

@@ -88,6 +88,7 @@ function startAll() {
       registryPullQPS: 5,
       registryBurst: 10,
       rootDir: folder,
+      logRotation: { maxSizeBytes: 1024, maxFiles: 5, maxWorkers: 1, monitorIntervalMs: 3000 },
       verificationPolicy: { name: 'NeverVerifyPreloadedImages', allowlist: [] },
       credentialProviders: [],
       snapshot,

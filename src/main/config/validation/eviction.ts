@@ -64,6 +64,8 @@ export const checkEviction: ValidationRule = ({ config }) => [
 ];
 
 function checkLogSize(size: string): string[] {
-  const failure = thrownMessage(() => parseQuantity(size));
+  const failure = thrownMessage(() => {
+    if (parseQuantity(size).nanos % 1_000_000_000n !== 0n) throw new Error('invalid max log size');
+  });
   return failure === undefined ? [] : [invalid(`failed to parse container log max size "${size}" (containerLogMaxSize): ${failure}`)];
 }

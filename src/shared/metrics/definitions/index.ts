@@ -14,6 +14,7 @@ import * as restClient from './rest-client.ts';
 import * as runtimeOperations from './runtime-operations.ts';
 import * as threads from './threads.ts';
 import * as volumes from './volumes.ts';
+import * as workQueues from './work-queues.ts';
 
 const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   authentication,
@@ -30,6 +31,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   runtimeOperations,
   threads,
   volumes,
+  workQueues,
 ];
 
 export const definitions: readonly MetricDefinition[] = files.flatMap((file) => Object.values(file));

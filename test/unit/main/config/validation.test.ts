@@ -96,6 +96,11 @@ const cases: Case[] = [
     want: ['failed to parse container log max size "big"'],
   },
   {
+    name: 'the size of container logs is whole bytes',
+    config: 'containerLogMaxSize: 100m',
+    want: ['failed to parse container log max size "100m" (containerLogMaxSize): invalid max log size'],
+  },
+  {
     name: 'the throttling factor is in (0, 1]',
     config: 'memoryThrottlingFactor: 1.5',
     want: ['memoryThrottlingFactor 1.5 must be greater than 0'],
