@@ -9,6 +9,7 @@ import * as node from './node.ts';
 import * as pleg from './pleg.ts';
 import * as podSync from './pod-sync.ts';
 import * as pods from './pods.ts';
+import * as probes from './probes.ts';
 import * as process from './process.ts';
 import * as restClient from './rest-client.ts';
 import * as runtimeOperations from './runtime-operations.ts';
@@ -26,6 +27,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   pleg,
   podSync,
   pods,
+  probes,
   process,
   restClient,
   runtimeOperations,

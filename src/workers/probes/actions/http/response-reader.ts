@@ -1,0 +1,122 @@
+/**
+ * Reads the response to a probe: status, Location, and up to 10 KiB of the body. Node's own client needs twice the CPU time (199 µs for a probe, this 97 µs, undici
+ * 274 µs), at 1,000 probes a second. Nothing but the result is kept, so that no server can fill the memory: a line is cut, and headers have a limit.
+ */
+import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
+import { maxOutputBytes } from '../attempt.ts';
+import { BodyReader } from './body-reader.ts';
+import { ResponseError } from './response-error.ts';
+
+/** Go allows 10 MiB. */
+const maxHeaderBytes = 64 * 1024;
+
+export class ResponseReader {
+  statusCode = 0;
+  location = '';
+  #line = '';
+  #headerBytes = 0;
+  #contentLength: number | undefined;
+  #isChunked = false;
+  #body: BodyReader | undefined;
+
+  /** The headers are complete. */
+  get hasHeaders(): boolean {
+    return this.#body !== undefined;
+  }
+
+  get hasStarted(): boolean {
+    return this.#headerBytes > 0;
+  }
+
+  /** What was read of the body of a redirect; other bodies are not kept. */
+  get bodyText(): string {
+    return this.#body?.text ?? '';
+  }
+
+  /** Returns whether the response is complete. Throws ResponseError. */
+  read(chunk: Buffer): boolean {
+    let offset = 0;
+    while (!this.#body) {
+      const end = chunk.indexOf(10, offset);
+      this.#count((end < 0 ? chunk.length : end + 1) - offset);
+      this.#line += chunk.toString('latin1', offset, end < 0 ? chunk.length : end);
+      if (end < 0) return false;
+      offset = end + 1;
+      const line = this.#line.endsWith('\r') ? this.#line.slice(0, -1) : this.#line;
+      this.#line = '';
+      this.#onLine(line);
+    }
+    return this.#body.read(chunk, offset);
+  }
+
+  /** The server has closed the connection. Throws ResponseError when the response is not complete. */
+  end(): void {
+    if (!this.#body) throw new ResponseError(this.hasStarted ? 'unexpected EOF' : 'EOF', false);
+    this.#body.end();
+  }
+
+  #count(bytes: number): void {
+    this.#headerBytes += bytes;
+    if (this.#headerBytes > maxHeaderBytes) throw broken(`net/http: server response headers exceeded ${maxHeaderBytes} bytes; aborted`);
+  }
+
+  #onLine(line: string): void {
+    if (this.statusCode === 0) this.#onStatusLine(line);
+    else if (line === '') this.#onHeadersEnd();
+    // A line that begins with a space continues the one before it.
+    else if (!/^[ \t]/.test(line)) this.#onHeader(line);
+  }
+
+  #onStatusLine(line: string): void {
+    const space = line.indexOf(' ');
+    if (space < 0) throw broken(`malformed HTTP response ${goQuote(line)}`);
+    const proto = line.slice(0, space);
+    const [code = ''] = line
+      .slice(space + 1)
+      .trimStart()
+      .split(' ', 1);
+    if (!/^\d{3}$/.test(code)) throw broken(`malformed HTTP status code ${goQuote(code)}`);
+    if (!/^HTTP\/\d\.\d$/.test(proto)) throw broken(`malformed HTTP version ${goQuote(proto)}`);
+    this.statusCode = Number(code);
+    if (this.statusCode === 0) throw broken(`malformed HTTP status code ${goQuote(code)}`);
+  }
+
+  #onHeader(line: string): void {
+    const colon = line.indexOf(':');
+    if (colon < 0) throw broken(`malformed MIME header: missing colon: ${goQuote(line)}`);
+    const value = line.slice(colon + 1).trim();
+    switch (line.slice(0, colon).toLowerCase()) {
+      case 'location':
+        this.location ||= Buffer.from(value, 'latin1').toString();
+        break;
+      case 'content-length':
+        if (!/^\d+$/.test(value)) throw broken(`bad Content-Length ${goQuote(value)}`);
+        if (this.#contentLength !== undefined && this.#contentLength !== Number(value))
+          throw broken('http: message cannot contain multiple Content-Length headers');
+        this.#contentLength = Number(value);
+        break;
+      case 'transfer-encoding':
+        if (value.toLowerCase() !== 'chunked') throw broken(`unsupported transfer encoding: ${goQuote(value)}`);
+        this.#isChunked = true;
+        break;
+    }
+  }
+
+  #onHeadersEnd(): void {
+    // An interim response precedes the response. 101 is final for a client that asked for no other protocol.
+    if (this.statusCode < 200 && this.statusCode !== 101) {
+      this.statusCode = 0;
+      return;
+    }
+    const hasNoBody = this.statusCode === 204 || this.statusCode === 304 || this.statusCode === 101;
+    const keeps = this.statusCode >= 300 && this.statusCode < 400;
+    this.#body = new BodyReader({
+      framing: hasNoBody ? 0 : this.#isChunked ? 'chunked' : (this.#contentLength ?? 'untilClose'),
+      keptBytes: keeps ? maxOutputBytes : 0,
+    });
+  }
+}
+
+function broken(message: string): ResponseError {
+  return new ResponseError(`net/http: HTTP/1.x transport connection broken: ${message}`, false);
+}

@@ -1,0 +1,59 @@
+/** Opens a TCP connection to a probe's host. A host name is resolved without the threads of libuv's pool, which all threads of the process share. */
+import { connect, isIP, type Socket } from 'node:net';
+import type { AttemptResult } from './attempt.ts';
+import { resolveHost } from './resolve-host.ts';
+import { dialError, isNodeError } from './socket-error.ts';
+
+export interface ConnectionHandlers {
+  readonly onConnect: (socket: Socket) => void;
+  /** The connection was not established. */
+  readonly onError: (failure: { readonly message: string; readonly doubt?: NonNullable<AttemptResult['doubt']> }) => void;
+}
+
+export interface OpeningConnection {
+  /** Ends the attempt; no handler is called any more. The caller owns a socket that `onConnect` got. */
+  cancel(): void;
+}
+
+export function openConnection(host: string, port: number, handlers: ConnectionHandlers): OpeningConnection {
+  let socket: Socket | undefined;
+  let isOver = false;
+  const open = (address: string) => {
+    const onDialError = (err: unknown) => {
+      isOver = true;
+      socket?.destroy();
+      handlers.onError({ message: dialError(err, address, port), ...(isNodeError(err) && { doubt: 'node' }) });
+    };
+    socket = connect({ host: address, port });
+    // It stays a listener until the owner has added its own: an 'error' event without a listener would end the thread.
+    socket.once('error', onDialError);
+    socket.once('connect', () => {
+      isOver = true;
+      try {
+        handlers.onConnect(socket!);
+        socket!.off('error', onDialError);
+      } catch (err) {
+        onDialError(err);
+      }
+    });
+  };
+  if (isIP(host) !== 0) open(host);
+  else {
+    resolveHost(host).then(
+      (address) => isOver || open(address),
+      (err: unknown) => {
+        if (isOver) return;
+        isOver = true;
+        handlers.onError({ message: `dial tcp: lookup ${host}: ${err instanceof Error ? err.message : String(err)}` });
+      },
+    );
+  }
+  return {
+    cancel() {
+      if (isOver) return;
+      isOver = true;
+      socket?.on('error', () => {});
+      socket?.destroy();
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * One probe of one container instance: its schedule, its state and its run (upstream's worker in worker.go). It has at most one run, which waits for a slot
+ * or runs; when the next one is due meanwhile, that one is skipped.
+ */
+import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
+import type { ProbeSpec } from '../../shared/contracts/probes.ts';
+import { probeLateness, probesSkipped } from '../../shared/metrics/definitions/probes.ts';
+import { ProbeRun, type RunDependencies, type RunResult } from './run-probe.ts';
+import { computeNextRun } from './schedule/next-run.ts';
+import { computeProbeState, initialState, type ProbeState } from './schedule/probe-state.ts';
+import type { RunLimiter } from './schedule/run-limiter.ts';
+import type { TimerEntry } from './schedule/timer-queue.ts';
+
+export interface ContainerProbeDependencies extends RunDependencies {
+  /** The limiter of the action. */
+  readonly limiter: (spec: ProbeSpec) => RunLimiter;
+}
+
+export interface ContainerProbeOptions {
+  readonly podUID: PodUID;
+  readonly containerID: ContainerID;
+  readonly spec: ProbeSpec;
+  /** Called at the end of each run. `changed`: main must learn the probe's result. */
+  readonly onRun: (probe: ContainerProbe, result: RunResult, run: { readonly durationMs: number; readonly changed: boolean }) => void;
+}
+
+export class ContainerProbe {
+  readonly #deps: ContainerProbeDependencies;
+  readonly #options: ContainerProbeOptions;
+  #spec: ProbeSpec;
+  #state: ProbeState;
+  /** The last due time, from which the next ones are counted. */
+  #dueMs = NaN;
+  #timer: TimerEntry | undefined;
+  /** Releases the slot of the run that waits or runs. */
+  #release: (() => void) | undefined;
+  #run: ProbeRun | undefined;
+
+  constructor(deps: ContainerProbeDependencies, options: ContainerProbeOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#spec = options.spec;
+    this.#state = initialState(options.spec.probe, options.spec.lastResult);
+  }
+
+  get spec(): ProbeSpec {
+    return this.#spec;
+  }
+
+  get state(): ProbeState {
+    return this.#state;
+  }
+
+  get isScheduled(): boolean {
+    return !Number.isNaN(this.#dueMs);
+  }
+
+  /** The next run uses the new spec; the schedule stays. */
+  update(spec: ProbeSpec): void {
+    this.#spec = spec;
+  }
+
+  /** Starts the schedule. A probe that is on hold does not run. */
+  schedule(dueMs: number): void {
+    if (this.#state.onHold) return;
+    this.#dueMs = dueMs;
+    this.#deps.timers.cancel(this.#timer);
+    this.#timer = this.#deps.timers.at(dueMs, () => this.#onDue());
+  }
+
+  /** Ends the schedule and the run. */
+  stop(): void {
+    this.#deps.timers.cancel(this.#timer);
+    this.#run?.cancel();
+    this.#run = undefined;
+    this.#release?.();
+    this.#release = undefined;
+    this.#dueMs = NaN;
+  }
+
+  #onDue(): void {
+    const { timers, limiter } = this.#deps;
+    const dueMs = this.#dueMs;
+    this.schedule(computeNextRun(dueMs, this.#spec.periodSeconds * 1000, timers.nowMs()));
+    if (this.#release) {
+      probesSkipped.inc({ probe_type: this.#spec.probe });
+      return;
+    }
+    const runLimiter = limiter(this.#spec);
+    const slot = runLimiter.acquire(this.#options.podUID, () => {
+      const startedAtMs = timers.nowMs();
+      probeLateness.observe((startedAtMs - dueMs) / 1000, { probe_type: this.#spec.probe });
+      const { containerID } = this.#options;
+      const { action, timeoutSeconds } = this.#spec;
+      this.#run = new ProbeRun(this.#deps, this.#spec.probe, { action, containerID, timeoutSeconds }, (result) => {
+        this.#run = undefined;
+        this.#release = undefined;
+        runLimiter.release(slot);
+        this.#onResult(result, timers.nowMs() - startedAtMs);
+      });
+    });
+    this.#release = () => runLimiter.release(slot);
+  }
+
+  #onResult(result: RunResult, durationMs: number): void {
+    const before = this.#state;
+    if (result.outcome !== null) this.#state = computeProbeState(before, result.outcome, this.#spec);
+    if (this.#state.onHold) this.stop();
+    this.#options.onRun(this, result, { durationMs, changed: this.#state.result !== before.result });
+  }
+}

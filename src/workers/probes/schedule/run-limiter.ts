@@ -1,0 +1,110 @@
+/**
+ * Limits how many probes run at once, fairly between pods: the pods that wait take turns. A run that has taken long no longer counts against the limit,
+ * because it waits and needs no CPU; so commands that hang don't keep others from running. A second limit bounds all runs, a third those of one pod.
+ */
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { TimerEntry, TimerQueue } from './timer-queue.ts';
+
+export interface RunLimits {
+  /** Runs that count. */
+  readonly active: number;
+  /** After this time a run no longer counts. */
+  readonly overdueAfterMs: number;
+  /** All runs. */
+  readonly total: number;
+  readonly perPod: number;
+}
+
+/** A run that waits for its start, or has started. */
+export interface Slot {
+  readonly podUID: PodUID;
+  readonly start: () => void;
+  startedAtMs: number;
+}
+
+export class RunLimiter {
+  readonly #limits: RunLimits;
+  readonly #timers: TimerQueue;
+  /** The pods in the order of their turns, each with its waiting runs. */
+  readonly #waiting = new Map<PodUID, Set<Slot>>();
+  /** In the order of their starts. */
+  readonly #active = new Set<Slot>();
+  readonly #overdue = new Set<Slot>();
+  readonly #runsOfPod = new Map<PodUID, number>();
+  #overdueTimer: TimerEntry | undefined;
+
+  constructor(limits: RunLimits, timers: TimerQueue) {
+    this.#limits = limits;
+    this.#timers = timers;
+  }
+
+  /** Calls `start` now, or when it is the run's turn. Release the slot in both cases. */
+  acquire(podUID: PodUID, start: () => void): Slot {
+    const slot: Slot = { podUID, start, startedAtMs: NaN };
+    const queue = this.#waiting.get(podUID);
+    if (queue) queue.add(slot);
+    else this.#waiting.set(podUID, new Set([slot]));
+    this.#startWaiting();
+    return slot;
+  }
+
+  /** Ends a run, or its waiting. Idempotent. */
+  release(slot: Slot): void {
+    if (this.#active.delete(slot) || this.#overdue.delete(slot)) {
+      const left = this.#runsOfPod.get(slot.podUID)! - 1;
+      if (left > 0) this.#runsOfPod.set(slot.podUID, left);
+      else this.#runsOfPod.delete(slot.podUID);
+      this.#startWaiting();
+      return;
+    }
+    const queue = this.#waiting.get(slot.podUID);
+    if (queue?.delete(slot) && queue.size === 0) this.#waiting.delete(slot.podUID);
+  }
+
+  #startWaiting(): void {
+    while (this.#waiting.size > 0) {
+      this.#markOverdue();
+      if (this.#active.size >= this.#limits.active || this.#active.size + this.#overdue.size >= this.#limits.total) break;
+      const slot = this.#takeNext();
+      if (!slot) break;
+      slot.startedAtMs = this.#timers.nowMs();
+      this.#active.add(slot);
+      this.#runsOfPod.set(slot.podUID, (this.#runsOfPod.get(slot.podUID) ?? 0) + 1);
+      slot.start();
+    }
+    this.#setOverdueTimer();
+  }
+
+  /** The first pod with a free slot of its own has its turn, and waits behind the others for its next one. */
+  #takeNext(): Slot | undefined {
+    for (const [podUID, queue] of this.#waiting) {
+      if ((this.#runsOfPod.get(podUID) ?? 0) >= this.#limits.perPod) continue;
+      const [slot] = queue;
+      queue.delete(slot!);
+      this.#waiting.delete(podUID);
+      if (queue.size > 0) this.#waiting.set(podUID, queue);
+      return slot;
+    }
+    return undefined;
+  }
+
+  #markOverdue(): void {
+    const beforeMs = this.#timers.nowMs() - this.#limits.overdueAfterMs;
+    for (const slot of this.#active) {
+      if (slot.startedAtMs > beforeMs) return;
+      this.#active.delete(slot);
+      this.#overdue.add(slot);
+    }
+  }
+
+  /** While runs wait, the oldest active one frees its slot when it is overdue. */
+  #setOverdueTimer(): void {
+    if (this.#overdueTimer || this.#waiting.size === 0 || !Number.isFinite(this.#limits.overdueAfterMs)) return;
+    const [oldest] = this.#active;
+    if (!oldest) return;
+    this.#overdueTimer = this.#timers.at(oldest.startedAtMs + this.#limits.overdueAfterMs, () => {
+      this.#overdueTimer = undefined;
+      this.#startWaiting();
+    });
+  }
+}
