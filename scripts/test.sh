@@ -13,7 +13,8 @@ if skipped e2e; then
   sh scripts/host/packages.sh --modules-only || exit 1
 else
   sh scripts/host/packages.sh || exit 1
-  sh scripts/host/newer-containerd.sh .cache/containerd-1.7 || exit 1
+  sh scripts/host/newer-containerd.sh 1.7 .cache/containerd-1.7 || exit 1
+  sh scripts/host/newer-containerd.sh 2.1 .cache/containerd-2.1 || exit 1
 fi
 sh scripts/ensure-modules.sh || exit 1
 PATH="$PWD/node_modules/.bin:$PATH"

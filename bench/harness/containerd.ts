@@ -23,7 +23,7 @@ export async function startContainerd({
   const installation = join(root, '.cache/containerd-1.7');
   progress('starting a separate containerd …');
   execFileSync('sh', [join(root, 'scripts/host/packages.sh')], { stdio: 'ignore' });
-  execFileSync('sh', [join(root, 'scripts/host/newer-containerd.sh'), installation], { stdio: 'ignore' });
+  execFileSync('sh', [join(root, 'scripts/host/newer-containerd.sh'), '1.7', installation], { stdio: 'ignore' });
   const folder = mkdtempSync(join(tmpdir(), 'kb-'));
   const containerd = await PrivateContainerd.start({ folder, installation, network: '10.93', imageCache: join(root, '.cache/images') });
   onEnd(() => containerd.destroy());

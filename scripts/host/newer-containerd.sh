@@ -1,22 +1,53 @@
 #!/bin/sh
-# Unpacks containerd 1.7 of the next Debian release, which has GetContainerEvents, into FOLDER without installing it:
-#   newer-containerd.sh FOLDER
+# Unpacks a containerd of a later Debian release into FOLDER without installing it:
+#   newer-containerd.sh 1.7|2.1 FOLDER
+# 1.7 (trixie) has GetContainerEvents, and runs with the host's runc. 2.1 (sid) has user namespaces, image volumes and recursive read-only
+# mounts. It needs runc 1.3, which gets sid's libc and libseccomp: an interpreter and a library path in FOLDER, which must not move.
 # Does nothing when it exists. Uses the package mirrors of this host.
 set -eu
-folder=$1
-[ ! -x "$folder/usr/bin/containerd" ] || exit 0
-echo "==> fetching containerd of Debian trixie into $folder"
+version=$1
+mkdir -p "$2"
+folder=$(cd "$2" && pwd)
+# Test files that run at the same time wait for each other.
+exec 9> "$folder/lock"
+flock 9
+case "$version" in
+1.7)
+  [ ! -x "$folder/usr/bin/containerd" ] || exit 0
+  release=trixie packages=containerd
+  ;;
+2.1)
+  [ "$(cat "$folder/unpacked-at" 2>/dev/null)" != "$folder" ] || exit 0
+  release=sid packages='containerd runc libc6 libseccomp2'
+  ;;
+*) echo "unknown version of containerd: $version" >&2; exit 1 ;;
+esac
+echo "==> fetching containerd $version of Debian $release into $folder"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/lists/partial" "$work/archives/partial" "$folder"
+mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/tools"
 mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
   sed -n -e 's/^URIs: *\([^ ]*\).*/\1/p' -e 's/^deb  *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\).*/\2/p' | grep -v security | head -n 1)
 [ -n "$mirror" ] || { echo 'no Debian mirror in /etc/apt/sources.list*' >&2; exit 1; }
-echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" > "$work/sources.list"
+# download RELEASE PACKAGE...: into the work folder
+download() {
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $1 main" > "$work/sources.list"
+  shift
+  apt update > "$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+  (cd "$work" && apt download "$@" > log 2>&1) || { cat "$work/log" >&2; exit 1; }
+}
 apt() {
   command apt-get -q -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$work/lists" \
     -o Dir::Cache::archives="$work/archives" -o APT::Sandbox::User=root "$@"
 }
-apt update > "$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-(cd "$work" && apt download containerd > log 2>&1) || { cat "$work/log" >&2; exit 1; }
-dpkg -x "$work"/containerd_*.deb "$folder"
+# shellcheck disable=SC2086
+download "$release" $packages
+for package in "$work"/*.deb; do dpkg -x "$package" "$folder"; done
+if [ "$version" = 2.1 ]; then
+  # Every release has it. This one fits the host's libraries.
+  download "$(. /etc/os-release && echo "$VERSION_CODENAME")" patchelf
+  dpkg -x "$work"/patchelf_*.deb "$work/tools"
+  libraries=$(dirname "$(find "$folder" -name libc.so.6)")
+  "$work/tools/usr/bin/patchelf" --set-interpreter "$(find "$libraries/" -name 'ld-linux*')" --set-rpath "$libraries" "$folder/usr/sbin/runc"
+fi
+echo "$folder" > "$folder/unpacked-at"

@@ -2,8 +2,8 @@
  * A node for end-to-end tests: a private containerd and the compiled kubelet with a folder of manifests, all in one folder that is removed at
  * the end of the test. Tests observe `/pods`, the runtime's CRI, cgroups, mounts and files.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -21,8 +21,8 @@ const imageCache = join(project, '.cache/images');
 export const busybox = 'local.example/busybox:1';
 
 export interface TestNodeOptions {
-  /** 1.7 has the event stream, 1.6 does not. */
-  readonly containerd?: '1.6' | '1.7';
+  /** Default 1.7. It has the event stream, 1.6 does not. 2.1 has user namespaces, image volumes and recursive read-only mounts. */
+  readonly containerd?: '1.6' | '1.7' | '2.1';
   readonly config?: Readonly<Record<string, unknown>>;
   /** Additional flags of the kubelet. */
   readonly flags?: readonly string[];
@@ -79,6 +79,8 @@ export class TestNode {
     this.rootDir = join(this.folder, 'kubelet');
     this.cgroupRoot = `/${this.folder.slice('/tmp/'.length)}`;
     this.#network = `10.${100 + ((process.pid + networks++) % 100)}`;
+    // The root of a user namespace must reach its container's root file system.
+    chmodSync(this.folder, 0o711);
     for (const folder of [this.manifests, this.podLogs]) mkdirSync(folder);
   }
 
@@ -101,7 +103,9 @@ export class TestNode {
   }
 
   async startContainerd(): Promise<void> {
-    const installation = this.#options.containerd === '1.6' ? '' : join(project, '.cache/containerd-1.7');
+    const { containerd: version = '1.7' } = this.#options;
+    const installation = version === '1.6' ? '' : join(project, `.cache/containerd-${version}`);
+    if (installation) execFileSync('sh', [join(project, 'scripts/host/newer-containerd.sh'), version, installation], { stdio: 'ignore' });
     this.#containerd = await PrivateContainerd.start({
       folder: join(this.folder, 'containerd'),
       network: this.#network,
