@@ -10,6 +10,7 @@ const shutdownOrder = [
   'allocation-manager',
   'pod-faults',
   'pod-workers',
+  'user-namespaces',
   'work-queue',
   'pod-sync',
   'runtime-classes',

@@ -83,7 +83,6 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     feature: 'the host’s network: bridges and iptables chains',
     fields: ['podCIDR', 'hairpinMode', 'makeIPTablesUtilChains', 'iptablesMasqueradeBit', 'iptablesDropBit'],
   },
-  { feature: 'user namespaces', fields: ['userNamespaces'] },
   {
     feature: 'traces, hidden metrics, buffered logs',
     fields: [

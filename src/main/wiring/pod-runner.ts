@@ -24,6 +24,7 @@ import type { ProbeManager } from '../probes/index.ts';
 import type { PodScheduler } from '../pods/scheduling/index.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { MountedVolumes } from '../pods/mounted-volumes.ts';
+import { openUserNamespaces } from '../pods/user-namespaces/index.ts';
 import type { PodSources, PodUpdate } from '../sources/index.ts';
 import type { SyncLoop, SyncLoopHandlers } from '../sync-loop.ts';
 import { createProbeHandlers } from './probe-handlers.ts';
@@ -74,6 +75,16 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
   });
   shutdown.register('allocation-manager', () => allocationManager.close());
 
+  const userNamespaces = await openUserNamespaces({
+    rootDir: flags.rootDirectory,
+    idsPerPod: config.userNamespaces?.idsPerPod ?? null,
+    maxPods: config.maxPods,
+    runtimeHandlers: () => nodeServices.facts.current().runtimeHandlers,
+    random: Math.random,
+    logger: log('user-namespaces'),
+  });
+  shutdown.register('user-namespaces', () => userNamespaces.close());
+
   // Nothing below waits: callbacks refer to parts that are created further down, and are called only after this function has returned.
   const podObjects =
     cluster && clusterNode
@@ -107,6 +118,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     ...(podObjects && { dependenciesReady: (pod) => podObjects.dependenciesReady(pod) }),
     volumes,
     runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
+    userNamespace: (uid, handler) => userNamespaces.getOrCreate(uid, handler),
     policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
     clock,
     logger: log('pod-workers'),
@@ -114,6 +126,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     random: Math.random,
     onFinished: (uid) => {
       podObjects?.unregisterPod(uid);
+      void userNamespaces.release(uid);
       syncLoop.requestHousekeeping();
     },
     onForgotten: (uid) => {
@@ -175,7 +188,9 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     sourcesReady,
     housekeep: () => {
       housekeeping.run();
-      allocationManager.removeOrphanedPods(new Set([...podManager.uids(), ...workers.uids()]));
+      const known = new Set([...podManager.uids(), ...workers.uids()]);
+      allocationManager.removeOrphanedPods(known);
+      userNamespaces.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid)));
     },
   };
 }

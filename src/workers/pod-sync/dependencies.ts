@@ -1,6 +1,6 @@
 /** The dependencies of the steps of a sync: those of the thread, and the context of one task. */
 import type { NodeInfo } from '../../shared/contracts/node-info.ts';
-import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
+import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -32,6 +32,8 @@ export interface TaskContext extends PodSyncDependencies {
   readonly identity: PodIdentity;
   readonly node: NodeInfo;
   readonly runtimeHandler: RuntimeHandlerChoice;
+  /** Undefined for a pod with the host's users. */
+  readonly userNamespace: UserNamespaceChoice | undefined;
   readonly channel: TaskChannelClient;
   readonly events: PodEvents;
 }

@@ -25,6 +25,7 @@ async function runOnChannel(dependencies: PodSyncDependencies, task: PodSyncTask
       identity,
       node: task.node,
       runtimeHandler,
+      userNamespace: task.kind === 'sync' ? task.userNamespace : undefined,
       channel,
       events: new PodEvents(channel, identity),
       logger,

@@ -327,7 +327,16 @@ export const samples: Samples = {
       reply: { result: { outcome: 'synced', ...report }, notifications: [{ type: 'containersEnded' }] },
     },
     {
-      request: { kind: 'sync', podUID, node, pod, status: null, apiStatus: {}, backoffs: [] },
+      request: {
+        kind: 'sync',
+        podUID,
+        node,
+        pod,
+        status: null,
+        apiStatus: {},
+        backoffs: [],
+        userNamespace: { hostID: 65536, length: 65536 },
+      },
       reply: { result: { outcome: 'failed', failure, ...report }, notifications: [] },
     },
     {

@@ -126,6 +126,7 @@ export class FakeNode {
     node: () => facts,
     volumes: this.volumes,
     runtimeHandler: standaloneRuntimeHandler,
+    userNamespace: async () => ({ hostID: 65536, length: 65536 }),
     policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
     clock: this.#advancingClock,
     logger: this.logs.logger,

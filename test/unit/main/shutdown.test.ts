@@ -28,6 +28,7 @@ const standaloneParts: ShutdownPart[] = [
   'probes',
   'work-queue',
   'pod-workers',
+  'user-namespaces',
   'pod-faults',
   'allocation-manager',
   'sources',

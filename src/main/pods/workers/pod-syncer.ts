@@ -3,6 +3,7 @@
  * Upstream: main's part of SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
 import type { ContainerBackoff, CreatedObjects, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
+import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -73,6 +74,8 @@ export class PodSyncer {
     }
     this.#owner.onStatusGenerated(this.#worker, apiStatus);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
+    const userNamespace = await this.#userNamespace(pod, runtimeHandler);
+    if (this.#worker.lifecycle.state !== 'syncing') return true;
     const probes = this.#deps.probes?.verdicts(pod);
     const result = await this.#tasks.run({
       kind: 'sync',
@@ -86,6 +89,7 @@ export class PodSyncer {
       backoffs: this.#backoffs,
       ...(probes && { probes }),
       ...(runtimeHandler && { runtimeHandler }),
+      ...(userNamespace && { userNamespace }),
     });
     this.#reader.onTaskEnded();
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
@@ -96,6 +100,11 @@ export class PodSyncer {
     if (isWaitingChanged || result.changedRuntime) this.#worker.refreshStatus();
     if (result.outcome === 'failed') statuses.expedite(uid);
     return this.#worker.lifecycle.state !== 'syncing' || isTerminalPhase(statuses.get(uid)?.phase);
+  }
+
+  async #userNamespace({ spec }: Pod, runtimeHandler: RuntimeHandlerChoice = { handler: '' }): Promise<UserNamespaceChoice | undefined> {
+    if (spec.hostUsers !== false) return undefined;
+    return 'handler' in runtimeHandler ? this.#deps.userNamespace(this.#uid, runtimeHandler.handler) : runtimeHandler;
   }
 
   /** Brings the status up to date. When this fails, the next step inspects again. */

@@ -1,7 +1,7 @@
 /** What every pod worker gets, and the events that a worker reports to the registry of all workers (pod-workers.ts). */
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
-import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
+import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -36,6 +36,8 @@ export interface PodWorkerDependencies {
   readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted' | 'removeDesired' | 'removePod'>;
   /** Called for pods with a runtime class. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
+  /** Called for pods with `hostUsers: false`. Must settle, and not reject. */
+  readonly userNamespace: (uid: PodUID, runtimeHandler: string) => Promise<UserNamespaceChoice>;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;
   readonly logger: Logger;

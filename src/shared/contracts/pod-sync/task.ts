@@ -37,6 +37,8 @@ export interface SyncPodTask extends TaskBase {
   readonly probes?: ProbeVerdicts;
   /** The handler of the pod's RuntimeClass. Absent: the runtime's default. */
   readonly runtimeHandler?: RuntimeHandlerChoice;
+  /** Present for a pod with `hostUsers: false`. */
+  readonly userNamespace?: UserNamespaceChoice;
 }
 
 export type ProbeVerdict = 'success' | 'failure';
@@ -49,6 +51,11 @@ export interface ProbeVerdicts {
 
 /** The runtime handler of a pod (empty: the runtime's default), or the reason why none could be chosen. */
 export type RuntimeHandlerChoice = { readonly handler: string } | { readonly problem: string };
+
+/**
+ * The IDs of a pod's user namespace: 0 to `length` − 1 in the pod are the IDs from `hostID` on of the host. Or the reason why it has none.
+ */
+export type UserNamespaceChoice = { readonly hostID: number; readonly length: number } | { readonly problem: string };
 
 /** Kills every container, then stops the sandboxes. `pod` is null for a pod that only the runtime knows. */
 export interface SyncTerminatingPodTask extends TaskBase {

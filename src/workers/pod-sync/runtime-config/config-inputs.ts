@@ -1,9 +1,10 @@
 /** The inputs and results of the functions that make sandbox and container configs. All are plain data. */
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result.ts';
+import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
-import type { Mount, UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
+import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 
 /** Properties of the host that configs depend on, in addition to the node's facts. Read by `HostInfoReader`. */
@@ -27,8 +28,8 @@ export interface PodConfigInput {
   readonly node: NodeInfo;
   readonly settings: PodSyncSettings;
   readonly hostInfo: HostInfo;
-  /** The mappings of the pod's user namespace; absent when it uses the host's. */
-  readonly userNamespace?: UserNamespace;
+  /** Of a pod with `hostUsers: false`. */
+  readonly userNamespace?: UserNamespaceChoice | undefined;
 }
 
 export interface SandboxConfigInput extends PodConfigInput {

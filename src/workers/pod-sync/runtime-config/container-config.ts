@@ -28,7 +28,7 @@ function toContainerConfig(input: ContainerConfigInput): ContainerConfig {
   const [command, args] = [expanded(container.command), expanded(container.args)];
   checkExpandedLength([...command, ...args], 'command and arguments');
   const linux = linuxConfig(input);
-  const userNamespace = linux.securityContext?.namespaceOptions?.usernsOptions;
+  const { uids: uidMappings = [], gids: gidMappings = [] } = linux.securityContext?.namespaceOptions?.usernsOptions ?? {};
   return {
     metadata: { name: container.name, attempt: restartCount },
     image: { image: imageRef, userSpecifiedImage: container.image ?? '', annotations: {}, runtimeHandler: '', imageRef: '' },
@@ -36,9 +36,8 @@ function toContainerConfig(input: ContainerConfigInput): ContainerConfig {
     args,
     workingDir: container.workingDir ?? '',
     envs: env.map(({ name, value, bytes }) => ({ key: name, value: bytes ?? utf8.encode(value) })),
-    mounts: userNamespace
-      ? input.mounts.map((mount) => ({ ...mount, uidMappings: userNamespace.uids, gidMappings: userNamespace.gids }))
-      : [...input.mounts],
+    // The runtime maps the owners of the volumes' files: root's files on the host are root's files in the pod.
+    mounts: input.mounts.map((mount) => ({ ...mount, uidMappings, gidMappings })),
     devices: [...(input.devices ?? [])],
     labels: containerLabels(pod, container.name),
     annotations: containerAnnotations(pod, container, restartCount, {

@@ -34,7 +34,7 @@ export async function prepareContainerConfig(
   { imageRef, imageVolumes }: ContainerImages,
   { objects, restartCount }: ConfigInputs,
 ): Promise<ContainerConfig> {
-  const { settings, node, volumes, runtime, channel } = context;
+  const { settings, node, volumes, runtime, channel, userNamespace } = context;
   const { pod, container, hostInfo, podIPs, restartBackOff } = request;
   const { signal } = channel;
   const targetContainerID = targetContainerIDOf(request);
@@ -60,6 +60,7 @@ export async function prepareContainerConfig(
     node,
     settings,
     hostInfo,
+    userNamespace,
     restartCount,
     imageRef,
     imageUser,

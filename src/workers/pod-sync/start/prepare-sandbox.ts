@@ -45,7 +45,7 @@ export async function prepareSandbox(
   }: { readonly hostInfo: Promise<HostInfo>; readonly firstContainer: PreparedContainer | undefined },
   report: SyncReport,
 ): Promise<Sandbox | undefined> {
-  const { settings, node, cgroups, events, channel, identity } = context;
+  const { settings, node, cgroups, events, channel, identity, userNamespace } = context;
   const create = actions.createSandbox;
   const unprepared = dynamicResourcesProblem(pod);
   if (unprepared !== null) {
@@ -60,7 +60,15 @@ export async function prepareSandbox(
   try {
     const hostInfo = await hostInfoRead;
     const cgroupParent = cgroups.cgroupParent(pod);
-    const { config, warnings } = makeSandboxConfig({ pod, node, settings, hostInfo, attempt: actions.attempt, cgroupParent });
+    const { config, warnings } = makeSandboxConfig({
+      pod,
+      node,
+      settings,
+      hostInfo,
+      userNamespace,
+      attempt: actions.attempt,
+      cgroupParent,
+    });
     if (!create) {
       await ensureCgroup(context, pod);
       return { id: actions.sandboxID!, config, podIPs: Promise.resolve(knownPodIPs(status, apiStatus)), hostInfo };

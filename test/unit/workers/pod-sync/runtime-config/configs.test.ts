@@ -124,12 +124,9 @@ test('a stop signal is passed to the runtime if its feature gate is enabled', ()
 });
 
 test('every mount of a pod with a user namespace has the ID mappings', () => {
-  const userNamespace = {
-    mode: 0 as const,
-    uids: [{ hostId: 65536, containerId: 0, length: 65536 }],
-    gids: [{ hostId: 65536, containerId: 0, length: 65536 }],
-  };
+  const userNamespace = { hostID: 131_072, length: 65536 };
+  const mappings = [{ hostId: 131_072, containerId: 0, length: 65536 }];
   const [mount] = ContainerConfig.fromPartial({ mounts: [{ containerPath: '/data' }] }).mounts;
   const config = makeContainerConfig(aContainerConfigInput({ pod: aPod({ spec: { hostUsers: false } }), userNamespace, mounts: [mount!] }));
-  assert.deepEqual(config.mounts[0]?.uidMappings, userNamespace.uids);
+  assert.deepEqual([config.mounts[0]?.uidMappings, config.mounts[0]?.gidMappings], [mappings, mappings]);
 });

@@ -30,7 +30,7 @@ function contextOf({ pod: podContext, container: own, annotations, spec, input }
 
 test('a container without a security context has the image’s user and the default restrictions', () => {
   const context = contextOf({});
-  assert.deepEqual(context.namespaceOptions, { network: 0, pid: 1, ipc: 0, targetId: '', usernsOptions: undefined });
+  assert.deepEqual(context.namespaceOptions, { network: 0, pid: 1, ipc: 0, targetId: '', usernsOptions: { mode: 2, uids: [], gids: [] } });
   assert.deepEqual(context.runAsUser, { value: 0n });
   assert.deepEqual(context.seccomp, { profileType: 1, localhostRef: '' });
   assert.equal(context.capabilities, undefined);
@@ -65,7 +65,7 @@ test('the fields of the spec are passed to the runtime', () => {
     },
     spec: { hostNetwork: true, hostPID: true, hostIPC: true },
   });
-  assert.deepEqual(context.namespaceOptions, { network: 2, pid: 2, ipc: 2, targetId: '', usernsOptions: undefined });
+  assert.deepEqual(context.namespaceOptions, { network: 2, pid: 2, ipc: 2, targetId: '', usernsOptions: { mode: 2, uids: [], gids: [] } });
   assert.deepEqual([context.runAsUser, context.runAsGroup], [{ value: 0n }, { value: 3n }]);
   assert.deepEqual([context.privileged, context.readonlyRootfs, context.noNewPrivs], [true, true, true]);
   assert.deepEqual([context.maskedPaths, context.readonlyPaths], [[], []]);
@@ -80,12 +80,17 @@ test('containers of one pod see each other’s processes when the pod shares the
 
 test('a pod that requires a user namespace never runs with the host’s users', () => {
   assert.throws(() => contextOf({ spec: { hostUsers: false } }), /asks for a user namespace/);
-  const userNamespace = { mode: 0, uids: [{ hostId: 65536, containerId: 0, length: 65536 }], gids: [] } as const;
-  const context = contextOf({
-    spec: { hostUsers: false },
-    input: { userNamespace: { ...userNamespace, uids: [...userNamespace.uids], gids: [] } },
-  });
-  assert.equal(context.namespaceOptions?.usernsOptions?.uids[0]?.hostId, 65536);
+  assert.throws(() => contextOf({ spec: { hostUsers: false }, input: { userNamespace: { problem: 'no IDs' } } }), { message: 'no IDs' });
+  const context = contextOf({ spec: { hostUsers: false }, input: { userNamespace: { hostID: 65536, length: 65536 } } });
+  const mappings = [{ hostId: 65536, containerId: 0, length: 65536 }];
+  assert.deepEqual(context.namespaceOptions?.usernsOptions, { mode: 0, uids: mappings, gids: mappings });
+});
+
+test('a pod with the host’s users says so, as upstream', () => {
+  const host = { mode: 2, uids: [], gids: [] };
+  assert.deepEqual(contextOf({}).namespaceOptions?.usernsOptions, host);
+  const given = contextOf({ spec: { hostUsers: true }, input: { userNamespace: { hostID: 65536, length: 65536 } } });
+  assert.deepEqual(given.namespaceOptions?.usernsOptions, host);
 });
 
 test('the thermal throttle paths of the host are masked', () => {

@@ -1,0 +1,105 @@
+/**
+ * Allocates ranges of IDs to pods. No ID is ever part of two ranges. Pure, apart from the random number. Upstream: UsernsManager in
+ * pkg/kubelet/userns, whose bitmap also begins its search at a random place: the IDs of a removed pod are not reused at once.
+ */
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import { idCount, idsUnit, type IDRange } from './id-range.ts';
+
+export interface IDAllocatorOptions {
+  /** Checked by `checkIDRange`. */
+  readonly range: IDRange;
+  readonly idsPerPod: number;
+  /** 0 to 1. */
+  readonly random: () => number;
+}
+
+export class IDAllocator {
+  readonly #idsPerPod: number;
+  readonly #firstID: number;
+  readonly #rangeCount: number;
+  readonly #random: () => number;
+  /** The index of each pod's range. */
+  readonly #indexes = new Map<PodUID, number>();
+  readonly #taken = new Set<number>();
+  readonly #blocked = new Map<PodUID, IDRange>();
+
+  constructor({ range, idsPerPod, random }: IDAllocatorOptions) {
+    this.#idsPerPod = idsPerPod;
+    this.#firstID = range.firstID;
+    this.#rangeCount = range.length / idsPerPod;
+    this.#random = random;
+  }
+
+  /** The pods with a range or with blocked IDs. */
+  uids(): PodUID[] {
+    return [...new Set([...this.#indexes.keys(), ...this.#blocked.keys()])];
+  }
+
+  get(uid: PodUID): IDRange | undefined {
+    const index = this.#indexes.get(uid);
+    return index === undefined ? undefined : this.#rangeOf(index);
+  }
+
+  /** Returns the pod's range, which is a new one if it has none. Throws an Error when no range is free. */
+  allocate(uid: PodUID): IDRange {
+    const present = this.get(uid);
+    if (present) return present;
+    const start = Math.floor(this.#random() * this.#rangeCount) % this.#rangeCount;
+    for (let i = 0; i < this.#rangeCount; i += 1) {
+      const index = (start + i) % this.#rangeCount;
+      if (!this.#isFree(index, uid)) continue;
+      this.#take(uid, index);
+      return this.#rangeOf(index);
+    }
+    throw new Error('could not find an empty slot to allocate a user namespace');
+  }
+
+  /** Gives the pod the range that its file has. Throws an Error when the range is invalid or not free. Idempotent. */
+  record(uid: PodUID, { firstID, length }: IDRange): void {
+    if (length !== this.#idsPerPod) throw new Error(`wrong user namespace length ${length}`);
+    if (firstID % length !== 0) throw new Error(`wrong user namespace offset specified ${firstID}`);
+    const present = this.get(uid);
+    if (present?.firstID === firstID) return;
+    if (present) throw new Error(`different user namespace range already used by pod ${goQuote(uid)}`);
+    const index = (firstID - this.#firstID) / length;
+    if (index < 0 || index >= this.#rangeCount) throw new Error(`id ${firstID} is out of range`);
+    if (!this.#isFree(index, uid)) throw new Error(`range picked for pod ${goQuote(uid)} already taken`);
+    this.#take(uid, index);
+  }
+
+  /**
+   * Gives these IDs to no other pod as long as this pod exists: its file has them, and its processes may run with them, although they can't be
+   * recorded, for example because idsPerPod was changed. Ignores a range that no kubelet can have written.
+   */
+  block(uid: PodUID, range: IDRange): void {
+    const { firstID, length } = range;
+    if (length > 0 && length % idsUnit === 0 && firstID % length === 0 && firstID + length <= idCount) this.#blocked.set(uid, range);
+  }
+
+  release(uid: PodUID): void {
+    const index = this.#indexes.get(uid);
+    if (index !== undefined) this.#taken.delete(index);
+    this.#indexes.delete(uid);
+    this.#blocked.delete(uid);
+  }
+
+  #take(uid: PodUID, index: number): void {
+    this.#taken.add(index);
+    this.#indexes.set(uid, index);
+    this.#blocked.delete(uid);
+  }
+
+  #isFree(index: number, uid: PodUID): boolean {
+    if (this.#taken.has(index)) return false;
+    const { firstID, length } = this.#rangeOf(index);
+    for (const [owner, blocked] of this.#blocked) {
+      if (owner !== uid && firstID < blocked.firstID + blocked.length && blocked.firstID < firstID + length) return false;
+    }
+    return true;
+  }
+
+  #rangeOf(index: number): IDRange {
+    return { firstID: this.#firstID + index * this.#idsPerPod, length: this.#idsPerPod };
+  }
+}

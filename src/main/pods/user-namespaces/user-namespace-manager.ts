@@ -1,0 +1,186 @@
+/**
+ * The ranges of all pods in memory, and each range in the file of its pod. Memory decides while the kubelet runs; the files bring the ranges to
+ * the next kubelet. A range is used only after its file is durable, and free only after its file is gone: the files of a stopped kubelet never
+ * have one range twice.
+ */
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { RuntimeHandler } from '../../../shared/contracts/node-info.ts';
+import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { podDir } from '../../../shared/kubernetes/paths.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import { makeFolderDurably, syncFolder, writeDurably } from '../../../shared/linux/write-durably.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { readBoundedFile } from '../../api/read-bounded-file.ts';
+import { userNamespaceProblem } from './handler-support.ts';
+import type { IDAllocator } from './id-allocator.ts';
+import type { IDRange } from './id-range.ts';
+import { decodeMappings, encodeMappings, mappingsFile } from './mappings-file.ts';
+
+/** The kubelet writes about 130 bytes. */
+const maxFileBytes = 4096;
+
+export interface UserNamespaceManagerOptions {
+  readonly rootDir: string;
+  readonly allocator: IDAllocator;
+  /** The runtime's handlers, as they are now. */
+  readonly runtimeHandlers: () => readonly RuntimeHandler[];
+  readonly logger: Logger;
+}
+
+export class UserNamespaceManager {
+  readonly #options: UserNamespaceManagerOptions;
+  /** Pods whose file could not be used, or not be removed. */
+  readonly #broken = new Set<PodUID>();
+  /** The file operation in progress of each pod. The operations of one pod follow each other. */
+  readonly #operations = new Map<PodUID, Promise<unknown>>();
+
+  constructor(options: UserNamespaceManagerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Records the ranges in the files of these pods. A file that cannot be used is logged, and read again when its pod is synced: only that pod
+   * fails. Upstream does not start.
+   */
+  async recover(uids: readonly PodUID[]): Promise<void> {
+    const { allocator, logger } = this.#options;
+    for (const uid of uids.toSorted()) {
+      await this.#recordFile(uid).catch((err: unknown) => {
+        this.#broken.add(uid);
+        logger.error({ podUID: uid, err: messageOf(err) }, 'Could not use the IDs of a pod’s user namespace');
+      });
+    }
+    // Valid ranges come first: the pods with an unusable file can't take them away.
+    for (const uid of this.#broken) {
+      const range = await this.#readFile(uid).catch(() => undefined);
+      if (range) allocator.block(uid, range);
+    }
+  }
+
+  /** Returns the range of a pod with `hostUsers: false`, a new one if it has none, or the problem in upstream's words. Never rejects. */
+  async getOrCreate(uid: PodUID, runtimeHandler: string): Promise<UserNamespaceChoice> {
+    const problem = userNamespaceProblem(this.#options.runtimeHandlers(), runtimeHandler);
+    if (problem !== null) return { problem };
+    try {
+      const { firstID, length } = await this.#inSequence(uid, () => this.#getOrCreate(uid));
+      return { hostID: firstID, length };
+    } catch (err) {
+      return { problem: messageOf(err) };
+    }
+  }
+
+  /** Frees the pod's range. Called when no process of the pod is left. Never rejects. */
+  async release(uid: PodUID): Promise<void> {
+    const { allocator, logger } = this.#options;
+    if (!this.#hasAny(uid)) return;
+    try {
+      await this.#inSequence(uid, async () => {
+        if (!this.#hasAny(uid)) return;
+        await this.#removeFile(uid);
+        allocator.release(uid);
+        this.#broken.delete(uid);
+      });
+    } catch (err) {
+      logger.error({ podUID: uid, err: messageOf(err) }, 'Could not free the IDs of a pod’s user namespace');
+    }
+  }
+
+  /** Frees the ranges of all pods but these (upstream CleanupOrphanedPodUsernsAllocations). */
+  releaseOrphans(isKnown: (uid: PodUID) => boolean): void {
+    const uids = new Set([...this.#options.allocator.uids(), ...this.#broken]);
+    for (const uid of uids) if (!isKnown(uid) && !this.#operations.has(uid)) void this.release(uid);
+  }
+
+  /** Resolves when no file operation is in progress. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#operations.values());
+  }
+
+  #hasAny(uid: PodUID): boolean {
+    return this.#options.allocator.get(uid) !== undefined || this.#broken.has(uid) || this.#operations.has(uid);
+  }
+
+  async #getOrCreate(uid: PodUID): Promise<IDRange> {
+    const { allocator, logger } = this.#options;
+    // Throws for a UID that cannot be the name of a folder.
+    const path = this.#path(uid);
+    // An administrator may have repaired the file.
+    const hasFile = !this.#broken.has(uid) || (await this.#recordFile(uid));
+    this.#broken.delete(uid);
+    const present = allocator.get(uid);
+    if (present && hasFile) return present;
+    try {
+      const range = allocator.allocate(uid);
+      await this.#writeFile(path, range);
+      logger.debug({ podUID: uid, ...range }, 'Allocated the IDs of a pod’s user namespace');
+      return range;
+    } catch (err) {
+      await this.#forgetFailedAllocation(uid);
+      throw new Error(`create user namespace: ${messageOf(err)}`, { cause: err });
+    }
+  }
+
+  /** The write may have failed after it had replaced the file. */
+  async #forgetFailedAllocation(uid: PodUID): Promise<void> {
+    try {
+      await this.#removeFile(uid);
+      this.#options.allocator.release(uid);
+    } catch {
+      // The range stays the pod's: the next sync, or the pod's end, tries again.
+      this.#broken.add(uid);
+    }
+  }
+
+  #path(uid: PodUID): string {
+    return join(podDir(this.#options.rootDir, uid), mappingsFile);
+  }
+
+  /** Returns whether there is a file. Rejects with an Error that names the file. */
+  async #recordFile(uid: PodUID): Promise<boolean> {
+    try {
+      const range = await this.#readFile(uid);
+      if (range) this.#options.allocator.record(uid, range);
+      return range !== undefined;
+    } catch (err) {
+      throw new Error(`user namespace: ${this.#path(uid)}: ${messageOf(err)}`, { cause: err });
+    }
+  }
+
+  async #readFile(uid: PodUID): Promise<IDRange | undefined> {
+    try {
+      const content = await readBoundedFile(this.#path(uid), maxFileBytes);
+      return content.length === 0 ? undefined : decodeMappings(content.toString());
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+      return undefined;
+    }
+  }
+
+  async #writeFile(path: string, range: IDRange): Promise<void> {
+    await makeFolderDurably(dirname(path), 0o750);
+    await writeDurably(path, join(dirname(path), `.${mappingsFile}.tmp`), encodeMappings(range));
+  }
+
+  async #removeFile(uid: PodUID): Promise<void> {
+    const path = this.#path(uid);
+    try {
+      await rm(path);
+      await syncFolder(dirname(path));
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+    }
+  }
+
+  async #inSequence<T>(uid: PodUID, operation: () => Promise<T>): Promise<T> {
+    const before = this.#operations.get(uid) ?? Promise.resolve();
+    const running = before.then(operation, operation);
+    this.#operations.set(uid, running);
+    try {
+      return await running;
+    } finally {
+      if (this.#operations.get(uid) === running) this.#operations.delete(uid);
+    }
+  }
+}
