@@ -26,6 +26,7 @@ case "${1:-}" in
   need catatonit /usr/bin/catatonit
   need umoci /usr/bin/umoci
   need openssl /usr/bin/openssl
+  need docker-registry /usr/bin/docker-registry
   ;;
 esac
 [ -n "$missing" ] || exit 0

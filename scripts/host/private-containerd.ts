@@ -213,6 +213,11 @@ export function removeFolder(folder: string): void {
   if (existsSync(folder)) rmSync(folder, { recursive: true, force: true });
 }
 
+/** Contains a folder with a `hosts.toml` for each registry that containerd does not reach by its name. */
+export function registriesFolder(folder: string): string {
+  return join(folder, 'certs.d');
+}
+
 function configText(folder: string): string {
   return `version = 2
 root = "${folder}/root"
@@ -225,6 +230,9 @@ state = "${folder}/state"
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
   stream_server_address = "127.0.0.1"
+  # read at each pull: hosts.toml of registries
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "${registriesFolder(folder)}"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
   # the same under another name: what a RuntimeClass chooses
