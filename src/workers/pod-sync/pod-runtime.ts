@@ -12,6 +12,7 @@ import {
   type PodSandboxStatus,
 } from '../../shared/cri/generated/cri-v1.ts';
 import { containerNameLabel, podUIDLabel } from '../../shared/kubernetes/annotations.ts';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../shared/kubernetes/ids.ts';
 
 export interface FoundSandbox {
@@ -121,8 +122,10 @@ export function createPodRuntime(runtime: CriClient['runtime'], images: CriClien
     },
     imageUser: memoizeByDigest(async (imageRef) => {
       const { image } = await images.call('imageStatus', { image: { image: imageRef } }, limits);
-      if (image?.uid) return { uid: image.uid.value };
-      return image?.username ? { username: image.username } : {};
+      // Upstream takes the user of a missing image for root: a container of an image that is pulled again meanwhile would run as root.
+      if (!image) throw new Error(`unable to get the user of image ${goQuote(imageRef)}: the runtime does not have it`);
+      if (image.uid) return { uid: image.uid.value };
+      return image.username ? { username: image.username } : {};
     }),
   };
 }

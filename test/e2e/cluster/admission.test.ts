@@ -52,6 +52,18 @@ const refused: { readonly name: string; readonly spec: Partial<PodSpec>; readonl
     reason: 'SysctlForbidden',
     message: /forbidden sysctl: "kernel.msgmax" not allowlisted$/,
   },
+  {
+    name: 'strict-groups',
+    spec: { securityContext: { supplementalGroupsPolicy: 'Strict' } },
+    reason: 'SupplementalGroupsPolicyNotSupported',
+    message: /^Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node$/,
+  },
+  {
+    name: 'apparmor',
+    spec: { securityContext: { appArmorProfile: { type: 'Localhost', localhostProfile: '../../etc/passwd' } } },
+    reason: 'AppArmor',
+    message: /^Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host$/,
+  },
 ];
 
 describe('a pod that is bound to an unsuitable node', () => {

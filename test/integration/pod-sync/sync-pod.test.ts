@@ -169,7 +169,12 @@ test('a pod whose RuntimeClass does not exist does not start, and an event has t
   assert.deepEqual(channel.events, [
     'FailedCreatePodSandBox pod: Failed to create pod sandbox: runtimeclass.node.k8s.io "gvisor" not found',
   ]);
-  assert.equal(result.outcome, 'failed');
+  assert.ok(result.outcome === 'failed');
+  assert.equal(
+    result.failure.message,
+    'failed to "CreatePodSandbox" for "web_default(uid-1)" with CreatePodSandboxError: ' +
+      '"Failed to generate sandbox config for pod \\"web_default(uid-1)\\": runtimeclass.node.k8s.io \\"gvisor\\" not found"',
+  );
   assert.ok(!harness.runtime.calls.some((call) => call.startsWith('runPodSandbox')));
 });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import { type SecurityProfile, SecurityProfile_ProfileType as ProfileType } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+import { appArmorProfileOf, localhostPrefix } from '../../../shared/kubernetes/apparmor-profile.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 
 const runtimeDefault: SecurityProfile = { profileType: ProfileType.RuntimeDefault, localhostRef: '' };
@@ -10,7 +11,7 @@ const unconfined: SecurityProfile = { profileType: ProfileType.Unconfined, local
 
 type Confined = Pick<Container | EphemeralContainer, 'name' | 'securityContext'>;
 
-/** Uses the container's profile, else the pod's, else the node's default. Throws an Error for a Localhost profile without a name. */
+/** Uses the container's profile, else the pod's, else the node's default. Throws an Error for a Localhost profile without a valid path. */
 export function seccompProfile(
   pod: Pod,
   { securityContext }: Confined,
@@ -24,14 +25,17 @@ export function seccompProfile(
       return runtimeDefault;
     case 'Localhost':
       if (!profile.localhostProfile) throw new Error('localhostProfile must be set if seccompProfile type is Localhost.');
-      return { profileType: ProfileType.Localhost, localhostRef: join(settings.seccompProfileRoot, profile.localhostProfile) };
+      return { profileType: ProfileType.Localhost, localhostRef: pathBelow(settings.seccompProfileRoot, profile.localhostProfile) };
     default:
       return unconfined;
   }
 }
 
-const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
-const localhostPrefix = 'localhost/';
+/** The API server refuses such a path. A second check, because the runtime would read any file of the host as a profile. */
+function pathBelow(folder: string, path: string): string {
+  if (path.split('/').includes('..')) throw new Error(`invalid localhostProfile ${goQuote(path)}: must not contain '..'`);
+  return join(folder, path);
+}
 
 export interface AppArmor {
   readonly apparmor: SecurityProfile;
@@ -40,11 +44,8 @@ export interface AppArmor {
 }
 
 /** Returns undefined when neither the fields nor the deprecated annotation, which static pods may have, name a profile. */
-export function appArmorProfile(pod: Pod, { name, securityContext }: Confined): AppArmor | undefined {
-  const profile =
-    securityContext?.appArmorProfile ??
-    fromAnnotation(pod.metadata.annotations?.[appArmorAnnotation + name]) ??
-    pod.spec.securityContext?.appArmorProfile;
+export function appArmorProfile(pod: Pod, container: Confined): AppArmor | undefined {
+  const profile = appArmorProfileOf(pod, container);
   switch (profile?.type) {
     case undefined:
       return undefined;
@@ -61,10 +62,4 @@ export function appArmorProfile(pod: Pod, { name, securityContext }: Confined): 
     default:
       throw new Error(`unknown apparmor profile type: ${goQuote(profile?.type ?? '')}`);
   }
-}
-
-function fromAnnotation(value: string | undefined): { readonly type: string; readonly localhostProfile?: string } | undefined {
-  if (value === 'runtime/default') return { type: 'RuntimeDefault' };
-  if (value === 'unconfined') return { type: 'Unconfined' };
-  return value?.startsWith(localhostPrefix) ? { type: 'Localhost', localhostProfile: value.slice(localhostPrefix.length) } : undefined;
 }

@@ -3,7 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { CreatedSandbox } from '../../../shared/contracts/pod-sync/result.ts';
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { sandboxIPs } from '../../../shared/cri/sandbox-ips.ts';
-import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { SandboxID } from '../../../shared/kubernetes/ids.ts';
 import {
   startedPods,
@@ -106,7 +106,8 @@ export async function prepareSandbox(
     startedPodsErrors.inc();
     if (hasUserNamespace) startedUserNamespacedPodsErrors.inc();
     events.onPod('Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${rpcErrorOf(err)}`);
-    const message = `Failed to create sandbox for pod "${formatPod(identity)}": ${rpcErrorOf(err)}`;
+    const failed = err instanceof KubeletError ? 'Failed to generate sandbox config' : 'Failed to create sandbox';
+    const message = `${failed} for pod "${formatPod(identity)}": ${rpcErrorOf(err)}`;
     report.fail({ action: 'CreatePodSandbox', target: formatPod(identity), reason: 'CreatePodSandboxError', message });
     return undefined;
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { apparmorAdmission, predicateAdmission, type AdmissionNode } from '../../../../../src/main/pods/admission/index.ts';
+import { predicateAdmission, type AdmissionNode } from '../../../../../src/main/pods/admission/index.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
@@ -190,16 +190,6 @@ suite('a pod that this node never supports', () => {
 
   test('is any pod while the node is unknown', () => {
     assert.equal(admission(anApiPod(), [], null), 'InvalidNodeInfo: Kubelet cannot get node info.');
-  });
-
-  test('has a profile on a node without AppArmor', () => {
-    const confined = (type: string) => anApiPod({ securityContext: { appArmorProfile: { type } } });
-    const admit = apparmorAdmission(false);
-    assert.deepEqual(admit(confined('RuntimeDefault'), []), {
-      rejection: { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' },
-    });
-    assert.equal(admit(confined('Unconfined'), []), null);
-    assert.equal(apparmorAdmission(true)(confined('RuntimeDefault'), []), null);
   });
 });
 

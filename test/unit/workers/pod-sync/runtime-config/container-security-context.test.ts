@@ -118,8 +118,19 @@ table('seccomp', (row) => {
     row(`seccomp: ${name}`, () => assert.deepEqual(contextOf(fields).seccomp, { profileType, localhostRef }));
   }
 });
-test('seccomp: a localhost profile without a name is rejected', () => {
-  assert.throws(() => contextOf({ container: { seccompProfile: { type: 'Localhost' } } }), /localhostProfile must be set/);
+const localhost = (localhostProfile?: string): Fields => ({ container: { seccompProfile: { type: 'Localhost', localhostProfile } } });
+const invalidSeccomp: readonly [localhostProfile: string | undefined, message: string][] = [
+  [undefined, 'localhostProfile must be set if seccompProfile type is Localhost.'],
+  ['', 'localhostProfile must be set if seccompProfile type is Localhost.'],
+  ['../../../etc/passwd', `invalid localhostProfile "../../../etc/passwd": must not contain '..'`],
+  ['a/../../b', `invalid localhostProfile "a/../../b": must not contain '..'`],
+];
+table('seccomp: a localhost profile without a name in the folder of profiles is rejected', (row) => {
+  for (const [localhostProfile, message] of invalidSeccomp)
+    row(String(localhostProfile), () => assert.throws(() => contextOf(localhost(localhostProfile)), { message }));
+});
+test('seccomp: an absolute path is below the folder of profiles', () => {
+  assert.equal(contextOf(localhost('/etc/..passwd')).seccomp?.localhostRef, '/var/lib/kubelet/seccomp/etc/..passwd');
 });
 
 const annotation = (value: string) => ({ 'container.apparmor.security.beta.kubernetes.io/app': value });
@@ -142,6 +153,28 @@ table('AppArmor', (row) => {
       assert.deepEqual([apparmor?.profileType, apparmorProfile], want);
     });
   }
+});
+
+test('values of a spec that only a runtime can judge are passed unchanged', () => {
+  const names = ['CAP_NET_ADMIN', 'NET_ADMIN\n', 'ALL', '../x', '\0'];
+  const groups = Array.from({ length: 10_000 }, (_, index) => index);
+  const context = contextOf({
+    pod: { supplementalGroups: groups },
+    container: {
+      capabilities: { add: names },
+      appArmorProfile: { type: 'Localhost', localhostProfile: 'a/../b\nc' },
+      runAsUser: Number.MAX_SAFE_INTEGER,
+      runAsGroup: -1,
+    },
+  });
+  assert.deepEqual(context.capabilities?.addCapabilities, names);
+  assert.equal(context.supplementalGroups.length, groups.length);
+  assert.deepEqual([context.apparmor?.localhostRef, context.apparmorProfile], ['a/../b\nc', 'localhost/a/../b\nc']);
+  assert.deepEqual([context.runAsUser, context.runAsGroup], [{ value: 9_007_199_254_740_991n }, { value: -1n }]);
+});
+
+test('a number that is no ID is an error of this container', () => {
+  assert.throws(() => contextOf({ container: { runAsUser: 0.5 } }), RangeError);
 });
 
 const users: readonly [name: string, own: SecurityContext, image: ImageUser, want: RegExp | null][] = [

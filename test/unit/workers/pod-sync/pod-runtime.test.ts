@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CriClient } from '../../../../src/shared/cri/client.ts';
+import { createPodRuntime } from '../../../../src/workers/pod-sync/pod-runtime.ts';
+
+test('the user of an image is read once, and a missing image has none instead of root', async () => {
+  const replies: object[] = [{ image: undefined }, { image: { uid: { value: 33n }, username: '' } }];
+  const images = { call: () => Promise.resolve(replies.shift()) } as unknown as CriClient['images'];
+  const runtime = createPodRuntime({} as CriClient['runtime'], images, 1000);
+  await assert.rejects(
+    runtime.imageUser('sha256:abc'),
+    /^Error: unable to get the user of image "sha256:abc": the runtime does not have it$/,
+  );
+  assert.deepEqual(await runtime.imageUser('sha256:abc'), { uid: 33n });
+  assert.deepEqual(await runtime.imageUser('sha256:abc'), { uid: 33n });
+  assert.deepEqual(replies, []);
+});
