@@ -3,6 +3,7 @@ import type { CallCounters, CallRecord } from './call-log.ts';
 import type { ExecResult } from './calls/node-calls.ts';
 import type { EventFaults } from './event-hub.ts';
 import type { FaultRule } from './faults.ts';
+import type { HistoryEntry } from './history.ts';
 import type { RuntimeOptionsInput } from './options.ts';
 import type { SeededPod, SeedOptions } from './seed.ts';
 
@@ -67,6 +68,8 @@ export interface ControlApi {
   counters(): Readonly<Record<string, CallCounters>>;
   /** Returns the last 100,000 calls, oldest first, optionally of one name. */
   calls(call?: string): readonly CallRecord[];
+  /** Returns what happened to containers, oldest first; at most 100,000 entries. */
+  history(): readonly HistoryEntry[];
   resetCounters(): void;
   /** Resets pods, images, events, faults and counters. */
   reset(): void;

@@ -45,6 +45,7 @@ export function controlApi({ runtime, faults, log }: CallEnvironment, server: Ru
     configure: (options) => runtime.configure(options),
     counters: () => log.counters(),
     calls: (call) => log.records(call),
+    history: () => runtime.history.entries(),
     resetCounters: () => log.reset(),
     reset() {
       faults.clear();

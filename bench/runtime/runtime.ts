@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../src/shared/time/clock.ts';
 import { EventHub } from './event-hub.ts';
+import { RuntimeHistory } from './history.ts';
 import { sigkillExitCode } from './image-behaviour.ts';
 import { ImageStore } from './image-store.ts';
 import { ListReplies } from './lists.ts';
@@ -21,6 +22,7 @@ export class SimulatedRuntime {
   readonly lists: ListReplies;
   readonly events: EventHub;
   readonly processes: Processes;
+  readonly history: RuntimeHistory;
   readonly clock: Clock;
   readonly random: Random;
   options: RuntimeOptions;
@@ -31,6 +33,7 @@ export class SimulatedRuntime {
     this.random = random;
     this.lists = new ListReplies(random);
     this.events = new EventHub(random);
+    this.history = new RuntimeHistory(() => clock.monotonic());
     this.processes = new Processes(clock, (container, exitCode, reason) => this.#onExit(container, exitCode, reason));
     this.#addImages();
   }
@@ -51,6 +54,7 @@ export class SimulatedRuntime {
     this.machine.clear();
     this.events.clear();
     this.images.clear();
+    this.history.clear();
     this.#addImages();
   }
 
@@ -80,6 +84,7 @@ export class SimulatedRuntime {
 
   removeContainer(container: Container): void {
     this.machine.deleteContainer(container);
+    this.history.add('removed', container);
     this.publishEvent('deleted', container.id, container.sandbox);
   }
 
@@ -116,7 +121,9 @@ export class SimulatedRuntime {
   }
 
   #onExit(container: Container, exitCode: number, reason: string): void {
-    if (this.machine.markExited(container, this.nowNs(), exitCode, reason)) this.publishEvent('stopped', container.id, container.sandbox);
+    if (!this.machine.markExited(container, this.nowNs(), exitCode, reason)) return;
+    this.history.add('ended', container);
+    this.publishEvent('stopped', container.id, container.sandbox);
   }
 
   #addImages(): void {

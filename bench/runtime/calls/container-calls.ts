@@ -29,6 +29,7 @@ export function containerCalls(runtime: SimulatedRuntime): RuntimeHandlers {
 
     async startContainer({ containerId }, call) {
       const container = machine.beginStart(containerId);
+      runtime.history.add('startRequested', container);
       try {
         await call.work();
         const behaviour = behaviours.get(container) ?? behaviourOf(container, runtime);
@@ -41,13 +42,16 @@ export function containerCalls(runtime: SimulatedRuntime): RuntimeHandlers {
         throw err;
       }
       machine.markStarted(container, runtime.nowNs());
+      runtime.history.add('started', container);
       runtime.publishEvent('started', container.id, container.sandbox);
       return {};
     },
 
     async stopContainer({ containerId, timeout }, call) {
       const container = machine.containers.get(containerId);
-      if (container) await stop(container, Number(timeout) * 1000, call, runtime);
+      if (!container) return {};
+      runtime.history.add('stopRequested', container, Number(timeout));
+      await stop(container, Number(timeout) * 1000, call, runtime);
       return {};
     },
 

@@ -23,6 +23,8 @@ export class OpenApiServer {
   readonly #others = new Map<string, StoredObject>();
   readonly #podWatches = new Set<ServerResponse>();
   readonly #server: Server;
+  /** Called with each status that a kubelet writes, and with null when it removes the pod. */
+  onPodWrite: (uid: string, status: Fields | null) => void = () => {};
   #version = 100;
   #uids = 0;
 
@@ -61,12 +63,14 @@ export class OpenApiServer {
     this.#broadcast(isNew ? 'ADDED' : 'MODIFIED', this.#pods.get(uid)!);
   }
 
-  /** Deletes the pod gracefully: it disappears when the kubelet has terminated it. */
-  delete(uid: string): void {
+  /** Deletes the pod gracefully: it disappears when the kubelet has terminated it. A later call may only shorten the grace period. */
+  delete(uid: string, graceSeconds = 1): void {
     const pod = this.#pods.get(uid);
     if (!isObject(pod?.metadata)) return this.remove(uid);
-    const metadata = { ...pod.metadata, deletionTimestamp: new Date().toISOString().replace(/\.\d+/, ''), deletionGracePeriodSeconds: 1 };
-    this.put({ ...pod, metadata });
+    const before = pod.metadata['deletionGracePeriodSeconds'];
+    if (typeof before === 'number' && before <= graceSeconds) return;
+    const deletionTimestamp = new Date(Date.now() + graceSeconds * 1000).toISOString().replace(/\.\d+/, '');
+    this.put({ ...pod, metadata: { ...pod.metadata, deletionTimestamp, deletionGracePeriodSeconds: graceSeconds } });
   }
 
   /** Removes the pod without a grace period. */
@@ -130,9 +134,12 @@ export class OpenApiServer {
     if (method === 'GET') return { code: 200, object: pod };
     if (method === 'DELETE') {
       this.remove(pod.metadata.uid);
+      this.onPodWrite(pod.metadata.uid, null);
       return { code: 200, object: pod };
     }
-    this.put({ ...pod, status: mergeStatus(pod.status ?? {}, (body['status'] ?? {}) as Fields) });
+    const status = mergeStatus(pod.status ?? {}, (body['status'] ?? {}) as Fields);
+    this.put({ ...pod, status });
+    this.onPodWrite(pod.metadata.uid, status);
     return { code: 200, object: this.#pods.get(pod.metadata.uid) };
   }
 

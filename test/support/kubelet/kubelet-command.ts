@@ -28,11 +28,11 @@ export function kubelet(...args: string[]): CommandResult {
 
 const running = new Set<RunningKubelet>();
 
-/** Creates a folder. At the end of the test all running kubelets are killed and the folder is removed. */
+/** Creates a folder. At the end of the test the running kubelets that use it are killed, and the folder is removed. */
 export function aFolder(t: { after(action: () => Promise<void>): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'kubelet-command-'));
   t.after(async () => {
-    await Promise.all([...running].map((each) => each.destroy()));
+    await Promise.all([...running].filter((each) => each.uses(folder)).map((each) => each.destroy()));
     removeFolder(folder);
   });
   return folder;
@@ -41,6 +41,7 @@ export function aFolder(t: { after(action: () => Promise<void>): void }): string
 /** A kubelet that runs until it is stopped, or until the test's folder is removed. */
 export class RunningKubelet {
   readonly #child: ChildProcessByStdio<null, null, Readable>;
+  readonly #paths: readonly string[];
   readonly ended: Promise<CommandResult>;
   #stderr = '';
 
@@ -48,6 +49,7 @@ export class RunningKubelet {
   constructor(args: readonly string[], cwd?: string) {
     const child = spawn(kubeletPath, args, { ...(cwd === undefined ? {} : { cwd }), stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;
+    this.#paths = [...args, cwd ?? ''];
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
     this.ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout: '', stderr: this.#stderr })));
     running.add(this);
@@ -56,6 +58,10 @@ export class RunningKubelet {
 
   get stderr(): string {
     return this.#stderr;
+  }
+
+  uses(folder: string): boolean {
+    return this.#paths.some((path) => path.includes(folder));
   }
 
   kill(signal: NodeJS.Signals): void {

@@ -1,0 +1,154 @@
+/**
+ * What must hold for every history of pods, whatever the cluster, the containers and the runtime do. Each function returns one line per
+ * violation. Pure.
+ */
+import type { ContainerStatus, PodStatus } from '../../../src/shared/kubernetes/api.ts';
+import type { PodHistoryEntry } from './pod-history.ts';
+
+type Invariant = (history: readonly PodHistoryEntry[]) => readonly string[];
+
+/** A request that the kubelet had sent before it could know of a deletion does not count as a start after the deletion. */
+const noticeMs = 1000;
+
+/** Upstream: minimumGracePeriodInSeconds. A container gets at least this time when its preStop hook has used up the rest. */
+const minimumGraceSeconds = 2;
+
+export const invariants: Readonly<Record<string, Invariant>> = {
+  'never two live containers with one name in one pod': findTwins,
+  'no start after termination began': findLateStarts,
+  'restart counts never decrease': findFallingRestartCounts,
+  'a terminal status never reverts': findRevertedPhases,
+  'grace periods never grow': findGrowingGracePeriods,
+};
+
+/** Returns all violations, each with the name of its invariant. */
+export function findViolations(history: readonly PodHistoryEntry[]): readonly string[] {
+  return Object.entries(invariants).flatMap(([name, find]) => find(history).map((violation) => `${name}: ${violation}`));
+}
+
+function findTwins(history: readonly PodHistoryEntry[]): string[] {
+  const live = new Map<string, string>();
+  const violations: string[] = [];
+  for (const entry of history) {
+    if (entry.source !== 'runtime') continue;
+    const key = `${entry.podUID}/${entry.container}`;
+    if (entry.type === 'started') {
+      const other = live.get(key);
+      if (other !== undefined) violations.push(`${key} started as ${short(entry.containerID)} while ${short(other)} was alive`);
+      live.set(key, entry.containerID);
+    } else if ((entry.type === 'ended' || entry.type === 'removed') && live.get(key) === entry.containerID) live.delete(key);
+  }
+  return violations;
+}
+
+interface Termination {
+  readonly deletedAtMs: number;
+  /** A kubelet was launched, or has stopped a container, after the deletion: it knows of it. */
+  readonly isKnown: boolean;
+  readonly isTerminal: boolean;
+}
+
+function findLateStarts(history: readonly PodHistoryEntry[]): string[] {
+  const pods = new Map<string, Termination>();
+  const violations: string[] = [];
+  for (const entry of history) {
+    if (entry.source === 'kubelet') {
+      for (const [uid, pod] of pods) pods.set(uid, { ...pod, isKnown: true });
+      continue;
+    }
+    const { podUID: uid, atMs } = entry;
+    const pod = pods.get(uid) ?? { deletedAtMs: Infinity, isKnown: false, isTerminal: false };
+    switch (entry.type) {
+      case 'deleted':
+        pods.set(uid, { ...pod, deletedAtMs: Math.min(pod.deletedAtMs, atMs) });
+        break;
+      case 'finished':
+        pods.set(uid, { ...pod, isTerminal: true });
+        break;
+      case 'status':
+        if (isTerminal(entry.status)) pods.set(uid, { ...pod, isTerminal: true });
+        break;
+      case 'stopRequested':
+        if (atMs > pod.deletedAtMs + noticeMs) pods.set(uid, { ...pod, isKnown: true });
+        break;
+      case 'startRequested': {
+        const isDeleted = pod.isKnown && atMs > pod.deletedAtMs + noticeMs;
+        if (pod.isTerminal) violations.push(`${uid}/${entry.container} was started after the pod had ended`);
+        else if (isDeleted)
+          violations.push(`${uid}/${entry.container} was started ${Math.round(atMs - pod.deletedAtMs)} ms after the deletion`);
+        break;
+      }
+      case 'started':
+      case 'ended':
+      case 'removed':
+        break;
+    }
+  }
+  return violations;
+}
+
+function findFallingRestartCounts(history: readonly PodHistoryEntry[]): string[] {
+  return compareStatuses(history, (before, after, uid) => {
+    const counts = new Map(containersOf(before).map(({ name, restartCount }) => [name, restartCount]));
+    return containersOf(after).flatMap(({ name, restartCount }) => {
+      const previous = counts.get(name) ?? 0;
+      return restartCount < previous ? [`${uid}/${name} has ${restartCount} restarts after ${previous}`] : [];
+    });
+  });
+}
+
+function findRevertedPhases(history: readonly PodHistoryEntry[]): string[] {
+  return compareStatuses(history, (before, after, uid) =>
+    isTerminal(before) && before.phase !== after.phase ? [`${uid} is ${after.phase} after ${before.phase}`] : [],
+  );
+}
+
+/**
+ * A kubelet that starts in the middle of a termination gives the containers the whole grace period once more, as upstream. A pod that was deleted by force
+ * has no object any more: it gets the grace period of its spec.
+ */
+function findGrowingGracePeriods(history: readonly PodHistoryEntry[]): string[] {
+  const allowed = new Map<string, number>();
+  const last = new Map<string, number>();
+  const violations: string[] = [];
+  for (const entry of history) {
+    if (entry.source === 'kubelet') last.clear();
+    else if (entry.type === 'deleted' && entry.graceSeconds > 0) {
+      allowed.set(entry.podUID, Math.min(allowed.get(entry.podUID) ?? Infinity, Math.max(entry.graceSeconds, minimumGraceSeconds)));
+    } else if (entry.type === 'stopRequested' && allowed.has(entry.podUID)) {
+      const { graceSeconds = 0, container, containerID } = entry;
+      const limit = Math.min(allowed.get(entry.podUID)!, last.get(containerID) ?? Infinity);
+      if (graceSeconds > limit) violations.push(`${entry.podUID}/${container} gets ${graceSeconds} s after ${limit} s`);
+      last.set(containerID, Math.max(minimumGraceSeconds, graceSeconds));
+    }
+  }
+  return violations;
+}
+
+/** Compares each written status of a pod with the one before it. */
+function compareStatuses(
+  history: readonly PodHistoryEntry[],
+  compare: (before: PodStatus, after: PodStatus, uid: string) => readonly string[],
+): string[] {
+  const statuses = new Map<string, PodStatus>();
+  const violations: string[] = [];
+  for (const entry of history) {
+    if (entry.source !== 'api' || entry.type !== 'status') continue;
+    const before = statuses.get(entry.podUID);
+    if (before) violations.push(...compare(before, entry.status, entry.podUID));
+    statuses.set(entry.podUID, entry.status);
+  }
+  return violations;
+}
+
+function containersOf(status: PodStatus): readonly ContainerStatus[] {
+  return [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+}
+
+function isTerminal({ phase }: PodStatus): boolean {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+function short(id: string): string {
+  return id.slice(0, 12);
+}

@@ -1,0 +1,72 @@
+/** The pods of random histories: regular containers, init containers, sidecars, hooks and probes in all combinations that decide differently. */
+import type { RestartPolicy } from './operations.ts';
+
+export interface ShapedPod {
+  readonly name: string;
+  readonly uid: string;
+  readonly policy: RestartPolicy;
+  readonly graceSeconds: number;
+}
+
+const images = {
+  run: 'sim/run:1',
+  exit: 'sim/exit:0-after-300ms',
+  crash: 'sim/exit:1-after-500ms',
+  slow: 'sim/slowstop:0-after-1s',
+  stubborn: 'sim/stubborn:1',
+};
+/** What an update of a running container's image changes to. */
+export const otherImage = 'sim/run:2';
+export const podImages: readonly string[] = [...Object.values(images), otherImage];
+
+function container(name: string, image: keyof typeof images, more: object = {}): object {
+  return { name, image: images[image], imagePullPolicy: 'IfNotPresent', ...more };
+}
+
+/** An exec probe: the simulated runtime's result for the pod decides. */
+function probe(more: object = {}): object {
+  return { exec: { command: ['check'] }, periodSeconds: 1, timeoutSeconds: 1, failureThreshold: 1, ...more };
+}
+
+const sidecar = (more: object = {}) => container('sidecar', 'run', { restartPolicy: 'Always', ...more });
+const rules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
+
+export const shapes: readonly object[] = [
+  { containers: [container('app', 'run')] },
+  { containers: [container('app', 'slow'), container('other', 'run')] },
+  { containers: [container('app', 'stubborn')] },
+  { containers: [container('app', 'crash'), container('other', 'run')] },
+  { containers: [container('app', 'exit')] },
+  { initContainers: [container('init', 'exit')], containers: [container('app', 'run')] },
+  { initContainers: [container('init', 'crash')], containers: [container('app', 'run')] },
+  { initContainers: [sidecar(), container('init', 'exit')], containers: [container('app', 'run')] },
+  { initContainers: [sidecar({ startupProbe: probe({ failureThreshold: 3 }) })], containers: [container('app', 'exit')] },
+  { containers: [container('app', 'run', { livenessProbe: probe(), readinessProbe: probe() })] },
+  {
+    containers: [
+      container('app', 'run', { startupProbe: probe({ failureThreshold: 2 }), livenessProbe: probe({ terminationGracePeriodSeconds: 1 }) }),
+    ],
+  },
+  { containers: [container('app', 'run', { lifecycle: { preStop: { sleep: { seconds: 1 } } } }), container('other', 'crash')] },
+  { containers: [container('app', 'run', { restartPolicy: 'Never', restartPolicyRules: rules }), container('other', 'run')] },
+];
+
+/** As the API server would store it. */
+export function shapedPod(shape: number, { name, uid, policy, graceSeconds }: ShapedPod): Record<string, unknown> {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', uid, creationTimestamp: new Date().toISOString().replace(/\.\d+/, ''), generation: 1 },
+    spec: {
+      nodeName: 'node-1',
+      dnsPolicy: 'Default',
+      enableServiceLinks: false,
+      automountServiceAccountToken: false,
+      restartPolicy: policy,
+      terminationGracePeriodSeconds: graceSeconds,
+      tolerations: [{ operator: 'Exists' }],
+      ...structuredClone(shapes[shape]),
+    },
+    status: { phase: 'Pending', qosClass: 'BestEffort' },
+  };
+}
