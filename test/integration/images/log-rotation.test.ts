@@ -189,7 +189,7 @@ test('a full disk costs no line: logs are rotated, and compressed when there is 
   writeFileSync(filler, Buffer.alloc(bavail * bsize));
   node.start();
   await waitUntil('a rotation', () => app.files().length === 3);
-  await waitUntil('the compression fails', () => node.lines.some(({ msg }) => String(msg).startsWith('Failed to compress log')));
+  await waitUntil('the compression fails', () => node.lines.some(({ msg }) => msg.startsWith('Failed to compress log')));
   assert.deepEqual(
     app.files().map((name) => name.replace(/\d{8}-\d{6}/, 'N')),
     ['0.log', '0.log.N', '0.log.N'],

@@ -1,11 +1,26 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { Agent, get as httpGet } from 'node:http';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { aLogsServer } from '../../support/server/logs-server.ts';
 
 const line = (text: string, tag = 'F') => `2026-01-02T03:04:05.6Z stdout ${tag} ${text}\n`;
@@ -189,6 +204,112 @@ test('a follower continues across rotations without loss', async () => {
   container.state = 'exited';
   await waitUntil('the end', () => state.ended);
   assert.equal(state.text, written);
+});
+
+/** Rotates the log as the kubelet does, the n-th time: the older rotations are compressed. */
+function rotate(logPath: string, n: number): void {
+  const folder = dirname(logPath);
+  for (const name of readdirSync(folder).filter((each) => /-\d{6}$/.test(each))) {
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(readFileSync(join(folder, name))));
+    rmSync(join(folder, name));
+  }
+  renameSync(logPath, `${logPath}.20260102-0000${String(n).padStart(2, '0')}`);
+  writeFileSync(logPath, '');
+}
+
+for (const isRemoved of [false, true]) {
+  test(`a follower that reads nothing for some time gets every line of four rotations meanwhile, ${isRemoved ? 'when its own log is removed' : 'of which three are compressed'}`, async () => {
+    const { port, container, responses } = await aLog('');
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+    socket.write('GET /web?follow=true HTTP/1.0\r\nHost: x\r\n\r\n');
+    socket.pause();
+    const padding = 'x'.repeat(1000);
+    let written = 0;
+    const write = (count: number) => {
+      const rows = Array.from({ length: count }, (_, n) => line(`${padding} ${written + n}`));
+      appendFileSync(container.logPath, rows.join(''));
+      written += count;
+    };
+    write(20_000);
+    await waitUntil('the buffers are full', () => responses.length === 1 && responses[0]!.writableNeedDrain);
+    await sleep(100);
+    for (let n = 1; n <= 4; n += 1) {
+      rotate(container.logPath, n);
+      write(1000);
+    }
+    if (isRemoved) rmSync(`${container.logPath}.20260102-000001.gz`);
+    let text = '';
+    socket.on('data', (data: string) => (text += data));
+    socket.resume();
+    await waitUntil('the last line', () => text.includes(` ${written - 1}\n`));
+    container.state = 'exited';
+    await waitUntil('the end', () => socket.destroyed || socket.readableEnded);
+    const numbers = [...text.matchAll(/^x+ (\d+)$/gm)].map(([, number]) => Number(number));
+    assert.deepEqual([numbers.length, numbers.every((number, n) => number === n)], [written, true]);
+  });
+}
+
+test('a follower gets late lines of a rotated log before those of the new one', async () => {
+  const { url, container } = await aLog(line('1'));
+  const { state } = follow(url);
+  await waitUntil('the first line', () => state.text === '1\n');
+  const runtime = openSync(container.logPath, 'a');
+  rotate(container.logPath, 1);
+  appendFileSync(container.logPath, line('3'));
+  await sleep(300);
+  writeSync(runtime, line('2'));
+  closeSync(runtime);
+  await waitUntil('all lines', () => state.text === '1\n2\n3\n');
+  container.state = 'exited';
+  await waitUntil('the end', () => state.ended);
+  assert.equal(state.text, '1\n2\n3\n');
+});
+
+test('a follower stays with a log whose rotation is undone', async () => {
+  const { url, container } = await aLog(line('1'));
+  const { state } = follow(url);
+  await waitUntil('the first line', () => state.text === '1\n');
+  const rotated = `${container.logPath}.20260102-000001`;
+  renameSync(container.logPath, rotated);
+  appendFileSync(rotated, line('2'));
+  await waitUntil('a line without a log', () => state.text === '1\n2\n');
+  linkSync(rotated, container.logPath);
+  rmSync(rotated);
+  appendFileSync(container.logPath, line('3'));
+  await waitUntil('a line of the log', () => state.text === '1\n2\n3\n');
+  rotate(container.logPath, 2);
+  appendFileSync(container.logPath, line('4'));
+  container.state = 'exited';
+  await waitUntil('the end', () => state.ended);
+  assert.equal(state.text, '1\n2\n3\n4\n');
+});
+
+test('a log is readable while the runtime does not reopen it', async () => {
+  const { read, url, container } = await aLog(line('old'));
+  rotate(container.logPath, 1);
+  appendFileSync(container.logPath, line('1'));
+  renameSync(container.logPath, `${container.logPath}.20260102-000002`);
+  assert.equal(await read(), '1\n');
+  const { state } = follow(url, 'tailLines=1');
+  await waitUntil('the tail', () => state.text === '1\n');
+  writeFileSync(container.logPath, line('2'));
+  await waitUntil('the new log', () => state.text === '1\n2\n');
+  container.state = 'exited';
+  await waitUntil('the end', () => state.ended);
+  assert.equal(state.text, '1\n2\n');
+});
+
+test('other files do not disturb a follower', async () => {
+  const { url, container } = await aLog(line('1'));
+  const { state } = follow(url);
+  await waitUntil('the first line', () => state.text === '1\n');
+  writeFileSync(`${container.logPath}.20990102-000001`, line('foreign'));
+  mkdirSync(`${container.logPath}.20260102-000001`);
+  appendFileSync(container.logPath, line('2'));
+  await waitUntil('the second line', () => state.text === '1\n2\n');
+  container.state = 'exited';
+  await waitUntil('the end', () => state.ended);
+  assert.equal(state.text, '1\n2\n');
 });
 
 test('a follower continues after the file is truncated', async () => {

@@ -8,23 +8,26 @@ import { dirname } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { openLog } from '../../../shared/kubernetes/open-log.ts';
+import { hasWriter } from '../../../shared/linux/file-lease.ts';
+import type { CompressedLog } from './compressed-log.ts';
 
 const blockBytes = 64 * 1024;
+const comparedBytes = 4096;
 /** Unused buffers: most reads of a follower return nothing. */
 const freeBlocks: Buffer[] = [];
 const maxFreeBlocks = 8;
 
 export class LogFile {
   readonly path: string;
-  /** The folder of the file after symlinks are resolved. This one must be watched. */
-  readonly directory: string;
+  /** Without symlinks, when it was opened. */
+  readonly realPath: string;
   readonly #handle: FileHandle;
   readonly #identity: string;
   #position = 0;
 
-  private constructor(path: string, directory: string, handle: FileHandle, identity: string) {
+  private constructor(path: string, realPath: string, handle: FileHandle, identity: string) {
     this.path = path;
-    this.directory = directory;
+    this.realPath = realPath;
     this.#handle = handle;
     this.#identity = identity;
   }
@@ -34,10 +37,15 @@ export class LogFile {
     const failed = (cause: unknown) => new Error(`failed to open log file ${goQuote(path)}: ${messageOf(cause)}`, { cause });
     try {
       const { realPath, handle, stats } = await openLog(path, podLogsDir);
-      return new LogFile(path, dirname(realPath), handle, identityOf(stats));
+      return new LogFile(path, realPath, handle, identityOf(stats));
     } catch (err) {
       throw failed(err);
     }
+  }
+
+  /** The folder of the file. This one must be watched. */
+  get directory(): string {
+    return dirname(this.realPath);
   }
 
   /** Offset of the next byte to read. */
@@ -92,10 +100,23 @@ export class LogFile {
     return true;
   }
 
-  /** Reports whether another file is at the path (rotation). While there is none, the old file may still be written. */
-  async isReplaced(): Promise<boolean> {
-    const now = await stat(this.path).catch(() => null);
-    return now !== null && identityOf(now) !== this.#identity;
+  /** Reports whether this file is at the path. */
+  async isAt(path: string): Promise<boolean> {
+    const now = await stat(path).catch(() => null);
+    return now !== null && identityOf(now) === this.#identity;
+  }
+
+  /** Reports whether the other file is this one under another name, or its archive. Its lines have times, so its start is unique. */
+  async isSameLog(other: LogFile | CompressedLog): Promise<boolean> {
+    if (other instanceof LogFile) return other.#identity === this.#identity;
+    const start = await other.peek();
+    const { bytesRead, buffer } = await this.#handle.read(Buffer.alloc(Math.min(start.length, comparedBytes)), 0, null, 0);
+    return bytesRead > 0 && buffer.subarray(0, bytesRead).equals(start.subarray(0, bytesRead));
+  }
+
+  /** Reports whether the runtime may still write to the file; undefined when the file system does not tell. */
+  hasWriter(): boolean | undefined {
+    return hasWriter(this.#handle.fd);
   }
 
   close(): Promise<void> {

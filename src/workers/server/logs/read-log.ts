@@ -1,16 +1,17 @@
 /**
  * Reads a container's log to its end, or until the container ends, across rotations. Reads only as fast as the bytes are written to the
- * client. Upstream: ReadLogs of k8s.io/cri-client/pkg/logs, which does not handle rotation by number.
+ * client. Upstream: ReadLogs of k8s.io/cri-client/pkg/logs, which loses lines when a log is rotated.
  */
 import type { Follower } from './followers.ts';
-import { isMissing, LogFile } from './log-file.ts';
+import { LogFile } from './log-file.ts';
 import type { LogFilter } from './log-filter.ts';
+import { LogSequence, type LogFileInSequence } from './log-sequence.ts';
 
-/**
- * After rotation the runtime may still write the last line to the old file. A container's end may be known before its last line is in the
- * file.
- */
+/** After a rotation the runtime may still write the last lines to the old file, as may the runtime of a container that has ended. */
 const settleMs = 100;
+/** How often and for how long the runtime is given time to close a file. */
+const writerCheckMs = 20;
+const maxWriterChecks = 50;
 
 export interface LogSource {
   readonly path: string;
@@ -28,7 +29,8 @@ export interface LogSource {
 
 /** Resolves at the end of the log, or when the client needs no more. Rejects with a message for the client. */
 export async function readLog(source: LogSource): Promise<void> {
-  const reader = new LogReader(source, await openLog(source));
+  const sequence = new LogSequence(source.path, source.podLogsDir);
+  const reader = new LogReader(source, sequence, await sequence.openCurrent());
   try {
     await reader.run();
   } finally {
@@ -36,33 +38,24 @@ export async function readLog(source: LogSource): Promise<void> {
   }
 }
 
-/** Retries, because during rotation there is no file until the runtime opens the new one. */
-async function openLog({ path, podLogsDir, sleep }: LogSource): Promise<LogFile> {
-  for (let triesLeft = 3; ; triesLeft -= 1) {
-    try {
-      return await LogFile.open(path, podLogsDir);
-    } catch (err) {
-      if (triesLeft === 0 || !isMissing(err)) throw err;
-      await sleep(settleMs);
-    }
-  }
-}
-
 class LogReader {
   readonly #source: LogSource;
-  #file: LogFile;
+  readonly #sequence: LogSequence;
+  #current: LogFileInSequence;
   #follower: Follower | null = null;
 
-  constructor(source: LogSource, file: LogFile) {
+  constructor(source: LogSource, sequence: LogSequence, first: LogFileInSequence) {
     this.#source = source;
-    this.#file = file;
+    this.#sequence = sequence;
+    this.#current = first;
   }
 
   async run(): Promise<void> {
     const { filter, follow, tailLines, onOpen } = this.#source;
-    if (tailLines !== null) await this.#file.seekTail(tailLines);
+    const { file } = this.#current;
+    if (tailLines !== null && file instanceof LogFile) await file.seekTail(tailLines);
     // Starts to watch before reading, so that a line written after the last read wakes the follower.
-    this.#follower = follow?.(this.#file.directory) ?? null;
+    this.#follower = follow?.(this.#sequence.folder) ?? null;
     onOpen();
     if (!(await this.#drain())) return;
     if (this.#follower && !(await this.#follow(this.#follower))) return;
@@ -71,49 +64,62 @@ class LogReader {
 
   async close(): Promise<void> {
     this.#follower?.close();
-    await this.#file.close();
+    await this.#current.file.close();
   }
 
   /** Returns true at the end of the container's log, false when the client needs no more. */
   async #follow(follower: Follower): Promise<boolean> {
-    const { filter, sleep } = this.#source;
+    const { filter } = this.#source;
     for (;;) {
       filter.checkFormat();
       const event = await follower.next();
       if (event === 'closed') return false;
-      const positionBefore = this.#file.position;
+      const { file } = this.#current;
+      const positionBefore = file instanceof LogFile ? file.position : 0;
       if (!(await this.#drain())) return false;
       // Rotation and truncation are not checked while there are new lines; the periodic rescan checks for them.
-      if (event === 'changed' && this.#file.position > positionBefore) continue;
-      if (await this.#file.rewindIfTruncated()) filter.startNewFile();
-      else if (await this.#file.isReplaced()) {
-        if (!(await this.#switchFile(follower))) return false;
+      if (event === 'changed' && file instanceof LogFile && file.position > positionBefore) continue;
+      if (event === 'ended' && !(await this.#drainSettled())) return false;
+      if (file instanceof LogFile && (await file.rewindIfTruncated())) {
+        filter.startNewFile();
+        if (!(await this.#drain())) return false;
       }
-      if (event !== 'ended') continue;
-      await sleep(settleMs);
-      return this.#drain();
+      if (!(await this.#readRotations(follower))) return false;
+      if (event === 'ended') return true;
     }
   }
 
-  /** Reads the rest of the old file, then the new one. Opens the new file first, because it may be rotated meanwhile. */
-  async #switchFile(follower: Follower): Promise<boolean> {
-    const { path, podLogsDir, sleep, filter } = this.#source;
-    const next = await LogFile.open(path, podLogsDir).catch((err: unknown) => {
-      if (isMissing(err)) return null;
-      throw err;
-    });
-    // The new file was rotated already. The next event will find its successor.
-    if (!next) return true;
-    const rotatedFile = this.#file;
-    try {
-      await sleep(settleMs);
+  /** Reads all later files to the current end of the log. Returns false when the client needs no more. */
+  async #readRotations(follower: Follower): Promise<boolean> {
+    for (let next = await this.#openNext(); next; next = await this.#openNext()) {
+      const { file } = this.#current;
+      try {
+        if (!(await this.#drainSettled())) return false;
+      } finally {
+        this.#current = next;
+        await file.close();
+      }
+      this.#source.filter.startNewFile();
+      follower.move(this.#sequence.folder);
       if (!(await this.#drain())) return false;
-    } finally {
-      this.#file = next;
-      await rotatedFile.close();
     }
-    filter.startNewFile();
-    follower.move(next.directory);
+    return true;
+  }
+
+  #openNext(): Promise<LogFileInSequence | null> {
+    return this.#sequence.openNext(this.#current);
+  }
+
+  /** Reads to the end of a file that nobody should write any more. Returns false when the client needs no more. */
+  async #drainSettled(): Promise<boolean> {
+    const { file } = this.#current;
+    const { sleep } = this.#source;
+    let hasWriter = file instanceof LogFile ? file.hasWriter() : false;
+    if (hasWriter === undefined) await sleep(settleMs);
+    for (let check = 0; hasWriter === true && check < maxWriterChecks; check += 1) {
+      await sleep(writerCheckMs);
+      hasWriter = (file as LogFile).hasWriter();
+    }
     return this.#drain();
   }
 
@@ -121,7 +127,7 @@ class LogReader {
   async #drain(): Promise<boolean> {
     const { filter } = this.#source;
     while (!filter.done) {
-      const block = await this.#file.read();
+      const block = await this.#current.file.read();
       if (!block) return true;
       if (!(await this.#write(filter.push(block)))) return false;
     }
