@@ -48,6 +48,8 @@ export interface SyncLoopHandlers<Update> {
   readonly takeDue: () => readonly PodUID[];
   readonly sourcesReady: () => boolean;
   readonly housekeep: () => void;
+  /** Called instead of `housekeep` while a source has not reported. */
+  readonly housekeepKnownPods: () => void;
 }
 
 const tickMs = 1000;
@@ -186,13 +188,13 @@ export class SyncLoop<Update> {
     return { handler: 'sync loop', logger: this.#deps.logger, fields: { step } };
   }
 
-  #housekeepWhenDue({ sourcesReady, housekeep }: SyncLoopHandlers<Update>): void {
+  #housekeepWhenDue({ sourcesReady, housekeep, housekeepKnownPods }: SyncLoopHandlers<Update>): void {
     const { clock, logger } = this.#deps;
     const startedAtMs = clock.monotonic();
     if (startedAtMs < this.#housekeepingAtMs) return;
     this.#housekeepingAtMs = startedAtMs + housekeepingPeriodMs;
     // Housekeeping ends the pods that no source wants; a source that has not reported yet may want any pod.
-    if (!sourcesReady()) return;
+    if (!sourcesReady()) return housekeepKnownPods();
     housekeep();
     const tookMs = clock.monotonic() - startedAtMs;
     if (tookMs > housekeepingWarningMs)

@@ -1,5 +1,6 @@
 /** Starts the kubelet from parsed flags: configuration, logger, lock file, root directory, signals. */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { goDuration } from '../../shared/kubernetes/go-text.ts';
 import { createLogger } from '../../shared/log/create-logger.ts';
 import { createVerbosityCell } from '../../shared/log/live-verbosity.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -32,6 +33,11 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
   let credentialProviders: CredentialProviders;
   try {
     refuse('failed to validate kubelet flags: ', checkNodeLabels(flags.nodeLabels));
+    const { minimumContainerTTL } = flags;
+    refuse(
+      'failed to create kubelet: ',
+      minimumContainerTTL < 0 ? [`invalid minimum garbage collection age: ${goDuration(minimumContainerTTL)}`] : [],
+    );
     loaded = loadConfiguration({
       file: (values.get('config') as string | undefined) ?? '',
       dropInDir: (values.get('config-dir') as string | undefined) ?? '',

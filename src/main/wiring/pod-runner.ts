@@ -186,6 +186,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     handleContainerChanged: (uid, id) => containerDeletor.deleteContainersInPod(uid, id),
     takeDue: () => workQueue.takeDue(),
     sourcesReady,
+    housekeepKnownPods: () => housekeeping.runWithoutAllSources(),
     housekeep: () => {
       housekeeping.run();
       const known = new Set([...podManager.uids(), ...workers.uids()]);

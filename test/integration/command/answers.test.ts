@@ -45,6 +45,11 @@ const invalidArguments: { name: string; args: string[]; want: RegExp }[] = [
     args: ['--config=/does/not/exist'],
     want: /^Error: failed to load kubelet config file, path: \/does\/not\/exist, error: ENOENT.*\n$/,
   },
+  {
+    name: 'a negative minimum age of dead containers',
+    args: ['--minimum-container-ttl-duration=-1s'],
+    want: /^Flag .*\nError: failed to create kubelet: invalid minimum garbage collection age: -1s\n$/,
+  },
   { name: 'another version', args: ['--version=v1.20.0'], want: /^Error: version "v1\.20\.0" must begin with v1\.36\.3\n$/ },
 ];
 for (const { name, args, want } of invalidArguments) {

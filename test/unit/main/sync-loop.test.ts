@@ -64,6 +64,7 @@ function aLoop({ sourcesReady = true, handleUpdate, handlers: replaced }: LoopOp
     takeDue: () => node.due.splice(0),
     sourcesReady: () => node.sourcesReady,
     housekeep: () => calls.push(`housekeeping at ${clock.monotonic()}`),
+    housekeepKnownPods: () => calls.push(`known pods at ${clock.monotonic()}`),
     ...replaced,
   };
   let running = Promise.resolve();
@@ -240,10 +241,10 @@ test('housekeeping runs every two seconds, and at once when it is requested', as
 test('housekeeping waits until every source has reported', async () => {
   const { clock, calls, node, end } = aRunningLoop({ sourcesReady: false });
   await clock.advance(5000);
-  assert.deepEqual(calls, []);
+  assert.deepEqual(calls, ['known pods at 0', 'known pods at 2000', 'known pods at 4000']);
   node.sourcesReady = true;
   await clock.advance(2000);
-  assert.equal(calls.length, 1);
+  assert.deepEqual(calls.slice(3), ['housekeeping at 6000']);
   await end();
 });
 

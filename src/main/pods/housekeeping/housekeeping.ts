@@ -1,7 +1,7 @@
 /**
  * Reconciles the desired pods, the pod workers and the runtime: terminates pods that no source has, forgets terminated pods, terminates pods
- * that only the runtime has, removes the directories of unknown pods, and starts container garbage collection. Runs only when every source has
- * reported. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go and StartGarbageCollection in kubelet.go.
+ * that only the runtime has, removes the directories of unknown pods, and starts container garbage collection. While a source has not reported,
+ * only the dead containers of running pods are collected. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go and StartGarbageCollection in kubelet.go.
  *
  * A round never waits: it starts asynchronous work, each kind at most once at a time, and does not await the result.
  */
@@ -67,6 +67,8 @@ export class Housekeeping {
   readonly #deps: HousekeepingDependencies;
   #collectAtMs = -Infinity;
   #collecting = false;
+  /** The last collection knew the pods of all sources. */
+  #knewAllSources = true;
   #directoriesAtMs = -Infinity;
   #listing = false;
   /** Pods whose directories the last cleanup began to remove or still found. */
@@ -98,7 +100,18 @@ export class Housekeeping {
     updatePodMetrics(podManager.all(), active, podManager.mirrorPods(), knownPods.values());
     const nowMs = clock.monotonic();
     if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);
-    if (nowMs >= this.#collectAtMs) this.#collect(nowMs);
+    if (nowMs >= this.#collectAtMs || !this.#knewAllSources) this.#collect(nowMs, true);
+  }
+
+  /**
+   * Collects the dead containers of running pods above the limits. No pod counts as deleted. Called instead of `run` while a source has not
+   * reported, which usually takes a moment at the start: the first collection waits for a period.
+   */
+  runWithoutAllSources(): void {
+    const nowMs = this.#deps.clock.monotonic();
+    if (this.#collectAtMs === -Infinity) this.#collectAtMs = nowMs + containerGcPeriodMs;
+    this.#knewAllSources = false;
+    if (nowMs >= this.#collectAtMs) this.#collect(nowMs, false);
   }
 
   /** Contains a fault of one pod, so that the round continues. */
@@ -119,14 +132,15 @@ export class Housekeeping {
     this.#collectAtMs = Math.min(this.#collectAtMs, this.#deps.clock.monotonic() + containerGcSoonMs);
   }
 
-  #collect(nowMs: number): void {
+  #collect(nowMs: number, allSourcesReady: boolean): void {
     if (this.#collecting) return;
+    this.#knewAllSources = allSourcesReady;
     const { podManager, podWorkers, collectContainers, gcPolicy, nodeName, events, clock, logger } = this.#deps;
     const knownPodUIDs = [...new Set([...podManager.uids(), ...podWorkers.uids()])];
     const removablePodUIDs = knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldContentBeRemoved(uid));
     this.#collecting = true;
     this.#collectAtMs = nowMs + containerGcPeriodMs;
-    collectContainers({ requestedAtMs: clock.now(), allSourcesReady: true, knownPodUIDs, removablePodUIDs, ...gcPolicy })
+    collectContainers({ requestedAtMs: clock.now(), allSourcesReady, knownPodUIDs, removablePodUIDs, ...gcPolicy })
       .catch((err: unknown) => {
         logger.error({ err }, 'Container garbage collection failed');
         events.record({ object: nodeReference(nodeName), type: 'Warning', reason: 'ContainerGCFailed', message: messageOf(err) });

@@ -3,13 +3,31 @@ import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { isNotFound } from '../../../shared/cri/cri-error.ts';
 import { ContainerState } from '../../../shared/cri/generated/cri-v1.ts';
-import { containerNameLabel, podNameLabel, podNamespaceLabel } from '../../../shared/kubernetes/annotations.ts';
+import {
+  containerNameLabel,
+  podDeletionGracePeriodAnnotation,
+  podNameLabel,
+  podNamespaceLabel,
+  podTerminationGracePeriodAnnotation,
+} from '../../../shared/kubernetes/annotations.ts';
 import { containerLogSymlink } from '../../../shared/kubernetes/container-log-symlink.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { removeContainerLogs } from '../../../shared/kubernetes/remove-container-logs.ts';
 
 /** StopContainer waits until the container has stopped. Two minutes is upstream's runtimeRequestTimeout. */
 const stopDeadlineMs = 120_000;
+
+/** Upstream's minimumGracePeriodInSeconds. */
+const minStopSeconds = 2;
+/** A container that must be stopped delays the removal of others. */
+const maxStopSeconds = 30;
+
+/** The pod's grace period, from the annotations of its container (upstream restoreSpecsFromContainerLabels), within limits. */
+function stopSeconds(annotations: Readonly<Record<string, string>>): number {
+  const recorded = annotations[podDeletionGracePeriodAnnotation] ?? annotations[podTerminationGracePeriodAnnotation] ?? '';
+  const seconds = /^\d{1,10}$/.test(recorded) ? Number(recorded) : 0;
+  return Math.min(Math.max(seconds, minStopSeconds), maxStopSeconds);
+}
 
 export interface ContainerRemoverOptions {
   readonly runtime: CriClient['runtime'];
@@ -50,7 +68,8 @@ export class ContainerRemover {
       const { status } = await this.#runtime.call('containerStatus', { containerId }, limits);
       if (status?.state === ContainerState.CONTAINER_RUNNING) return false;
       if (status?.state === ContainerState.CONTAINER_UNKNOWN) {
-        await this.#runtime.call('stopContainer', { containerId, timeout: 0n }, { deadlineMs: stopDeadlineMs });
+        const timeout = BigInt(stopSeconds(status.annotations));
+        await this.#runtime.call('stopContainer', { containerId, timeout }, { deadlineMs: stopDeadlineMs });
       }
       if (status) await this.#removeLogs(containerId, status.labels, status.logPath);
       await this.#runtime.call('removeContainer', { containerId }, limits);

@@ -135,6 +135,23 @@ test('dead containers are collected every minute, and shortly after a pod was fo
   assert.equal(collected.length, 3);
 });
 
+test('while a source has not reported, only limits are enforced; all are collected when the last one reports', async () => {
+  const { node, collected, housekeeping, runHousekeeping } = aNodeWithHandlers();
+  housekeeping.runWithoutAllSources();
+  assert.equal(collected.length, 0);
+  for (const advanced of [30_000, 30_000, 30_000]) {
+    await node.clock.advance(advanced);
+    housekeeping.runWithoutAllSources();
+    await settle();
+  }
+  await runHousekeeping();
+  await runHousekeeping();
+  assert.deepEqual(
+    collected.map(({ allSourcesReady }) => allSourcesReady),
+    [false, true],
+  );
+});
+
 test('a failed container garbage collection records an event about the node and is retried', async () => {
   const setup = aNodeWithHandlers();
   const { node, collected, runHousekeeping } = setup;

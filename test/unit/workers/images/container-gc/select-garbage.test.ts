@@ -97,6 +97,31 @@ const containerCases: { name: string; items: SnapshotItem[]; request?: Partial<C
     request: { maxPerPodContainer: -1, maxContainers: 2 },
     want: ['p/a@1', 'p/a@2', 'p/b@3'],
   },
+  {
+    name: 'keeps one container of each pod rather than two of some',
+    items: ['p0', 'p1', 'p2', 'p3', 'p4'].flatMap((pod) => [container('a', 1, 'exited', pod), container('a', 2, 'exited', pod)]),
+    request: { maxPerPodContainer: 2, maxContainers: 6, knownPodUIDs: ['p0', 'p1', 'p2', 'p3', 'p4'] as PodUID[] },
+    want: ['p0/a@1', 'p1/a@1', 'p2/a@1', 'p3/a@1', 'p4/a@1'],
+  },
+  {
+    name: 'selects the oldest when even one container of each pod is too many',
+    items: ['p0', 'p1', 'p2'].flatMap((pod, index) => [container('a', index, 'exited', pod), container('a', index + 10, 'exited', pod)]),
+    request: { maxPerPodContainer: 2, maxContainers: 2, knownPodUIDs: ['p0', 'p1', 'p2'] as PodUID[] },
+    want: ['p0/a@0', 'p1/a@1', 'p2/a@2', 'p0/a@10'],
+  },
+  {
+    name: 'keeps no dead container with a total limit of zero',
+    items: [container('a', 1), container('a', 2, 'running')],
+    request: { maxContainers: 0 },
+    want: ['p/a@1'],
+  },
+  {
+    name: 'spares young containers of deleted pods, too',
+    items: [container('a', 1, 'exited', 'gone'), container('a', 99, 'exited', 'gone')],
+    request: { minAgeMs: 60_000 },
+    nowMs: 100_000,
+    want: ['gone/a@1'],
+  },
 ];
 table('container garbage collection', (row) => {
   for (const { name, items, request: fields, nowMs = 1_000_000, want } of containerCases) {
