@@ -39,7 +39,7 @@ export class CriError extends Error {
 }
 
 /** Returns the code's name as Go prints it: `DeadlineExceeded`, not `DEADLINE_EXCEEDED`. */
-function codeName(code: number): string {
+export function codeName(code: number): string {
   const name = names[code] ?? 'UNKNOWN';
   return name === 'OK' ? name : name.toLowerCase().replace(/(^|_)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
 }

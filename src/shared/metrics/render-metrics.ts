@@ -94,7 +94,7 @@ function compareLabels(a: readonly string[], b: readonly string[], order: readon
 function escapeHelp(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
-function escapeLabel(value: string): string {
+export function escapeLabel(value: string): string {
   return escapeHelp(value).replaceAll('"', '\\"');
 }
 

@@ -7,9 +7,11 @@ import type { ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.
 import { CriClient } from '../../shared/cri/client.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
+import { transferBytes } from '../../shared/thread/endpoint.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { attemptStarter } from './actions/start-attempt.ts';
 import { ProbeManager } from './probe-manager.ts';
+import { renderSeries } from './series/render-series.ts';
 
 const { workerData, logger, heartbeat } = enterThread<ProbesWorkerData>();
 const { runtimeEndpoint, runtimeRequestTimeoutMs, results } = workerData;
@@ -32,7 +34,7 @@ const api: ProbesApi = {
     probes.removePods(uids);
   },
   async renderMetrics() {
-    return new Uint8Array();
+    return transferBytes(await renderSeries(probes.series));
   },
   async close() {
     heartbeat.stop();

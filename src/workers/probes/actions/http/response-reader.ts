@@ -106,6 +106,9 @@ export class ResponseReader {
     // An interim response precedes the response. 101 is final for a client that asked for no other protocol.
     if (this.statusCode < 200 && this.statusCode !== 101) {
       this.statusCode = 0;
+      this.location = '';
+      this.#contentLength = undefined;
+      this.#isChunked = false;
       return;
     }
     const hasNoBody = this.statusCode === 204 || this.statusCode === 304 || this.statusCode === 101;

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { RunLimiter, type RunLimits, type Slot } from '../../../../../src/workers/probes/schedule/run-limiter.ts';
+import { TimerQueue } from '../../../../../src/workers/probes/schedule/timer-queue.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { aLogger } from '../../../../support/logger.ts';
+
+const limits: RunLimits = { active: 2, overdueAfterMs: 500, total: 4, perPod: 3 };
+
+function aLimiter(over: Partial<RunLimits> = {}) {
+  const clock = new FakeClock();
+  const timers = new TimerQueue({ clock, logger: aLogger().logger });
+  const limiter = new RunLimiter({ ...limits, ...over }, timers);
+  const started: string[] = [];
+  const slots = new Map<string, Slot>();
+  const acquire = (...names: readonly string[]) => {
+    for (const name of names)
+      slots.set(
+        name,
+        limiter.acquire(name[0] as PodUID, () => started.push(name)),
+      );
+  };
+  const release = (name: string) => limiter.release(slots.get(name)!);
+  return { clock, started, acquire, release };
+}
+
+test('runs start at once below the limit, then pods take turns', () => {
+  const { started, acquire, release } = aLimiter();
+  acquire('a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2');
+  assert.deepEqual(started, ['a1', 'a2']);
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'c1']) release(name);
+  assert.deepEqual(started, ['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2']);
+});
+
+test('a run that waits no more does not start', () => {
+  const { started, acquire, release } = aLimiter();
+  acquire('a1', 'a2', 'b1', 'c1');
+  release('b1');
+  release('b1');
+  release('a1');
+  release('a1');
+  assert.deepEqual(started, ['a1', 'a2', 'c1']);
+  acquire('d1');
+  assert.deepEqual(started, ['a1', 'a2', 'c1']);
+});
+
+test('runs that take long leave their place to others, up to the total', async () => {
+  const { clock, started, acquire, release } = aLimiter();
+  acquire('a1', 'b1', 'c1', 'd1', 'e1');
+  await clock.advance(499);
+  assert.deepEqual(started, ['a1', 'b1']);
+  await clock.advance(1);
+  assert.deepEqual(started, ['a1', 'b1', 'c1', 'd1']);
+  await clock.advance(1000);
+  assert.deepEqual(started, ['a1', 'b1', 'c1', 'd1']);
+  release('b1');
+  assert.deepEqual(started, ['a1', 'b1', 'c1', 'd1', 'e1']);
+});
+
+test('one pod does not get all places', async () => {
+  const { clock, started, acquire, release } = aLimiter({ overdueAfterMs: Infinity, active: 4, total: 4 });
+  acquire('a1', 'a2', 'a3', 'a4', 'b1');
+  assert.deepEqual(started, ['a1', 'a2', 'a3', 'b1']);
+  release('b1');
+  assert.deepEqual(started, ['a1', 'a2', 'a3', 'b1']);
+  release('a1');
+  assert.deepEqual(started, ['a1', 'a2', 'a3', 'b1', 'a4']);
+  await clock.advance(10_000);
+});
