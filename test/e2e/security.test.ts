@@ -140,11 +140,11 @@ describe('a security context', () => {
     }
   });
 
-  test('/proc is masked and read-only, except for privileged containers', async () => {
+  test('/proc is masked and read-only, and devices are hidden, except for privileged containers', async () => {
     const file = '/proc/sys/kernel/shm_rmid_forced';
-    const sh = `wc -c < /proc/keys; ls /sys/firmware | wc -l; (cat ${file} > ${file}) 2>/dev/null && echo writable || echo read-only`;
-    assert.equal(await outputOf('masked', { sh }), '0\n0\nread-only');
-    assert.match(await outputOf('bare', { sh, securityContext: { privileged: true } }), /\nwritable$/);
+    const sh = `wc -c < /proc/keys; ls /sys/firmware | wc -l; (cat ${file} > ${file}) 2>/dev/null && echo writable || echo read-only; test -c /dev/kmsg && echo device || echo no device`;
+    assert.equal(await outputOf('masked', { sh }), '0\n0\nread-only\nno device');
+    assert.match(await outputOf('bare', { sh, securityContext: { privileged: true } }), /\nwritable\ndevice$/);
   });
 
   test('a set-user-ID program gains nothing without allowPrivilegeEscalation', async () => {
@@ -155,5 +155,17 @@ describe('a security context', () => {
     apply('after-contradiction', {});
     await node.untilRunning('after-contradiction');
     assert.match(node.log(), /cannot set `allowPrivilegeEscalation` to false and `privileged` to true/);
+  });
+
+  test('options of systems that this host lacks have no effect', async () => {
+    const options = { seLinuxOptions: { level: 's0:c1,c2', type: 'no_such_t' }, windowsOptions: { runAsUserName: 'web' } };
+    assert.equal(await outputOf('other-systems', { sh: 'id -u', securityContext: options }, { securityContext: options }), '0');
+  });
+
+  test('the kernel ends best-effort containers first', async () => {
+    const sh = 'cat /proc/self/oom_score_adj';
+    assert.equal(await outputOf('best-effort', { sh }), '1000');
+    const score = Number(await outputOf('burstable', { sh, resources: { requests: { memory: '1Gi' } } }));
+    assert.ok(score > 2 && score < 1000, String(score));
   });
 });

@@ -12,6 +12,7 @@ const defaults = {
   PodLevelResources: true,
   PreventStaticPodAPIReferences: true,
   RestartAllContainersOnContainerExits: true,
+  SELinuxMount: false,
   TaintTolerationComparisonOperators: false,
   UserNamespacesHostNetworkSupport: false,
 } as const;

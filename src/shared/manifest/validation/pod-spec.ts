@@ -28,7 +28,7 @@ export function validatePodSpec(pod: Pod, gates: ManifestGates, path: string, er
   validateHostPorts(spec, `${path}.containers`, errors);
   validateEnums(spec, path, errors);
   validateLabels(spec.nodeSelector, `${path}.nodeSelector`, errors);
-  validatePodSecurityContext(spec, `${path}.securityContext`, errors);
+  validatePodSecurityContext(spec, gates, `${path}.securityContext`, errors);
   validateAffinity(spec.affinity, `${path}.affinity`, errors);
   validateDNSConfig(spec, `${path}.dnsConfig`, errors);
   validateGates(spec, path, errors);

@@ -36,9 +36,11 @@ export function validateAppArmor(profile: AppArmor | undefined, path: string, er
       errors.push(invalid(localhostProfilePath, localhostProfile, 'can only be set when AppArmor type is Localhost'));
     }
   } else if (!localhostProfile) errors.push(required(localhostProfilePath, 'must be set when AppArmor type is Localhost'));
-  else if (localhostProfile.trim() !== localhostProfile)
-    errors.push(invalid(localhostProfilePath, localhostProfile, 'must not be padded with whitespace'));
-  if (localhostProfile && localhostProfile.length > maxProfileLength) errors.push(tooLong(localhostProfilePath, maxProfileLength));
+  else {
+    if (localhostProfile.trim() !== localhostProfile)
+      errors.push(invalid(localhostProfilePath, localhostProfile, 'must not be padded with whitespace'));
+    if (Buffer.byteLength(localhostProfile) > maxProfileLength) errors.push(tooLong(localhostProfilePath, maxProfileLength));
+  }
 }
 
 const seccompPodAnnotation = 'seccomp.security.alpha.kubernetes.io/pod';

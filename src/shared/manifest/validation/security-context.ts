@@ -32,7 +32,7 @@ export function validateSecurityContext(context: SecurityContext | undefined, ho
   validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`, errors);
 }
 
-export function validatePodSecurityContext(spec: PodSpec, path: string, errors: string[]): void {
+export function validatePodSecurityContext(spec: PodSpec, gates: ManifestGates, path: string, errors: string[]): void {
   const { securityContext: context } = spec;
   if (!context) return;
   checkID(context.fsGroup, `${path}.fsGroup`, errors);
@@ -48,8 +48,8 @@ export function validatePodSecurityContext(spec: PodSpec, path: string, errors: 
   validateWindowsOptions(context.windowsOptions, `${path}.windowsOptions`, errors);
   validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`, errors);
   checkSupported(context.supplementalGroupsPolicy, `${path}.supplementalGroupsPolicy`, ['Merge', 'Strict'], errors);
-  // MountOption requires the SELinuxMount feature gate, which is off.
-  checkSupported(context.seLinuxChangePolicy, `${path}.seLinuxChangePolicy`, ['Recursive'], errors);
+  const changePolicies = isEnabled(gates, 'SELinuxMount') ? ['MountOption', 'Recursive'] : ['Recursive'];
+  checkSupported(context.seLinuxChangePolicy, `${path}.seLinuxChangePolicy`, changePolicies, errors);
 }
 
 const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
@@ -84,10 +84,10 @@ function namespaceOf(sysctl: string): 'net' | 'ipc' | null {
 export function validateHostUsers(spec: PodSpec, gates: ManifestGates, path: string, errors: string[]): void {
   if (spec.hostUsers !== false) return;
   const detail = 'when `hostUsers` is false';
-  const mayHaveNetwork = isEnabled(gates, 'UserNamespacesHostNetworkSupport');
-  for (const field of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
-    if (spec[field] && !(field === 'hostNetwork' && mayHaveNetwork)) errors.push(forbidden(`${path}.${field}`, detail));
-  }
+  if (spec.hostNetwork && !isEnabled(gates, 'UserNamespacesHostNetworkSupport')) errors.push(forbidden(`${path}.hostNetwork`, detail));
+  // These paths are spelled as upstream spells them.
+  if (spec.hostPID) errors.push(forbidden(`${path}.HostPID`, detail));
+  if (spec.hostIPC) errors.push(forbidden(`${path}.HostIPC`, detail));
   for (const { container, path: containerPath } of eachContainer(spec, path)) {
     if (container.volumeDevices) errors.push(forbidden(`${containerPath}.volumeDevices`, detail));
   }

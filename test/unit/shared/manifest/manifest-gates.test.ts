@@ -7,6 +7,7 @@ const restartAll = { action: 'RestartAllContainers', exitCodes: { operator: 'In'
 const supportsRestart = 'Unsupported value: "RestartAllContainers": supported values: "Restart"';
 const toleration = (operator: string, value: string) => aManifest({ spec: { tolerations: [{ key: 'k', operator, value }] } });
 const init = (fields: object) => aManifest({ spec: { initContainers: [{ name: 'init', image: 'i', ...fields }] } });
+const mountOption = aManifest({ spec: { securityContext: { seLinuxChangePolicy: 'MountOption' } } });
 const operatorPath = 'spec.tolerations[0].operator';
 
 const spread = (fields: object) =>
@@ -60,6 +61,13 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
     { UserNamespacesHostNetworkSupport: true },
     [],
   ],
+  [
+    'a change of the SELinux context by a mount option',
+    mountOption,
+    {},
+    ['spec.securityContext.seLinuxChangePolicy: Unsupported value: "MountOption": supported values: "Recursive"'],
+  ],
+  ['a change of the SELinux context by a mount option', mountOption, { SELinuxMount: true }, []],
   [
     'a comparing toleration',
     toleration('Gt', '5'),

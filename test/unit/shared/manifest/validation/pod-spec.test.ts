@@ -164,7 +164,7 @@ const security: readonly [manifest: Json, ...errors: string[]][] = [
     spec({ hostPID: true, shareProcessNamespace: true }),
     'spec.securityContext.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled',
   ],
-  [spec({ hostUsers: false, hostPID: true }), 'spec.hostPID: Forbidden: when `hostUsers` is false'],
+  [spec({ hostUsers: false, hostPID: true }), 'spec.HostPID: Forbidden: when `hostUsers` is false'],
   [
     pod({ windowsOptions: { runAsUserName: '' } }),
     'spec.securityContext.windowsOptions.runAsUserName: Invalid value: "": runAsUserName cannot be an empty string',
