@@ -1,0 +1,104 @@
+/** Servers on this host that probes reach, with results that the test sets. */
+import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
+import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import type { TestHooks } from '../runtime/simulated-runtime.ts';
+
+export interface ProbeRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Wall-clock ms. */
+  readonly atMs: number;
+}
+
+/** Answers 200 for each path, or the status that the test sets. */
+export class HttpTarget {
+  readonly port: number;
+  readonly requests: ProbeRequest[] = [];
+  readonly statuses = new Map<string, number>();
+
+  private constructor(server: Server) {
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  static async start(t: TestHooks): Promise<HttpTarget> {
+    const server = createHttpServer((request, response) => {
+      const path = request.url ?? '';
+      target.requests.push({ path, headers: request.headers, atMs: Date.now() });
+      response.writeHead(target.statuses.get(path) ?? 200).end(`status of ${path}`);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    t.after(async () => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const target = new HttpTarget(server);
+    return target;
+  }
+
+  get(path: string): { readonly httpGet: { readonly host: string; readonly port: number; readonly path: string } } {
+    return { httpGet: { host: '127.0.0.1', port: this.port, path } };
+  }
+  countOf(path: string): number {
+    return this.requests.filter((request) => request.path === path).length;
+  }
+}
+
+/** Accepts connections while it is open, and again on the same port. */
+export class TcpTarget {
+  #server: Server | null = null;
+  port = 0;
+
+  static async start(t: TestHooks): Promise<TcpTarget> {
+    const target = new TcpTarget();
+    await target.open();
+    t.after(() => target.close());
+    return target;
+  }
+
+  async open(): Promise<void> {
+    this.#server = createTcpServer((socket) => socket.destroy());
+    await once(this.#server.listen(this.port, '127.0.0.1'), 'listening');
+    this.port = (this.#server.address() as AddressInfo).port;
+  }
+  async close(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    if (server) await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+/** grpc.health.v1.Health on all addresses: a gRPC probe reaches only the pod's own IP, which is the host's for a pod in its network. */
+export class GrpcTarget {
+  readonly port: number;
+  /** 1: SERVING, 2: NOT_SERVING. */
+  status = 1;
+
+  private constructor(port: number) {
+    this.port = port;
+  }
+
+  static async start(t: TestHooks): Promise<GrpcTarget> {
+    const server = new GrpcServer();
+    const check = {
+      path: '/grpc.health.v1.Health/Check',
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: (request: Buffer) => request,
+      requestDeserialize: (request: Buffer) => request,
+      responseSerialize: (status: number) => Buffer.from([0x08, status]),
+      responseDeserialize: (response: Buffer) => response[1] ?? 0,
+    } as const;
+    server.addService(
+      { Check: check },
+      { Check: (_: unknown, respond: (err: null, status: number) => void) => respond(null, target.status) },
+    );
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync('0.0.0.0:0', ServerCredentials.createInsecure(), (err, bound) => (err ? reject(err) : resolve(bound)));
+    });
+    t.after(async () => server.forceShutdown());
+    const target = new GrpcTarget(port);
+    return target;
+  }
+}
