@@ -6,6 +6,7 @@ const defaults = {
   ContainerRestartRules: true,
   ContainerStopSignals: false,
   CustomCPUCFSQuotaPeriod: true,
+  DRAExtendedResource: true,
   EnvFiles: true,
   HostnameOverride: true,
   PodLevelResources: true,

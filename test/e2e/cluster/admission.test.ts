@@ -117,6 +117,22 @@ describe('a pod that is bound to an unsuitable node', () => {
     await untilRejected('labelled', 'PodOSSelectorNodeLabelDoesNotMatch', /`kubernetes.io\/os` label doesn't match node label$/);
   });
 
+  test('waits with a reason for resource claims, and for a volume, that this kubelet cannot prepare', async () => {
+    const resourceClaims = [{ name: 'gpu', resourceClaimName: 'no-such-claim' }];
+    await node.create('claims', { resourceClaims, containers: [aBusybox({ resources: { claims: [{ name: 'gpu' }] } })] });
+    await node.create('unmounted', {
+      volumes: [{ name: 'remote', nfs: { server: 'nfs.example', path: '/' } }],
+      containers: [aBusybox({ volumeMounts: [{ name: 'remote', mountPath: '/remote' }] })],
+    });
+    const cannotPrepare = /^Failed to prepare dynamic resources: this kubelet cannot prepare resource claims \(gpu\)$/;
+    await node.untilEvent('claims', 'FailedPrepareDynamicResources', cannotPrepare);
+    await node.untilEvent('unmounted', 'FailedMount', /can't use volume plugins for remote: this kubelet has none for nfs$/);
+    for (const name of ['claims', 'unmounted']) {
+      const { status } = await node.get(name);
+      assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.state?.running], ['Pending', undefined]);
+    }
+  });
+
   test('is refused for a host port in use, until its user has terminated', async () => {
     const ports = [{ containerPort: 80, hostPort: 34_561 }];
     await node.create('has-port', { containers: [aBusybox({ ports })] });

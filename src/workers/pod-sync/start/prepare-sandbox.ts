@@ -47,7 +47,7 @@ export async function prepareSandbox(
 ): Promise<Sandbox | undefined> {
   const { settings, node, cgroups, events, channel, identity, userNamespace } = context;
   const create = actions.createSandbox;
-  const unprepared = dynamicResourcesProblem(pod);
+  const unprepared = dynamicResourcesProblem(pod, settings);
   if (unprepared !== null) {
     const message = `Failed to prepare dynamic resources: ${unprepared}`;
     events.onPod('Warning', 'FailedPrepareDynamicResources', message);
