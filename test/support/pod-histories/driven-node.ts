@@ -1,6 +1,7 @@
 /** The shipped kubelet with an API server and a simulated runtime, to which a test applies operations. It records the pods' history. */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import type { PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import { OpenApiServer } from '../fuzz/open-api-server.ts';
@@ -10,6 +11,11 @@ import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 import type { Operation } from './operations.ts';
 import { mergeHistories, type PodHistoryEntry } from './pod-history.ts';
 import { otherImage, podImages, shapedPod } from './pod-shapes.ts';
+
+type StoredPod = Record<string, unknown> & {
+  readonly metadata: { readonly generation?: number };
+  readonly spec: { readonly containers: readonly object[] };
+};
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** The longest grace period, back-offs of failed calls, and the time of a busy host. */
@@ -38,7 +44,7 @@ export class DrivenNode {
     };
   }
 
-  static async start(t: TestHooks): Promise<DrivenNode> {
+  static async start(t: TestHooks, options: RuntimeOptionsInput): Promise<DrivenNode> {
     const prepared = await prepareKubelet(
       t,
       {
@@ -47,7 +53,7 @@ export class DrivenNode {
         authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
         authorization: { mode: 'AlwaysAllow' },
       },
-      { images: podImages.map((name) => ({ name })) },
+      { ...options, images: podImages.map((name) => ({ name })) },
     );
     mkdirSync(join(prepared.folder, 'cwd'));
     const node = new DrivenNode(await OpenApiServer.start(t, prepared.folder), prepared);
@@ -65,7 +71,15 @@ export class DrivenNode {
       case 'deleteByForce':
         return this.#delete(operation.slot, 0);
       case 'changeImage':
-        return this.#changeImage(operation.slot);
+        return this.#update(operation.slot, (pod) => {
+          const [first, ...others] = pod.spec.containers;
+          return { ...pod, spec: { ...pod.spec, containers: [{ ...first, image: otherImage }, ...others] } };
+        });
+      case 'changeLabel':
+        return this.#update(operation.slot, (pod) => {
+          const labels = { changed: String(Date.now()) };
+          return { ...pod, metadata: { ...pod.metadata, labels } };
+        });
       case 'probes':
         return control.execResult(`pod-${operation.slot}`, { exitCode: operation.exitCode });
       case 'fault':
@@ -168,18 +182,12 @@ export class DrivenNode {
     else this.#api.delete(uid, graceSeconds);
   }
 
-  #changeImage(slot: number): void {
+  #update(slot: number, change: (pod: StoredPod) => object): void {
     const uid = this.#uids.get(slot);
-    const pod = uid === undefined ? undefined : this.#api.pod(uid);
+    const pod = uid === undefined ? undefined : (this.#api.pod(uid) as StoredPod | undefined);
     if (!pod) return;
-    const spec = pod['spec'] as { containers: readonly object[] };
-    const [first, ...others] = spec.containers;
-    const generation = Number(pod.metadata['generation']) + 1;
-    this.#api.put({
-      ...pod,
-      metadata: { ...pod.metadata, generation },
-      spec: { ...spec, containers: [{ ...first, image: otherImage }, ...others] },
-    });
+    const generation = (pod.metadata.generation ?? 0) + 1;
+    this.#api.put(change({ ...pod, metadata: { ...pod.metadata, generation } }) as Record<string, unknown>);
   }
 
   /** Does nothing when there is nothing to choose from. */

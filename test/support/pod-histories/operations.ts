@@ -15,7 +15,8 @@ export type Operation =
     }
   | { readonly type: 'delete'; readonly slot: number; readonly graceSeconds: number }
   | { readonly type: 'deleteByForce'; readonly slot: number }
-  | { readonly type: 'changeImage'; readonly slot: number }
+  /** An update of a label wakes the pod, as every update does, and ends back-offs of its syncs. */
+  | { readonly type: 'changeImage' | 'changeLabel'; readonly slot: number }
   | { readonly type: 'exit'; readonly pick: number; readonly exitCode: number }
   | { readonly type: 'lose' | 'remove' | 'exitSandbox' | 'removeSandbox'; readonly pick: number }
   | { readonly type: 'probes'; readonly slot: number; readonly exitCode: number }
@@ -65,6 +66,7 @@ export function operations(shapes: number, count: number): fc.Arbitrary<readonly
     { weight: 5, arbitrary: remove },
     { weight: 1, arbitrary: record('deleteByForce', { slot }) },
     { weight: 1, arbitrary: record('changeImage', { slot }) },
+    { weight: 4, arbitrary: record('changeLabel', { slot }) },
     { weight: 6, arbitrary: record('exit', { pick, exitCode: fc.constantFrom(0, 1, 137, 42) }) },
     { weight: 1, arbitrary: record('lose', { pick }) },
     { weight: 1, arbitrary: record('remove', { pick }) },
@@ -72,16 +74,16 @@ export function operations(shapes: number, count: number): fc.Arbitrary<readonly
     { weight: 1, arbitrary: record('removeSandbox', { pick }) },
     { weight: 3, arbitrary: record('probes', { slot, exitCode: fc.constantFrom(0, 0, 1) }) },
     {
-      weight: 4,
+      weight: 2,
       arbitrary: record('fault', {
         call: fc.constantFrom(...faultyCalls),
         kind: fc.constantFrom<'fail' | 'failAfter' | 'delay'>('fail', 'failAfter', 'delay'),
-        times: fc.integer({ min: 1, max: 3 }),
+        times: fc.integer({ min: 1, max: 2 }),
       }),
     },
     { weight: 1, arbitrary: record('loseEvents', { share: fc.constantFrom(0, 0.5, 1) }) },
     { weight: 1, arbitrary: record('runtimeDown', { ms: fc.constantFrom(50, 400) }) },
-    { weight: 2, arbitrary: record('restartKubelet', { signal: fc.constantFrom<'SIGTERM' | 'SIGKILL'>('SIGTERM', 'SIGKILL') }) },
+    { weight: 1, arbitrary: record('restartKubelet', { signal: fc.constantFrom<'SIGTERM' | 'SIGKILL'>('SIGTERM', 'SIGKILL') }) },
     { weight: 8, arbitrary: record('wait', { ms: fc.constantFrom(10, 100, 300, 1000) }) },
   );
   return fc.array(one, { minLength: count, maxLength: count });
