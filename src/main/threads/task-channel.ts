@@ -14,6 +14,7 @@ import {
 import type { PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { WaitingReason } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
+import type { PhaseReport } from '../../shared/contracts/timeline.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import { contain } from '../../shared/errors/contain.ts';
@@ -42,6 +43,9 @@ export interface TaskHandlers {
   containersEnded?(task: PodTask): void;
   /** A container could not be started. */
   containerWaiting?(container: string, waiting: WaitingReason, task: PodTask): void;
+  phase?(report: PhaseReport, task: PodTask): void;
+  /** The task is over, and its last notifications are handled. */
+  taskEnded?(task: PodTask): void;
   /** Whether the task may stop these containers in order to restart them. */
   beginRestart?(containers: readonly ContainerID[], task: PodTask): boolean;
   /**
@@ -112,6 +116,7 @@ export class TaskChannel {
       this.#onMessages(lastNotifications);
       for (const permit of this.#permits.values()) permit.release(false);
       this.#permits.clear();
+      this.#handlers.taskEnded?.(this.#task);
     });
   }
 
@@ -130,6 +135,8 @@ export class TaskChannel {
         return this.#handlers.containersEnded?.(this.#task);
       case 'containerWaiting':
         return this.#handlers.containerWaiting?.(message.container, message.waiting, this.#task);
+      case 'phase':
+        return this.#handlers.phase?.(message.report, this.#task);
       case 'beginRestart':
         return this.post({
           type: 'beginRestart',

@@ -10,6 +10,7 @@ import type { ImagesThread } from '../threads/images-thread.ts';
 import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodObjectManager } from '../objects/index.ts';
 import type { MountedVolumes } from '../pods/mounted-volumes.ts';
+import type { PodTimelines } from '../timeline/index.ts';
 
 export interface TaskHandlersOptions {
   readonly images: Pick<ImagesThread, 'ensureImage'>;
@@ -21,6 +22,7 @@ export interface TaskHandlersOptions {
   readonly volumes: MountedVolumes;
   readonly scheduler: Pick<PodScheduler, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaitingReason'>;
+  readonly timelines: PodTimelines;
 }
 
 export function createTaskHandlers({
@@ -32,13 +34,20 @@ export function createTaskHandlers({
   volumes,
   scheduler,
   workers,
+  timelines,
 }: TaskHandlersOptions): TaskHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
-    ensureImage: (request) => startLatency.measurePull(request.podUID, () => images.ensureImage(request)),
-    startPermit: (kind, task, signal) => scheduler.acquireStartPermit(kind, task, signal),
+    ensureImage: (request) =>
+      startLatency.measurePull(request.podUID, () => timelines.measureImage(request, () => images.ensureImage(request))),
+    startPermit: (kind, task, signal) =>
+      timelines.duringWait(task.podUID, kind === 'sandbox' ? 'Sandbox' : 'Create', 'StartPermit', () =>
+        scheduler.acquireStartPermit(kind, task, signal),
+      ),
     tryStartPermit: (kind, task) => scheduler.tryAcquireStartPermit(kind, task),
     event: (event) => events.record(event),
+    phase: (report, { podUID }) => timelines.report(podUID, report),
+    taskEnded: ({ podUID }) => timelines.taskEnded(podUID),
     containersEnded: ({ podUID }) => workers.containersEnded(podUID),
     containerWaiting: (container, waiting, { podUID }) => workers.addWaitingReason(podUID, container, waiting),
     beginRestart: (containers, task) => {
@@ -50,6 +59,9 @@ export function createTaskHandlers({
     },
     volumesMounted: (names, { podUID }) => volumes.setMounted(podUID, names),
     // Only a sync reads API objects.
-    ...(podObjects && { podObjects: async (refs, task) => (task.kind === 'sync' ? podObjects.get(refs, task.pod) : []) }),
+    ...(podObjects && {
+      podObjects: async (refs, task) =>
+        task.kind === 'sync' ? timelines.duringWait(task.podUID, 'Volumes', 'Objects', () => podObjects.get(refs, task.pod)) : [],
+    }),
   };
 }

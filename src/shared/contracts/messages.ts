@@ -162,6 +162,7 @@ export const messages = {
   'task.containersEnded': notification('pod-sync'),
   'task.containerWaiting': notification('pod-sync'),
   'task.event': notification('pod-sync'),
+  'task.phase': notification('pod-sync'),
   'task.stop': command('pod-sync'),
   'task.shrinkGracePeriod': command('pod-sync'),
 

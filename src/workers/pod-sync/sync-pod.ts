@@ -14,6 +14,7 @@ import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/index.ts';
 import { executePodActions } from './execute-pod-actions.ts';
 import { isGateEnabled } from './feature-gate-defaults.ts';
+import { inPhase } from './in-phase.ts';
 import { mountVolumes } from './mount-volumes.ts';
 import { ensureCgroup } from './start/index.ts';
 import { SyncReport } from './sync-report.ts';
@@ -33,7 +34,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
     });
     // Only containers need volumes. A pod that may wait long for its volumes gets no sandbox in the meantime.
     const mountsDuringSandbox = actions.createSandbox && task.dependenciesReady === true;
-    const volumes = setUpVolumes(context, task, report, mountsDuringSandbox);
+    const volumes = inPhase(context, 'Volumes', {}, () => setUpVolumes(context, task, report, mountsDuringSandbox));
     // A failure is reported by the `await` below. The `finally` makes sure that no mount outlives the sync.
     volumes.catch(() => {});
     try {

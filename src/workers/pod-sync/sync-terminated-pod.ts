@@ -3,6 +3,7 @@
 import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { TaskContext } from './dependencies.ts';
+import { inPhase } from './in-phase.ts';
 import { SyncReport } from './sync-report.ts';
 
 export async function syncTerminatedPod(context: TaskContext): Promise<PodSyncResult> {
@@ -23,17 +24,19 @@ export async function cleanUpPod(context: TaskContext): Promise<PodSyncResult> {
   const report = new SyncReport();
   try {
     await unmountAndRemoveCgroup(context);
-    await context.volumes.removePodDirectory(context.identity.uid as PodUID, context.channel.signal);
+    const { volumes, identity, channel } = context;
+    await inPhase(context, 'CleanUp', {}, () => volumes.removePodDirectory(identity.uid as PodUID, channel.signal));
     return report.result();
   } catch (err) {
     return report.result(err, 'FailedCleanUp');
   }
 }
 
-async function unmountAndRemoveCgroup({ volumes, cgroups, identity, channel }: TaskContext): Promise<void> {
+async function unmountAndRemoveCgroup(context: TaskContext): Promise<void> {
+  const { volumes, cgroups, identity, channel } = context;
   const uid = identity.uid as PodUID;
-  await volumes.unmountVolumes(uid, channel.signal);
+  await inPhase(context, 'VolumeUnmount', {}, () => volumes.unmountVolumes(uid, channel.signal));
   channel.signal.throwIfAborted();
-  await cgroups.remove(uid, channel.signal);
+  await inPhase(context, 'CgroupRemoval', {}, () => cgroups.remove(uid, channel.signal));
   channel.signal.throwIfAborted();
 }

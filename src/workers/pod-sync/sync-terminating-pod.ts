@@ -8,6 +8,7 @@ import type { SyncTerminatingPodTask } from '../../shared/contracts/pod-sync/tas
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { TaskContext } from './dependencies.ts';
+import { inPhase } from './in-phase.ts';
 import { killPod } from './kill/index.ts';
 import { aggregateFailures, SyncReport } from './sync-report.ts';
 
@@ -37,9 +38,9 @@ function whileSandboxesStop(context: TaskContext, signal: AbortSignal): Promise<
  * Unmounts volumes while the sandbox stops, since only containers need them; upstream waits for the sandbox first. Volumes that are not
  * unmounted by then are left to syncTerminatedPod.
  */
-async function unmountEarly({ identity, volumes, logger }: TaskContext, signal: AbortSignal): Promise<void> {
+async function unmountEarly(context: TaskContext, signal: AbortSignal): Promise<void> {
+  const { identity, volumes, logger } = context;
   if (!identity.pod) return;
-  await volumes
-    .unmountVolumes(identity.uid as PodUID, signal)
+  await inPhase(context, 'VolumeUnmount', {}, () => volumes.unmountVolumes(identity.uid as PodUID, signal))
     .catch((err: unknown) => logger.debug({ err }, 'volumes are not unmounted before the sandbox has stopped'));
 }

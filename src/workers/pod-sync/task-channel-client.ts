@@ -15,6 +15,7 @@ import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
+import type { PhaseReport } from '../../shared/contracts/timeline.ts';
 
 /** The task was stopped by main. Not a failure. */
 export class Stopped extends Error {
@@ -31,6 +32,9 @@ export interface ChannelPort {
   on(event: 'close', listener: () => void): unknown;
   close(): void;
 }
+
+/** A phase that lasts is shown soon enough; most phases end before, and go with another message or the result. */
+const phaseDelayMs = 250;
 
 type ReplyTo<Request extends PodSyncRequest> = Extract<PodSyncReply, { readonly type: Request['type'] }>;
 
@@ -51,6 +55,7 @@ export class TaskChannelClient {
    */
   #notifications: PodSyncNotification[] = [];
   #flush: NodeJS.Immediate | undefined;
+  #phaseFlush: NodeJS.Timeout | undefined;
   #lastID = 0;
   /** What the permit that came with the task is for. Null without such a permit, and once it is used. */
   #unusedPermit: 'sandbox' | 'container' | null;
@@ -133,6 +138,12 @@ export class TaskChannelClient {
     this.#notify({ type: 'event', event });
   }
 
+  /** Sent with the next message, or after `phaseDelayMs`: main is not woken for each phase. */
+  phase(report: PhaseReport): void {
+    this.#notifications.push({ type: 'phase', report });
+    if (!this.#closed) this.#phaseFlush ??= setTimeout(() => this.#send(), phaseDelayMs);
+  }
+
   /** Calls back with each shorter grace period, and immediately if one came before. Call the result to remove the listener. */
   onShrink(listener: (gracePeriodSeconds: number) => void): () => void {
     this.#shrinkListeners.add(listener);
@@ -146,6 +157,7 @@ export class TaskChannelClient {
     if (this.#closed) return [];
     this.#closed = true;
     clearImmediate(this.#flush);
+    clearTimeout(this.#phaseFlush);
     this.#port.close();
     return this.#notifications;
   }
@@ -169,6 +181,8 @@ export class TaskChannelClient {
     if (this.#closed) return;
     clearImmediate(this.#flush);
     this.#flush = undefined;
+    clearTimeout(this.#phaseFlush);
+    this.#phaseFlush = undefined;
     this.#port.postMessage([...this.#notifications, ...requests]);
     this.#notifications = [];
   }

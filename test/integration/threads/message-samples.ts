@@ -382,6 +382,11 @@ export const samples: Samples = {
     { type: 'containerWaiting', container: 'app', waiting: { reason: 'CreateContainerConfigError', message: 'm' } },
   ],
   'task.event': [{ type: 'event', event }],
+  'task.phase': [
+    { type: 'phase', report: { edge: 'begin', phase: 'Stop', container: 'app', atMs: 12.5, dueMs: 30_012.5 } },
+    { type: 'phase', report: { edge: 'wait', phase: 'Stop', container: 'app', atMs: 12.5, wait: 'OtherContainers' } },
+    { type: 'phase', report: { edge: 'failed', phase: 'Sandbox', atMs: 12.5 } },
+  ],
   'task.stop': [{ type: 'stop' }, { type: 'stop', podEnds: true }],
   'task.shrinkGracePeriod': [{ type: 'shrinkGracePeriod', gracePeriodSeconds: 0 }],
 

@@ -16,6 +16,7 @@ import type { ProbeManager } from '../../probes/index.ts';
 import type { ApiStatusCache } from '../api-status/index.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
 import type { PodScheduler } from '../scheduling/index.ts';
+import type { PodTimelines } from '../../timeline/index.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface PodWorkerDependencies {
@@ -38,6 +39,7 @@ export interface PodWorkerDependencies {
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   /** Called for pods with `hostUsers: false`. Must settle, and not reject. */
   readonly userNamespace: (uid: PodUID, runtimeHandler: string) => Promise<UserNamespaceChoice>;
+  readonly timelines?: PodTimelines;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -6,6 +6,7 @@ import type { ContainerID } from '../../kubernetes/ids.ts';
 import type { RecordedEvent } from '../event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../images.ts';
 import type { PodObjectRef, PodObjectResult } from '../pod-objects.ts';
+import type { PhaseReport } from '../timeline.ts';
 import type { WaitingReason } from './result.ts';
 
 /** The `id` of the permit that comes with a task, also once the permit is transferred to a container. No request has this ID. */
@@ -47,7 +48,9 @@ export type PodSyncNotification =
   | { readonly type: 'containersEnded' }
   /** A container could not be started. The result has it too, but other containers of the pod may delay the result by minutes. */
   | { readonly type: 'containerWaiting'; readonly container: string; readonly waiting: WaitingReason }
-  | { readonly type: 'event'; readonly event: RecordedEvent };
+  | { readonly type: 'event'; readonly event: RecordedEvent }
+  /** A phase of the pod's timeline has begun or ended. Waits for another message of the task, for a short time. */
+  | { readonly type: 'phase'; readonly report: PhaseReport };
 
 /** Main to task; no reply. */
 export type PodSyncCommand =

@@ -14,6 +14,11 @@ export class GracePeriodBudget {
     this.#deadlineMs = clock.monotonic() + seconds * 1000;
   }
 
+  /** Monotonic ms. */
+  get deadlineMs(): number {
+    return this.#deadlineMs;
+  }
+
   /** Rounded up to whole seconds: upstream also subtracts whole seconds only. */
   get remainingSeconds(): number {
     return Math.max(0, Math.ceil((this.#deadlineMs - this.#clock.monotonic()) / 1000));

@@ -8,6 +8,7 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { KillReason } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { runHook } from '../hooks/index.ts';
+import { inPhase } from '../in-phase.ts';
 import { GracePeriodBudget } from './grace-period-budget.ts';
 import { maximumGraceSeconds, minimumGraceSeconds, computeGracePeriodSeconds } from './container-grace-period.ts';
 import type { TerminationOrder } from './termination-order.ts';
@@ -51,9 +52,15 @@ export async function killContainer(context: TaskContext, request: KillRequest):
   try {
     const preStop = container.spec.lifecycle?.preStop;
     if (preStop && graceSeconds > 0) await runPreStop(context, request, preStop, container.spec.ports ?? [], budget);
-    if (order && budget.remainingSeconds > 0) await budget.within(() => order.waitForPrerequisites(name), channel.signal);
-    logger.debug({ reason: request.reason, graceSeconds: budget.remainingSeconds }, 'killing container');
-    await stopContainer(runtime, id, budget, channel.signal);
+    await inPhase(context, 'Stop', { container: name, dueMs: budget.deadlineMs }, async () => {
+      if (order && budget.remainingSeconds > 0) {
+        channel.phase({ edge: 'wait', phase: 'Stop', container: name, atMs: clock.monotonic(), wait: 'OtherContainers' });
+        await budget.within(() => order.waitForPrerequisites(name), channel.signal);
+        channel.phase({ edge: 'proceed', phase: 'Stop', container: name, atMs: clock.monotonic() });
+      }
+      logger.debug({ reason: request.reason, graceSeconds: budget.remainingSeconds }, 'killing container');
+      await stopContainer(runtime, id, budget, channel.signal);
+    });
     channel.signal.throwIfAborted();
     order?.containerTerminated(name);
     logger.info({ reason: request.reason }, 'container killed');
@@ -76,7 +83,9 @@ async function runPreStop(
   const { channel, logger, events } = context;
   const hook = { handler, containerID: id, container: name, ports, podIP };
   try {
-    const outcome = await budget.within((signal) => runHook(context, hook, 'FailedPreStopHook', signal), channel.signal);
+    const outcome = await inPhase(context, 'PreStop', { container: name, dueMs: budget.deadlineMs }, () =>
+      budget.within((signal) => runHook(context, hook, 'FailedPreStopHook', signal), channel.signal),
+    );
     if (outcome === 'expired') logger.warn({ container: name, containerID: id }, 'preStop hook did not complete in the grace period');
   } catch (err) {
     channel.signal.throwIfAborted();

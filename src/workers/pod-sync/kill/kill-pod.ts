@@ -6,6 +6,7 @@ import { rpcErrorOf } from '../pod-runtime.ts';
 import type { ActionFailure } from '../sync-report.ts';
 import { killContainer } from './kill-container.ts';
 import { podIPForHooks } from '../hooks/index.ts';
+import { inPhase } from '../in-phase.ts';
 import { TerminationOrder } from './termination-order.ts';
 
 /**
@@ -58,11 +59,12 @@ async function killContainers(
   return failures;
 }
 
-async function stopSandboxes({ identity, runtime, channel }: TaskContext, { sandboxes }: RuntimePodStatus): Promise<ActionFailure[]> {
+async function stopSandboxes(context: TaskContext, { sandboxes }: RuntimePodStatus): Promise<ActionFailure[]> {
+  const { identity, runtime, channel } = context;
   const failures: ActionFailure[] = [];
   for (const { id } of sandboxes) {
     try {
-      await runtime.stopPodSandbox(id);
+      await inPhase(context, 'SandboxStop', {}, () => runtime.stopPodSandbox(id));
     } catch (err) {
       failures.push({ action: 'KillPodSandbox', target: identity.uid, reason: 'KillPodSandboxError', message: rpcErrorOf(err) });
     }

@@ -14,6 +14,7 @@ import {
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../format-pod.ts';
+import { inPhase } from '../in-phase.ts';
 import { rpcErrorOf } from '../pod-runtime.ts';
 import { checkSysctls, makeSandboxConfig, type HostInfo } from '../runtime-config/index.ts';
 import type { SyncReport } from '../sync-report.ts';
@@ -83,7 +84,7 @@ export async function prepareSandbox(
       if (object === 'node') events.onNode(node.nodeName, 'Warning', reason, message);
       else events.onPod('Warning', reason, message);
     }
-    const id = await createSandbox(context, pod, config, () => firstContainer?.isReady() ?? false);
+    const id = await inPhase(context, 'Sandbox', {}, () => createSandbox(context, pod, config, () => firstContainer?.isReady() ?? false));
     const created = { id, podName: identity.name, podNamespace: identity.namespace };
     report.addSandbox(created);
     // The request for a container whose config does not need the IPs goes out first.

@@ -12,6 +12,7 @@ import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { findContainerStatus } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { podIPForHooks, runHook } from '../hooks/index.ts';
+import { beginPhase, inPhase } from '../in-phase.ts';
 import { killContainer } from '../kill/index.ts';
 import { readEnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
 import { descriptionOf } from '../pod-runtime.ts';
@@ -51,7 +52,9 @@ export async function startContainer(context: TaskContext, request: StartRequest
     throw toStartError(context, container.name, 'CreateContainerConfigError', err);
   });
   context.channel.signal.throwIfAborted();
-  const creation = { request, config, imageVolumes: images.imageVolumes.size };
+  // The wait for the permit is part of the phase.
+  const endCreation = beginPhase(context, 'Create', { container: container.name });
+  const creation = { request, config, imageVolumes: images.imageVolumes.size, endCreation };
   const { id, started } = await context.channel.withPermit('container', () => createAndStart(context, creation, onCreated));
   if (!started) return;
   await linkContainerLog(context, request, config, id);
@@ -88,6 +91,7 @@ interface Creation {
   readonly config: ContainerConfig;
   /** The number of images that the container mounts. */
   readonly imageVolumes: number;
+  readonly endCreation: ReturnType<typeof beginPhase>;
 }
 
 /** A stop of the task does not interrupt this step: a created container is always started, unless the start fails. */
@@ -97,22 +101,24 @@ async function createAndStart(
   onCreated: (id: ContainerID) => void,
 ): Promise<{ id: ContainerID; started: boolean }> {
   const { runtime, events } = context;
-  const { request, config, imageVolumes } = creation;
+  const { request, config, imageVolumes, endCreation } = creation;
   const { name } = request.container;
   // A prepared config does not contain the pod's IPs. The hosts file is needed only when the container starts: write it during the creation.
   const hostsWritten = request.prepared?.config ? writeHostsFile(context, request) : Promise.resolve(true);
   hostsWritten.catch(() => {});
   const created = await createContainer(context, request.sandboxID, config, request.sandboxConfig).catch((err: unknown) => {
     countImageVolumes(imageVolumes, err);
+    endCreation('failed');
     throw toStartError(context, name, 'CreateContainerError', err);
   });
   countImageVolumes(imageVolumes);
+  endCreation('end');
   onCreated(created.id);
   // A lost task has created and started it. Its events and its hook are not repeated.
   if (created.hasRun) return { id: created.id, started: false };
   events.onContainer(name, 'Normal', 'Created', 'Container created', created.id);
   if (!(await awaitHostsFile(context, created.id, hostsWritten))) return { id: created.id, started: false };
-  await runtime.startContainer(created.id).catch((err: unknown) => {
+  await inPhase(context, 'Start', { container: name }, () => runtime.startContainer(created.id)).catch((err: unknown) => {
     throw toStartError(context, name, 'RunContainerError', err, created.id);
   });
   events.onContainer(name, 'Normal', 'Started', 'Container started', created.id);
@@ -159,7 +165,8 @@ async function runPostStart(context: TaskContext, { container, podIPs }: StartRe
   const podIP = podIPForHooks(context, (await podIPs) ?? []);
   const { channel, events, logger } = context;
   try {
-    await runHook(context, { handler, containerID: id, container: name, ports, podIP }, 'PostStartHookError', channel.signal);
+    const hook = { handler, containerID: id, container: name, ports, podIP };
+    await inPhase(context, 'PostStart', { container: name }, () => runHook(context, hook, 'PostStartHookError', channel.signal));
   } catch (err) {
     channel.signal.throwIfAborted();
     logger.warn({ err, container: name, containerID: id }, 'postStart hook failed');

@@ -1,0 +1,154 @@
+/**
+ * The timeline of a pod: when each phase of its start and of its termination began and ended, and what it waited for. Main writes it
+ * (main/timeline/); tasks of the sync pool report their phases with the messages of their channel; the server thread serves it as JSON.
+ */
+
+/** Phases of a pod, in the order in which a chart shows them. The tables in shared memory store the index. */
+export const podPhases = [
+  /** From the first sight of the pod to its admission or refusal. */
+  'Admission',
+  /** The worker waits for its turn. */
+  'Queue',
+  /** A task of the sync pool runs. */
+  'Sync',
+  /** After a failed task, until the next one. */
+  'Retry',
+  'Volumes',
+  'Sandbox',
+  /** From the first sight to the first status in which all containers have started. */
+  'Running',
+  /** From the first sight to the first status with the condition Ready. */
+  'Ready',
+  /** From a changed status to the API server's answer. */
+  'StatusWrite',
+  /** From the beginning of the termination until nothing of the pod is left but its object. */
+  'Termination',
+  'SandboxStop',
+  'VolumeUnmount',
+  'CgroupRemoval',
+  /** The deletion of the pod's object. */
+  'APIDelete',
+  /** The removal of the pod's folder. */
+  'CleanUp',
+] as const;
+/** Phases of one container. */
+export const containerPhases = ['Image', 'Create', 'Start', 'PostStart', 'Startup', 'Readiness', 'PreStop', 'Stop'] as const;
+/** What a phase waits for. The tables store the index. */
+export const waitKinds = [
+  'Nothing',
+  /** A fresh read of the Node, before a refusal. */
+  'Node',
+  /** The end of less important pods. */
+  'Preemption',
+  /** An older static pod of the same name. */
+  'StaticPod',
+  'SyncSlot',
+  'StartPermit',
+  /** A limit of parallel pulls. */
+  'PullQueue',
+  /** Secrets, config maps and other API objects. */
+  'Objects',
+  /** Containers that must terminate before. */
+  'OtherContainers',
+] as const;
+
+export type PodPhase = (typeof podPhases)[number];
+export type ContainerPhase = (typeof containerPhases)[number];
+export type WaitKind = (typeof waitKinds)[number];
+
+/** A task's report of one phase. Times are monotonic ms, which all threads of the process share. */
+export type PhaseReport =
+  | {
+      readonly edge: 'begin';
+      readonly phase: PodPhase | ContainerPhase;
+      readonly container?: string;
+      readonly atMs: number;
+      /** When the next step follows without an end of this phase: a container is killed, a call is given up. */
+      readonly dueMs?: number;
+    }
+  | {
+      /** The open phase waits. */
+      readonly edge: 'wait';
+      readonly phase: PodPhase | ContainerPhase;
+      readonly container?: string;
+      readonly atMs: number;
+      readonly wait: WaitKind;
+    }
+  | {
+      /** `proceed`: the wait is over. */
+      readonly edge: 'end' | 'failed' | 'proceed';
+      readonly phase: PodPhase | ContainerPhase;
+      readonly container?: string;
+      readonly atMs: number;
+    };
+
+/** The body of `/debug/timeline?pod=<namespace>/<name>`. All durations are in ms. */
+export interface TimelineJson {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** `file`, `http` or `api`; `runtime` for a pod that only the runtime knows. */
+  readonly source: string;
+  readonly state: TimelineState;
+  /** RFC 3339: the origin of all `startMs`. */
+  readonly seenAt: string;
+  /** The pod ran already when this kubelet started: its start is not part of the record. */
+  readonly restored: boolean;
+  /** From the first sight until the pod was ready, or until now. */
+  readonly startMs: number;
+  /** Absent before the termination. Until now, or until nothing was left. */
+  readonly terminationMs?: number;
+  readonly phases: readonly PhaseJson[];
+  /** Containers that share the last rows of the record, beyond the first six. */
+  readonly mergedContainers: number;
+  /** The last failure, as long as no later task succeeded. */
+  readonly problem?: string;
+  /** What a pod that terminates, or should, still waits for. */
+  readonly ledger: readonly ObstacleJson[];
+}
+
+export type TimelineState = 'Starting' | 'Running' | 'Refused' | 'Terminating' | 'Finished';
+
+export interface PhaseJson {
+  readonly phase: PodPhase | ContainerPhase;
+  /** Absent for a phase of the pod. */
+  readonly container?: string;
+  /** Since `seenAt`, of the newest attempt. */
+  readonly startMs: number;
+  /** Until now for an open phase. */
+  readonly durationMs: number;
+  readonly outcome: 'open' | 'ok' | 'failed';
+  /** How often the phase began; 255 means as often or more. */
+  readonly count: number;
+  readonly wait?: { readonly for: WaitKind; readonly durationMs: number; readonly open: boolean };
+}
+
+/** One entry of the termination ledger. */
+export interface ObstacleJson {
+  /** `container`, `volume`, `cgroup`, `sandbox`, `api` or `kubelet`. */
+  readonly kind: 'container' | 'volume' | 'cgroup' | 'sandbox' | 'api' | 'kubelet';
+  /** What is waited for: `container web: its preStop hook`. */
+  readonly waitsFor: string;
+  /** How long already, in ms. */
+  readonly forMs: number;
+  /** What happens next: `SIGKILL in 12 s`. */
+  readonly next: string;
+}
+
+/** The body of `/debug/timeline` without a pod: the slowest pods first. */
+export interface TimelineListJson {
+  readonly pods: readonly TimelineSummaryJson[];
+  /** All recorded pods. */
+  readonly total: number;
+}
+
+export interface TimelineSummaryJson {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly state: TimelineState;
+  /** The longest of its start and its termination, in ms. */
+  readonly slowestMs: number;
+  /** The open phase that began first, or the last one: `Image (web)`. */
+  readonly phase: string;
+}

@@ -1,0 +1,91 @@
+/** The decoded record of one pod. */
+import { containerPhases, podPhases, type ContainerPhase, type PodPhase, type TimelineState } from '../contracts/timeline.ts';
+import type { TableReader } from '../state/typed-table.ts';
+import type { Span } from './span.ts';
+import {
+  containerRows,
+  peekSpan,
+  sharedRow,
+  spanKey,
+  timelineSources,
+  type ContainerRow,
+  type TimelineFields,
+  type TimelineSource,
+} from './timeline-table.ts';
+
+export interface PhaseSpan extends Span {
+  readonly phase: PodPhase | ContainerPhase;
+  /** Undefined for a phase of the pod. */
+  readonly container?: string;
+}
+
+/** Times are monotonic ms; null: not yet. */
+export interface PodTimeline {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly source: TimelineSource;
+  readonly state: TimelineState;
+  readonly seenAtMs: number;
+  /** Wall-clock ms at monotonic 0. */
+  readonly epochMs: number;
+  readonly restored: boolean;
+  readonly deletionWantedAtMs: number | null;
+  readonly finishedAtMs: number | null;
+  /** The source has the pod no more. */
+  readonly objectGoneAtMs: number | null;
+  readonly graceSeconds: number;
+  readonly mergedContainers: number;
+  readonly problem: string;
+  /** In the order of podPhases, then container by container. */
+  readonly spans: readonly PhaseSpan[];
+}
+
+/** Undefined when the row is free. */
+export function readTimeline(table: TableReader<TimelineFields>, row: number): PodTimeline | undefined {
+  return table.consistently(row, () => (table.inUse(row) ? peekTimeline(table, row) : undefined));
+}
+
+/** Without the version check: for main, or inside `consistently`. */
+export function peekTimeline(table: TableReader<TimelineFields>, row: number): PodTimeline {
+  const seenAtMs = table.peek(row, 'seenAtMs');
+  const spans: PhaseSpan[] = [];
+  const add = (phase: PodPhase | ContainerPhase, container?: { readonly row: ContainerRow; readonly name: string }) => {
+    const span = peekSpan(table, row, spanKey(phase, container?.row), seenAtMs);
+    if (span) spans.push({ ...span, phase, ...(container && { container: container.name }) });
+  };
+  for (const phase of podPhases) add(phase);
+  for (const containerRow of containerRows) {
+    const name = table.peek(row, `name${containerRow}`);
+    if (name !== '') for (const phase of containerPhases) add(phase, { row: containerRow, name });
+  }
+  const finishedAtMs = table.peek(row, 'finishedAtMs') || null;
+  return {
+    uid: table.peek(row, 'uid'),
+    namespace: table.peek(row, 'namespace'),
+    name: table.peek(row, 'name'),
+    source: timelineSources[table.peek(row, 'source')] ?? 'runtime',
+    state: stateOf(spans, { isFinished: finishedAtMs !== null, isRefused: table.peek(row, 'refused') === 1 }),
+    seenAtMs,
+    epochMs: table.peek(row, 'epochMs'),
+    restored: table.peek(row, 'restored') === 1,
+    deletionWantedAtMs: table.peek(row, 'deletionWantedAtMs') || null,
+    finishedAtMs,
+    objectGoneAtMs: table.peek(row, 'objectGoneAtMs') || null,
+    graceSeconds: table.peek(row, 'graceSeconds'),
+    mergedContainers: table.peek(row, `name${sharedRow}`) === '' ? 0 : Math.max(1, table.peek(row, 'containers') - sharedRow),
+    problem: table.peek(row, 'problem'),
+    spans,
+  };
+}
+
+function stateOf(
+  spans: readonly PhaseSpan[],
+  { isFinished, isRefused }: { readonly isFinished: boolean; readonly isRefused: boolean },
+): TimelineState {
+  if (isFinished) return 'Finished';
+  if (spans.some(({ phase }) => phase === 'Termination')) return 'Terminating';
+  if (isRefused) return 'Refused';
+  const running = spans.find(({ phase }) => phase === 'Running');
+  return running?.outcome === 'open' ? 'Starting' : 'Running';
+}

@@ -1,0 +1,128 @@
+/** One phase of a timeline: its newest attempt. Pure. */
+import { waitKinds, type WaitKind } from '../contracts/timeline.ts';
+
+export interface Span {
+  /** Monotonic ms. */
+  readonly startMs: number;
+  /** Of an ended span. */
+  readonly durationMs: number;
+  /** Of an open span: when the next step follows, in ms after its start. Infinity: unknown. */
+  readonly dueAfterMs: number;
+  /** Without the wait in progress. */
+  readonly waitedMs: number;
+  /** When the wait in progress began. Null: the span does not wait. */
+  readonly waitingSinceMs: number | null;
+  readonly wait: WaitKind;
+  readonly outcome: 'open' | 'ok' | 'failed';
+  /** How many parts are open: more than one only where containers are merged. */
+  readonly open: number;
+  /** How often it began; at most `maxCount`. */
+  readonly count: number;
+}
+
+export const maxCount = 255;
+/** Durations in the table are 32 bits. */
+const maxMs = 2 ** 32 - 2;
+/** A merged span that begins again this soon continues: the containers of one pod start one after the other. */
+const mergeWindowMs = 60_000;
+
+export interface SpanBegin {
+  readonly atMs: number;
+  readonly dueMs?: number;
+  readonly wait?: WaitKind;
+}
+
+/** @param merged the span is shared by several containers */
+export function beginSpan(previous: Span | undefined, { atMs, dueMs, wait }: SpanBegin, merged = false): Span {
+  const continues = merged && previous && (previous.open > 0 || atMs - previous.startMs - previous.durationMs < mergeWindowMs);
+  const startMs = continues ? previous.startMs : atMs;
+  return {
+    startMs,
+    durationMs: 0,
+    dueAfterMs: dueMs === undefined ? Infinity : Math.max(0, dueMs - startMs),
+    waitedMs: continues ? previous.waitedMs : 0,
+    waitingSinceMs: wait ? atMs : null,
+    wait: wait ?? (continues ? previous.wait : 'Nothing'),
+    outcome: 'open',
+    open: continues ? Math.min(maxCount, previous.open + 1) : 1,
+    count: Math.min(maxCount, (previous?.count ?? 0) + 1),
+  };
+}
+
+/** Begins a wait of an open span. */
+export function beginWait(span: Span, wait: WaitKind, atMs: number): Span {
+  return span.outcome === 'open' ? { ...span, wait, waitingSinceMs: span.waitingSinceMs ?? atMs } : span;
+}
+
+export function endWait(span: Span, atMs: number): Span {
+  if (span.waitingSinceMs === null) return span;
+  return { ...span, waitedMs: span.waitedMs + Math.max(0, atMs - span.waitingSinceMs), waitingSinceMs: null };
+}
+
+/** A span that is not open does not change: its end was reported twice, or its beginning is lost. */
+export function endSpan(span: Span, { atMs, failed }: { readonly atMs: number; readonly failed: boolean }): Span {
+  if (span.outcome !== 'open') return span;
+  const open = Math.max(0, span.open - 1);
+  if (open > 0) return { ...span, open };
+  return {
+    ...endWait(span, atMs),
+    open,
+    durationMs: Math.max(0, atMs - span.startMs),
+    dueAfterMs: Infinity,
+    outcome: failed ? 'failed' : 'ok',
+  };
+}
+
+/** The columns of a span in the table: 16 bytes. `start` counts from the pod's first sight, in 40 bits of ms, which is 34 years. */
+export interface SpanCells {
+  readonly start: number;
+  readonly startHigh: number;
+  /** Of an open span: `dueAfterMs`. */
+  readonly duration: number;
+  /** Of a span that waits: when a single wait of the whole length would have begun, after the start. */
+  readonly waited: number;
+  readonly open: number;
+  readonly count: number;
+  /** Bits 0 and 1: outcome; 2 to 6: what it waits for; 7: it waits now. */
+  readonly detail: number;
+}
+
+const outcomes = ['open', 'ok', 'failed'] as const;
+const noDue = 2 ** 32 - 1;
+
+export function toCells(span: Span, originMs: number): SpanCells {
+  const start = Math.min(2 ** 40 - 1, Math.max(0, Math.round(span.startMs - originMs)));
+  const isWaiting = span.waitingSinceMs !== null;
+  const waited = isWaiting ? span.waitingSinceMs - span.startMs - span.waitedMs : span.waitedMs;
+  const bounded = (ms: number) => Math.min(maxMs, Math.max(0, Math.round(ms)));
+  return {
+    start: start % 2 ** 32,
+    startHigh: Math.floor(start / 2 ** 32),
+    duration: span.outcome !== 'open' ? bounded(span.durationMs) : span.dueAfterMs === Infinity ? noDue : bounded(span.dueAfterMs),
+    waited: bounded(waited),
+    open: span.open,
+    count: span.count,
+    detail: outcomes.indexOf(span.outcome) + (waitKinds.indexOf(span.wait) << 2) + (isWaiting ? 128 : 0),
+  };
+}
+
+/** Undefined for a phase that never began. */
+export function fromCells(cells: SpanCells, originMs: number): Span | undefined {
+  if (cells.count === 0) return undefined;
+  const startMs = originMs + cells.startHigh * 2 ** 32 + cells.start;
+  const outcome = outcomes[cells.detail & 3] ?? 'failed';
+  const isOpen = outcome === 'open';
+  const isWaiting = cells.detail >= 128;
+  return {
+    startMs,
+    durationMs: isOpen ? 0 : cells.duration,
+    dueAfterMs: isOpen && cells.duration !== noDue ? cells.duration : Infinity,
+    // A single wait of the whole length replaces several.
+    waitedMs: isWaiting ? 0 : cells.waited,
+    waitingSinceMs: isWaiting ? startMs + cells.waited : null,
+    wait: waitKinds[(cells.detail >> 2) & 31] ?? 'Nothing',
+    outcome,
+    open: cells.open,
+    count: cells.count,
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * The table of all pod timelines in shared memory (state/typed-table.ts): one row of at most 2 KB per pod, which never grows. Main writes it, the
+ * server thread reads it without asking main. A phase has one span, of its newest attempt, with the number of attempts. The first six
+ * containers have spans of their own; further ones share the last row.
+ */
+import { containerPhases, podPhases, type ContainerPhase, type PodPhase } from '../contracts/timeline.ts';
+import { f64, text, u32, u8, type Field } from '../state/table-layout.ts';
+import { defineTable, type TableReader } from '../state/typed-table.ts';
+import { fromCells, type Span, type SpanCells } from './span.ts';
+
+/** The rows of the containers. The last one is shared by all containers after the first six. */
+export const containerRows = [0, 1, 2, 3, 4, 5, 6] as const;
+export type ContainerRow = (typeof containerRows)[number];
+export const sharedRow: ContainerRow = 6;
+/** Longer texts are shortened (shorten.ts). */
+export const maxTexts = { uid: 64, containerName: 24, problem: 200 };
+
+export const timelineSources = ['api', 'file', 'http', 'runtime'] as const;
+export type TimelineSource = (typeof timelineSources)[number];
+
+/** Who reported the problem: it ends with the next success there. */
+export const problemOrigins = ['none', 'task', 'api'] as const;
+export type ProblemOrigin = (typeof problemOrigins)[number];
+
+const headerFields = {
+  /** Monotonic ms of the first sight: the origin of all spans. */
+  seenAtMs: f64,
+  /** Wall-clock ms at monotonic 0, when the pod was first seen. */
+  epochMs: f64,
+  /** Monotonic ms; 0: not yet. */
+  deletionWantedAtMs: f64,
+  finishedAtMs: f64,
+  objectGoneAtMs: f64,
+  uid: text(maxTexts.uid),
+  namespace: text(63),
+  name: text(253),
+  problem: text(maxTexts.problem),
+  /** One bit per phase that an event was recorded for: podPhases, then containerPhases. */
+  reported: u32,
+  graceSeconds: u32,
+  source: u8,
+  restored: u8,
+  refused: u8,
+  /** In the pod's spec; at most 255. */
+  containers: u8,
+  /** An index into `problemOrigins`. */
+  problemOrigin: u8,
+};
+
+const spanFields = { start: u32, duration: u32, waited: u32, startHigh: u8, open: u8, count: u8, detail: u8 } satisfies Record<
+  keyof SpanCells,
+  Field<number>
+>;
+const cellNames = Object.keys(spanFields) as (keyof SpanCells)[];
+
+/** The prefix of a span's columns. */
+type SpanKey = PodPhase | `${ContainerRow}.${ContainerPhase}`;
+const spanKeys: readonly SpanKey[] = [
+  ...podPhases,
+  ...containerRows.flatMap((row) => containerPhases.map((phase) => `${row}.${phase}` as const)),
+];
+
+const containerNameFields = Object.fromEntries(containerRows.map((row) => [`name${row}`, text(maxTexts.containerName)])) as Record<
+  `name${ContainerRow}`,
+  Field<string>
+>;
+
+const spanColumns = Object.fromEntries(
+  spanKeys.flatMap((key) => cellNames.map((cell) => [`${key}.${cell}`, spanFields[cell]])),
+) as Record<`${SpanKey}.${keyof SpanCells}`, Field<number>>;
+
+const fields = { ...headerFields, ...spanColumns, ...containerNameFields };
+export const timelineTable = defineTable('pod-timelines', fields);
+export type TimelineFields = typeof fields;
+
+/** Rows for the pods of a full node, and for pods that terminate or have finished. */
+export function timelineCapacity(maxPods: number): number {
+  return maxPods + 256;
+}
+
+export function spanKey(phase: PodPhase | ContainerPhase, containerRow: ContainerRow | undefined): SpanKey {
+  return containerRow === undefined ? (phase as PodPhase) : `${containerRow}.${phase as ContainerPhase}`;
+}
+
+/** An object with the columns of a new row: every number is 0, every text is empty. */
+export function emptyRow(): Record<keyof TimelineFields & string, number | string> {
+  return Object.fromEntries(Object.entries(fields).map(([name, { kind }]) => [name, kind === 'text' ? '' : 0])) as never;
+}
+
+/** The columns of one span, for an update of the row. */
+export function spanUpdate(key: SpanKey, cells: SpanCells): Record<string, number> {
+  return Object.fromEntries(cellNames.map((cell) => [`${key}.${cell}`, cells[cell]]));
+}
+
+/** Reads one span without the version check: for main, or inside `consistently`. */
+export function peekSpan(table: TableReader<TimelineFields>, row: number, key: SpanKey, originMs: number): Span | undefined {
+  if (table.peek(row, `${key}.count`) === 0) return undefined;
+  const cell = (name: keyof SpanCells) => table.peek(row, `${key}.${name}`);
+  return fromCells(
+    {
+      start: cell('start'),
+      startHigh: cell('startHigh'),
+      duration: cell('duration'),
+      waited: cell('waited'),
+      open: cell('open'),
+      count: cell('count'),
+      detail: cell('detail'),
+    },
+    originMs,
+  );
+}
