@@ -11,6 +11,9 @@ import { versionText } from './cli/version.ts';
 const args = process.argv.slice(2);
 if (args.length === 1 && args[0] === '--version') {
   writeSync(1, versionText);
+} else if (args[0] === 'timeline') {
+  const { timelineCommand } = await import('./cli/timeline/index.ts');
+  process.exitCode = await timelineCommand(args.slice(1));
 } else {
   nameProcess('kubelet');
   const { command } = await import('./cli/command.ts');

@@ -25,6 +25,7 @@ import { startHealth, startServer } from './server/index.ts';
 import { Shutdown } from './shutdown.ts';
 import type { PodUpdate } from './sources/index.ts';
 import { SyncLoop } from './sync-loop.ts';
+import { SlowPhases } from './timeline/index.ts';
 import { createApiStatusCache } from './wiring/create-api-status-cache.ts';
 import { Cluster } from './wiring/cluster.ts';
 import type { EarlyThreads } from './wiring/early-threads.ts';
@@ -32,6 +33,7 @@ import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { startNodeServices } from './wiring/node-services.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
+import { startTimelines } from './wiring/start-timelines.ts';
 import { startSources } from './wiring/start-sources.ts';
 import { StatusNodeFacts } from './wiring/status-node-facts.ts';
 
@@ -80,18 +82,21 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const scheduler = new PodScheduler({ clock, cores: availableParallelism() });
-    const statusManager = cluster?.startStatusManager(podManager, apiPods);
+    const timelines = startTimelines({ maxPods: config.maxPods, podManager, cache, logger: log('pod-timelines') });
+    const statusManager = cluster?.startStatusManager(podManager, apiPods, timelines);
     const events =
       cluster && statusManager
         ? cluster.startEventRecorder(eventLog, scheduler, { statuses: statusManager, syncInProgress: (uid) => syncs.get(uid) })
         : eventLog;
+    const slowPhases = new SlowPhases({ timelines, events, clock, logger: log('pod-timelines') });
+    shutdown.register('pod-timelines', async () => slowPhases.close());
     const probes = new ProbeManager({
       runtimeStatus: (uid) => cache.get(uid),
       forgetsOnRestart: featureGates.enabled('ChangeContainerStatusOnKubeletRestart'),
       clock,
       logger: log('probes'),
     });
-    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager });
+    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager, timelines });
 
     const health = startHealth({ config, state, logger: log('health') });
     shutdown.register('health', async () => health?.close());
@@ -101,6 +106,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       health,
       nodeName,
       snapshot,
+      timelines: timelines.buffer,
       podManager,
       statuses,
       cache,
@@ -118,7 +124,8 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
 
     const { clusterNode } = nodeServices;
     const sources = startSources({ ...context, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
-    const podRunner = { runtime, nodeServices, cluster, podManager, cache, statuses, probes, scheduler, syncs, events, sources, syncLoop };
+    const stores = { podManager, cache, statuses, probes, timelines };
+    const podRunner = { ...stores, runtime, nodeServices, cluster, scheduler, syncs, events, sources, syncLoop };
     const handlers = await startPodRunner({ ...context, ...podRunner });
 
     await untilPodsKnown();

@@ -21,6 +21,7 @@ const shutdownOrder = [
   'images',
   'pleg',
   'server',
+  'pod-timelines',
   'health',
   'events',
   'status-manager',

@@ -19,6 +19,7 @@ import {
   type AdmitResult,
 } from './admission/index.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
+import type { PodTimelines } from '../timeline/index.ts';
 import { faultMessage, type PodFaults } from './workers/index.ts';
 
 export interface PodAdmitterDependencies extends ActivePodsDependencies {
@@ -28,6 +29,7 @@ export interface PodAdmitterDependencies extends ActivePodsDependencies {
   /** Fetches the Node before a pod is rejected for the node's labels. Null without an API server. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
   readonly faults: PodFaults;
+  readonly timelines?: PodTimelines;
   readonly logger: Logger;
 }
 
@@ -57,9 +59,13 @@ export class PodAdmitter {
 
   /** Returns whether the pod is admitted. If not, the pod was rejected or is pending. */
   admit(pod: Pod, { mayRefreshNode, preempted }: AdmissionAttempt): boolean {
-    const { refreshNode } = this.#deps;
+    const { refreshNode, timelines } = this.#deps;
+    timelines?.beginOnce(podUID(pod), 'Admission');
     const result = this.#computeResult(pod, preempted);
-    if (!result) return true;
+    if (!result) {
+      timelines?.end(podUID(pod), 'Admission');
+      return true;
+    }
     if ('preemption' in result) {
       const nextAttempt = { mayRefreshNode: false, preempted: new Set([...preempted, ...result.preemption.victims.map(podUID)]) };
       this.#retryAfter(podUID(pod), 'preempting', this.#preempt(pod, result.preemption), nextAttempt);
@@ -73,16 +79,20 @@ export class PodAdmitter {
 
   #retryAfter(uid: PodUID, reason: 'refreshingNode' | 'preempting', settled: Promise<unknown>, nextAttempt: AdmissionAttempt): void {
     this.#pending.set(uid, reason);
+    const endWait = this.#deps.timelines?.wait(uid, 'Admission', reason === 'preempting' ? 'Preemption' : 'Node');
     void settled
       .catch((err: unknown) => reportFault({ handler: 'admission', logger: this.#deps.logger, fields: { podUID: uid } }, err))
       .finally(() => {
+        endWait?.();
         this.#pending.delete(uid);
         this.#onRetry(uid, nextAttempt);
       });
   }
 
   #reject(pod: Pod, { reason, message }: FailedPod): void {
-    const { statuses, events } = this.#deps;
+    const { statuses, events, timelines } = this.#deps;
+    timelines?.refused(podUID(pod));
+    timelines?.setProblem(podUID(pod), 'task', `${reason}: ${message}`);
     events.record({ object: podReference(pod), type: 'Warning', reason, message });
     statuses.reject(pod, { reason, message });
     countRejection(reason);

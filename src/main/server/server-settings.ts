@@ -4,11 +4,13 @@ import type { ListenAddress, SecureServerSettings, TlsSettings } from '../../sha
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { ServerSettings } from '../threads/server-thread.ts';
+import { timelineSocketDir } from '../../shared/timeline/socket-path.ts';
 import { kubernetesVersion } from '../cli/version.ts';
 
 export interface ServerEnvironment {
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
+  readonly timelines: SharedArrayBuffer;
   /** Whether an API server reviews tokens and access. */
   readonly hasApiServer: boolean;
 }
@@ -53,6 +55,7 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
       translateWebSockets: featureGates.enabled('ExtendWebSocketsToKubelet'),
     },
     snapshot: environment.snapshot,
+    timelines: { table: environment.timelines, socketDir: timelineSocketDir(flags.rootDirectory) },
   };
 }
 

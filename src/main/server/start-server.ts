@@ -23,6 +23,8 @@ export interface ServerStart {
   readonly health: HealthThread | null;
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
+  /** The table of pod timelines. */
+  readonly timelines: SharedArrayBuffer;
   readonly podManager: PodManager;
   readonly statuses: ApiStatusCache;
   readonly cache: RuntimeStatusCache;
@@ -39,6 +41,7 @@ export function startServer({
   health,
   nodeName,
   snapshot,
+  timelines,
   podManager,
   statuses,
   cache,
@@ -55,7 +58,7 @@ export function startServer({
   return ServerThread.start({
     state,
     logger,
-    settings: serverSettings(options, { nodeName, snapshot, hasApiServer }),
+    settings: serverSettings(options, { nodeName, snapshot, timelines, hasApiServer }),
     mainApi: {
       pods: async () => podListJson(podManager, statuses, logger),
       runningPods: async () => runningPodListJson(cache.all()),

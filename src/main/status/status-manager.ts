@@ -5,7 +5,7 @@
  */
 import { KeyedWorkQueue } from '../../shared/concurrency/keyed-work-queue.ts';
 import { contain } from '../../shared/errors/contain.ts';
-import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -14,6 +14,7 @@ import { ApiError, type ApiClient } from '../api/index.ts';
 import { firstSeenMs } from '../pods/first-seen.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { StatusUpdate, StatusUpdateSink } from '../pods/api-status/index.ts';
+import type { PodTimelines } from '../timeline/index.ts';
 import { coalesceDelayMs, isUrgent } from './coalesce-delay.ts';
 import { podFields, StatusEntry } from './status-entry.ts';
 import { StatusWriter } from './status-writer.ts';
@@ -25,6 +26,7 @@ export interface StatusManagerDependencies {
   readonly podManager: PodManager;
   /** How long after the kubelet first saw a pod its first status may wait for the pod to run. Default: 0. */
   readonly firstStatusDelayMs?: number;
+  readonly timelines?: PodTimelines;
   readonly clock: Clock;
   readonly logger: Logger;
   /** In [0, 1), for jitter. */
@@ -46,9 +48,9 @@ export class StatusManager implements StatusUpdateSink {
   readonly #unanswered = new Set<PodUID>();
 
   constructor(dependencies: StatusManagerDependencies) {
-    const { client, apiPod, clock, random, podManager, logger } = dependencies;
+    const { client, apiPod, clock, random, podManager, timelines, logger } = dependencies;
     this.#deps = dependencies;
-    this.#writer = new StatusWriter({ client, apiPod, podManager, logger });
+    this.#writer = new StatusWriter({ client, apiPod, podManager, logger, ...(timelines && { timelines }) });
     this.#work = new KeyedWorkQueue({
       work: (uid, signal) => this.#sync(uid, signal),
       onError: (uid, err, retryAfterMs) => this.#onError(uid, err, retryAfterMs),
@@ -150,8 +152,10 @@ export class StatusManager implements StatusUpdateSink {
     const shouldDelete = this.#writer.shouldDelete(entry, target);
     if (!patch && !shouldDelete) {
       entry.coalesceTimer.cancel();
+      this.#deps.timelines?.end(uid, 'StatusWrite');
       return entry.markWritten();
     }
+    if (patch) this.#deps.timelines?.beginOnce(uid, 'StatusWrite');
     const delayMs =
       patch && !shouldDelete && !entry.isExpedited ? coalesceDelayMs(target, next, entry.update.status, this.#firstStatusInMs(entry)) : 0;
     if (delayMs > 0) return entry.coalesceTimer.start(delayMs, () => this.#work.enqueue(uid));
@@ -186,7 +190,14 @@ export class StatusManager implements StatusUpdateSink {
     if (!entry) return this.#work.forget(uid);
     if (err instanceof ApiError && err.code === 0) this.#unanswered.add(uid);
     const log = this.#deps.logger.child(podFields(entry.update.pod));
+    this.#recordFailure(uid, err, retryAfterMs);
     log.error({ err, retryAfterMs: Math.round(retryAfterMs) }, 'Failed to update status for pod');
+  }
+
+  #recordFailure(uid: PodUID, err: unknown, retryAfterMs: number): void {
+    const { timelines, clock } = this.#deps;
+    for (const phase of ['StatusWrite', 'APIDelete'] as const) timelines?.retryAt(uid, phase, clock.monotonic() + retryAfterMs);
+    timelines?.setProblem(uid, 'api', messageOf(err));
   }
 
   /** After a contained fault the next `syncAll` tries again. */

@@ -13,6 +13,7 @@ import { isMirrorOf } from '../pods/static/mirror-pod.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { isDeleted } from '../pods/termination/is-deleted.ts';
 import { deletePodObject, podPath } from '../pods/termination/delete-pod-object.ts';
+import type { PodTimelines } from '../timeline/index.ts';
 import { isNewer } from './newest-object.ts';
 import { podFields, type StatusEntry } from './status-entry.ts';
 import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
@@ -22,6 +23,7 @@ export interface StatusWriterDependencies {
   /** The pod in the API source's watch cache; undefined when the cache does not have it. */
   readonly apiPod: (uid: PodUID) => Pod | undefined;
   readonly podManager: PodManager;
+  readonly timelines?: PodTimelines;
   readonly logger: Logger;
 }
 
@@ -100,10 +102,18 @@ export class StatusWriter {
       entry.ignoredPatch = ignoredPatchOf(entry.response, update);
       this.#log(entry).debug({ patch }, 'Status for pod updated successfully');
     }
-    if (entry.update === update) entry.markWritten();
+    const uid = podUID(update.pod);
+    const { timelines } = this.#deps;
+    timelines?.clearProblem(uid, 'api');
+    if (entry.update === update) {
+      entry.markWritten();
+      timelines?.end(uid, 'StatusWrite');
+    }
     const object = entry.response ?? target;
     if (!this.shouldDelete(entry, object)) return;
+    timelines?.beginOnce(uid, 'APIDelete');
     await deletePodObject(this.#deps.client, object, { trafficClass: 'status', signal });
+    timelines?.end(uid, 'APIDelete');
     entry.deletedUID = object.metadata.uid;
     this.#log(entry).debug('Pod fully terminated and removed from etcd');
   }

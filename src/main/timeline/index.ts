@@ -6,6 +6,6 @@
  * of main call PodTimelines where a step begins or ends; tasks of the sync pool send `phase` notifications with the messages of their channel. The
  * server thread reads the table; nothing asks main. A pod has a new record after a restart of the kubelet, marked `restored` if it ran before.
  */
-export { PodTimelines, type PodTimelinesOptions } from './pod-timelines.ts';
-export { SlowPhases, type SlowPhasesOptions } from './slow-phases.ts';
+export { PodTimelines } from './pod-timelines.ts';
+export { SlowPhases } from './slow-phases.ts';
 export { recordStatusPhases } from './status-phases.ts';

@@ -4,11 +4,10 @@
  */
 import { contain } from '../../shared/errors/contain.ts';
 import type { ContainerPhase, PodPhase } from '../../shared/contracts/timeline.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { podReference, type EventSink } from '../events/index.ts';
+import type { EventSink } from '../events/index.ts';
 import { WorkQueue } from '../pods/workers/work-queue.ts';
 import { budgetMs, nextDeadlineMs, slowMessage, slowSpans } from './budgets.ts';
 import type { PodTimelines } from './pod-timelines.ts';
@@ -18,8 +17,6 @@ export const slowPhaseReason = 'PodPhaseSlow';
 export interface SlowPhasesOptions {
   readonly timelines: PodTimelines;
   readonly events: EventSink;
-  /** The pod for the event's reference. Undefined: no event is recorded. */
-  readonly pod: (uid: PodUID) => Pod | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -36,7 +33,8 @@ export class SlowPhases {
     this.#queue = new WorkQueue({
       clock,
       onDue: () => {
-        for (const uid of this.#queue.takeDue()) contain({ handler: 'slow phases', logger, fields: { podUID: uid } }, () => this.#check(uid));
+        for (const uid of this.#queue.takeDue())
+          contain({ handler: 'slow phases', logger, fields: { podUID: uid } }, () => this.#check(uid));
       },
     });
     timelines.onBegin = (uid, phase, { startMs }) => this.#onBegin(uid, phase, startMs);
@@ -62,7 +60,7 @@ export class SlowPhases {
 
   #check(uid: PodUID): void {
     this.#dueMs.delete(uid);
-    const { timelines, events, pod, clock, logger } = this.#options;
+    const { timelines, events, clock, logger } = this.#options;
     const timeline = timelines.get(uid);
     if (!timeline) return;
     const nowMs = clock.monotonic();
@@ -71,8 +69,9 @@ export class SlowPhases {
       timelines.markReported(uid, span.phase);
       const message = slowMessage(span, timeline, nowMs);
       logger.warn({ pod: `${timeline.namespace}/${timeline.name}`, podUID: uid, phase: span.phase, container: span.container }, message);
-      const object = pod(uid);
-      if (object) events.record({ object: podReference(object), type: 'Warning', reason: slowPhaseReason, message });
+      // No source may have the pod any more.
+      const { namespace, name } = timeline;
+      events.record({ object: { kind: 'Pod', apiVersion: 'v1', namespace, name, uid }, type: 'Warning', reason: slowPhaseReason, message });
     }
     const nextMs = nextDeadlineMs(timeline, ({ phase }) => timelines.isReported(uid, phase));
     if (nextMs < Infinity) this.#checkAt(uid, nextMs);

@@ -9,7 +9,8 @@ import type { PodTimelines } from './pod-timelines.ts';
 
 export function recordStatusPhases(timelines: PodTimelines, { pod, status }: Pick<StatusUpdate, 'pod' | 'status'>): void {
   const uid = podUID(pod);
-  if (isTerminalPhase(status.phase) || hasEveryContainerStarted(pod.spec.containers, status.containerStatuses)) timelines.end(uid, 'Running');
+  if (isTerminalPhase(status.phase) || hasEveryContainerStarted(pod.spec.containers, status.containerStatuses))
+    timelines.end(uid, 'Running');
   if (status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True')) timelines.end(uid, 'Ready');
   const statuses = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
   for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {

@@ -13,6 +13,7 @@ import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-p
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { PodScheduler } from '../pods/scheduling/index.ts';
 import { StatusManager } from '../status/index.ts';
+import type { PodTimelines } from '../timeline/index.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { PodObjectManager, RuntimeClassManager, type PodObjectManagerOptions, type RuntimeClassManagerOptions } from '../objects/index.ts';
 
@@ -83,13 +84,14 @@ export class Cluster {
   }
 
   /** The status manager is the only writer of pod statuses. */
-  startStatusManager(podManager: PodManager, apiPods: ObjectReader<Pod>): StatusManager {
+  startStatusManager(podManager: PodManager, apiPods: ObjectReader<Pod>, timelines: PodTimelines): StatusManager {
     const { log, shutdown, signal } = this.#options;
     const statusManager = new StatusManager({
       client: this.client,
       apiPod: (uid) => apiPods.get(uid),
       podManager,
       firstStatusDelayMs,
+      timelines,
       clock,
       logger: log('status-manager'),
       random: Math.random,

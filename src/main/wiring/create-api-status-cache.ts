@@ -4,6 +4,7 @@ import { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { ProbeManager } from '../probes/index.ts';
 import type { StatusManager } from '../status/index.ts';
+import { recordStatusPhases, type PodTimelines } from '../timeline/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { StatusNodeFacts } from './status-node-facts.ts';
 
@@ -13,14 +14,30 @@ export interface ApiStatusesOptions extends Pick<KubeletContext, 'options' | 'lo
   readonly probes: ProbeManager;
   /** Undefined when standalone. */
   readonly statusManager: StatusManager | undefined;
+  readonly timelines: PodTimelines;
 }
 
-export function createApiStatusCache({ options, log, podManager, nodeFacts, probes, statusManager }: ApiStatusesOptions): ApiStatusCache {
+export function createApiStatusCache({
+  options,
+  log,
+  podManager,
+  nodeFacts,
+  probes,
+  statusManager,
+  timelines,
+}: ApiStatusesOptions): ApiStatusCache {
   const { featureGates } = options;
   return new ApiStatusCache({
     node: () => nodeFacts.current(),
     mirrorOf: (pod) => podManager.mirrorOf(pod),
-    ...(statusManager && { sink: statusManager }),
+    sink: {
+      set: (update) => {
+        recordStatusPhases(timelines, update);
+        statusManager?.set(update);
+      },
+      expedite: (uid) => statusManager?.expedite(uid),
+      forget: (uid) => statusManager?.forget(uid),
+    },
     probes,
     features: {
       restartGates: {

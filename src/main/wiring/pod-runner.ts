@@ -29,6 +29,7 @@ import type { PodSources, PodUpdate } from '../sources/index.ts';
 import type { SyncLoop, SyncLoopHandlers } from '../sync-loop.ts';
 import { createProbeHandlers } from './probe-handlers.ts';
 import { createTaskHandlers } from './task-handlers.ts';
+import type { PodTimelines } from '../timeline/index.ts';
 import type { NodeServices } from './node-services.ts';
 
 /** Upstream's backOffPeriod. */
@@ -47,6 +48,7 @@ export interface PodRunnerOptions extends KubeletContext {
   readonly scheduler: PodScheduler;
   readonly syncs: SyncsInProgress;
   readonly events: EventSink;
+  readonly timelines: PodTimelines;
   readonly sources: PodSources;
   readonly syncLoop: Pick<SyncLoop<PodUpdate>, 'onDue' | 'requestHousekeeping'>;
 }
@@ -55,7 +57,7 @@ export interface PodRunnerOptions extends KubeletContext {
 export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoopHandlers<PodUpdate>> {
   const { options, log, shutdown, threads, runtime, nodeServices, cluster, podManager, cache, statuses, probes, scheduler, syncs, events } =
     runner;
-  const { sources, syncLoop } = runner;
+  const { timelines, sources, syncLoop } = runner;
   const { config, flags, featureGates } = options;
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
@@ -117,6 +119,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     node: () => nodeServices.facts.current(),
     ...(podObjects && { dependenciesReady: (pod) => podObjects.dependenciesReady(pod) }),
     volumes,
+    timelines,
     runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
     userNamespace: (uid, handler) => userNamespaces.getOrCreate(uid, handler),
     policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
@@ -140,7 +143,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
   });
   runtimeState.onRecovered(() => workers.wakeFailed());
   shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
-  pool.setHandlers(createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers }));
+  pool.setHandlers(createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers, timelines }));
 
   const declared = declaredFeatures(featureGates);
   const podHandlers = new PodHandlers({
@@ -151,6 +154,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     admitHandlers: admitHandlers({ ...options, node: nodeServices.node, declaredFeatures: declared }),
     missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
     allocationManager,
+    timelines,
     faults,
     refreshNode: clusterNode ? () => clusterNode.fetch().catch(() => {}) : null,
     onAdmitted: (pod) => podObjects?.registerPod(pod),

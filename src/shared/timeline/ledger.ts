@@ -23,10 +23,21 @@ export function computeLedger(timeline: PodTimeline, nowMs: number): ObstacleJso
   const open = timeline.spans.filter(({ outcome }) => outcome === 'open').sort((a, b) => a.startMs - b.startMs);
   const obstacles = open.flatMap((span) => {
     const obstacle = describe[span.phase]?.(span, timeline, nowMs);
-    return obstacle ? [{ ...obstacle, forMs: Math.max(0, Math.round(nowMs - span.startMs)) }] : [];
+    return obstacle ? [{ ...obstacle, forMs: Math.max(0, Math.round(nowMs - sinceMs(span, timeline.spans))) }] : [];
   });
   if (obstacles.length > 0) return obstacles;
   return timeline.finishedAtMs === null ? [betweenSteps(timeline, open, nowMs)] : objectRemains(timeline, nowMs);
+}
+
+/** Steps whose end is a progress of the termination. */
+const isStep = ({ phase }: PhaseSpan): boolean => phase !== 'StatusWrite' && phase !== 'Queue' && phase !== 'Retry';
+
+/** A step that is repeated waits since the last step that succeeded, not since its last attempt. */
+function sinceMs(span: PhaseSpan, spans: readonly PhaseSpan[]): number {
+  if (span.count === 1 && span.phase !== 'Retry') return span.startMs;
+  const beganAtMs = spans.find(({ phase }) => phase === 'Termination')?.startMs ?? span.startMs;
+  const ends = spans.filter((one) => one.outcome === 'ok' && isStep(one) && endOf(one) <= span.startMs).map(endOf);
+  return Math.min(span.startMs, Math.max(beganAtMs, ...ends));
 }
 
 type Describe = (span: PhaseSpan, timeline: PodTimeline, nowMs: number) => Obstacle | undefined;
@@ -113,18 +124,15 @@ function endOf({ startMs, durationMs }: PhaseSpan): number {
 
 function kindOf(failed: PhaseSpan | undefined): Obstacle['kind'] {
   if (failed?.container !== undefined) return 'container';
-  switch (failed?.phase) {
-    case 'SandboxStop':
-      return 'sandbox';
-    case 'VolumeUnmount':
-    case 'CleanUp':
-      return 'volume';
-    case 'CgroupRemoval':
-      return 'cgroup';
-    default:
-      return 'kubelet';
-  }
+  return (failed && stepKinds[failed.phase]) ?? 'kubelet';
 }
+
+const stepKinds: Readonly<Partial<Record<PodPhase | ContainerPhase, Obstacle['kind']>>> = {
+  SandboxStop: 'sandbox',
+  VolumeUnmount: 'volume',
+  CleanUp: 'volume',
+  CgroupRemoval: 'cgroup',
+};
 
 function retried(failed: PhaseSpan | undefined): string {
   const what: Readonly<Record<Obstacle['kind'], string>> = {
@@ -144,7 +152,10 @@ function notBegun({ spans, state }: PodTimeline, sinceMs: number, nowMs: number)
   const openSpans = spans.filter(({ phase, outcome }) => outcome === 'open' && phase !== 'Running' && phase !== 'Ready');
   const names = openSpans.map(({ phase, container }) => (container === undefined ? phase : `${phase} (${container})`)).join(', ');
   const waitsFor = `the beginning of its termination${names === '' ? '' : `, after ${names}`}`;
-  const next = state === 'Refused' ? 'only its object is left: it is deleted' : 'the kubelet begins the termination with its next update or housekeeping';
+  const next =
+    state === 'Refused'
+      ? 'only its object is left: it is deleted'
+      : 'the kubelet begins the termination with its next update or housekeeping';
   return { kind: 'kubelet', waitsFor, forMs, next };
 }
 
@@ -170,7 +181,8 @@ function objectRemains({ source, spans, finishedAtMs, deletionWantedAtMs }: PodT
   return [
     {
       kind: 'api',
-      waitsFor: deletion?.outcome === 'ok' ? 'the API server: finalizers of the pod’s object' : 'the API server: the end of the pod’s object',
+      waitsFor:
+        deletion?.outcome === 'ok' ? 'the API server: finalizers of the pod’s object' : 'the API server: the end of the pod’s object',
       forMs: Math.max(0, Math.round(nowMs - sinceMs)),
       next:
         deletion?.outcome === 'ok' ? 'the object goes when its last finalizer is removed' : 'the object is deleted after its final status',

@@ -4,7 +4,7 @@
  * containers have spans of their own; further ones share the last row.
  */
 import { containerPhases, podPhases, type ContainerPhase, type PodPhase } from '../contracts/timeline.ts';
-import { f64, text, u32, u8, type Field } from '../state/table-layout.ts';
+import { f64, text, u32, u8, type Field, type Row } from '../state/table-layout.ts';
 import { defineTable, type TableReader } from '../state/typed-table.ts';
 import { fromCells, type Span, type SpanCells } from './span.ts';
 
@@ -13,7 +13,7 @@ export const containerRows = [0, 1, 2, 3, 4, 5, 6] as const;
 export type ContainerRow = (typeof containerRows)[number];
 export const sharedRow: ContainerRow = 6;
 /** Longer texts are shortened (shorten.ts). */
-export const maxTexts = { uid: 64, containerName: 24, problem: 200 };
+export const maxTexts = { uid: 64, namespace: 63, name: 253, containerName: 24, problem: 200 };
 
 export const timelineSources = ['api', 'file', 'http', 'runtime'] as const;
 export type TimelineSource = (typeof timelineSources)[number];
@@ -32,8 +32,8 @@ const headerFields = {
   finishedAtMs: f64,
   objectGoneAtMs: f64,
   uid: text(maxTexts.uid),
-  namespace: text(63),
-  name: text(253),
+  namespace: text(maxTexts.namespace),
+  name: text(maxTexts.name),
   problem: text(maxTexts.problem),
   /** One bit per phase that an event was recorded for: podPhases, then containerPhases. */
   reported: u32,
@@ -65,9 +65,10 @@ const containerNameFields = Object.fromEntries(containerRows.map((row) => [`name
   Field<string>
 >;
 
-const spanColumns = Object.fromEntries(
-  spanKeys.flatMap((key) => cellNames.map((cell) => [`${key}.${cell}`, spanFields[cell]])),
-) as Record<`${SpanKey}.${keyof SpanCells}`, Field<number>>;
+const spanColumns = Object.fromEntries(spanKeys.flatMap((key) => cellNames.map((cell) => [`${key}.${cell}`, spanFields[cell]]))) as Record<
+  `${SpanKey}.${keyof SpanCells}`,
+  Field<number>
+>;
 
 const fields = { ...headerFields, ...spanColumns, ...containerNameFields };
 export const timelineTable = defineTable('pod-timelines', fields);
@@ -82,10 +83,10 @@ export function spanKey(phase: PodPhase | ContainerPhase, containerRow: Containe
   return containerRow === undefined ? (phase as PodPhase) : `${containerRow}.${phase as ContainerPhase}`;
 }
 
-/** An object with the columns of a new row: every number is 0, every text is empty. */
-export function emptyRow(): Record<keyof TimelineFields & string, number | string> {
-  return Object.fromEntries(Object.entries(fields).map(([name, { kind }]) => [name, kind === 'text' ? '' : 0])) as never;
-}
+/** The columns of a new row: every number is 0, every text is empty. */
+export const emptyRow = Object.fromEntries(
+  Object.entries(fields).map(([name, { kind }]) => [name, kind === 'text' ? '' : 0]),
+) as Row<TimelineFields>;
 
 /** The columns of one span, for an update of the row. */
 export function spanUpdate(key: SpanKey, cells: SpanCells): Record<string, number> {

@@ -41,6 +41,7 @@ function whileSandboxesStop(context: TaskContext, signal: AbortSignal): Promise<
 async function unmountEarly(context: TaskContext, signal: AbortSignal): Promise<void> {
   const { identity, volumes, logger } = context;
   if (!identity.pod) return;
-  await inPhase(context, 'VolumeUnmount', {}, () => volumes.unmountVolumes(identity.uid as PodUID, signal))
-    .catch((err: unknown) => logger.debug({ err }, 'volumes are not unmounted before the sandbox has stopped'));
+  await inPhase(context, 'VolumeUnmount', {}, () => volumes.unmountVolumes(identity.uid as PodUID, signal)).catch((err: unknown) =>
+    logger.debug({ err }, 'volumes are not unmounted before the sandbox has stopped'),
+  );
 }

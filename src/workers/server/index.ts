@@ -14,6 +14,7 @@ import { countRequest } from './request-metrics.ts';
 import { replyOnReadOnly, type RouteSources } from './routes.ts';
 import { PlainServer } from '../../shared/http/plain-server.ts';
 import { createMainClient } from './main-client.ts';
+import { LocalSocket, replyTimeline } from './timeline/index.ts';
 
 const { workerData, logger, heartbeat } = enterThread<ServerWorkerData>();
 const heartbeats = new HeartbeatsReader(workerData.heartbeats);
@@ -38,6 +39,8 @@ const readOnly =
     logger,
     reply: (request) => countRequest(request.method, request.path, 'readonly', () => replyOnReadOnly(request, sources)),
   });
+const { table, socketDir } = workerData.timelines;
+const localSocket = new LocalSocket(socketDir, (request) => replyTimeline(table, request), logger);
 const secure = workerData.secure && openSecure(workerData.secure);
 
 async function openSecure(settings: SecureServerSettings): Promise<OpenSecureServer | null> {
@@ -61,7 +64,7 @@ const api: ServerApi = {
   },
   async close() {
     health.close();
-    await Promise.all([readOnly?.close(), secure?.then((server) => server?.close())]);
+    await Promise.all([readOnly?.close(), localSocket.close(), secure?.then((server) => server?.close())]);
     heartbeat.stop();
   },
 };

@@ -16,6 +16,7 @@ import { SecureServer, type SecureServerOptions } from './secure-server.ts';
 import { createStreaming } from './streaming/index.ts';
 import { nodeLogDir, createSystemLogsHandler } from './system-logs/index.ts';
 import { TlsContexts } from './tls/tls-contexts.ts';
+import { createTimelineHandler } from './timeline/index.ts';
 import { createVerbosityHandler } from './verbosity-flag.ts';
 import { createFlagzHandler, createStatuszHandler } from './zpages/index.ts';
 
@@ -90,6 +91,7 @@ export async function openSecureServer({
       profiling: createProfilingHandler(),
       verbosity: workerData.logging.live ? createVerbosityHandler(workerData.logging.live) : null,
       flagz: createFlagzHandler(main),
+      timeline: createTimelineHandler(workerData.timelines.table),
       statusz: (roots) => createStatuszHandler(statuszOptions, roots),
     },
   });

@@ -28,6 +28,7 @@ export interface ExtraHandlers {
   /** Null when the verbosity can not be changed at run time. */
   readonly verbosity: Handler | null;
   readonly flagz: Handler;
+  readonly timeline: Handler;
   /** @param roots the first path segments of all other routes */
   readonly statusz: (roots: readonly string[]) => Handler;
 }
@@ -92,6 +93,7 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
     '/runningpods/': objectList('/runningpods', () => main.runningPods()),
     '/logs/': switches.systemLogs ? extra.systemLogs : disabledHandler('logs endpoint is disabled.'),
     '/debug/pprof/': switches.profiling ? extra.profiling : disabledHandler('profiling endpoint is disabled.'),
+    '/debug/timeline': extra.timeline,
     '/debug/flags/v': switches.debugFlags && extra.verbosity ? extra.verbosity : disabledHandler('flags endpoint is disabled.'),
   };
   if (switches.checkpoint) {

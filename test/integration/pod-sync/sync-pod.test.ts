@@ -68,6 +68,21 @@ test('notifications are sent with the next request or with the result', async ()
   ]);
 });
 
+test('the phases of a start are reported with its other messages', async () => {
+  using harness = new PodSyncHarness();
+  const lifecycle = { postStart: { exec: { command: ['true'] } } };
+  const { channel } = await harness.syncToEnd(aPod({ containers: [aContainer('app', { lifecycle })] }));
+  const expected = ['Sandbox', 'Volumes', 'Create app', 'Start app', 'PostStart app'];
+  assert.deepEqual(
+    channel.phases.filter((phase) => phase.startsWith('begin')).toSorted(),
+    expected.map((name) => `begin ${name}`).toSorted(),
+  );
+  assert.deepEqual(
+    channel.phases.filter((phase) => !phase.startsWith('begin')).toSorted(),
+    expected.map((name) => `end ${name}`).toSorted(),
+  );
+});
+
 test('the start permit of a task is transferred to the first container if its config is ready', async () => {
   using harness = new PodSyncHarness();
   const transferred = await harness.syncToEnd(aPod(), { hasSandboxPermit: true });

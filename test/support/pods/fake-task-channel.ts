@@ -5,9 +5,11 @@ import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.
 import type { ChannelPort } from '../../../src/workers/pod-sync/task-channel-client.ts';
 
 export class FakeTaskChannel implements ChannelPort {
-  /** All requests and notifications of the task, in order. */
+  /** All requests and notifications of the task, in order, without the phases. */
   readonly requests: MessageToMain[] = [];
-  /** The types in each posted message, joined by commas. The last one is the task's final notifications. */
+  /** The reported phases, formatted like `begin Start app`. */
+  readonly phases: string[] = [];
+  /** The types in each posted message without the phases, joined by commas. The last one is the task's final notifications. */
   readonly messages: string[] = [];
   /** The replies to `ensureImage`, by image. An image that is not listed is present. */
   readonly images: ReadonlyMap<string, EnsureImageResult>;
@@ -37,11 +39,16 @@ export class FakeTaskChannel implements ChannelPort {
   }
 
   postMessage(requests: readonly MessageToMain[]): void {
-    this.messages.push(requests.map(({ type }) => type).join());
+    const types = requests.map(({ type }) => type);
+    this.messages.push(types.filter((type) => type !== 'phase').join());
     for (const request of requests) this.#receive(request);
   }
 
   #receive(request: MessageToMain): void {
+    if (request.type === 'phase') {
+      const { edge, phase, container } = request.report;
+      return void this.phases.push([edge, phase, container].filter(Boolean).join(' '));
+    }
     this.requests.push(request);
     this.#awaited.get(request.type)?.resolve();
     if (request.type === 'startPermit' && !this.withholdsPermits)

@@ -1,8 +1,12 @@
 /** Default settings of a server thread in tests, and a fake API of main. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { ServerSettings } from '../../../src/main/threads/server-thread.ts';
 import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
 import type { SecureServerSettings } from '../../../src/shared/contracts/server/settings.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
+import { timelineTable } from '../../../src/shared/timeline/timeline-table.ts';
 
 export const anyPort = { address: '127.0.0.1', port: 0 } as const;
 
@@ -20,6 +24,7 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
       translateWebSockets: true,
     },
     snapshot: createRuntimeSnapshot(10),
+    timelines: { table: timelineTable.create(4), socketDir: mkdtempSync(join(tmpdir(), 'timeline-')) },
     ...over,
   };
 }

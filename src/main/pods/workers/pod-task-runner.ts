@@ -2,6 +2,7 @@
 import { failedResult, type PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import { podWorkerDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
+import type { PodTimelines } from '../../timeline/index.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import type { PodSyncRun } from '../../threads/pod-sync-pool.ts';
 
@@ -16,23 +17,31 @@ const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
 export class PodTaskRunner {
   readonly #pool: { run(task: PodTask): PodSyncRun };
   readonly #clock: Clock;
+  readonly #timelines: PodTimelines | undefined;
   #inFlight: PodSyncRun | null = null;
 
-  constructor(pool: { run(task: PodTask): PodSyncRun }, clock: Clock) {
+  constructor({ pool, clock, timelines }: { pool: { run(task: PodTask): PodSyncRun }; clock: Clock; timelines?: PodTimelines }) {
     this.#pool = pool;
     this.#clock = clock;
+    this.#timelines = timelines;
   }
 
   /** Never rejects: a task that the pool lost repeatedly has failed. */
   async run(task: PodTask): Promise<PodSyncResult> {
     const beganAtMs = this.#clock.monotonic();
+    this.#timelines?.end(task.podUID, 'Retry');
+    this.#timelines?.begin(task.podUID, 'Sync');
     const run = this.#pool.run(task);
     this.#inFlight = run;
+    let failed = true;
     try {
-      return await run.result;
+      const result = await run.result;
+      failed = result.outcome === 'failed';
+      return result;
     } catch (err) {
       return failedResult(err);
     } finally {
+      this.#timelines?.end(task.podUID, 'Sync', { failed });
       this.#inFlight = null;
       podWorkerDuration.observe((this.#clock.monotonic() - beganAtMs) / 1000, { operation_type: operationTypes[task.kind] });
     }

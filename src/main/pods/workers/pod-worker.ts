@@ -71,7 +71,7 @@ export class PodWorker implements SyncedPod {
     this.#deps = dependencies;
     this.#log = dependencies.logger.child({ pod: `${identity.namespace}/${identity.name}`, podUID: identity.uid });
     this.#reader = new RuntimeStatusReader(identity.uid, dependencies);
-    this.#tasks = new PodTaskRunner(dependencies.pool, dependencies.clock);
+    this.#tasks = new PodTaskRunner(dependencies);
     this.#syncer = new PodSyncer({ worker: this, owner, dependencies, reader: this.#reader, tasks: this.#tasks, log: this.#log });
   }
 
@@ -105,9 +105,17 @@ export class PodWorker implements SyncedPod {
     this.#lifecycle = after;
     if (before.state !== after.state) this.#log.debug({ from: before.state, to: after.state, event: event.type }, 'Pod lifecycle moved on');
     if (after.state !== 'syncing') this.#slot?.prioritize();
+    this.#recordLifecycle(after);
     if (after.state !== 'terminating') return;
     if (before.state === 'syncing') this.#tasks.stop(true);
     else if (after.gracePeriodSeconds !== null) this.#tasks.shrinkGracePeriod(after.gracePeriodSeconds);
+  }
+
+  #recordLifecycle(lifecycle: PodLifecycle): void {
+    const { timelines } = this.#deps;
+    if (lifecycle.state === 'terminating')
+      timelines?.terminating(this.uid, lifecycle.gracePeriodSeconds ?? this.pod?.spec.terminationGracePeriodSeconds ?? null);
+    else if (lifecycle.state === 'terminated' && lifecycle.finished) timelines?.finished(this.uid);
   }
 
   /** Runs a step now, or after the step in progress. */
@@ -188,7 +196,12 @@ export class PodWorker implements SyncedPod {
   async #sync(): Promise<boolean> {
     const { pod } = this;
     if (!pod) return false;
-    if (!this.#owner.allowPodStart(this)) return false;
+    const { timelines } = this.#deps;
+    timelines?.beginOnce(this.uid, 'Queue');
+    if (!this.#owner.allowPodStart(this)) {
+      timelines?.wait(this.uid, 'Queue', 'StaticPod');
+      return false;
+    }
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#observeStart(pod);
     this.apply({ type: 'started' });
     const cancelFirstStatus = this.#scheduleFirstStatus(pod);
@@ -196,7 +209,10 @@ export class PodWorker implements SyncedPod {
     if (this.#deps.probes?.hasFailed(this.uid)) slot?.prioritize();
     this.#slot = slot;
     try {
+      const endWait = timelines?.wait(this.uid, 'Queue', 'SyncSlot');
       await slot?.granted;
+      endWait?.();
+      timelines?.end(this.uid, 'Queue');
       // The sync that begins now includes all updates that arrived while it waited.
       this.#hasPendingUpdate = false;
       return !this.#closed && (await this.#syncer.syncPod(this.pod ?? pod));
@@ -247,13 +263,16 @@ export class PodWorker implements SyncedPod {
 
   /** Turns a result into a log line, an event and the time of the next step. */
   completeWork(kind: PodTask['kind'], result: PodSyncResult, failedIn: 'task' | 'main' = 'task'): void {
-    const { policy, clock, random, workQueue, events, onFailure, statuses } = this.#deps;
+    const { policy, clock, random, workQueue, events, onFailure, statuses, timelines } = this.#deps;
     this.#canRetryEarly = canRetryEarly(result);
     if (result.changedRuntime) this.#reader.invalidate();
     if (this.#closed) return;
     const delayMs = requeueDelayMs(kind, result, policy, clock.now(), random());
     workQueue.enqueue(this.uid, delayMs);
+    if (result.outcome === 'synced') timelines?.clearProblem(this.uid, 'task');
     if (result.outcome !== 'failed') return;
+    timelines?.begin(this.uid, 'Retry', { dueMs: clock.monotonic() + delayMs });
+    timelines?.setProblem(this.uid, 'task', `${result.failure.reason}: ${result.failure.message}`);
     if (this.#canRetryEarly) onFailure();
     // The sync failed before it generated a status.
     if (failedIn === 'main' && statuses.get(this.uid) === undefined) this.refreshStatus();

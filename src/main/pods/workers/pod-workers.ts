@@ -100,6 +100,7 @@ export class PodWorkers implements PodWorkerOwner {
   terminateRuntimePod(status: RuntimePodStatus): void {
     if (this.#closed || this.#workers.has(status.podUID)) return;
     const { podUID: uid, name, namespace } = status;
+    this.#deps.timelines?.seeInRuntime(status);
     const worker = this.#addWorker({ uid, name, namespace, isStatic: false, pod: null }, { state: 'syncing', started: false });
     worker.apply({ type: 'foundInRuntime' });
     worker.wake();

@@ -28,7 +28,7 @@ function options(fields: Partial<KubeletConfiguration> = {}): KubeletOptions {
     configz: toConfigz(config),
   };
 }
-const surroundings = { nodeName: 'n', snapshot: new SharedArrayBuffer(0), hasApiServer: true };
+const surroundings = { nodeName: 'n', snapshot: new SharedArrayBuffer(0), timelines: new SharedArrayBuffer(0), hasApiServer: true };
 const secureOf = (fields: Partial<KubeletConfiguration>) => serverSettings(options(fields), surroundings).secure!;
 
 const suites: [go: string, openssl: string][] = [

@@ -1,0 +1,41 @@
+/** Asks the running kubelet through its local socket. */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+
+const deadlineMs = 10_000;
+/** The list of 500 pods has 100 KB. */
+const maxBodyBytes = 16 * 1024 * 1024;
+
+/** Resolves with the JSON. Rejects with an Error for the user. */
+export async function requestTimeline(socketPath: string, query: Readonly<Record<string, string>>): Promise<unknown> {
+  const { status, body } = await get(socketPath, `/timeline?${new URLSearchParams(query).toString()}`).catch(
+    (err: NodeJS.ErrnoException): never => {
+      throw new Error(reasonOf(err, socketPath), { cause: err });
+    },
+  );
+  if (status !== 200) throw new Error(body.trim() === '' ? `the kubelet answered with status ${status}` : body.trim());
+  return JSON.parse(body);
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException, socketPath: string): string {
+  if (code === 'EACCES') return `no permission to open ${socketPath}: run this command as root`;
+  if (code !== undefined && ['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes(code))
+    return `no kubelet runs with this root directory (${socketPath}): start it, or set --root-dir`;
+  return `${socketPath}: ${message}`;
+}
+
+async function get(socketPath: string, path: string): Promise<{ status: number; body: string }> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    httpRequest({ socketPath, path, signal, headers: { Accept: 'application/json' } }, resolve)
+      .on('error', reject)
+      .end();
+  });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBodyBytes) throw new Error('the answer is too long');
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() };
+}

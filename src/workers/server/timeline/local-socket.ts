@@ -1,0 +1,76 @@
+/**
+ * A Unix socket for the command `kubelet timeline`. Only root can open it: it is in a folder of mode 0700 of its own, and there is no other
+ * authentication. It is bound under another name and then renamed, so that it replaces the socket of an earlier process, and an exiting process does
+ * not remove its successor's.
+ */
+import { createServer, type Server } from 'node:http';
+import { chmod, mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { httpLimits, maxHeaders, refuseTooManyHeaders, stallTimeoutMs } from '../../../shared/http/http-limits.ts';
+import { parsePlainRequest, type PlainRequest } from '../../../shared/http/plain-request.ts';
+import { error, type Reply } from '../../../shared/http/reply.ts';
+import { sendReply } from '../../../shared/http/send-reply.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { timelineSocketName } from '../../../shared/timeline/socket-path.ts';
+
+/** Only root has connections, and each takes milliseconds. */
+const maxConnections = 32;
+
+export class LocalSocket {
+  readonly #server: Server = createServer(httpLimits);
+  readonly #opened: Promise<void>;
+
+  /** Opens the socket. A failure is logged: the command then does not find a kubelet, and everything else works. */
+  constructor(folder: string, reply: (request: PlainRequest) => Reply, logger: Logger) {
+    this.#server.maxConnections = maxConnections;
+    this.#server.maxHeadersCount = maxHeaders;
+    this.#server.setTimeout(stallTimeoutMs);
+    this.#server.on('request', (request, response) => {
+      if (refuseTooManyHeaders(request, response)) return;
+      answer(reply, parsePlainRequest(request))
+        .then((sent) => sendReply(request, response, sent))
+        .catch((err: unknown) => {
+          logger.warn({ err }, 'failed to answer on the local socket');
+          response.destroy();
+        });
+    });
+    this.#opened = this.#open(folder).catch((err: unknown) =>
+      logger.warn({ err: messageOf(err), folder }, 'cannot open the socket of the command `kubelet timeline`'),
+    );
+  }
+
+  /** Settles when the socket is open, or cannot be opened. */
+  get opened(): Promise<void> {
+    return this.#opened;
+  }
+
+  async close(): Promise<void> {
+    await this.#opened;
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #open(folder: string): Promise<void> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await chmod(folder, 0o700);
+    const bound = join(folder, `${process.pid}.sock`);
+    await rm(bound, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject).listen({ path: bound }, () => resolve());
+    });
+    this.#server.removeAllListeners('error').on('error', () => {});
+    await chmod(bound, 0o600);
+    await rename(bound, join(folder, timelineSocketName));
+  }
+}
+
+async function answer(reply: (request: PlainRequest) => Reply, request: PlainRequest): Promise<Reply> {
+  try {
+    return request.path === '/timeline' ? reply(request) : error(404, '404 page not found');
+  } catch (err) {
+    return error(500, messageOf(err));
+  }
+}
