@@ -24,6 +24,7 @@ const standaloneParts: ShutdownPart[] = [
   'pod-sync',
   'health',
   'server',
+  'pod-timelines',
   'images',
   'probes',
   'work-queue',
