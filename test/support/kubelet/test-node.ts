@@ -28,6 +28,8 @@ export interface TestNodeOptions {
   readonly flags?: readonly string[];
   /** Additional environment variables of the kubelet. Modules that a test preloads may write to TEST_NODE_FOLDER. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Puts the pod logs on a tmpfs of this size. */
+  readonly podLogsBytes?: number;
 }
 
 /** A pod manifest with one busybox container, `app`, that runs until it is stopped. */
@@ -82,6 +84,8 @@ export class TestNode {
     // The root of a user namespace must reach its container's root file system.
     chmodSync(this.folder, 0o711);
     for (const folder of [this.manifests, this.podLogs]) mkdirSync(folder);
+    const { podLogsBytes } = options;
+    if (podLogsBytes !== undefined) execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${podLogsBytes}`, 'tmpfs', this.podLogs]);
   }
 
   /** Starts the runtime without the kubelet. Everything is removed at the end of the test `t`; without `t` the caller must call `destroy`. */
@@ -254,6 +258,7 @@ export class TestNode {
     this.#cri?.close();
     await destroyPrivateContainerd(join(this.folder, 'containerd'));
     removeLogLinks(this.podLogs);
+    if (this.#options.podLogsBytes !== undefined) execFileSync('umount', [this.podLogs]);
     removeFolder(this.folder);
     await waitUntil('the cgroups are gone', () => removeCgroup(this.cgroupRoot), 10_000);
   }
