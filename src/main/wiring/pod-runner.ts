@@ -145,7 +145,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
   shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
   pool.setHandlers(createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers, timelines }));
 
-  const declared = declaredFeatures(featureGates);
+  const declared = declaredFeatures(featureGates, runtimeState.info);
   const podHandlers = new PodHandlers({
     podManager,
     podWorkers: workers,

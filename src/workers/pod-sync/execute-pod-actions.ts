@@ -6,6 +6,7 @@
 import type { SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
+import { startedUserNamespacedPodsErrors } from '../../shared/metrics/definitions/pod-sync.ts';
 import type { PodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { podIPForHooks } from './hooks/index.ts';
@@ -51,10 +52,15 @@ export async function executePodActions(
   hostInfo.catch(() => {});
   const firstContainer =
     actions.createSandbox && task.status === null ? prepareFirstContainer(context, task, actions, volumes, hostInfo) : undefined;
-  const sandbox = await prepareSandbox(context, task, actions, { hostInfo, firstContainer }, report);
-  await volumes;
-  channel.signal.throwIfAborted();
-  if (sandbox) await startContainers(context, task, actions, { sandbox, firstContainer }, report);
+  try {
+    const sandbox = await prepareSandbox(context, task, actions, { hostInfo, firstContainer }, report);
+    await volumes;
+    channel.signal.throwIfAborted();
+    if (sandbox) await startContainers(context, task, actions, { sandbox, firstContainer }, report);
+  } finally {
+    // The runtime may refuse the mappings of a mount only when it creates a container, so that every failure of a first start counts, as upstream.
+    if (actions.createSandbox && task.pod.spec.hostUsers === false && report.hasFailures) startedUserNamespacedPodsErrors.inc();
+  }
 }
 
 /** Returns the running containers that the actions stop and then start again under the same name. */

@@ -31,7 +31,7 @@ export class PodEvents {
   }
 
   onPod(type: RecordedEvent['type'], reason: string, message: string): void {
-    this.#channel.event({ object: this.#reference(), type, reason, message });
+    this.#channel.event({ object: this.referenceToPod(), type, reason, message });
   }
 
   onNode(nodeName: string, type: RecordedEvent['type'], reason: string, message: string): void {
@@ -52,10 +52,10 @@ export class PodEvents {
   /** Returns null when the spec does not have the container: such an event is dropped (upstream's FilterEventRecorder). */
   referenceTo(container: string): ObjectReference | null {
     const fieldPath = containerFieldPath(this.#identity.pod, container);
-    return fieldPath === undefined ? null : { ...this.#reference(), fieldPath };
+    return fieldPath === undefined ? null : { ...this.referenceToPod(), fieldPath };
   }
 
-  #reference(): ObjectReference {
+  referenceToPod(): ObjectReference {
     const { name, namespace, uid, pod } = this.#identity;
     const resourceVersion = pod?.metadata.resourceVersion;
     return { kind: 'Pod', apiVersion: 'v1', name, namespace, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };

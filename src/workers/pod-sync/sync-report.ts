@@ -58,6 +58,10 @@ export class SyncReport {
     this.#onWaiting(failure.target, waiting);
   }
 
+  get hasFailures(): boolean {
+    return this.#failures.length > 0;
+  }
+
   setBackoff(changed: ContainerBackoff): void {
     this.#backoffs = [...this.#backoffs.filter(({ key }) => key !== changed.key), changed];
   }

@@ -50,6 +50,22 @@ describe('the metrics of a sync', () => {
     ]);
   });
 
+  test('a pod with a user namespace counts, and any failure of its start counts once', async () => {
+    const pod = aPod({ hostUsers: false, containers: [aContainer('a'), aContainer('b')] });
+    using harness = new PodSyncHarness();
+    harness.userNamespace = { problem: 'no IDs' };
+    const { channel } = await harness.syncToEnd(pod);
+    assert.deepEqual(channel.events, ['FailedCreatePodSandBox pod: Failed to create pod sandbox: no IDs']);
+    harness.userNamespace = { hostID: 65536, length: 65536 };
+    harness.runtime.failNext('createContainer');
+    await harness.syncToEnd(pod);
+    await harness.syncToEnd(pod);
+    assert.deepEqual(counted('user_namespaced'), [
+      'kubelet_started_user_namespaced_pods_errors_total 2',
+      'kubelet_started_user_namespaced_pods_total 2',
+    ]);
+  });
+
   test('image volumes count as mounted once their container is created, and as failed when the runtime reports it', async () => {
     const volumes = [{ name: 'models', image: { reference: 'registry.example/models:1' } }];
     const pod = aPod({ volumes, containers: [aContainer('a', { volumeMounts: [{ name: 'models', mountPath: '/models' }] })] });

@@ -168,7 +168,11 @@ test('a failed pull of an image volume affects only the container that mounts it
   const pod = aPod({ volumes, containers: [withModels, aContainer('b')] });
   const failure = { reason: 'ErrImagePull', message: 'not found' };
   harness.images.set('registry.example/models:1', { outcome: 'failed', failure });
-  const { result } = await harness.syncToEnd(pod);
+  const { channel, result } = await harness.syncToEnd(pod);
+  const paths = channel.requests.flatMap((request) => (request.type === 'ensureImage' ? [request.image.about?.fieldPath] : []));
+  // The events of a volume's pull belong to the pod, those of its container's failure to the container.
+  assert.deepEqual(paths, ['spec.containers{a}', undefined, 'spec.containers{b}']);
+  assert.ok(channel.events.includes('Failed spec.containers{a}: Error: ErrImagePull'), channel.events.join('\n'));
   assert.deepEqual(result.waiting, { a: failure });
   assert.ok(harness.runtime.calls.includes('startContainer b'));
 });

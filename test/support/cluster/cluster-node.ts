@@ -59,7 +59,7 @@ export class TestClusterNode {
       const member = await cluster.member(hooks, nodeName);
       const namespace = await cluster.namespace(hooks);
       const node = await TestNode.start(hooks, {
-        containerd: '1.7',
+        containerd: options.containerd ?? '1.7',
         config: { ...member.config, ...options.config },
         flags: [...member.flags, ...(options.flags ?? [])],
         ...(options.env && { env: options.env }),

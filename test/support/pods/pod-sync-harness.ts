@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { EnsureImageResult } from '../../../src/shared/contracts/images.ts';
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { ContainerBackoff, PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
-import type { PodSyncTask, RuntimeHandlerChoice } from '../../../src/shared/contracts/pod-sync/task.ts';
+import type { PodSyncTask, RuntimeHandlerChoice, UserNamespaceChoice } from '../../../src/shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
@@ -52,6 +52,7 @@ export class PodSyncHarness {
   networkReady = true;
   /** The handler of the pod's RuntimeClass. */
   runtimeHandler: RuntimeHandlerChoice | null = null;
+  userNamespace: UserNamespaceChoice | null = null;
   backoffs: readonly ContainerBackoff[] = [];
 
   readonly settings: PodSyncSettings = {
@@ -101,6 +102,7 @@ export class PodSyncHarness {
     const current = options.status === null ? null : this.runtime.status(podUID(pod));
     const status = current && options.withoutContainers ? { ...current, containers: [] } : current;
     const handler = this.runtimeHandler && { runtimeHandler: this.runtimeHandler };
+    const userNamespace = this.userNamespace && { userNamespace: this.userNamespace };
     return this.#run(
       {
         kind: 'sync',
@@ -112,6 +114,7 @@ export class PodSyncHarness {
         hasSandboxPermit: options.hasSandboxPermit ?? false,
         volumesMounted: this.volumesMounted,
         ...handler,
+        ...userNamespace,
       },
       podUID(pod),
     );

@@ -2,15 +2,22 @@
  * Computes `status.declaredFeatures`: optional behaviour of this node that the scheduler and the API server may rely on. Pure. Upstream:
  * component-helpers/nodedeclaredfeatures.
  *
- * Declares only features that this kubelet implements. In-place resize and user namespaces on the host's network are missing, whatever their
- * gates are set to.
+ * Declares only features that this kubelet implements. In-place resize is missing, whatever its gates are set to.
  */
+import type { RuntimeInfo } from '../../../shared/contracts/pleg.ts';
 import type { FeatureGates } from '../../config/feature-gates.ts';
 
 /** Each feature has the name of its gate. Sorted by name. */
 const implementedFeatures = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
 
-/** Returns null while the gate NodeDeclaredFeatures is off. The Node's field then stays unchanged. */
-export function declaredFeatures(gates: FeatureGates): readonly string[] | null {
-  return gates.enabled('NodeDeclaredFeatures') ? implementedFeatures.filter((name) => gates.enabled(name)) : null;
+const userNamespacesHostNetwork = 'UserNamespacesHostNetworkSupport';
+
+/**
+ * Returns null while the gate NodeDeclaredFeatures is off. The Node's field then stays unchanged.
+ * @param runtime what the runtime reports; undefined or null: nothing
+ */
+export function declaredFeatures(gates: FeatureGates, runtime: Pick<RuntimeInfo, 'features'> | null | undefined): readonly string[] | null {
+  if (!gates.enabled('NodeDeclaredFeatures')) return null;
+  const features = runtime?.features?.userNamespacesHostNetwork ? [...implementedFeatures, userNamespacesHostNetwork] : implementedFeatures;
+  return features.filter((name) => gates.enabled(name));
 }

@@ -186,7 +186,7 @@ export class LocalNodeStatus {
       pressures: pressures?.() ?? noPressure,
       problems: this.problems(),
       volumesInUse: volumesInUse?.() ?? null,
-      declaredFeatures: declaredFeatures(featureGates),
+      declaredFeatures: declaredFeatures(featureGates, runtimeState.info),
     });
     if (this.#network) this.#logFailures(computed.failures);
     return computed;

@@ -4,7 +4,7 @@
  */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
-import { idCount, idsUnit, type IDRange } from './id-range.ts';
+import { idCount, idsUnit, rangeCount, type IDRange } from './id-range.ts';
 
 export interface IDAllocatorOptions {
   /** Checked by `checkIDRange`. */
@@ -27,7 +27,7 @@ export class IDAllocator {
   constructor({ range, idsPerPod, random }: IDAllocatorOptions) {
     this.#idsPerPod = idsPerPod;
     this.#firstID = range.firstID;
-    this.#rangeCount = range.length / idsPerPod;
+    this.#rangeCount = rangeCount(range, idsPerPod);
     this.#random = random;
   }
 

@@ -32,6 +32,14 @@ export function parseSubordinateIDs(output: string): IDRange {
   return { firstID: firstID!, length: length! };
 }
 
+/**
+ * Returns how many pods the range has IDs for. The kernel maps no range whose last ID is 2^32 − 1, which stands for no ID. Upstream counts such
+ * a range, and a pod that gets it never starts.
+ */
+export function rangeCount({ firstID, length }: IDRange, idsPerPod: number): number {
+  return Math.floor((Math.min(firstID + length, idCount - 1) - firstID) / idsPerPod);
+}
+
 /** Throws an Error when the range cannot be divided among the pods. The range must not contain ID 0: a pod's root would be the host's. */
 export function checkIDRange({ firstID, length }: IDRange, idsPerPod: number, maxPods: number): void {
   if (idsPerPod % idsUnit !== 0) throw new Error(`kubelet user namespace length ${idsPerPod} is not a multiple of ${idsUnit}`);
@@ -39,5 +47,6 @@ export function checkIDRange({ firstID, length }: IDRange, idsPerPod: number, ma
   if (firstID < idsPerPod) throw new Error(`kubelet user assigned ID ${firstID} must be greater or equal to ${idsPerPod}`);
   if (length % idsPerPod !== 0) throw new Error(`kubelet user assigned IDs length ${length} is not a multiple of ${idsPerPod}`);
   if (firstID + length > idCount) throw new Error(`kubelet user assigned IDs ${firstID} to ${firstID + length - 1} are more than 32 bits`);
-  if (length / idsPerPod < maxPods) throw new Error(`kubelet user assigned IDs are not enough to support ${maxPods} pods`);
+  if (rangeCount({ firstID, length }, idsPerPod) < maxPods)
+    throw new Error(`kubelet user assigned IDs are not enough to support ${maxPods} pods`);
 }

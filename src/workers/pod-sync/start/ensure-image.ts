@@ -2,11 +2,12 @@
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
-import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+import type { Container, EphemeralContainer, ObjectReference, Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID } from '../../../shared/kubernetes/ids.ts';
 import { imageVolumesFailed, imageVolumesMounted, imageVolumesRequested } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { descriptionOf } from '../pod-runtime.ts';
+import { imageVolumeProblem } from './image-volume-support.ts';
 import { imageRuntimeHandlerOf } from './runtime-handler.ts';
 
 interface ImagesRequest {
@@ -26,7 +27,8 @@ export interface ContainerImages {
 /** Ensures all images of one container. Rejects like `ensureImage`. */
 export async function ensureImages(context: TaskContext, request: ImagesRequest): Promise<ContainerImages> {
   const { image = '', imagePullPolicy } = request.container;
-  const imageRef = await ensureImage(context, request, { image, pullPolicy: imagePullPolicy });
+  const about = context.events.referenceTo(request.container.name);
+  const imageRef = await ensureImage(context, request, { image, pullPolicy: imagePullPolicy, about });
   return { imageRef, imageVolumes: await ensureImageVolumes(context, request) };
 }
 
@@ -34,7 +36,7 @@ export async function ensureImages(context: TaskContext, request: ImagesRequest)
 async function ensureImage(
   context: TaskContext,
   { pod, container: { name }, pullSecrets }: ImagesRequest,
-  spec: { readonly image: string; readonly pullPolicy: string | undefined },
+  spec: { readonly image: string; readonly pullPolicy: string | undefined; readonly about: ObjectReference | null },
 ): Promise<string> {
   const { channel, identity, events } = context;
   const result = await channel.ensureImage({
@@ -48,7 +50,7 @@ async function ensureImage(
     runtimeHandler: imageRuntimeHandlerOf(context),
     podAnnotations: pod.metadata.annotations ?? {},
     pullSecrets,
-    about: events.referenceTo(name),
+    about: spec.about,
   });
   if (result.outcome === 'present') return result.imageRef;
   const { reason, message, retryAfterMs } = result.failure;
@@ -77,8 +79,15 @@ async function ensureImageVolumes(
   for (const { name, image } of pod.spec.volumes ?? []) {
     if (!image || !mounted.has(name)) continue;
     const { reference = '', pullPolicy } = image;
+    const problem = imageVolumeProblem(context.node);
+    if (problem !== null) {
+      context.events.onContainer(container.name, 'Warning', 'Failed', `Error: ${problem}`);
+      throw new KubeletError('CreateContainerError', problem);
+    }
+    // The pull's events belong to the pod, since several containers may mount the volume.
+    const about = context.events.referenceToPod();
     images.set(name, {
-      image: await ensureImage(context, { pod, container, pullSecrets }, { image: reference, pullPolicy }),
+      image: await ensureImage(context, { pod, container, pullSecrets }, { image: reference, pullPolicy, about }),
       imageRef: '',
       userSpecifiedImage: reference,
       runtimeHandler: imageRuntimeHandlerOf(context),

@@ -5,12 +5,7 @@ import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { sandboxIPs } from '../../../shared/cri/sandbox-ips.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { SandboxID } from '../../../shared/kubernetes/ids.ts';
-import {
-  startedPods,
-  startedPodsErrors,
-  startedUserNamespacedPods,
-  startedUserNamespacedPodsErrors,
-} from '../../../shared/metrics/definitions/pod-sync.ts';
+import { startedPods, startedPodsErrors, startedUserNamespacedPods } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../format-pod.ts';
@@ -55,9 +50,8 @@ export async function prepareSandbox(
     report.fail({ action: 'ConfigPodSandbox', target: formatPod(identity), reason: 'FailedPrepareDynamicResources', message });
     return undefined;
   }
-  const hasUserNamespace = pod.spec.hostUsers === false;
   if (create) startedPods.inc();
-  if (create && hasUserNamespace) startedUserNamespacedPods.inc();
+  if (create && pod.spec.hostUsers === false) startedUserNamespacedPods.inc();
   try {
     const hostInfo = await hostInfoRead;
     const cgroupParent = cgroups.cgroupParent(pod);
@@ -105,7 +99,6 @@ export async function prepareSandbox(
       return undefined;
     }
     startedPodsErrors.inc();
-    if (hasUserNamespace) startedUserNamespacedPodsErrors.inc();
     events.onPod('Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${rpcErrorOf(err)}`);
     const failed = err instanceof KubeletError ? 'Failed to generate sandbox config' : 'Failed to create sandbox';
     const message = `${failed} for pod "${formatPod(identity)}": ${rpcErrorOf(err)}`;

@@ -167,10 +167,21 @@ test('the largest images come first, each with at most five names', () => {
 });
 
 test('declared features follow their gates, and there are none without the gate NodeDeclaredFeatures', () => {
-  assert.deepEqual(declaredFeatures(computeFeatureGates({}).gates), ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']);
-  assert.deepEqual(declaredFeatures(computeFeatureGates({ RestartAllContainersOnContainerExits: false }).gates), [
+  assert.deepEqual(declaredFeatures(computeFeatureGates({}).gates, null), [
+    'ExtendWebSocketsToKubelet',
+    'RestartAllContainersOnContainerExits',
+  ]);
+  assert.deepEqual(declaredFeatures(computeFeatureGates({ RestartAllContainersOnContainerExits: false }).gates, null), [
     'ExtendWebSocketsToKubelet',
   ]);
   const off = { enabled: (name: string) => name !== 'NodeDeclaredFeatures', all: () => [] };
-  assert.equal(declaredFeatures(off), null);
+  assert.equal(declaredFeatures(off, null), null);
+});
+
+test('user namespaces on the host’s network are declared with their gate and a runtime that has them', () => {
+  const withGate = (enabled: boolean) => computeFeatureGates({ UserNamespacesHostNetworkSupport: enabled }).gates;
+  const runtime = { features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: true } };
+  const isDeclared = (gate: boolean, from: Parameters<typeof declaredFeatures>[1]) =>
+    declaredFeatures(withGate(gate), from)?.includes('UserNamespacesHostNetworkSupport');
+  assert.deepEqual([isDeclared(true, runtime), isDeclared(false, runtime), isDeclared(true, {})], [true, false, false]);
 });

@@ -61,6 +61,13 @@ test('a pod keeps its range; the last one is followed by an error, and a release
   assert.deepEqual(allocator.allocate('c' as PodUID), first);
 });
 
+test('the range with the last ID is neither allocated nor recorded', () => {
+  const allocator = anAllocator({ first: 65534, count: 2, random: () => 0.99 });
+  assert.deepEqual(allocator.allocate(a), rangeAt(65534));
+  assert.throws(() => allocator.allocate(b), /could not find an empty slot/);
+  assert.throws(() => allocator.record(b, rangeAt(65535)), /id 4294901760 is out of range/);
+});
+
 test('the search begins at a random range and wraps around', () => {
   const allocator = anAllocator({ random: () => 0.99 });
   assert.deepEqual([allocator.allocate(a), allocator.allocate(b)], [rangeAt(3), rangeAt(1)]);

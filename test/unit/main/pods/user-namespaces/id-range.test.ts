@@ -33,6 +33,9 @@ const ranges: readonly [name: string, firstID: number, length: number, idsPerPod
   ['larger ranges', unit * 4, unit * 4 * 110, unit * 4, 110, null],
   ['a first ID below a larger range', unit * 2, unit * 4 * 110, unit * 4, 110, /is not a multiple of 262144/],
   ['a length that is no multiple of the unit', 70_000, 70_000 * 200, 70_000, 110, /user namespace length 70000 is not a multiple of 65536/],
+  ['up to the last ID, which the kernel does not map', 2 ** 32 - 2 * unit, 2 * unit, unit, 2, /are not enough to support 2 pods/],
+  ['one range less', 2 ** 32 - 2 * unit, 2 * unit, unit, 1, null],
+  ['half of all IDs for each pod', 2 ** 31, 2 ** 31, 2 ** 31, 1, /are not enough to support 1 pods/],
   ['beyond 32 bits', 2 ** 32 - unit, unit * 2, unit, 1, /more than 32 bits/],
 ];
 

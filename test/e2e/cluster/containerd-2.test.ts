@@ -1,0 +1,178 @@
+/** What only a runtime with newer features offers, on containerd 2.1: volumes of pods with a user namespace, image volumes, groups, recursive mounts. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { NodeStatus } from '../../../src/main/node/node-object.ts';
+import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
+import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
+
+const archive = join(import.meta.dirname, '../../../.cache/images/local.example_busybox.tar');
+
+describe('containerd 2.1', () => {
+  let cluster: TestClusterNode;
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  before(async () => {
+    cluster = await TestClusterNode.start('containerd-2', { containerd: '2.1' });
+  });
+  after(async () => {
+    for (const clean of cleanups) await clean();
+    await cluster?.destroy();
+  });
+
+  const folderOf = ({ metadata }: Pod) => join(cluster.node.rootDir, 'pods', metadata.uid);
+  const ownerOf = (path: string) => {
+    const { uid, gid } = lstatSync(path);
+    return `${uid} ${gid}`;
+  };
+
+  test('the node reports the features of its runtime', async () => {
+    const { status } = await cluster.api.get<{ status: NodeStatus }>(cluster.nodePath);
+    const features = { recursiveReadOnlyMounts: true, userNamespaces: true };
+    assert.deepEqual(status.runtimeHandlers?.find(({ name }) => name === '')?.features, features);
+    assert.deepEqual(status.features, { supplementalGroupsPolicy: true });
+  });
+
+  test('volumes of a pod with a user namespace belong to its users, on the host to the same users of the host', async () => {
+    await cluster.kubectl('create', 'secret', 'generic', 's', '--from-literal=key=geheim');
+    await cluster.kubectl('create', 'configmap', 'c', '--from-literal=key=value');
+    const hostPath = join(cluster.node.folder, 'host-path');
+    mkdirSync(hostPath);
+    const volumes: NonNullable<PodSpec['volumes']> = [
+      { name: 'disk', emptyDir: {} },
+      { name: 'memory', emptyDir: { medium: 'Memory' } },
+      { name: 'secret', secret: { secretName: 's', defaultMode: 0o400 } },
+      { name: 'config', configMap: { name: 'c' } },
+      { name: 'downward', downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } },
+      { name: 'host', hostPath: { path: hostPath } },
+    ];
+    const volumeMounts = [
+      ...volumes.map(({ name }) => ({ name, mountPath: `/v/${name}` })),
+      { name: 'disk', mountPath: '/v/sub', subPath: 'a/b' },
+      { name: 'secret', mountPath: '/v/key', subPath: 'key' },
+    ];
+    await cluster.create('owners', {
+      hostUsers: false,
+      containers: [
+        aBusybox({ volumeMounts }),
+        aBusybox({ name: 'user', volumeMounts, securityContext: { runAsUser: 1000, runAsGroup: 1000 } }),
+      ],
+      volumes,
+    });
+    const pod = await cluster.untilRunning('owners');
+    const as = (container: string, sh: string) => cluster.kubectl('exec', 'owners', '-c', container, '--', 'sh', '-c', sh);
+    assert.match(await as('app', 'cat /proc/self/uid_map'), /^\s+0\s+[1-9]\d*\s+65536\n$/);
+    assert.equal(await as('app', 'cd /v; cat secret/key key config/key downward/name'), 'geheimgeheimvalueowners');
+    assert.equal(await as('app', 'cat /var/run/secrets/kubernetes.io/serviceaccount/namespace'), cluster.namespace);
+    const files = ['disk', 'memory', 'sub', 'host', 'secret/..data/key', 'config/..data/key'].map((name) => `/v/${name}`);
+    const stat = (paths: readonly string[]) => `stat -c '%u %g' ${paths.join(' ')} /etc/hosts /dev/termination-log | sort -u`;
+    assert.equal(await as('app', stat(files)), '0 0\n');
+    await as('app', 'for one in disk memory sub host; do echo x > /v/$one/root || exit 1; done; echo y >> /dev/termination-log');
+    await as('user', 'for one in disk memory; do echo x > /v/$one/user || exit 1; done; ! cat /v/secret/key && ! touch /v/host/user');
+    const folder = folderOf(pod);
+    const written = ['disk/root', 'disk/user', 'disk/a/b/root'].map((path) => join(folder, 'volumes/kubernetes.io~empty-dir', path));
+    assert.deepEqual([...written, join(hostPath, 'root')].map(ownerOf), ['0 0', '1000 1000', '0 0', '0 0']);
+    await cluster.delete('owners', { gracePeriodSeconds: 1 });
+    await cluster.untilGone('owners');
+  });
+
+  test('a pod with a user namespace and an fsGroup shares its volumes', async () => {
+    const volumes = [
+      { name: 'data', emptyDir: {} },
+      { name: 'token', projected: { sources: [{ serviceAccountToken: { path: 'token', expirationSeconds: 600 } }] } },
+    ];
+    const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+    const sh = "touch /data/own && stat -c '%u %g %a' /data /data/own /token/..data/token && id -G";
+    const output = await cluster.outputOf('fs-group', {
+      hostUsers: false,
+      securityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 },
+      containers: [aBusybox({ sh, volumeMounts })],
+      volumes,
+    });
+    assert.equal(output, '0 2000 2777\n1000 2000 644\n1000 2000 640\n1000 2000');
+  });
+
+  test('a volume whose file system cannot map IDs fails the container, with the reason', async () => {
+    await cluster.create('unmappable', {
+      hostUsers: false,
+      containers: [aBusybox({ volumeMounts: [{ name: 'proc', mountPath: '/host-proc' }] })],
+      volumes: [{ name: 'proc', hostPath: { path: '/proc' } }],
+    });
+    await cluster.untilEvent('unmappable', 'Failed', /Error: .*(idmap|MOUNT_ATTR_IDMAP|mount_setattr|id-map)/i);
+    await cluster.delete('unmappable', { gracePeriodSeconds: 0 });
+  });
+
+  test('supplementalGroupsPolicy decides about the groups of the image', async () => {
+    const groupsWith = (supplementalGroupsPolicy: 'Merge' | 'Strict') =>
+      cluster.outputOf(`groups-${supplementalGroupsPolicy.toLowerCase()}`, {
+        securityContext: { runAsUser: 65534, runAsGroup: 1000, supplementalGroups: [5], supplementalGroupsPolicy },
+        containers: [aBusybox({ sh: 'id -G' })],
+      });
+    assert.equal(await groupsWith('Strict'), '1000 5');
+    assert.equal(await groupsWith('Merge'), '1000 5');
+  });
+
+  test('a recursive read-only mount includes the mounts below it', async () => {
+    const hostPath = join(cluster.node.folder, 'recursive');
+    mkdirSync(join(hostPath, 'below'), { recursive: true });
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', join(hostPath, 'below')]);
+    try {
+      const volumeMounts = (['Enabled', 'IfPossible', 'Disabled'] as const).map((recursiveReadOnly) => ({
+        name: 'host',
+        mountPath: `/${recursiveReadOnly}`,
+        readOnly: true,
+        recursiveReadOnly,
+      }));
+      const sh =
+        'for one in Enabled IfPossible Disabled; do touch /$one/x 2>/dev/null && echo $one; touch /$one/below/x 2>/dev/null && echo $one/below; done; true';
+      const output = await cluster.outputOf('recursive', {
+        containers: [aBusybox({ sh, volumeMounts })],
+        volumes: [{ name: 'host', hostPath: { path: hostPath } }],
+      });
+      assert.equal(output, 'Disabled/below');
+      const { status } = await cluster.get('recursive');
+      const modes = status?.containerStatuses?.[0]?.volumeMounts?.map(({ mountPath, recursiveReadOnly }) => [mountPath, recursiveReadOnly]);
+      assert.deepEqual(modes?.slice(0, 3), [
+        ['/Enabled', 'Enabled'],
+        ['/IfPossible', 'Enabled'],
+        ['/Disabled', 'Disabled'],
+      ]);
+    } finally {
+      execFileSync('umount', [join(hostPath, 'below')]);
+    }
+  });
+
+  test('an image volume whose image is missing fails its container, with the reason', async () => {
+    await cluster.create('no-image', {
+      containers: [aBusybox({ volumeMounts: [{ name: 'model', mountPath: '/model' }] })],
+      volumes: [{ name: 'model', image: { reference: '127.0.0.1:1/none:1', pullPolicy: 'IfNotPresent' } }],
+    });
+    const { status } = await cluster.until('no-image', 'waits for its volume', ({ status: { containerStatuses = [] } = {} }) =>
+      ['ErrImagePull', 'ImagePullBackOff'].includes(containerStatuses[0]?.state?.waiting?.reason ?? ''),
+    );
+    assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /127\.0\.0\.1:1\/none:1/);
+    const { involvedObject } = await cluster.untilEvent('no-image', 'Failed', /^Failed to pull image "127\.0\.0\.1:1\/none:1": /);
+    assert.equal(involvedObject.fieldPath, undefined);
+  });
+
+  // The last test: the registry serves the content of the busybox image, and others may not use it then without the secret.
+  test('an image volume has the files of the image, pulled with the pod’s secrets', async () => {
+    const registry = await PrivateRegistry.start({ after: (clean) => void cleanups.push(clean) }, archive, { me: 'geheim' });
+    const login = [`--docker-server=${registry.host}`, '--docker-username=me', '--docker-password=geheim'];
+    await cluster.kubectl('create', 'secret', 'docker-registry', 'registry', ...login);
+    const reference = `${registry.host}/team/models:1`;
+    await cluster.create('image-volume', {
+      imagePullSecrets: [{ name: 'registry' }],
+      containers: [aBusybox({ volumeMounts: [{ name: 'model', mountPath: '/model' }] })],
+      volumes: [{ name: 'model', image: { reference, pullPolicy: 'Always' } }],
+    });
+    await cluster.untilRunning('image-volume');
+    assert.match(await cluster.exec('image-volume', 'head -n 1 /model/etc/passwd'), /^root:x:0:0:/);
+    assert.equal(await cluster.exec('image-volume', 'touch /model/x 2>/dev/null || echo read-only'), 'read-only\n');
+    assert.deepEqual(registry.pulls, ['me team/models:1']);
+    await cluster.untilEvent('image-volume', 'Pulled', new RegExp(`^Successfully pulled image "${reference}" in `));
+  });
+});

@@ -1,0 +1,147 @@
+/** User namespaces (`hostUsers: false`) and image volumes, on a containerd that has them (2.1) and on one that lacks them (1.7). */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
+import { runningOf, sandboxesOf } from '../support/kubelet/observed-node-state.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { aBusybox, aManifest, busybox, TestNode } from '../support/kubelet/test-node.ts';
+
+/** Not the default. */
+const idsPerPod = 131_072;
+
+const untilStopped = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
+
+/** The first ID of the host in a line of /proc/PID/uid_map. */
+function hostIDOf(map: string, wantedLength = idsPerPod): number {
+  const [, inside, outside, length] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s*$/m.exec(map) ?? [];
+  assert.deepEqual([inside, length], ['0', String(wantedLength)], map);
+  return Number(outside);
+}
+
+describe('containerd 2.1', () => {
+  let node: TestNode;
+  const config: Record<string, unknown> = { featureGates: { ImageVolumeWithDigest: true }, userNamespaces: { idsPerPod } };
+  before(async () => {
+    node = await TestNode.start(null, { containerd: '2.1', config });
+    await node.startKubelet();
+  });
+  after(() => node.destroy());
+
+  const apply = (name: string, spec: Partial<PodSpec>) => node.apply(aManifest(name, { hostUsers: false, ...spec }));
+  const printing = aBusybox({ sh: `cat /proc/self/uid_map; id -u; ${untilStopped}` });
+  /** Waits for the two lines that a container prints at its start. */
+  const outputOf = (pod: Pod, restart = 0) =>
+    waitUntil('the container prints its IDs', () => {
+      const output = node.logsOf(pod, 'app', restart);
+      return output.split('\n').length === 2 ? output : undefined;
+    });
+  const fileOf = ({ metadata }: Pod) => join(node.rootDir, 'pods', metadata.uid, 'userns');
+
+  test('a pod with a user namespace runs its root as another user of the host, and keeps these IDs across a restart of the kubelet', async () => {
+    apply('one', { containers: [printing] });
+    apply('two', { containers: [printing] });
+    const [one, two] = await Promise.all([node.untilRunning('one'), node.untilRunning('two')]);
+    const maps = await Promise.all([outputOf(one), outputOf(two)]);
+    const ids = maps.map((map) => hostIDOf(map));
+    assert.ok(ids.every((id) => id >= idsPerPod && id % idsPerPod === 0));
+    assert.notEqual(ids[0], ids[1]);
+    assert.ok(maps.every((map) => map.endsWith('\n0')));
+    const mappings = [{ hostId: ids[0], containerId: 0, length: idsPerPod }];
+    assert.deepEqual(JSON.parse(readFileSync(fileOf(one), 'utf8')), { uidMappings: mappings, gidMappings: mappings });
+
+    await node.stopKubelet();
+    await node.startKubelet();
+    apply('three', { containers: [printing] });
+    const three = await node.untilRunning('three');
+    assert.ok(!ids.includes(hostIDOf(await outputOf(three))));
+    // A container that is created now joins the user namespace of its pod, which must have the same IDs.
+    const [container] = await runningOf(node, one.metadata.uid);
+    await node.cri.runtime.call('stopContainer', { containerId: container!, timeout: 0n }, { deadlineMs: 10_000 });
+    const restarted = await node.until('one', 'is restarted', ({ status }) => {
+      const app = status?.containerStatuses?.[0];
+      return app?.restartCount === 1 && app.state?.running !== undefined;
+    });
+    assert.equal(hostIDOf(await outputOf(restarted, 1)), ids[0]);
+
+    node.delete('one');
+    await node.untilGone('one');
+    await waitUntil('its IDs are free', () => !existsSync(fileOf(one)));
+  });
+
+  test('IDs that do not fit the settings any more fail their own pod, and no other pod gets them', async () => {
+    const two = await node.untilRunning('two');
+    const id = hostIDOf(await outputOf(two));
+    await node.stopKubelet();
+    delete config['userNamespaces'];
+    await node.startKubelet();
+    apply('four', { containers: [printing] });
+    const other = hostIDOf(await outputOf(await node.untilRunning('four')), 65_536);
+    assert.ok(other < id || other >= id + idsPerPod, `${other} is one of the ${idsPerPod} IDs from ${id} on`);
+    const [container] = await runningOf(node, two.metadata.uid);
+    assert.ok(container, 'the pod with unusable IDs still runs');
+    await node.cri.runtime.call('stopContainer', { containerId: container, timeout: 0n }, { deadlineMs: 10_000 });
+    const problem = `user namespace: ${fileOf(two)}: wrong user namespace length ${idsPerPod}`;
+    await waitUntil(
+      'an error names the file',
+      () => node.log().includes(`"Error syncing pod, will try again" err="`) && node.log().includes(problem),
+      20_000,
+    );
+    node.delete('two');
+    await node.untilGone('two');
+    assert.deepEqual(
+      (await node.pods()).map(({ status }) => status?.phase),
+      ['Running', 'Running'],
+    );
+  });
+
+  test('an image volume has its digest in the status', async () => {
+    const volumeMounts = [{ name: 'model', mountPath: '/model' }];
+    const volumes = [{ name: 'model', image: { reference: busybox, pullPolicy: 'IfNotPresent' } }];
+    node.apply(aManifest('image-volume', { containers: [aBusybox({ volumeMounts, sh: `ls /model; ${untilStopped}` })], volumes }));
+    const pod = await node.untilRunning('image-volume');
+    await waitUntil('the image is listed', () => /^bin$/m.test(node.logsOf(pod, 'app')));
+    const [mount] = pod.status?.containerStatuses?.[0]?.volumeMounts ?? [];
+    assert.match(mount?.volumeStatus?.image?.imageRef ?? '', /^sha256:[0-9a-f]{64}$/);
+  });
+});
+
+describe('containerd 1.7', () => {
+  let node: TestNode;
+  before(async () => {
+    node = await TestNode.start(null, { containerd: '1.7' });
+    await node.startKubelet();
+  });
+  after(() => node.destroy());
+
+  test('a runtime without user namespaces runs no such pod, and the event says so', async () => {
+    node.apply(aManifest('refused', { hostUsers: false }));
+    const event = "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+    await waitUntil('the pod is refused', () => node.log().includes(event), 20_000);
+    const [pod] = await node.pods();
+    assert.equal(pod?.status?.containerStatuses?.[0]?.state?.waiting?.reason, 'ContainerCreating');
+    assert.ok(!existsSync(join(node.rootDir, 'pods', pod.metadata.uid, 'userns')));
+    assert.deepEqual(await sandboxesOf(node), []);
+  });
+
+  test('a runtime without image volumes runs no container with one, and the status says so', async () => {
+    const volumeMounts = [{ name: 'model', mountPath: '/model' }];
+    node.apply(
+      aManifest('image-volume', {
+        containers: [aBusybox({ volumeMounts }), aBusybox({ name: 'other' })],
+        volumes: [{ name: 'model', image: { reference: busybox, pullPolicy: 'IfNotPresent' } }],
+      }),
+    );
+    const isRefused = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerError';
+    const pod = await node.until('image-volume', 'is refused', isRefused);
+    const { message } = pod.status?.containerStatuses?.[0]?.state?.waiting ?? {};
+    assert.match(message ?? '', /^image volumes need containerd 2\.1 or later, this node has 1\.7\./);
+    assert.ok(node.log().includes(`eventMessage="Error: ${message}"`));
+    await node.until(
+      'image-volume',
+      'runs its other container',
+      ({ status }) => status?.containerStatuses?.[1]?.state?.running !== undefined,
+    );
+  });
+});
