@@ -1,4 +1,5 @@
 /** Go's texts for the errors of a connection: `dial tcp 10.0.0.1:80: connect: connection refused`. */
+import type { Socket } from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 
 /** Go's net.JoinHostPort. */
@@ -42,11 +43,17 @@ function errnoText(code: string, err: unknown): string {
 /** An error before the connection is established. */
 export function dialError(err: unknown, host: string, port: number): string {
   const code = codeOf(err);
-  return `dial tcp ${joinHostPort(host, port)}: ${code === 'ETIMEDOUT' ? 'connect: connection timed out' : `connect: ${errnoText(code, err)}`}`;
+  return `dial tcp ${joinHostPort(host, port)}: connect: ${errnoText(code, err)}`;
 }
 
-/** An error of an established connection. `local` and `remote` are addresses with ports. */
-export function readError(err: unknown, local: string, remote: string): string {
+/** Both ends of an established connection: `10.0.0.2:41234->10.0.0.1:80`. */
+export function addressesOf({ localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${joinHostPort(localAddress, localPort)}->${joinHostPort(remoteAddress, remotePort)}`;
+}
+
+/** An error of an established connection. */
+export function readError(err: unknown, addresses: string): string {
   const code = codeOf(err);
-  return `${code === 'EPIPE' ? 'write' : 'read'} tcp ${local}->${remote}: ${code === 'EPIPE' ? 'write' : 'read'}: ${errnoText(code, err)}`;
+  const call = code === 'EPIPE' ? 'write' : 'read';
+  return `${call} tcp ${addresses}: ${call}: ${errnoText(code, err)}`;
 }

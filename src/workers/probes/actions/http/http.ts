@@ -9,7 +9,7 @@ import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from '../attempt.ts';
 import { success } from '../attempt.ts';
 import { openConnection, type OpeningConnection } from '../open-connection.ts';
-import { codeOf, joinHostPort, readError } from '../socket-error.ts';
+import { addressesOf, codeOf, readError } from '../socket-error.ts';
 import { computeRedirect } from './redirect.ts';
 import { renderRequest, requestFault, toHttpRequest, urlText, type HttpRequest } from './request.ts';
 import { ResponseError } from './response-error.ts';
@@ -52,6 +52,7 @@ class HttpAttempt implements Attempt {
   #opening: OpeningConnection | undefined;
   #socket: Socket | undefined;
   #reader = new ResponseReader();
+  #addresses = '';
   #isOver = false;
 
   constructor(first: HttpRequest, done: OnAttemptDone) {
@@ -69,6 +70,8 @@ class HttpAttempt implements Attempt {
       onConnect: (connection) => {
         const socket = scheme === 'https' ? this.#secure(connection, host) : connection;
         this.#socket = socket;
+        // They are not known any more when the connection has failed.
+        this.#addresses = addressesOf(connection);
         socket.on('error', (err) => this.#onSocketError(err, socket));
         socket.on('data', (chunk: Buffer) => this.#onData(chunk));
         socket.on('end', () => this.#onEnd());
@@ -147,11 +150,9 @@ class HttpAttempt implements Attempt {
 
   #onSocketError(err: Error, socket: Socket): void {
     if (this.#isOver || socket !== this.#socket) return;
-    const { scheme } = this.#request.url;
-    if (scheme === 'https' && codeOf(err).startsWith('ERR_SSL'))
-      return this.fail(isPlainResponse(err) ? 'http: server gave HTTP response to HTTPS client' : `tls: ${err.message}`);
-    const { localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 } = socket;
-    const message = readError(err, joinHostPort(localAddress, localPort), joinHostPort(remoteAddress, remotePort));
+    const reason = tlsReason(err);
+    if (reason !== undefined) return this.fail(reason);
+    const message = readError(err, this.#addresses);
     if (this.#reader.hasHeaders) this.#error(message, 'time');
     else this.fail(message, 'time');
   }
@@ -172,7 +173,10 @@ class HttpAttempt implements Attempt {
   }
 }
 
-/** OpenSSL finds no TLS record. */
-function isPlainResponse(err: Error): boolean {
-  return codeOf(err) === 'ERR_SSL_WRONG_VERSION_NUMBER' || codeOf(err) === 'ERR_SSL_PACKET_LENGTH_TOO_LONG';
+/** OpenSSL's reason of a failed handshake; undefined for another error. */
+function tlsReason(err: Error): string | undefined {
+  if (!/^(ERR_SSL|EPROTO)/.test(codeOf(err))) return undefined;
+  const [, reason = err.message] = /SSL routines:[^:]*:([^:]+)/.exec(err.message) ?? [];
+  // OpenSSL finds no TLS record.
+  return /wrong version number|packet length too long/.test(reason) ? 'http: server gave HTTP response to HTTPS client' : `tls: ${reason}`;
 }
