@@ -48,6 +48,8 @@ export interface CriClientOptions {
   /** `unix:///run/containerd/containerd.sock` */
   readonly endpoint: string;
   readonly onCall?: CallObserver;
+  /** The largest reply. Default: the limit of CRI messages. */
+  readonly maxReplyBytes?: number;
 }
 
 class ServiceClient<D extends Definition> {
@@ -187,9 +189,9 @@ export class CriClient {
   readonly images: ServiceClient<typeof ImageServiceDefinition>;
   readonly #client: Client;
 
-  constructor({ endpoint, onCall }: CriClientOptions) {
+  constructor({ endpoint, onCall, maxReplyBytes = maxMessageBytes }: CriClientOptions) {
     this.#client = new Client(endpoint.startsWith('/') ? `unix://${endpoint}` : endpoint, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': maxMessageBytes,
+      'grpc.max_receive_message_length': maxReplyBytes,
       'grpc.max_send_message_length': maxMessageBytes,
       // grpc-js starts with 64 KiB windows. A list of 1,000 containers would need 23 round trips.
       'grpc-node.flow_control_window': maxMessageBytes,

@@ -9,6 +9,7 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
 import { systemClock } from '../../shared/time/clock.ts';
+import { execSyncOf } from './actions/exec-sync.ts';
 import { attemptStarter } from './actions/start-attempt.ts';
 import { ProbeManager } from './probe-manager.ts';
 import { renderSeries } from './series/render-series.ts';
@@ -16,14 +17,10 @@ import { renderSeries } from './series/render-series.ts';
 const { workerData, logger, heartbeat } = enterThread<ProbesWorkerData>();
 const { runtimeEndpoint, runtimeRequestTimeoutMs, results } = workerData;
 
-const runtime = new CriClient({ endpoint: runtimeEndpoint, onCall: countRuntimeOperation });
-const startAttempt = attemptStarter(({ containerID, command, timeoutSeconds }, signal) =>
-  runtime.runtime.call(
-    'execSync',
-    { containerId: containerID, cmd: command, timeout: BigInt(timeoutSeconds) },
-    { deadlineMs: timeoutSeconds * 1000 + runtimeRequestTimeoutMs, signal },
-  ),
-);
+/** 10 KiB of a command's output are used. A tenant whose commands print up to the runtime's limit of 16 MB must not fill the memory. */
+const maxExecReplyBytes = 2 * 1024 * 1024;
+const runtime = new CriClient({ endpoint: runtimeEndpoint, onCall: countRuntimeOperation, maxReplyBytes: maxExecReplyBytes });
+const startAttempt = attemptStarter(execSyncOf(runtime, runtimeRequestTimeoutMs));
 const probes = new ProbeManager({ clock: systemClock, logger, startAttempt, post: (notification) => results.postMessage(notification) });
 
 const api: ProbesApi = {

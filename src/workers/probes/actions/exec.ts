@@ -5,7 +5,6 @@
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { goDuration, goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { CriError, grpcCode } from '../../../shared/cri/cri-error.ts';
-import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from './attempt.ts';
 import { maxOutputBytes, success } from './attempt.ts';
 
@@ -21,7 +20,7 @@ export interface ExecRequest {
   readonly timeoutSeconds: number;
 }
 
-/** Calls the runtime. Rejects with CriError. */
+/** Calls the runtime. Rejects with CriError, or with another error when the runtime does not answer. */
 export type ExecSync = (request: ExecRequest, signal: AbortSignal) => Promise<ExecReply>;
 
 export interface ExecAttempt {
@@ -49,11 +48,11 @@ function toResult({ stdout, stderr, exitCode }: ExecReply): AttemptResult {
   return { outcome: 'failure', output: Buffer.concat([head, stderr.subarray(0, maxOutputBytes - head.length)]).toString() };
 }
 
-/** The client's own deadline has grpc-js' text; the runtime's answer that the command has timed out has the runtime's. */
+/** `DeadlineExceeded` is the runtime's answer that the command has timed out. */
 function errorResult(err: unknown, command: readonly string[], timeoutSeconds: number): AttemptResult {
-  const hasTimedOut =
-    err instanceof CriError && err.code === grpcCode.DEADLINE_EXCEEDED && !err.message.includes('desc = Deadline exceeded after');
-  if (!hasTimedOut) return { outcome: 'unknown', output: messageOf(err).replace(/^ExecSync: /, ''), isError: true };
+  const hasTimedOut = err instanceof CriError && err.code === grpcCode.DEADLINE_EXCEEDED;
+  if (!hasTimedOut)
+    return { outcome: 'unknown', output: (err instanceof Error ? err.message : String(err)).replace(/^ExecSync: /, ''), isError: true };
   return {
     outcome: 'failure',
     output: `command timed out: ${goQuote(command.join(' '))} timed out after ${goDuration(timeoutSeconds * 1000)}`,
