@@ -38,7 +38,7 @@ download() {
 }
 apt() {
   command apt-get -q -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$work/lists" \
-    -o Dir::Cache::archives="$work/archives" -o APT::Sandbox::User=root "$@"
+    -o Dir::Cache::archives="$work/archives" -o APT::Sandbox::User=root -o Acquire::Retries=3 "$@"
 }
 # shellcheck disable=SC2086
 download "$release" $packages

@@ -109,7 +109,8 @@ export class TestNode {
   async startContainerd(): Promise<void> {
     const { containerd: version = '1.7' } = this.#options;
     const installation = version === '1.6' ? '' : join(project, `.cache/containerd-${version}`);
-    if (installation) execFileSync('sh', [join(project, 'scripts/host/newer-containerd.sh'), version, installation], { stdio: 'ignore' });
+    // An error contains stderr.
+    if (installation) execFileSync('sh', [join(project, 'scripts/host/newer-containerd.sh'), version, installation], { stdio: 'pipe' });
     this.#containerd = await PrivateContainerd.start({
       folder: join(this.folder, 'containerd'),
       network: this.#network,

@@ -1,0 +1,103 @@
+/**
+ * The kubelet restarts while everything that it keeps running is in use: probes, sidecars, a crash loop, user namespaces, an ephemeral container, rotated
+ * logs. No container is touched, no pod becomes unready, no count falls.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { conditionOf, TestClusterNode } from '../../support/cluster/cluster-node.ts';
+import { PodWatch } from '../../support/cluster/pod-watch.ts';
+import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+
+const nodeName = 'kubelet-restart';
+const backOffSeconds = 60;
+const check = { exec: { command: ['true'] }, periodSeconds: 1, failureThreshold: 1 };
+
+const stablePods: Readonly<Record<string, Partial<PodSpec>>> = {
+  probed: { containers: [aBusybox({ startupProbe: check, readinessProbe: check, livenessProbe: check })] },
+  // The next run of its probe is minutes away.
+  'rarely-probed': { containers: [aBusybox({ readinessProbe: { ...check, periodSeconds: 300 } })] },
+  sidecar: {
+    initContainers: [aBusybox({ name: 'sidecar', restartPolicy: 'Always', startupProbe: check }), aBusybox({ name: 'init', sh: 'exit 0' })],
+    containers: [aBusybox()],
+  },
+  mapped: { hostUsers: false, containers: [aBusybox({ readinessProbe: check })] },
+  noisy: { containers: [aBusybox({ sh: 'i=0; while :; do i=$((i+1)); echo "line $i of a log that is rotated"; sleep 0.02; done' })] },
+};
+/** Restarts at its back-off only, which is longer than the test. */
+const crashing: Partial<PodSpec> = { containers: [aBusybox({ sh: 'exit 3' })] };
+
+describe('a restarted kubelet', () => {
+  let node: TestClusterNode;
+  before(async () => {
+    node = await TestClusterNode.start(nodeName, {
+      containerd: '2.1',
+      config: {
+        containerLogMaxSize: '10Ki',
+        containerLogMonitorInterval: '3s',
+        crashLoopBackOff: { maxContainerRestartPeriod: `${backOffSeconds}s` },
+      },
+    });
+  });
+  after(() => node?.destroy());
+
+  const isReady = ({ status }: Pod) => conditionOf(status, 'Ready') === 'True';
+  const statusesOf = ({ status }: Pod): readonly ContainerStatus[] => [
+    ...(status?.initContainerStatuses ?? []),
+    ...(status?.containerStatuses ?? []),
+    ...(status?.ephemeralContainerStatuses ?? []),
+  ];
+  const identities = (pod: Pod) => statusesOf(pod).map(({ name, containerID, restartCount }) => `${name} ${containerID} ${restartCount}`);
+
+  test('touches no container, shows no pod unready and loses no count', async (t) => {
+    const pods = await PodWatch.start(t, node.cluster, node.namespace);
+    const names = Object.keys(stablePods);
+    for (const [name, spec] of Object.entries(stablePods)) await pods.create(aManifest(name, { nodeName, ...spec }));
+    await pods.create(aManifest('crashing', { nodeName, ...crashing }));
+    for (const name of names) await pods.until(name, 'is ready', isReady);
+    await node.kubectl('debug', 'probed', '--image=local.example/busybox:1', '--container=debugger', '--', 'sleep', '1000');
+    await pods.until('probed', 'is debugged', ({ status }) => status?.ephemeralContainerStatuses?.[0]?.state?.running !== undefined);
+    await pods.until('crashing', 'is backed off', ({ status }) => {
+      const [app] = status?.containerStatuses ?? [];
+      return (app?.restartCount ?? 0) >= 2 && app?.state?.waiting?.reason === 'CrashLoopBackOff';
+    });
+    const before = new Map(names.map((name) => [name, identities(pods.get(name)!)]));
+    const first = new Map([...names, 'crashing'].map((name) => [name, pods.seen(name).length]));
+    const rotated = () => rotatedLogs(node.node.podLogs, pods.get('noisy')!);
+
+    for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+      const rotations = rotated();
+      await node.restartKubelet(signal);
+      await node.untilReady();
+      await waitUntil('the new kubelet rotates logs', () => rotated() !== rotations, 60_000);
+    }
+
+    for (const name of names) {
+      const seen = pods.seen(name).slice(first.get(name));
+      assert.ok(seen.every(isReady), `${name} was not ready: ${JSON.stringify(seen.find((pod) => !isReady(pod))?.status)}`);
+      assert.deepEqual(identities(await node.get(name)), before.get(name));
+    }
+    const counts = pods.seen('crashing').map(({ status }) => status?.containerStatuses?.[0]?.restartCount ?? 0);
+    assert.deepEqual(
+      counts,
+      counts.toSorted((a, b) => a - b),
+    );
+    const runs = new Set(await createdIDs(node));
+    for (const id of [...before.values()].flat().map((line) => line.split('//')[1]!.split(' ')[0]!)) assert.ok(runs.has(id));
+  });
+});
+
+/** Returns a text that changes with each rotation. */
+function rotatedLogs(podLogs: string, { metadata: { namespace, name, uid } }: Pod): string {
+  return readdirSync(join(podLogs, `${namespace}_${name}_${uid}`, 'app'))
+    .toSorted()
+    .join();
+}
+
+async function createdIDs({ node }: TestClusterNode): Promise<string[]> {
+  const { containers } = await node.cri.runtime.call('listContainers', {}, { deadlineMs: 5000 });
+  return containers.map(({ id }) => id);
+}
