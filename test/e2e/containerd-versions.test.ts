@@ -96,6 +96,20 @@ describe('containerd 2.1', () => {
     );
   });
 
+  test('a pod with a user namespace can have an unmasked /proc, which one with the host’s users cannot', async () => {
+    const file = '/proc/sys/kernel/shm_rmid_forced';
+    const sh = `(cat ${file} > ${file}) 2>/dev/null && echo writable || echo read-only; grep -c " /proc/" /proc/self/mountinfo`;
+    const containers = (procMount: string) => [aBusybox({ sh, securityContext: { procMount } })];
+    apply('unmasked', { restartPolicy: 'Never', containers: containers('Unmasked') });
+    apply('default', { restartPolicy: 'Never', containers: containers('Default') });
+    apply('host-users', { hostUsers: true, containers: containers('Unmasked') });
+    const hasEnded = ({ status }: Pod) => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+    const [unmasked, masked] = await Promise.all(['unmasked', 'default'].map((name) => node.until(name, 'has ended', hasEnded)));
+    assert.equal(node.logsOf(unmasked!, 'app'), 'writable\n0');
+    assert.match(node.logsOf(masked!, 'app'), /^read-only\n[1-9]/);
+    await waitUntil('the pod with the host’s users is refused', () => node.log().includes('`hostUsers` must be false to use `Unmasked`'));
+  });
+
   test('an image volume has its digest in the status', async () => {
     const volumeMounts = [{ name: 'model', mountPath: '/model' }];
     const volumes = [{ name: 'model', image: { reference: busybox, pullPolicy: 'IfNotPresent' } }];
