@@ -13,7 +13,7 @@ export interface RuntimePodStatus {
   readonly podIPs: readonly string[];
   /** Newest first. */
   readonly sandboxes: readonly RuntimeSandboxStatus[];
-  /** All containers of the pod that the runtime still has, newest first. */
+  /** All containers of the pod that the runtime still has; the instances of one container are newest first. */
   readonly containers: readonly RuntimeContainerStatus[];
   /** Monotonic ms at which the inspection began: the status includes everything that happened before. */
   readonly observedAtMs: number;

@@ -29,5 +29,5 @@ export function containersToDelete(
 }
 
 function byNewest(a: RuntimeContainerStatus, b: RuntimeContainerStatus): number {
-  return b.createdAtMs - a.createdAtMs;
+  return b.restartCount - a.restartCount || b.createdAtMs - a.createdAtMs;
 }

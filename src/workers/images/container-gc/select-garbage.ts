@@ -39,7 +39,7 @@ export function containersToRemove(items: readonly SnapshotItem[], request: Cont
   const removedItems = deadItems.filter(({ podUID }) => isRemovable(podUID));
   const keepNewest = (count: number) => {
     for (const [key, group] of keptItems) {
-      const newestFirst = group.sort(byAge);
+      const newestFirst = group.sort(byAttempt);
       removedItems.push(...newestFirst.slice(count));
       keptItems.set(key, newestFirst.slice(0, count));
     }
@@ -51,6 +51,11 @@ export function containersToRemove(items: readonly SnapshotItem[], request: Cont
     removedItems.push(...newestFirst.slice(request.maxContainers));
   }
   return removedItems.sort((a, b) => a.createdAtMs - b.createdAtMs);
+}
+
+/** Newest first, for the instances of one container or the sandboxes of one pod. The clock may have been set back between two of them. */
+function byAttempt(a: SnapshotItem, b: SnapshotItem): number {
+  return b.attempt - a.attempt || byAge(a, b);
 }
 
 function byAge(a: SnapshotItem, b: SnapshotItem): number {
@@ -77,7 +82,7 @@ export function sandboxesToRemove(
     items.filter(({ kind }) => kind === 'sandbox'),
     ({ podUID }) => podUID,
   );
-  const candidates = [...byPod].flatMap(([podUID, sandboxes]) => sandboxes.sort(byAge).slice(isRemovable(podUID) ? 0 : 1));
+  const candidates = [...byPod].flatMap(([podUID, sandboxes]) => sandboxes.sort(byAttempt).slice(isRemovable(podUID) ? 0 : 1));
   return candidates
     .filter(({ state, sandboxID, createdAtMs }) => state !== 'running' && !occupied.has(sandboxID) && createdAtMs < request.requestedAtMs)
     .sort((a, b) => a.createdAtMs - b.createdAtMs);

@@ -139,7 +139,10 @@ export function toRuntimePodStatus(parts: PodParts): RuntimePodStatus {
   const sandboxes = [...parts.sandboxes].sort(
     (a, b) => b.attempt - a.attempt || b.createdAtMs - a.createdAtMs || (a.id < b.id ? -1 : Number(a.id > b.id)),
   );
-  const containers = [...parts.containers].sort((a, b) => b.createdAtMs - a.createdAtMs || (a.id < b.id ? -1 : Number(a.id > b.id)));
+  // The count is compared first: the clock may have been set back between two instances.
+  const containers = [...parts.containers].sort(
+    (a, b) => b.restartCount - a.restartCount || b.createdAtMs - a.createdAtMs || (a.id < b.id ? -1 : Number(a.id > b.id)),
+  );
   const podIPs = computePodIPs(sandboxes, parts.previousPodIPs);
   return { podUID, name, namespace, podIPs, sandboxes, containers, observedAtMs, ...(failure && { failure }) };
 }

@@ -110,6 +110,14 @@ const containerCases: { name: string; items: SnapshotItem[]; request?: Partial<C
     want: ['p0/a@0', 'p1/a@1', 'p2/a@2', 'p0/a@10'],
   },
   {
+    name: 'keeps the last attempt, also when the clock was set back before it',
+    items: [
+      { ...container('a', 9), attempt: 1 },
+      { ...container('a', 5), attempt: 2 },
+    ],
+    want: ['p/a@9'],
+  },
+  {
     name: 'keeps no dead container with a total limit of zero',
     items: [container('a', 1), container('a', 2, 'running')],
     request: { maxContainers: 0 },
@@ -136,6 +144,14 @@ table('container garbage collection', (row) => {
 
 const sandboxCases: { name: string; items: SnapshotItem[]; removed?: string[]; request?: Partial<ContainerGcRequest>; want: string[] }[] = [
   { name: 'keeps a pod’s newest sandbox', items: [sandbox('p', 0), sandbox('p', 1)], want: ['p-s0'] },
+  {
+    name: 'keeps the last attempt, also when the clock was set back before it',
+    items: [
+      { ...sandbox('p', 1), createdAtMs: 9000 },
+      { ...sandbox('p', 2), createdAtMs: 5000 },
+    ],
+    want: ['p-s1'],
+  },
   { name: 'keeps a sandbox that still has containers', items: [sandbox('p', 0), sandbox('p', 1), container('a', 1)], want: [] },
   {
     name: 'selects a sandbox whose containers were just removed',

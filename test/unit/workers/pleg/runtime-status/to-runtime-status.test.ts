@@ -194,3 +194,25 @@ suite('the IPs of a pod', () => {
   test('are empty while only an older sandbox is ready', () => assert.deepEqual(podIPs(sandbox(0, 'ready'), sandbox(1, 'notReady')), []));
   test('are empty while the ready sandbox has no IPs yet', () => assert.deepEqual(podIPs(sandbox(1, 'ready', [])), []));
 });
+
+test('the newest instance of a container has the highest restart count, also when the clock was set back', () => {
+  const instance = (restartCount: number, createdAt: bigint) =>
+    status({
+      id: `app-${restartCount}@${createdAt}`,
+      createdAt: createdAt * 1_000_000n,
+      annotations: { 'io.kubernetes.container.restartCount': String(restartCount) },
+    });
+  const { containers } = toRuntimePodStatus({
+    podUID: 'u' as PodUID,
+    name: 'n',
+    namespace: 'ns',
+    sandboxes: [],
+    containers: [instance(0, 5n), instance(1, 9n), instance(2, 3n), instance(0, 7n)],
+    previousPodIPs: [],
+    observedAtMs: 1,
+  });
+  assert.deepEqual(
+    containers.map(({ id }) => id),
+    ['app-2@3', 'app-1@9', 'app-0@7', 'app-0@5'],
+  );
+});
