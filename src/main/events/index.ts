@@ -6,4 +6,5 @@ export { EventLog } from './event-log.ts';
 export { EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
 export type { EventSink } from './event-sink.ts';
 export { EventsAfterStatus, type EventsAfterStatusOptions } from './events-after-status.ts';
+export { SpamFilter } from './spam-filter.ts';
 export { podReference } from './pod-reference.ts';

@@ -9,7 +9,7 @@ import { podUID, type ContainerID, type PodUID } from '../../shared/kubernetes/i
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { podReference, type EventSink } from '../events/index.ts';
+import { podReference, SpamFilter, type EventSink } from '../events/index.ts';
 import { succeededBefore } from './adopt-results.ts';
 import { ProbedPodSender, type ProbesReceiver } from './probed-pod-sender.ts';
 import { ProbeResults, type ContainerProbeResults } from './probe-results.ts';
@@ -19,7 +19,7 @@ export interface ProbeManagerOptions {
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
   /** Gate ChangeContainerStatusOnKubeletRestart: containers with probes start over when the kubelet restarts. */
   readonly forgetsOnRestart: boolean;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'after' | 'monotonic'>;
   readonly logger: Logger;
 }
 
@@ -47,10 +47,13 @@ export class ProbeManager {
   readonly #pods = new Map<PodUID, KnownPod>();
   readonly #results = new ProbeResults();
   readonly #sender: ProbedPodSender;
+  /** The recorder's own limit: what it would drop costs nothing here. */
+  readonly #eventLimit: SpamFilter;
 
   constructor(options: ProbeManagerOptions) {
     this.#options = options;
     const { clock, logger } = options;
+    this.#eventLimit = new SpamFilter(clock);
     this.#sender = new ProbedPodSender({ probedPod: (uid) => this.#toSend(uid), clock, logger });
   }
 
@@ -128,13 +131,15 @@ export class ProbeManager {
     return this.#results.hasFailed(uid);
   }
 
-  /** Records events of the thread about their containers. Events of unknown pods are dropped. */
+  /** Records events of the thread about their containers. Events of unknown pods are dropped, and those beyond a pod's limit. */
   recordEvents(probeEvents: readonly ProbeEvent[], events: EventSink): void {
     for (const { podUID: uid, container, reason, message } of probeEvents) {
       const pod = this.#pods.get(uid)?.pod;
       if (!pod) continue;
       const fieldPath = containerFieldPath(pod, container);
-      if (fieldPath !== undefined) events.record({ object: { ...podReference(pod), fieldPath }, type: 'Warning', reason, message });
+      if (fieldPath === undefined) continue;
+      const event = { object: { ...podReference(pod), fieldPath }, type: 'Warning', reason, message } as const;
+      if (this.#eventLimit.admit(event)) events.record(event);
     }
   }
 

@@ -201,6 +201,15 @@ test('a result of an earlier kubelet counts for the same container, until this k
   assert.equal(gated.manager.results(uid, id), undefined);
 });
 
+test('the events of one pod are limited as the recorder limits them', () => {
+  const { manager, generated } = aManager();
+  const events: RecordedEvent[] = [];
+  generated();
+  const event = { podUID: uid, container: 'app', reason: 'Unhealthy', message: 'Liveness probe failed: ' } as const;
+  for (let second = 0; second < 500; second += 1) manager.recordEvents([event], { record: (one) => events.push(one) });
+  assert.equal(events.length, 25);
+});
+
 test('events name the container as upstream’s; those of unknown pods and containers are dropped', () => {
   const { manager, generated } = aManager();
   const events: RecordedEvent[] = [];
