@@ -33,6 +33,12 @@ describe('probes in a cluster', () => {
   const create = (pods: PodWatch, name: string, container: Partial<Container>, metadata: Partial<Pod['metadata']> = {}) =>
     pods.create(aManifest(name, { nodeName, terminationGracePeriodSeconds: 300, containers: [aBusybox(container)] }, metadata));
 
+  /** Returns the name of its mirror pod. */
+  const createStaticPod = (name: string, container: Partial<Container>) => {
+    node.node.apply(aManifest(name, { containers: [aBusybox(container)] }, { namespace: node.namespace }));
+    return `${name}-${nodeName}`;
+  };
+
   test('readiness reaches the API server and the endpoints of a service, and an event names the container', async (t) => {
     const pods = await PodWatch.start(t, node.cluster, node.namespace);
     await node.api.create(`/api/v1/namespaces/${node.namespace}/services`, {
@@ -120,6 +126,12 @@ describe('probes in a cluster', () => {
       });
       // The next run of this probe is minutes away.
       await create(pods, names[1]!, { readinessProbe: { ...http.get(`${path}-slow`), periodSeconds: 300, failureThreshold: 1 } });
+      names.push(
+        createStaticPod(`static-${suffix}`, {
+          readinessProbe: { ...http.get(path), ...fast },
+          startupProbe: { ...http.get(path), ...fast },
+        }),
+      );
       for (const name of names) await pods.until(name, 'is ready', isReady);
       const before = names.map((name) => pods.seen(name).length);
       await node.restartKubelet(signal);
@@ -141,7 +153,8 @@ describe('probes in a cluster', () => {
       // What fails after the restart is reported.
       http.statuses.set(path, 500);
       await pods.until(names[0]!, 'is not ready', (pod) => !isReady(pod));
-      for (const name of names) await pods.delete(name, { gracePeriodSeconds: 1 });
+      node.node.delete(`static-${suffix}`);
+      for (const name of names.slice(0, 2)) await pods.delete(name, { gracePeriodSeconds: 1 });
       for (const name of names) await pods.untilGone(name);
     });
   }
