@@ -3,7 +3,7 @@
  * in pause mode; `busybox` is the static busybox with its applets.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -26,28 +26,43 @@ const images: readonly LocalImage[] = [
   {
     name: 'local.example/busybox',
     entrypoint: ['/bin/sh'],
-    fill: (rootfs) => {
-      for (const folder of ['bin', 'etc', 'tmp', 'var', 'root', 'proc', 'sys', 'dev', 'www']) mkdirSync(join(rootfs, folder));
-      copyFileSync('/bin/busybox', join(rootfs, 'bin/busybox'));
-      const applets = execFileSync('/bin/busybox', ['--list'], { encoding: 'utf8' }).trim().split('\n');
-      for (const applet of applets) if (applet !== 'busybox') symlinkSync('busybox', join(rootfs, 'bin', applet));
-      writeFileSync(join(rootfs, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n');
-      writeFileSync(join(rootfs, 'etc/group'), 'root:x:0:\nnobody:x:65534:\n');
-    },
+    fill: fillBusybox,
   },
 ];
+
+/** For tests of groups: its user `nobody` is a member of the group 100. */
+export const groupsImage: LocalImage = {
+  name: 'local.example/groups',
+  entrypoint: ['/bin/sh'],
+  fill: (rootfs) => {
+    fillBusybox(rootfs);
+    appendFileSync(join(rootfs, 'etc/group'), 'users:x:100:nobody\n');
+  },
+};
+
+function fillBusybox(rootfs: string): void {
+  for (const folder of ['bin', 'etc', 'tmp', 'var', 'root', 'proc', 'sys', 'dev', 'www']) mkdirSync(join(rootfs, folder));
+  copyFileSync('/bin/busybox', join(rootfs, 'bin/busybox'));
+  const applets = execFileSync('/bin/busybox', ['--list'], { encoding: 'utf8' }).trim().split('\n');
+  for (const applet of applets) if (applet !== 'busybox') symlinkSync('busybox', join(rootfs, 'bin', applet));
+  writeFileSync(join(rootfs, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n');
+  writeFileSync(join(rootfs, 'etc/group'), 'root:x:0:\nnobody:x:65534:\n');
+}
 
 /**
  * Builds images that are missing in `cache`. Returns an OCI archive and the import name of each image. Needs umoci, and root for the layers'
  * file owners.
  */
 export function buildLocalImageArchives(cache: string): readonly { readonly archive: string; readonly name: string }[] {
+  return images.map((image) => ({ archive: buildImageArchive(cache, image), name: image.name }));
+}
+
+/** Returns the archive of one image. */
+export function buildImageArchive(cache: string, image: LocalImage): string {
   mkdirSync(cache, { recursive: true });
-  return images.map((image) => {
-    const archive = join(cache, `${image.name.replaceAll('/', '_')}.tar`);
-    if (!existsSync(archive)) build(image, archive);
-    return { archive, name: image.name };
-  });
+  const archive = join(cache, `${image.name.replaceAll('/', '_')}.tar`);
+  if (!existsSync(archive)) build(image, archive);
+  return archive;
 }
 
 function build(image: LocalImage, archive: string): void {

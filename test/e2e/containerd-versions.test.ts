@@ -113,9 +113,10 @@ describe('containerd 2.1', () => {
   test('an image volume has its digest in the status', async () => {
     const volumeMounts = [{ name: 'model', mountPath: '/model' }];
     const volumes = [{ name: 'model', image: { reference: busybox, pullPolicy: 'IfNotPresent' } }];
-    node.apply(aManifest('image-volume', { containers: [aBusybox({ volumeMounts, sh: `ls /model; ${untilStopped}` })], volumes }));
+    // Also in a user namespace, where the files of the image belong to the pod's users.
+    apply('image-volume', { containers: [aBusybox({ volumeMounts, sh: `stat -c '%u %n' /model/*; ${untilStopped}` })], volumes });
     const pod = await node.untilRunning('image-volume');
-    await waitUntil('the image is listed', () => /^bin$/m.test(node.logsOf(pod, 'app')));
+    await waitUntil('the image is listed', () => /^0 \/model\/bin$/m.test(node.logsOf(pod, 'app')));
     const [mount] = pod.status?.containerStatuses?.[0]?.volumeMounts ?? [];
     assert.match(mount?.volumeStatus?.image?.imageRef ?? '', /^sha256:[0-9a-f]{64}$/);
   });

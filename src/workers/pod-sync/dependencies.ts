@@ -1,4 +1,5 @@
 /** The dependencies of the steps of a sync: those of the thread, and the context of one task. */
+import type { EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { NodeInfo } from '../../shared/contracts/node-info.ts';
 import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
@@ -34,6 +35,8 @@ export interface TaskContext extends PodSyncDependencies {
   readonly runtimeHandler: RuntimeHandlerChoice;
   /** Undefined for a pod with the host's users. */
   readonly userNamespace: UserNamespaceChoice | undefined;
+  /** The pulls of the pod's image volumes in this task, by volume name. */
+  readonly imageVolumePulls: Map<string, Promise<EnsureImageResult>>;
   readonly channel: TaskChannelClient;
   readonly events: PodEvents;
 }

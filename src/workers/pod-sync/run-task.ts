@@ -26,6 +26,7 @@ async function runOnChannel(dependencies: PodSyncDependencies, task: PodSyncTask
       node: task.node,
       runtimeHandler,
       userNamespace: task.kind === 'sync' ? task.userNamespace : undefined,
+      imageVolumePulls: new Map(),
       channel,
       events: new PodEvents(channel, identity),
       logger,

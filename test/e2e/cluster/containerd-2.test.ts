@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { NodeStatus } from '../../../src/main/node/node-object.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { buildImageArchive, groupsImage } from '../../../scripts/host/local-images.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
@@ -106,13 +107,20 @@ describe('containerd 2.1', () => {
   });
 
   test('supplementalGroupsPolicy decides about the groups of the image', async () => {
+    const { name } = groupsImage;
+    cluster.node.containerd.ctr('images', 'import', '--base-name', name, buildImageArchive(join(archive, '..'), groupsImage));
     const groupsWith = (supplementalGroupsPolicy: 'Merge' | 'Strict') =>
       cluster.outputOf(`groups-${supplementalGroupsPolicy.toLowerCase()}`, {
         securityContext: { runAsUser: 65534, runAsGroup: 1000, supplementalGroups: [5], supplementalGroupsPolicy },
-        containers: [aBusybox({ sh: 'id -G' })],
+        containers: [aBusybox({ image: `${name}:1`, sh: 'id -G' })],
       });
     assert.equal(await groupsWith('Strict'), '1000 5');
-    assert.equal(await groupsWith('Merge'), '1000 5');
+    assert.deepEqual((await groupsWith('Merge')).split(' ').sort(), ['100', '1000', '5']);
+    assert.deepEqual((await cluster.get('groups-merge')).status?.containerStatuses?.[0]?.user?.linux, {
+      uid: 65534,
+      gid: 1000,
+      supplementalGroups: [5, 100, 1000],
+    });
   });
 
   test('a recursive read-only mount includes the mounts below it', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { lstat, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ImageSpec } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { makeEnvironment } from '../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aNode, someSettings } from '../../support/pods/runtime-config-inputs.ts';
@@ -59,6 +60,35 @@ test('a container gets its volumeMounts, the hosts file and a new termination me
   await volumes.unmountVolumes(fixture.uid);
   await volumes.removePodDirectory(fixture.uid);
   await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
+});
+
+test('the image of a volume and its subPath are passed to the runtime, which mounts them', async () => {
+  const fixture = aPodWith([{ name: 'model', image: { reference: 'registry.example/model:1' } }], {
+    volumeMounts: [
+      { name: 'model', mountPath: '/model' },
+      { name: 'model', mountPath: '/small', subPath: 'a/small' },
+    ],
+  });
+  const image = ImageSpec.fromPartial({ image: 'sha256:1', userSpecifiedImage: 'registry.example/model:1' });
+  await setUp(fixture);
+  const mounts = await mountsOf(fixture, [], { imageVolumes: new Map([['model', image]]) });
+  const fields = mounts.map(({ containerPath, hostPath, readonly, image: mounted, imageSubPath }) => [
+    containerPath,
+    hostPath,
+    readonly,
+    mounted,
+    imageSubPath,
+  ]);
+  assert.deepEqual(fields.slice(0, 2), [
+    ['/model', '', true, image, ''],
+    ['/small', '', true, image, 'a/small'],
+  ]);
+  assert.deepEqual(await readMountsBelow(fixture.dir), []);
+  const escaping = aPodWith([{ name: 'model', image: { reference: 'r' } }], {
+    volumeMounts: [{ name: 'model', mountPath: '/model', subPath: '../../etc' }],
+  });
+  await assert.rejects(mountsOf(escaping, [], { imageVolumes: new Map([['model', image]]) }), /must not contain '\.\.'/);
+  await assert.rejects(mountsOf(fixture), /the image of volume "model" was not pulled/);
 });
 
 test('a hosts file that is mounted before the IPs are known is filled in place later', async () => {

@@ -161,19 +161,19 @@ test("a container's log is linked from the flat log folder", async () => {
   assert.ok(lstatSync(join(harness.settings.containerLogsDir, 'web_default_app-app-3.log')).isSymbolicLink());
 });
 
-test('a failed pull of an image volume affects only the container that mounts it', async () => {
+test('a failed pull of an image volume happens once, and affects only the containers that mount it', async () => {
   using harness = new PodSyncHarness();
   const volumes = [{ name: 'models', image: { reference: 'registry.example/models:1', pullPolicy: 'IfNotPresent' } }];
-  const withModels = aContainer('a', { volumeMounts: [{ name: 'models', mountPath: '/models' }] });
-  const pod = aPod({ volumes, containers: [withModels, aContainer('b')] });
+  const volumeMounts = [{ name: 'models', mountPath: '/models' }];
+  const pod = aPod({ volumes, containers: [aContainer('a', { volumeMounts }), aContainer('b'), aContainer('c', { volumeMounts })] });
   const failure = { reason: 'ErrImagePull', message: 'not found' };
   harness.images.set('registry.example/models:1', { outcome: 'failed', failure });
   const { channel, result } = await harness.syncToEnd(pod);
   const paths = channel.requests.flatMap((request) => (request.type === 'ensureImage' ? [request.image.about?.fieldPath] : []));
   // The events of a volume's pull belong to the pod, those of its container's failure to the container.
-  assert.deepEqual(paths, ['spec.containers{a}', undefined, 'spec.containers{b}']);
+  assert.deepEqual(paths, ['spec.containers{a}', undefined, 'spec.containers{b}', 'spec.containers{c}']);
   assert.ok(channel.events.includes('Failed spec.containers{a}: Error: ErrImagePull'), channel.events.join('\n'));
-  assert.deepEqual(result.waiting, { a: failure });
+  assert.deepEqual(result.waiting, { a: failure, c: failure });
   assert.ok(harness.runtime.calls.includes('startContainer b'));
 });
 

@@ -188,6 +188,22 @@ test('the IDs of the user kubelet are used, and must be valid', async (t) => {
   assert.deepEqual(await (await open(absent)).getOrCreate(uid('b'), ''), rangeAt(1));
 });
 
+test('getsubids is found in PATH', async (t) => {
+  const { rootDir, open, withSubIDs } = aNode(t);
+  withSubIDs('');
+  const bin = join(rootDir, 'bin');
+  mkdirSync(bin);
+  const { PATH } = process.env;
+  t.after(() => void (process.env['PATH'] = PATH));
+  process.env['PATH'] = bin;
+  assert.deepEqual(await (await open()).getOrCreate(uid('a'), ''), rangeAt(1));
+  const install = (script: string) => writeFileSync(join(bin, 'getsubids'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  install(`[ "$*" = kubelet ] || [ "$*" = "-g kubelet" ] || exit 2\necho "0: kubelet ${20 * unit} ${3 * unit}"`);
+  assert.deepEqual(await (await open()).getOrCreate(uid('b'), ''), rangeAt(20));
+  install('echo "no answer" >&2; exit 1');
+  await assert.rejects(open(), { message: 'create user namespace manager' });
+});
+
 test('a runtime without user namespaces gets no mappings', async (t) => {
   const { open, fileOf } = aNode(t);
   const manager = await open({ runtimeHandlers: () => [] });

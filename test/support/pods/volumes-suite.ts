@@ -9,7 +9,7 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { unmount } from '../../../src/shared/linux/native.ts';
 import { HelperClient } from '../../../src/workers/pod-sync/helper/index.ts';
-import { type RequestPodObjects, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
+import { type ContainerMountsInput, type RequestPodObjects, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
 import { aLogger } from '../logger.ts';
 import { aContainer, aPod } from './pods.ts';
 import { aNode } from './runtime-config-inputs.ts';
@@ -78,7 +78,7 @@ export const configMap = (data: Record<string, string>, binaryData: Record<strin
 export const mountsOf = (
   { pod, container }: PodWithVolumes,
   env: readonly { name: string; value: string }[] = [],
-  more: { readonly podIPs?: readonly string[] | null; readonly restartCount?: number } = {},
+  more: Partial<Pick<ContainerMountsInput, 'podIPs' | 'restartCount' | 'imageVolumes'>> = {},
 ) => volumes.makeContainerMounts({ pod, container, env, podIPs: ['10.0.0.7'], restartCount: 0, supportsRecursiveReadOnly: false, ...more });
 export const mode = async (path: string) => (await stat(path)).mode & 0o7777;
 

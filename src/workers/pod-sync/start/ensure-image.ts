@@ -1,4 +1,5 @@
 /** Makes the images thread pull the images of a container: its own image and the images that it mounts as volumes. */
+import type { EnsureImageResult } from '../../../shared/contracts/images.ts';
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
@@ -24,39 +25,49 @@ export interface ContainerImages {
   readonly imageVolumes: ReadonlyMap<string, ImageSpec>;
 }
 
-/** Ensures all images of one container. Rejects like `ensureImage`. */
+/** Ensures all images of one container. Rejects with KubeletError, whose reason is the image manager's, or with Stopped. */
 export async function ensureImages(context: TaskContext, request: ImagesRequest): Promise<ContainerImages> {
-  const { image = '', imagePullPolicy } = request.container;
-  const about = context.events.referenceTo(request.container.name);
-  const imageRef = await ensureImage(context, request, { image, pullPolicy: imagePullPolicy, about });
+  const { name, image = '', imagePullPolicy: pullPolicy } = request.container;
+  const about = context.events.referenceTo(name);
+  const imageRef = imageRefOf(context, name, await requestImage(context, request, { image, pullPolicy, about }));
   return { imageRef, imageVolumes: await ensureImageVolumes(context, request) };
 }
 
-/** Returns the runtime's reference of the image. Rejects with KubeletError, whose reason is the image manager's, or with Stopped. */
-async function ensureImage(
+interface RequestedImage {
+  readonly image: string;
+  readonly pullPolicy: string | undefined;
+  /** The object of the pull's events. */
+  readonly about: ObjectReference | null;
+}
+
+function requestImage(
   context: TaskContext,
-  { pod, container: { name }, pullSecrets }: ImagesRequest,
-  spec: { readonly image: string; readonly pullPolicy: string | undefined; readonly about: ObjectReference | null },
-): Promise<string> {
-  const { channel, identity, events } = context;
-  const result = await channel.ensureImage({
+  { pod, container, pullSecrets }: ImagesRequest,
+  { image, pullPolicy, about }: RequestedImage,
+): Promise<EnsureImageResult> {
+  const { channel, identity } = context;
+  return channel.ensureImage({
     podUID: podUID(pod),
     podName: identity.name,
     podNamespace: identity.namespace,
     serviceAccountName: pod.spec.serviceAccountName ?? '',
-    containerName: name,
-    image: spec.image,
-    imagePullPolicy: spec.pullPolicy ?? 'IfNotPresent',
+    containerName: container.name,
+    image,
+    imagePullPolicy: pullPolicy ?? 'IfNotPresent',
     runtimeHandler: imageRuntimeHandlerOf(context),
     podAnnotations: pod.metadata.annotations ?? {},
     pullSecrets,
-    about: spec.about,
+    about,
   });
+}
+
+/** Returns the runtime's reference of the image. Throws KubeletError when the container has to wait for it. */
+function imageRefOf({ channel, events }: TaskContext, container: string, result: EnsureImageResult): string {
   if (result.outcome === 'present') return result.imageRef;
   const { reason, message, retryAfterMs } = result.failure;
-  events.onContainer(name, 'Warning', 'Failed', `Error: ${reason}`);
+  events.onContainer(container, 'Warning', 'Failed', `Error: ${reason}`);
   // Without this notification, the reason would appear only when the container is started, which waits for the sandbox.
-  channel.containerWaiting(name, { reason, message });
+  channel.containerWaiting(container, { reason, message });
   throw new KubeletError(reason, message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
@@ -84,10 +95,9 @@ async function ensureImageVolumes(
       context.events.onContainer(container.name, 'Warning', 'Failed', `Error: ${problem}`);
       throw new KubeletError('CreateContainerError', problem);
     }
-    // The pull's events belong to the pod, since several containers may mount the volume.
-    const about = context.events.referenceToPod();
+    const result = await ensureVolumeImage(context, { pod, container, pullSecrets }, name, { image: reference, pullPolicy });
     images.set(name, {
-      image: await ensureImage(context, { pod, container, pullSecrets }, { image: reference, pullPolicy, about }),
+      image: imageRefOf(context, container.name, result),
       imageRef: '',
       userSpecifiedImage: reference,
       runtimeHandler: imageRuntimeHandlerOf(context),
@@ -95,4 +105,17 @@ async function ensureImageVolumes(
     });
   }
   return images;
+}
+
+/** Containers that mount the same volume share one pull, whose events belong to the pod. */
+function ensureVolumeImage(
+  context: TaskContext,
+  request: ImagesRequest,
+  volume: string,
+  spec: Omit<RequestedImage, 'about'>,
+): Promise<EnsureImageResult> {
+  const { imageVolumePulls: pulls, events } = context;
+  const pull = pulls.get(volume) ?? requestImage(context, request, { ...spec, about: events.referenceToPod() });
+  pulls.set(volume, pull);
+  return pull;
 }
