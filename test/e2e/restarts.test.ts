@@ -1,6 +1,7 @@
 /** Restarts of containers on a real containerd: back-offs, restart counts, sandbox changes, init containers, sidecars, and the reasons of ends. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ContainerState, ContainerStatus, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
@@ -200,5 +201,29 @@ describe('a container', () => {
       async () => (only(await node.until('unstartable', 'is there', () => true))?.restartCount ?? 0) >= 2,
     );
     node.delete('unstartable');
+  });
+
+  test('of a pod that was removed while no kubelet ran is removed with its sandbox, its logs and their symlinks', async () => {
+    apply('orphan', { containers: [aBusybox({ sh: 'echo started; sleep 1000' })] });
+    apply('stays', {});
+    const { metadata } = await node.untilRunning('orphan');
+    const { metadata: kept } = await node.untilRunning('stays');
+    await node.stopKubelet();
+    node.delete('orphan');
+    // What is left of a pod that even the runtime has forgotten.
+    const forgotten = join(node.podLogs, 'default_forgotten_00000000-0000-0000-0000-00000000f0f0');
+    mkdirSync(join(forgotten, 'app'), { recursive: true });
+    const link = `/var/log/containers/forgotten_default_app-${'f'.repeat(64)}.log`;
+    symlinkSync(join(forgotten, 'app/0.log'), link);
+    const before = new Date(Date.now() - 60_000);
+    utimesSync(forgotten, before, before);
+    await node.startKubelet();
+    await node.untilGone('orphan');
+    const logsOf = (uid: string) => readdirSync(node.podLogs).filter((name) => name.endsWith(uid));
+    await waitUntil('the logs are gone', () => logsOf(metadata.uid).length === 0 && !existsSync(forgotten), 30_000);
+    const links = () => readdirSync('/var/log/containers').filter((name) => /^(?:orphan-test-node|forgotten)_default_/.test(name));
+    await waitUntil('their symlinks are gone', () => links().length === 0, 30_000);
+    assert.equal(logsOf(kept.uid).length, 1);
+    node.delete('stays');
   });
 });

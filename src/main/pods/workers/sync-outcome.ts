@@ -55,9 +55,17 @@ export function canRetryEarly(result: PodSyncResult): boolean {
   return result.outcome === 'failed' && !backOffReasons.has(result.failure.reason);
 }
 
-/** Merges the back-offs that a task changed. */
+/**
+ * Bounds the memory of a pod whose images are changed all the time: a container has one back-off for each image and resources, and may return to
+ * the previous ones.
+ */
+const maxBackoffsPerContainer = 4;
+
+/** Merges the back-offs that a task changed, which are the newest. */
 export function mergeBackoffs(previous: readonly ContainerBackoff[], changed: readonly ContainerBackoff[]): readonly ContainerBackoff[] {
   if (changed.length === 0) return previous;
   const keys = new Set(changed.map(({ key }) => key));
-  return [...previous.filter(({ key }) => !keys.has(key)), ...changed];
+  const merged = [...previous.filter(({ key }) => !keys.has(key)), ...changed];
+  const perContainer = Map.groupBy(merged, ({ key }) => key.slice(0, key.lastIndexOf('/')));
+  return [...perContainer.values()].flatMap((backoffs) => backoffs.slice(-maxBackoffsPerContainer));
 }

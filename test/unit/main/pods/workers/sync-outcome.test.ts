@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { requeueDelayMs } from '../../../../../src/main/pods/workers/sync-outcome.ts';
+import { test } from 'node:test';
+import { mergeBackoffs, requeueDelayMs } from '../../../../../src/main/pods/workers/sync-outcome.ts';
 import type { PodSyncResult } from '../../../../../src/shared/contracts/pod-sync/result.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -53,4 +54,17 @@ table('the requeue delay', (row) => {
   for (const { name, result, random = 0, want } of cases) {
     row(name, () => assert.equal(requeueDelayMs('sync', result, policy, nowMs, random), want));
   }
+});
+
+test('the back-offs of a container whose image changes all the time are bounded, and those of other containers are kept', () => {
+  const backoff = (key: string, lastUpdateMs: number) => ({ key, backoffMs: 10_000, lastUpdateMs });
+  const others = Array.from({ length: 200 }, (_, index) => backoff(`other-${index}/1`, 0));
+  let backoffs = mergeBackoffs([], others);
+  for (let image = 0; image < 10; image += 1) backoffs = mergeBackoffs(backoffs, [backoff(`app/${image}`, image)]);
+  backoffs = mergeBackoffs(backoffs, [backoff('app/8', 11)]);
+  assert.deepEqual(
+    backoffs.filter(({ key }) => key.startsWith('app/')).map(({ key, lastUpdateMs }) => `${key} ${lastUpdateMs}`),
+    ['app/6 6', 'app/7 7', 'app/9 9', 'app/8 11'],
+  );
+  assert.equal(backoffs.length, 204);
 });

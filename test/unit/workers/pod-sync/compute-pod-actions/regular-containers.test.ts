@@ -212,6 +212,18 @@ testRows('the actions of ephemeral containers', [
     want: ['kill pod'],
   },
   {
+    name: 'a second ephemeral container is started next to the first one',
+    pod: aPod({ ephemeralContainers: [...withEphemeral.spec.ephemeralContainers!, { name: 'debug2', image: 'busybox:1' }] }),
+    status: aRuntimeStatus([aContainerStatus('debug'), aContainerStatus('app')]),
+    want: ['start ephemeral debug2'],
+  },
+  {
+    name: 'an ephemeral container in an unknown state is left alone',
+    pod: withEphemeral,
+    status: aRuntimeStatus([aContainerStatus('debug', { state: 'unknown' }), aContainerStatus('app')]),
+    want: [],
+  },
+  {
     name: 'an ephemeral container is not started with a new sandbox',
     pod: withEphemeral,
     status: aRuntimeStatus([exited('app', 0)], deadSandbox),
