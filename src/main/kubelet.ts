@@ -15,6 +15,7 @@ import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './cli/options.ts';
 import { EventLog } from './events/index.ts';
 import { recordHostWarnings, toNodeName } from './node/index.ts';
+import { neededImages } from './pods/housekeeping/index.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/scheduling/index.ts';
@@ -111,6 +112,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       statuses,
       cache,
       inspectPod: (uid) => pleg.inspectPod(uid),
+      imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
       probeMetrics: () => runtime.probes.renderMetrics(),
       cluster,
       logger: log('server'),

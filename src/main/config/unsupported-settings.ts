@@ -37,10 +37,6 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     ],
   },
   {
-    feature: 'image garbage collection',
-    fields: ['imageMinimumGCAge', 'imageMaximumGCAge', 'imageGCHighThresholdPercent', 'imageGCLowThresholdPercent'],
-  },
-  {
     feature: 'the CPU, memory and topology managers',
     fields: [
       'cpuManagerPolicy',

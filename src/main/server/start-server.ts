@@ -1,5 +1,6 @@
 /** Starts the server thread and answers its requests: pods and containers from main's state, reviews of callers from the API server. */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import type { ImageGcPlan } from '../../shared/contracts/images.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
@@ -29,6 +30,7 @@ export interface ServerStart {
   readonly statuses: ApiStatusCache;
   readonly cache: RuntimeStatusCache;
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  readonly imageGcPlan: () => Promise<ImageGcPlan>;
   readonly probeMetrics: () => Promise<Uint8Array>;
   /** Null when standalone: no API server reviews callers. */
   readonly cluster: { readonly reviews: Reviews } | null;
@@ -46,6 +48,7 @@ export function startServer({
   statuses,
   cache,
   inspectPod,
+  imageGcPlan,
   probeMetrics,
   cluster,
   logger,
@@ -62,6 +65,7 @@ export function startServer({
     mainApi: {
       pods: async () => podListJson(podManager, statuses, logger),
       runningPods: async () => runningPodListJson(cache.all()),
+      imageGcPlan: async () => JSON.stringify(await imageGcPlan()),
       configz: async () => options.configz,
       flagz: async () => flagValues(options),
       resolveContainer: containerResolver({

@@ -8,6 +8,9 @@ import type {
   ContainerGcRequest,
   EnsureImageRequest,
   EnsureImageResult,
+  ImageGcPlan,
+  ImageGcReply,
+  NeededImages,
   RuntimeImage,
   ImagesApi,
   ImagesWorkerData,
@@ -84,6 +87,15 @@ export class ImagesThread {
   }
   listImages(): Promise<readonly RuntimeImage[]> {
     return this.thread.call((api) => api.listImages(), { retry: true });
+  }
+  collectImages(needed: NeededImages): Promise<ImageGcReply> {
+    return this.thread.call((api) => api.collectImages(needed), { deadlineMs: collectDeadlineMs });
+  }
+  deleteUnusedImages(needed: NeededImages): Promise<ImageGcReply> {
+    return this.thread.call((api) => api.deleteUnusedImages(needed), { deadlineMs: collectDeadlineMs });
+  }
+  planImageGc(needed: NeededImages): Promise<ImageGcPlan> {
+    return this.thread.call((api) => api.planImageGc(needed), { retry: true });
   }
   collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply> {
     return this.thread.call((api) => api.collectContainers(request), { deadlineMs: collectDeadlineMs });

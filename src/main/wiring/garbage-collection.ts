@@ -2,7 +2,7 @@
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { EventSink } from '../events/index.ts';
-import { ContainerDeletor, Housekeeping, listPodDirectories } from '../pods/housekeeping/index.ts';
+import { ContainerDeletor, Housekeeping, ImageGarbageCollection, listPodDirectories, neededImages } from '../pods/housekeeping/index.ts';
 import type { ImagesThread } from '../threads/images-thread.ts';
 import type { MirrorPods } from '../pods/static/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -12,7 +12,7 @@ import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 
 export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log'> {
-  readonly images: Pick<ImagesThread, 'collectContainers' | 'removeContainers'>;
+  readonly images: Pick<ImagesThread, 'collectContainers' | 'collectImages' | 'removeContainers'>;
   readonly events: EventSink;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
@@ -26,6 +26,7 @@ export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options'
 export interface GarbageCollection {
   readonly housekeeping: Housekeeping;
   readonly containerDeletor: ContainerDeletor;
+  readonly imageGarbageCollection: ImageGarbageCollection;
 }
 
 export function createGarbageCollection(collection: GarbageCollectionOptions): GarbageCollection {
@@ -58,5 +59,13 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     maxDeadPerContainer: maximumDeadContainersPerContainer,
     logger: log('container-deletor'),
   });
-  return { housekeeping, containerDeletor };
+  const imageGarbageCollection = new ImageGarbageCollection({
+    neededImages: () => neededImages({ podManager, statuses, cache, clock }),
+    collectImages: (needed) => images.collectImages(needed),
+    nodeName,
+    events,
+    clock,
+    logger: log('image-gc'),
+  });
+  return { housekeeping, containerDeletor, imageGarbageCollection };
 }

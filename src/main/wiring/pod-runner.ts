@@ -174,7 +174,13 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
           },
         })
       : undefined;
-  const { housekeeping, containerDeletor } = createGarbageCollection({ ...runner, images, workers, podHandlers, mirrorPods });
+  const { housekeeping, containerDeletor, imageGarbageCollection } = createGarbageCollection({
+    ...runner,
+    images,
+    workers,
+    podHandlers,
+    mirrorPods,
+  });
   return {
     ...workerHandlers(workers),
     ...createProbeHandlers({ probes, workers, statuses }),
@@ -190,9 +196,13 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     handleContainerChanged: (uid, id) => containerDeletor.deleteContainersInPod(uid, id),
     takeDue: () => workQueue.takeDue(),
     sourcesReady,
-    housekeepKnownPods: () => housekeeping.runWithoutAllSources(),
+    housekeepKnownPods: () => {
+      housekeeping.runWithoutAllSources();
+      imageGarbageCollection.runIfDue();
+    },
     housekeep: () => {
       housekeeping.run();
+      imageGarbageCollection.runIfDue();
       const known = new Set([...podManager.uids(), ...workers.uids()]);
       allocationManager.removeOrphanedPods(known);
       userNamespaces.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid)));

@@ -51,6 +51,13 @@ export function imagesSettings(
     registryPullQPS: config.registryPullQPS,
     registryBurst: config.registryBurst,
     credentialProviders: credentialProviders.providers,
+    imageGc: {
+      highThresholdPercent: config.imageGCHighThresholdPercent,
+      lowThresholdPercent: config.imageGCLowThresholdPercent,
+      minAgeMs: config.imageMinimumGCAge,
+      maxAgeMs: config.imageMaximumGCAge,
+      byRuntimeHandler: featureGates.enabled('RuntimeClassInImageCriApi'),
+    },
     podLogsDir: config.podLogsDir,
     containerLogsDir,
     snapshot,

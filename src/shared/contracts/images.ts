@@ -29,6 +29,16 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly verificationPolicy: { readonly name: string; readonly allowlist: readonly string[] } | null;
   /** The plugins for image credentials. */
   readonly credentialProviders: readonly CredentialProvider[];
+  readonly imageGc: {
+    /** The usage of the image filesystem from which images are removed, and down to which. */
+    readonly highThresholdPercent: number;
+    readonly lowThresholdPercent: number;
+    readonly minAgeMs: number;
+    /** 0: no maximum. */
+    readonly maxAgeMs: number;
+    /** Gate RuntimeClassInImageCriApi: an image is identified by its ID and the handler that pulled it. */
+    readonly byRuntimeHandler: boolean;
+  };
   readonly snapshot: SharedArrayBuffer;
   /** PullTokensApi, over Comlink. */
   readonly main: MessagePort;
@@ -87,6 +97,49 @@ export interface ContainerGcReply {
   readonly removedSandboxes: number;
 }
 
+/** The images that main's pods need, beside those of the runtime's containers. */
+export interface NeededImages {
+  /** Monotonic ms at which main listed them. */
+  readonly listedAtMs: number;
+  /** As in pod specs. */
+  readonly names: readonly string[];
+  /** The runtime's references: of containers, and of images that are mounted as volumes. */
+  readonly ids: readonly string[];
+}
+
+export interface ImageGcReply {
+  readonly removedImages: number;
+  readonly freedBytes: number;
+  /** Reasons: FreeDiskSpaceFailed, InvalidDiskCapacity, ImageGCFailed. */
+  readonly failure: Failure | null;
+}
+
+/** What a collection of images would do now. */
+export interface ImageGcPlan {
+  readonly highThresholdPercent: number;
+  readonly lowThresholdPercent: number;
+  readonly minAgeMs: number;
+  readonly maxAgeMs: number;
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  /** Null: the capacity is unknown. */
+  readonly usagePercent: number | null;
+  /** 0: the usage is below the high threshold. */
+  readonly toFreeBytes: number;
+  /** First those that may be removed, in the order of their removal. */
+  readonly images: readonly {
+    readonly id: string;
+    readonly names: readonly string[];
+    readonly sizeBytes: number;
+    /** RFC 3339. Null: never since the records began. */
+    readonly firstDetected: string | null;
+    readonly lastUsed: string | null;
+    readonly remove: boolean;
+    /** Why it goes (age, space), or stays. */
+    readonly reason: string;
+  }[];
+}
+
 /** An image in the runtime. */
 export interface RuntimeImage {
   readonly id: string;
@@ -100,6 +153,12 @@ export interface ImagesApi {
   ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult>;
   /** In no particular order. Rejects with the runtime's error. */
   listImages(): Promise<readonly RuntimeImage[]>;
+  /** Applies the policy of image garbage collection. Never rejects. */
+  collectImages(needed: NeededImages): Promise<ImageGcReply>;
+  /** Removes every unused image above the minimum age. Never rejects. */
+  deleteUnusedImages(needed: NeededImages): Promise<ImageGcReply>;
+  /** Removes nothing. Rejects when the runtime does not answer. */
+  planImageGc(needed: NeededImages): Promise<ImageGcPlan>;
   collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply>;
   /** Removes these containers, except those that still run. */
   removeContainers(ids: readonly ContainerID[]): Promise<void>;

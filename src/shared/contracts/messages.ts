@@ -115,6 +115,9 @@ export const messages = {
 
   'images.ensureImage': request('main', 'images'),
   'images.listImages': request('main', 'images'),
+  'images.collectImages': request('main', 'images'),
+  'images.deleteUnusedImages': request('main', 'images'),
+  'images.planImageGc': request('main', 'images'),
   'images.collectContainers': request('main', 'images'),
   'images.removeContainers': request('main', 'images'),
   'images.close': request('main', 'images'),
@@ -139,6 +142,7 @@ export const messages = {
   'server.close': request('main', 'server'),
   'main.pods': request('server', 'main'),
   'main.runningPods': request('server', 'main'),
+  'main.imageGcPlan': request('server', 'main'),
   'main.configz': request('server', 'main'),
   'main.flagz': request('server', 'main'),
   'main.reviewToken': request('server', 'main'),

@@ -14,6 +14,9 @@ import { systemClock } from '../../shared/time/clock.ts';
 import { ContainerGC } from './container-gc/container-gc.ts';
 import { ContainerRemover } from './container-gc/container-remover.ts';
 import { runPlugin } from '../../shared/linux/run-plugin.ts';
+import { ImageFilesystemReader } from './image-gc/image-filesystem.ts';
+import { ImageGC } from './image-gc/index.ts';
+import { ImageUses } from './image-uses.ts';
 import { CredentialPlugins } from './pulls/credentials/plugins/index.ts';
 import { createMainClient } from './main-client.ts';
 import { ContainerLogManager } from './log-rotation/index.ts';
@@ -44,10 +47,12 @@ const plugins = new CredentialPlugins({
   clock: systemClock,
   logger,
 });
+const records =
+  verificationPolicy && (await PullRecords.open({ rootDir, policy: verificationPolicy, listImages: listAll, clock: systemClock, logger }));
+const uses = new ImageUses();
 const imageManager = new ImageManager({
-  records:
-    verificationPolicy &&
-    (await PullRecords.open({ rootDir, policy: verificationPolicy, listImages: listAll, clock: systemClock, logger })),
+  records,
+  uses,
   nodeCredentials: new NodeCredentials({ rootDir, clock: systemClock, logger }),
   plugins,
   onEvent: (event) => workerData.events.postMessage(event),
@@ -57,6 +62,19 @@ const imageManager = new ImageManager({
   parallelPulls: workerData.serializeImagePulls ? 1 : workerData.maxParallelImagePulls,
   pullsPerSecond: workerData.registryPullQPS,
   pullBurst: workerData.registryBurst,
+});
+const { byRuntimeHandler, ...gcPolicy } = workerData.imageGc;
+const imageGC = new ImageGC({
+  policy: gcPolicy,
+  runtime: runtime.runtime,
+  images: images.images,
+  filesystem: new ImageFilesystemReader(images.images, workerData.runtimeRequestTimeoutMs, systemClock),
+  uses,
+  pruneRecords: records && ((present, beganAtMs) => records.prune(present, beganAtMs)),
+  byRuntimeHandler,
+  deadlineMs: workerData.runtimeRequestTimeoutMs,
+  clock: systemClock,
+  logger,
 });
 const { podLogsDir, containerLogsDir } = workerData;
 const remover = new ContainerRemover({
@@ -83,6 +101,9 @@ logManager?.start();
 const api: ImagesApi = {
   ensureImage: (request) => imageManager.ensureImage(request),
   listImages: listAll,
+  collectImages: (needed) => imageGC.garbageCollect(needed),
+  deleteUnusedImages: (needed) => imageGC.deleteUnusedImages(needed),
+  planImageGc: (needed) => imageGC.plan(needed),
   collectContainers: (request) => containerGC.garbageCollect(request),
   async removeContainers(ids) {
     for (const id of ids) {

@@ -30,6 +30,7 @@ export function createMainClient(port: MessagePort): MainApi {
   return {
     pods: shared(() => boundedCall('pods', () => main.pods())),
     runningPods: shared(() => boundedCall('runningPods', () => main.runningPods())),
+    imageGcPlan: shared(() => boundedCall('imageGcPlan', () => main.imageGcPlan())),
     configz: shared(() => boundedCall('configz', () => main.configz())),
     flagz: shared(() => boundedCall('flagz', () => main.flagz())),
     probeMetrics: shared(() => boundedCall('probeMetrics', () => main.probeMetrics())),

@@ -38,7 +38,7 @@ export interface SecureRoutesOptions {
   readonly health: () => HealthCheck[];
   readonly metrics: (page: MetricsPage) => Promise<string>;
   readonly resetHealthMetrics: () => Promise<void>;
-  readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'configz'>;
+  readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'imageGcPlan' | 'configz'>;
   readonly logs: ContainerLogs;
   readonly streaming: Streaming;
   readonly extra: ExtraHandlers;
@@ -91,6 +91,8 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
     ),
     '/configz': configz,
     '/runningpods/': objectList('/runningpods', () => main.runningPods()),
+    // Upstream has no dry run of image garbage collection.
+    '/debug/image-gc': objectList('/debug/image-gc', () => main.imageGcPlan()),
     '/logs/': switches.systemLogs ? extra.systemLogs : disabledHandler('logs endpoint is disabled.'),
     '/debug/pprof/': switches.profiling ? extra.profiling : disabledHandler('profiling endpoint is disabled.'),
     '/debug/timeline': extra.timeline,

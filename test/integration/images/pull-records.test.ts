@@ -94,6 +94,18 @@ test('no pod may use the image of an interrupted pull until it is pulled again',
   assert.equal(await records.mustPull(image, imageRef, podWith(secret)), true);
 });
 
+test('the records of removed images go, those of later pulls stay', async (t) => {
+  const { open, dir } = aNode(t);
+  const records = await open();
+  const beganAtMs = Date.UTC(2026, 0, 1) + 700;
+  await records.recordPulled(image, imageRef, { nodePodsAccessible: true });
+  await records.recordPulled('r.example/gone:1', 'sha256:gone', { nodePodsAccessible: true });
+  await records.prune(new Set([imageRef]), beganAtMs);
+  assert.equal(readdirSync(dir('pulled')).length, 2, 'both were recorded in the second in which the collection began');
+  await records.prune(new Set([imageRef]), beganAtMs + 1000);
+  assert.deepEqual(readdirSync(dir('pulled')), [recordFileName(imageRef)]);
+});
+
 test('a pull that starts during the removal of the previous intent has an intent', async (t) => {
   const { open, dir } = aNode(t);
   const records = await open();

@@ -17,6 +17,8 @@ const answers: { ask: [method: string, path: string]; want: [status: number, bod
   { ask: ['GET', '/pods/one'], want: [404, /^404: Page Not Found$/] },
   { ask: ['GET', '/runningpods/'], want: [200, /PodList/] },
   { ask: ['GET', '/runningpods'], want: [307, /href="\/runningpods\/"/] },
+  { ask: ['GET', '/debug/image-gc'], want: [200, /^\{"images":\[\]\}$/] },
+  { ask: ['POST', '/debug/image-gc'], want: [405, /^405: Method Not Allowed$/] },
   { ask: ['GET', '/configz'], want: [200, /^\{"kubeletconfig":\{\}\}$/] },
   {
     ask: ['GET', '/metrics'],

@@ -91,6 +91,7 @@ function startAll() {
       logRotation: { maxSizeBytes: 1024, maxFiles: 5, maxWorkers: 1, monitorIntervalMs: 3000 },
       verificationPolicy: { name: 'NeverVerifyPreloadedImages', allowlist: [] },
       credentialProviders: [],
+      imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0, byRuntimeHandler: false },
       snapshot,
     },
     onEvent: () => {},

@@ -1,7 +1,7 @@
 /** At least one sample of every message of the contracts. A message without a sample does not compile. */
 import type { MessagePort } from 'node:worker_threads';
 import type { PullTokenRequest } from '../../../src/shared/contracts/credential-providers.ts';
-import type { EnsureImageRequest } from '../../../src/shared/contracts/images.ts';
+import type { EnsureImageRequest, NeededImages } from '../../../src/shared/contracts/images.ts';
 import type { Commands, MessageName, Notifications, Requests } from '../../../src/shared/contracts/messages.ts';
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { PodObjectRef, PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
@@ -96,6 +96,7 @@ const pullTokenRequest: PullTokenRequest = {
   requiredAnnotations: ['a'],
   optionalAnnotations: [],
 };
+const neededImages: NeededImages = { listedAtMs: 1.5, names: ['busybox'], ids: ['sha256:1'] };
 const refs: PodObjectRef[] = [
   { kind: 'Secret', namespace: 'd', name: 's' },
   {
@@ -228,6 +229,37 @@ export const samples: Samples = {
     { request: [image], reply: { outcome: 'failed', failure } },
   ],
   'images.listImages': [{ request: [], reply: [{ id: 'sha256:1', repoTags: ['r/i:1'], repoDigests: [], sizeBytes: 2 ** 40 }] }],
+  'images.collectImages': [
+    { request: [neededImages], reply: { removedImages: 1, freedBytes: 2 ** 40, failure: null } },
+    { request: [neededImages], reply: { removedImages: 0, freedBytes: 0, failure } },
+  ],
+  'images.deleteUnusedImages': [{ request: [neededImages], reply: { removedImages: 1, freedBytes: 2 ** 40, failure: null } }],
+  'images.planImageGc': [
+    {
+      request: [neededImages],
+      reply: {
+        highThresholdPercent: 85,
+        lowThresholdPercent: 80,
+        minAgeMs: 120_000,
+        maxAgeMs: 0,
+        capacityBytes: 2 ** 40,
+        availableBytes: 1,
+        usagePercent: 100,
+        toFreeBytes: 5,
+        images: [
+          {
+            id: 'sha256:1',
+            names: ['r/i:1'],
+            sizeBytes: 1,
+            firstDetected: '2026-01-01T00:00:00Z',
+            lastUsed: null,
+            remove: true,
+            reason: 'space',
+          },
+        ],
+      },
+    },
+  ],
   'images.collectContainers': [
     {
       request: [
@@ -299,6 +331,7 @@ export const samples: Samples = {
   'server.close': emptyCall,
   'main.pods': [{ request: [], reply: '{"kind":"PodList"}' }],
   'main.runningPods': [{ request: [], reply: '{"kind":"PodList"}' }],
+  'main.imageGcPlan': [{ request: [], reply: '{"images":[]}' }],
   'main.configz': [{ request: [], reply: '{"kubeletconfig":{}}' }],
   'main.flagz': [{ request: [], reply: { 'node-ip': '' } }],
   'main.reviewToken': [{ request: ['t'], reply: { authenticated: true, user: { username: 'u', groups: ['g'], extra: { e: ['v'] } } } }],

@@ -4,6 +4,7 @@ import type { PullSecret } from '../../../src/shared/contracts/pod-objects.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { CriClient } from '../../../src/shared/cri/client.ts';
 import { CriError } from '../../../src/shared/cri/cri-error.ts';
+import { ImageUses } from '../../../src/workers/images/image-uses.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../src/workers/images/pulls/image-manager.ts';
 import { FakeClock } from '../fake-clock.ts';
 
@@ -47,6 +48,7 @@ export function aManager(options: Partial<ImageManagerOptions> = {}) {
   const manager = new ImageManager({
     records: null,
     nodeCredentials: { current: async () => new Map() },
+    uses: new ImageUses(),
     plugins: { sources: async () => [] },
     onEvent: (event) => events.push(event),
     images: images as unknown as CriClient['images'],

@@ -64,6 +64,7 @@ export function fakeMainApi(over: Partial<MainApi> = {}): MainApi {
   return {
     pods: async () => '{"kind":"PodList"}',
     runningPods: async () => '{"kind":"PodList"}',
+    imageGcPlan: async () => '{"images":[]}',
     configz: async () => '{"kubeletconfig":{}}',
     flagz: async () => ({ v: '2' }),
     reviewToken: async () => ({ authenticated: false }),

@@ -22,6 +22,8 @@ export interface MainApi {
   pods(): Promise<string>;
   /** A v1 PodList of the pods that the runtime runs, whether a source has them or not. */
   runningPods(): Promise<string>;
+  /** What the collection of images would do now: an ImageGcPlan, as JSON. */
+  imageGcPlan(): Promise<string>;
   /** `{"kubeletconfig": …}` */
   configz(): Promise<string>;
   /** Every flag's value, by the flag's name. */

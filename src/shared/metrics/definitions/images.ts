@@ -39,6 +39,12 @@ export const credentialProviderConfigInfo = gauge(
   'max',
 );
 
+export const imagesCollected = counter(
+  'kubelet_image_garbage_collected_total',
+  'Total number of images garbage collected by the kubelet, whether through disk usage or image age.',
+  ['reason'],
+);
+
 export const containersRemoved = counter(
   'kubelet_thread_collected_total',
   'Dead containers, sandboxes and log folders that garbage collection removed.',

@@ -13,6 +13,7 @@ import { ensureImageRequests, imagePullDuration } from '../../../shared/metrics/
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { Credential } from './credentials/keyring.ts';
 import { credentialsToRecord, RequestCredentials, type CredentialSources } from './credentials/request-credentials.ts';
+import type { ImageUses } from '../image-uses.ts';
 import { imageSizeBucket } from './image-size-bucket.ts';
 import { PullBackoff } from './pull-backoff.ts';
 import { pullFailure, rpcMessage } from './pull-failure.ts';
@@ -38,6 +39,7 @@ export interface ImageManagerOptions extends CredentialSources {
   readonly pullBurst: number;
   /** Null when the verification policy gives every pod access to every present image. */
   readonly records: Pick<PullRecords, 'mustPull' | 'recordIntent' | 'recordPulled' | 'recordEnd'> | null;
+  readonly uses: ImageUses;
   readonly onEvent: (event: RecordedEvent) => void;
 }
 
@@ -61,18 +63,20 @@ export class ImageManager {
   readonly #deadlineMs: number;
   readonly #records: ImageManagerOptions['records'];
   readonly #credentialSources: CredentialSources;
+  readonly #uses: ImageUses;
   readonly #onEvent: (event: RecordedEvent) => void;
   readonly #queue: SharedQueue<PullResult>;
   readonly #throttle: PullThrottle;
   readonly #backoff: PullBackoff;
 
   constructor(options: ImageManagerOptions) {
-    const { images, clock, runtimeRequestTimeoutMs, parallelPulls, pullsPerSecond, pullBurst, records, onEvent } = options;
+    const { images, clock, runtimeRequestTimeoutMs, parallelPulls, pullsPerSecond, pullBurst, records, uses, onEvent } = options;
     this.#images = images;
     this.#clock = clock;
     this.#deadlineMs = runtimeRequestTimeoutMs;
     this.#records = records;
     this.#credentialSources = options;
+    this.#uses = uses;
     this.#onEvent = onEvent;
     this.#queue = new SharedQueue({ limit: parallelPulls, maxHoldMs, clock });
     this.#throttle = new PullThrottle({ perSecond: pullsPerSecond, burst: pullBurst, clock });
@@ -80,10 +84,15 @@ export class ImageManager {
   }
 
   async ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult> {
+    const end = await this.#uses.begin(request.image);
     try {
-      return { outcome: 'present', imageRef: await this.#ensure(request) };
+      const imageRef = await this.#ensure(request);
+      this.#uses.give(imageRef, this.#clock.monotonic());
+      return { outcome: 'present', imageRef };
     } catch (err) {
       return { outcome: 'failed', failure: toFailure(err, 'ErrImagePull') };
+    } finally {
+      end();
     }
   }
 

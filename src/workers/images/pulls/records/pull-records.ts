@@ -120,6 +120,20 @@ export class PullRecords {
     }
   }
 
+  /**
+   * Removes the records of images that the runtime no longer has, except those of pulls since `beganAtMs` (wall clock). `presentImages` are
+   * the runtime's references (upstream PruneUnknownRecords).
+   */
+  async prune(presentImages: ReadonlySet<string>, beganAtMs: number): Promise<void> {
+    // The times of records have whole seconds.
+    const updatedBeforeMs = Math.floor(beganAtMs / 1000) * 1000;
+    for (const [imageRef, { lastUpdatedTime }] of this.#pulled) {
+      if (presentImages.has(imageRef) || Date.parse(lastUpdatedTime) >= updatedBeforeMs) continue;
+      this.#pulled.delete(imageRef);
+      await this.#pulledFiles.remove(imageRef);
+    }
+  }
+
   async #record(image: string, imageRef: string, credentials: ImagePullCredentials): Promise<boolean> {
     const { clock, logger } = this.#options;
     const previousRecord = this.#pulled.get(imageRef);
