@@ -2,7 +2,7 @@
 import type { ProbeAction } from '../../shared/contracts/probes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Container, Pod } from '../../shared/kubernetes/api.ts';
-import { checkExpandedLength, expand, resolverFrom } from '../../shared/kubernetes/expansion.ts';
+import { expand, resolverFrom } from '../../shared/kubernetes/expansion.ts';
 import { requestHeaders, requestPath } from './http-request.ts';
 import { resolvePort } from './resolve-port.ts';
 
@@ -45,9 +45,7 @@ function withHost(host: string, action: (host: string) => ProbeAction): ProbeAct
 /** Only literal values of the environment are known here; all others expand to nothing. Upstream: ExpandContainerCommandOnlyStatic. */
 function expandCommand(command: readonly string[], { env = [] }: Container): string[] {
   const resolve = resolverFrom(new Map(env.map(({ name, value = '' }) => [name, value])));
-  const expanded = command.map((part) => expand(part, resolve));
-  checkExpandedLength(expanded, 'the command of the probe');
-  return expanded;
+  return command.map((part) => expand(part, resolve));
 }
 
 /** Upstream: format.Pod. */

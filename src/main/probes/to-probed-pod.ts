@@ -2,12 +2,18 @@
  * Computes what the probes thread probes of a pod: the newest running instance of each regular container and sidecar, with its probes. Pure.
  * Upstream: AddPod in pkg/kubelet/prober/prober_manager.go and doProbe in worker.go.
  */
-import type { ProbedContainer, ProbedPod, ProbeSpec, ProbeType } from '../../shared/contracts/probes.ts';
+import type { ProbeAction, ProbedContainer, ProbedPod, ProbeSpec, ProbeType } from '../../shared/contracts/probes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Container, Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type ContainerID } from '../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 import { resolveAction, type Probe } from './resolve-action.ts';
+
+/**
+ * The text that the probes of one pod may have together: commands, paths and headers. The thread keeps the probes of all pods in memory, and a
+ * command can expand to any size.
+ */
+const maxTextLength = 256 * 1024;
 
 export interface ProbedPodInput {
   readonly pod: Pod;
@@ -24,9 +30,10 @@ export interface ProbedPodInput {
 export function toProbedPod(input: ProbedPodInput): ProbedPod {
   const { pod, terminating } = input;
   const { namespace, name } = pod.metadata;
+  const budget = { textLength: maxTextLength };
   const containers = probedContainers(pod).flatMap((container) => {
     const instance = input.status?.containers.find((one) => one.name === container.name);
-    return instance?.state === 'running' ? [toProbedContainer(container, instance, input)] : [];
+    return instance?.state === 'running' ? [toProbedContainer(container, instance, input, budget)] : [];
   });
   return { uid: podUID(pod), namespace, name, terminating, containers };
 }
@@ -44,16 +51,61 @@ function probeOf(container: Container, type: ProbeType): Probe | undefined {
   return container[`${type}Probe`] ?? undefined;
 }
 
-function toProbedContainer(container: Container, instance: RuntimeContainerStatus, input: ProbedPodInput): ProbedContainer {
+/** What is left for further probes of the pod. */
+interface Budget {
+  textLength: number;
+}
+
+function toProbedContainer(container: Container, instance: RuntimeContainerStatus, input: ProbedPodInput, budget: Budget): ProbedContainer {
   const { id, name, startedAtMs, createdAtMs } = instance;
   const probes = probeTypes.flatMap((type) => {
     const probe = probeOf(container, type);
-    const action = probe && resolveAction(probe, container, input.pod, input.podIP);
-    return action ? [toProbeSpec(type, probe, action)] : [];
+    const action = probe && cachedAction(probe, container, input);
+    return action ? [toProbeSpec(type, probe, withinBudget(action, budget))] : [];
   });
   const started = !probeOf(container, 'startup') || input.hasStartedUp(id);
   // The start is not known while only the runtime's list is.
   return { name, id, startedAtMs: startedAtMs || createdAtMs, started, probes };
+}
+
+interface CachedAction {
+  readonly podIP: string | undefined;
+  readonly action: ProbeAction | null;
+}
+
+/** By version of the pod: actions may be large, and pods are converted often. */
+const cache = new WeakMap<Probe, CachedAction>();
+
+function cachedAction(probe: Probe, container: Container, { pod, podIP }: ProbedPodInput): ProbeAction | null {
+  const cached = cache.get(probe);
+  if (cached && cached.podIP === podIP) return cached.action;
+  const action = resolveAction(probe, container, pod, podIP);
+  cache.set(probe, { podIP, action });
+  return action;
+}
+
+function withinBudget(action: ProbeAction, budget: Budget): ProbeAction {
+  budget.textLength -= textLength(action);
+  if (budget.textLength >= 0) return action;
+  return { type: 'invalid', message: `the probes of the pod have more than ${maxTextLength} characters together` };
+}
+
+function textLength(action: ProbeAction): number {
+  const sum = (texts: readonly string[]) => texts.reduce((total, text) => total + text.length, 0);
+  switch (action.type) {
+    case 'exec':
+      return sum(action.command);
+    case 'http':
+      return sum([action.host, action.path, ...action.headers.flatMap(({ name, value }) => [name, value])]);
+    case 'tcp':
+      return action.host.length;
+    case 'grpc':
+      return action.host.length + action.service.length;
+    case 'invalid':
+      return action.message.length;
+    default:
+      return action satisfies never;
+  }
 }
 
 /** Fields that are not set, or are below the API's minimum, get the API's default. Upstream: SetDefaults_Probe. */

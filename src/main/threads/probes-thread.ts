@@ -12,7 +12,8 @@ export interface ProbesThreadOptions extends ThreadDependencies {
   readonly onStart: () => void;
 }
 
-const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
+/** 4 MB are enough for 100 pods. The rest is for hostile pods: 500 of them with 512 KB of probes each (main/probes/to-probed-pod.ts). */
+const resourceLimits = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 4 };
 
 export class ProbesThread {
   readonly thread: Thread<ProbesApi>;

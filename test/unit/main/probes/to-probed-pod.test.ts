@@ -57,6 +57,27 @@ test('a container has started without a startup probe, or when the probe has suc
   assert.deepEqual([started({}), started({ pod }), started({ pod, hasStartedUp: (one) => one === 'container-0' })], [true, false, true]);
 });
 
+test('the probes of a pod have a limited size together; what is beyond it cannot run', () => {
+  const command = ['x'.repeat(100_000)];
+  const probe = { exec: { command } };
+  const containers = ['a', 'b'].map((name) => aContainer({ name, livenessProbe: { ...probe }, readinessProbe: { ...probe } }));
+  const instances = ['a', 'b'].map((name) => aRuntimeContainer({ name, id: id(name) }));
+  const { containers: converted } = probedPod({
+    pod: aPod({ spec: { containers } }),
+    status: aRuntimePodStatus({ containers: instances }),
+  });
+  const types = converted.flatMap(({ probes }) => probes.map(({ action }) => action.type));
+  assert.deepEqual(types, ['exec', 'exec', 'invalid', 'invalid']);
+});
+
+test('an action is resolved once per version of a pod and IP', () => {
+  const pod = aPod({ spec: { containers: [aContainer({ readinessProbe: { httpGet: { port: 80 } } })] } });
+  const actionOf = (podIP: string) => probedPod({ pod, podIP }).containers[0]?.probes[0]?.action;
+  const first = actionOf('10.0.0.7');
+  assert.equal(actionOf('10.0.0.7'), first);
+  assert.notDeepEqual(actionOf('10.0.0.8'), first);
+});
+
 test('fields that are not set have the API’s defaults', () => {
   const pod = aPod({
     spec: {
