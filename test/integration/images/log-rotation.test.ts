@@ -10,6 +10,7 @@ import {
   statfsSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -212,4 +213,30 @@ test('rotations keep their order when the clock goes back', async (t) => {
   await node.stop();
   assert.ok(app.files()[1]!.startsWith(first), 'the first rotation is the oldest');
   assert.ok(isContiguous(app.readLines()));
+});
+
+test('a container that suddenly writes fast is noticed before the next regular check, and then checked each second', async (t) => {
+  const node = await aLogRotation(t, { policy: { monitorIntervalMs: 3_600_000 }, tmpfsBytes: 512 * 1024 * 1024 });
+  const app = await node.run('app', { every: '2ms', batch: 20 });
+  node.start();
+  await waitUntil('the first rotation', () => app.files().length === 2);
+  // Nothing else causes a check of this log within the hour.
+  const late = await node.run('late', { count: 500 });
+  writeFileSync(join(node.podLogsDir, 'grown'), Buffer.alloc(100 * 1024 * 1024));
+  await waitUntil('its log is rotated', () => late.files().length === 2);
+  await waitUntil('the fast log is rotated again', () => app.files().length > 3, 20_000);
+  assert.ok(isContiguous(app.readLines()));
+});
+
+test('the compression of a log ends when a rotation removes the log', async (t) => {
+  const node = await aLogRotation(t, { policy: { maxFiles: 3 } });
+  const app = await node.run('app', { every: '5ms', batch: 20 });
+  // A fast writer's: it takes minutes to compress.
+  const large = `${app.logPath}.20260101-000001`;
+  writeFileSync(large, '');
+  truncateSync(large, 20 * 1024 ** 3);
+  node.start();
+  await waitUntil('the compression starts', () => app.files().includes('0.log.20260101-000001.tmp'));
+  await waitUntil('the large log and its archive are gone', () => !app.files().some((name) => name.includes('20260101')), 20_000);
+  await waitUntil('another log is compressed', () => app.files().some((name) => archiveName.test(name)), 20_000);
 });

@@ -63,6 +63,8 @@ const routes: readonly Route[] = [
   { ask: ['GET', '/containerLogs/ns/pod/app'], needs: 'proxy', ...debug },
   { ask: ['GET', '/runningpods/'], needs: 'pods proxy', ...debug },
   { ask: ['GET', '/logs/'], needs: 'log', ...debug },
+  // 405 from the handler. A GET of a missing file is like a missing route.
+  { ask: ['POST', '/logs/pods/web/app/0.log'], needs: 'log', ...debug },
   { ask: ['GET', '/debug/pprof/'], needs: 'proxy', ...debug },
   { ask: ['GET', '/debug/pprof/cmdline'], needs: 'proxy', ...debug },
   { ask: ['PUT', '/debug/flags/v'], needs: 'proxy', ...secureOnly },

@@ -17,6 +17,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { CheckQueue } from './check-queue.ts';
 import { computeEarlyCheckMs } from './early-check.ts';
 import { LogCompressor } from './log-compressor.ts';
+import { FilesystemGrowth } from './filesystem-growth.ts';
 import { HalfReopenedError, rotateLog } from './rotate-log.ts';
 
 export interface ContainerLogManagerOptions {
@@ -52,6 +53,7 @@ export class ContainerLogManager {
   readonly #options: ContainerLogManagerOptions;
   readonly #queue: CheckQueue;
   readonly #compressor: LogCompressor;
+  readonly #growth: FilesystemGrowth;
   readonly #logs = new Map<ContainerID, TrackedLog>();
   #cancelRound: () => void = () => {};
   #closed = false;
@@ -60,6 +62,12 @@ export class ContainerLogManager {
     const { policy, podLogsDir, clock, logger } = options;
     this.#options = options;
     this.#queue = new CheckQueue({ workers: policy.maxWorkers, clock, check: (id) => this.#check(id) });
+    this.#growth = new FilesystemGrowth({
+      path: podLogsDir,
+      maxSizeBytes: policy.maxSizeBytes,
+      clock,
+      onGrowth: () => this.#checkAll(),
+    });
     this.#compressor = new LogCompressor({
       podLogsDir,
       clock,
@@ -72,12 +80,14 @@ export class ContainerLogManager {
     const { maxWorkers: workers, monitorIntervalMs: monitorPeriodMs } = policy;
     logger.info({ workers, monitorPeriodMs }, 'Initializing container log rotate workers');
     this.#checkAll();
+    this.#growth.start();
   }
 
   /** Resolves when the rotations in flight have ended. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelRound();
+    this.#growth.close();
     for (const { cancelEarlyCheck } of this.#logs.values()) cancelEarlyCheck();
     await Promise.all([this.#queue.close(), this.#compressor.close()]);
   }
@@ -85,6 +95,8 @@ export class ContainerLogManager {
   #checkAll(): void {
     const { snapshot, clock, policy } = this.#options;
     const isListed = snapshot.relistedAtMs > 0;
+    this.#growth.reset();
+    this.#cancelRound();
     this.#cancelRound = clock.after(isListed ? policy.monitorIntervalMs : waitForRelistMs, () => this.#checkAll());
     if (!isListed) return;
     const running = new Set<ContainerID>();

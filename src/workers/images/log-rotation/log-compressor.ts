@@ -20,6 +20,10 @@ export interface LogCompressorOptions {
 
 /** The log is read in blocks of this size. gzip itself needs 256 KiB. */
 const blockBytes = 128 * 1024;
+/** How often the compression of a log looks whether the log still exists. */
+const statBytes = 32 * blockBytes;
+
+class RemovedLogError extends Error {}
 
 export class LogCompressor {
   readonly #options: LogCompressorOptions;
@@ -59,7 +63,7 @@ export class LogCompressor {
       try {
         await this.#compress(path);
       } catch (err) {
-        if (!this.#closing.signal.aborted) this.#options.onError(path, err);
+        if (!this.#closing.signal.aborted && !(err instanceof RemovedLogError)) this.#options.onError(path, err);
       }
     }
     this.#active = null;
@@ -121,6 +125,8 @@ export class LogCompressor {
   async *#read(source: FileHandle): AsyncGenerator<Buffer> {
     const { clock } = this.#options;
     for (let position = 0; ;) {
+      // A rotation has removed the log. Its space is free when it is closed.
+      if (position % statBytes === 0 && (await source.stat()).nlink === 0) throw new RemovedLogError();
       const { bytesRead, buffer } = await source.read(Buffer.allocUnsafe(blockBytes), 0, blockBytes, position);
       if (bytesRead === 0) return;
       position += bytesRead;
