@@ -7,7 +7,7 @@ import type { PodHistoryEntry } from './pod-history.ts';
 
 type Invariant = (history: readonly PodHistoryEntry[]) => readonly string[];
 
-/** A request that the kubelet had sent before it could know of a deletion does not count as a start after the deletion. */
+/** What the kubelet requested in this time after a deletion, it may have requested without knowing of it. */
 const noticeMs = 1000;
 
 /** Upstream: minimumGracePeriodInSeconds. A container gets at least this time when its preStop hook has used up the rest. */
@@ -108,16 +108,19 @@ function findRevertedPhases(history: readonly PodHistoryEntry[]): string[] {
  * has no object any more: it gets the grace period of its spec.
  */
 function findGrowingGracePeriods(history: readonly PodHistoryEntry[]): string[] {
-  const allowed = new Map<string, number>();
+  const deletions = new Map<string, { readonly atMs: number; readonly graceSeconds: number }[]>();
   const last = new Map<string, number>();
   const violations: string[] = [];
   for (const entry of history) {
     if (entry.source === 'kubelet') last.clear();
     else if (entry.type === 'deleted' && entry.graceSeconds > 0) {
-      allowed.set(entry.podUID, Math.min(allowed.get(entry.podUID) ?? Infinity, Math.max(entry.graceSeconds, minimumGraceSeconds)));
-    } else if (entry.type === 'stopRequested' && allowed.has(entry.podUID)) {
+      deletions.set(entry.podUID, [...(deletions.get(entry.podUID) ?? []), entry]);
+    } else if (entry.type === 'stopRequested') {
       const { graceSeconds = 0, container, containerID } = entry;
-      const limit = Math.min(allowed.get(entry.podUID)!, last.get(containerID) ?? Infinity);
+      const known = deletions.get(entry.podUID)?.filter(({ atMs }) => atMs + noticeMs < entry.atMs) ?? [];
+      if (known.length === 0) continue;
+      const allowed = Math.max(minimumGraceSeconds, Math.min(...known.map((deletion) => deletion.graceSeconds)));
+      const limit = Math.min(allowed, last.get(containerID) ?? Infinity);
       if (graceSeconds > limit) violations.push(`${entry.podUID}/${container} gets ${graceSeconds} s after ${limit} s`);
       last.set(containerID, Math.max(minimumGraceSeconds, graceSeconds));
     }
