@@ -110,6 +110,14 @@ describe('containerd 2.1', () => {
     await waitUntil('the pod with the host’s users is refused', () => node.log().includes('`hostUsers` must be false to use `Unmasked`'));
   });
 
+  test('the user and the groups of a container are in its status', async () => {
+    const securityContext = { runAsUser: 1000, runAsGroup: 2000, supplementalGroups: [5], supplementalGroupsPolicy: 'Strict' };
+    node.apply(aManifest('user', { securityContext }));
+    const { status } = await node.untilRunning('user');
+    const { uid, gid, supplementalGroups } = status?.containerStatuses?.[0]?.user?.linux ?? {};
+    assert.deepEqual([uid, gid, new Set(supplementalGroups)], [1000, 2000, new Set([5, 2000])]);
+  });
+
   test('an image volume has its digest in the status', async () => {
     const volumeMounts = [{ name: 'model', mountPath: '/model' }];
     const volumes = [{ name: 'model', image: { reference: busybox, pullPolicy: 'IfNotPresent' } }];

@@ -168,4 +168,14 @@ describe('a security context', () => {
     const score = Number(await outputOf('burstable', { sh, resources: { requests: { memory: '1Gi' } } }));
     assert.ok(score > 2 && score < 1000, String(score));
   });
+
+  test('a container has its pod’s values unless it has its own', async () => {
+    const sh = 'echo $(id -u) $(id -g) $(grep Seccomp: /proc/self/status | tr -dc 0-9)';
+    const podContext = { runAsUser: 1000, runAsGroup: 2000, runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+    const own = { runAsUser: 0, runAsNonRoot: false, seccompProfile: { type: 'Unconfined' } };
+    const containers = [aBusybox({ sh }), aBusybox({ name: 'own', sh, securityContext: own })];
+    assert.equal(await outputOf('levels', {}, { securityContext: podContext, containers }), '1000 2000 2');
+    const pod = await node.until('levels', 'has ended', ({ status }) => status?.phase === 'Succeeded');
+    assert.equal(node.logsOf(pod, 'own'), '0 2000 0');
+  });
 });
