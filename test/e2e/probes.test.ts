@@ -159,6 +159,25 @@ describe('probes', () => {
     await deletePod('patient');
   });
 
+  test('a container is neither ready nor probed while its postStart hook runs', async () => {
+    const command = ['sh', '-c', 'until [ -f /out/hook ]; do sleep 0.1; done'];
+    apply('hooked', {
+      lifecycle: { postStart: { exec: { command } } },
+      livenessProbe: { ...http.get('/hooked'), ...fast },
+      readinessProbe: { ...http.get('/hooked'), ...fast },
+    });
+    const starting = await node.until('hooked', 'runs', (pod) => app(pod)?.state?.running !== undefined);
+    assert.deepEqual([app(starting)?.started, app(starting)?.ready], [false, false]);
+    const startedAtMs = Date.parse(app(starting)?.state?.running?.startedAt ?? '');
+    // Without the hook both probes would have run by now.
+    await waitUntil('two periods are over', () => Date.now() > startedAtMs + 3000);
+    assert.equal(http.countOf('/hooked'), 0);
+    writeFileSync(join(out, 'hook'), '');
+    const { status } = await node.untilRunning('hooked');
+    assert.equal(status?.containerStatuses?.[0]?.restartCount, 0);
+    await deletePod('hooked');
+  });
+
   test('the startup probe of a sidecar delays the next init container', async () => {
     http.statuses.set('/sidecar', 503);
     const initContainers = [

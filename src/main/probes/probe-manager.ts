@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ProbedContainer, ProbedPod, ProbeEvent, ProbeResult } from '../../shared/contracts/probes.ts';
 import type { ProbeVerdicts } from '../../shared/contracts/pod-sync/task.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
-import type { Pod, PodStatus } from '../../shared/kubernetes/api.ts';
+import type { Container, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { containerFieldPath } from '../../shared/kubernetes/container-field-path.ts';
 import { podUID, type ContainerID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
@@ -11,6 +11,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { podReference, SpamFilter, type EventSink } from '../events/index.ts';
 import { succeededBefore } from './adopt-results.ts';
+import { PostStartHooks } from './post-start-hooks.ts';
 import { ProbedPodSender, type ProbesReceiver } from './probed-pod-sender.ts';
 import { ProbeResults, type ContainerProbeResults } from './probe-results.ts';
 import { probedContainers, toProbedPod } from './to-probed-pod.ts';
@@ -47,6 +48,7 @@ export class ProbeManager {
   readonly #pods = new Map<PodUID, KnownPod>();
   readonly #results = new ProbeResults();
   readonly #sender: ProbedPodSender;
+  readonly hooks = new PostStartHooks();
   /** The recorder's own limit: what it would drop costs nothing here. */
   readonly #eventLimit: SpamFilter;
 
@@ -87,7 +89,8 @@ export class ProbeManager {
     const status = this.#options.runtimeStatus(uid);
     this.#results.keep(uid, new Set(status?.containers.map(({ id }) => id)));
     const hasStartedUp = (id: ContainerID) => this.#results.get(uid, id)?.startup === 'success';
-    const probed = toProbedPod({ pod, status, podIP, terminating: lifecycle === 'terminating', hasStartedUp });
+    const isStarting = (container: Container, id: ContainerID) => this.hooks.mayRun(uid, container, id);
+    const probed = toProbedPod({ pod, status, podIP, terminating: lifecycle === 'terminating', hasStartedUp, isStarting });
     const known = this.#pods.get(uid);
     if (!known && probed.containers.length === 0) return;
     const isUnchanged = known && isDeepStrictEqual(known.probed, probed);

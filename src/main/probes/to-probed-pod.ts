@@ -24,6 +24,8 @@ export interface ProbedPodInput {
   readonly terminating: boolean;
   /** Whether the startup probe of this instance has succeeded. */
   readonly hasStartedUp: (id: ContainerID) => boolean;
+  /** Whether the postStart hook of this instance may still run. */
+  readonly isStarting: (container: Container, id: ContainerID) => boolean;
 }
 
 /** The result has no `lastResult`. */
@@ -33,7 +35,8 @@ export function toProbedPod(input: ProbedPodInput): ProbedPod {
   const budget = { textLength: maxTextLength };
   const containers = probedContainers(pod).flatMap((container) => {
     const instance = input.status?.containers.find((one) => one.name === container.name);
-    return instance?.state === 'running' ? [toProbedContainer(container, instance, input, budget)] : [];
+    const isProbed = instance?.state === 'running' && !input.isStarting(container, instance.id);
+    return isProbed ? [toProbedContainer(container, instance, input, budget)] : [];
   });
   return { uid: podUID(pod), namespace, name, terminating, containers };
 }

@@ -66,7 +66,7 @@ export interface ApiStatusCacheDependencies {
   readonly mirrorOf?: (pod: Pod) => Pod | undefined;
   readonly sink?: StatusUpdateSink;
   /** Absent: no pod is probed. */
-  readonly probes?: Pick<ProbeManager, 'adopt' | 'results' | 'onStatusGenerated' | 'forget'>;
+  readonly probes?: Pick<ProbeManager, 'adopt' | 'results' | 'hooks' | 'onStatusGenerated' | 'forget'>;
   /** Default: v1.36's default gates. */
   readonly features?: StatusFeatures;
   readonly clock: Clock;
@@ -250,7 +250,10 @@ export class ApiStatusCache {
       isPreviousFromMirror: entry?.isFromMirror ?? mirrorStatus !== undefined,
       // The waiting reasons from an earlier kubelet hold until a sync of this kubelet reports its own.
       waiting: entry?.waiting ?? waitingReasonsIn(this.#reportedStatus(pod)),
-      ...(probes && { probeResults: (id) => probes.results(podUID(pod), id) }),
+      ...(probes && {
+        probeResults: (id) => probes.results(podUID(pod), id),
+        isStarting: (container, id) => probes.hooks.mayRun(podUID(pod), container, id),
+      }),
       node: node(),
       ...(pendingResize && { pendingResize }),
       ...features,

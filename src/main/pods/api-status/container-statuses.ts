@@ -37,6 +37,8 @@ export interface ContainerStatusesInput {
   readonly imageVolumeRefs?: boolean;
   /** Returns the results of an instance's probes. Absent: no container is probed, and probes count for nothing. */
   readonly probeResults?: (id: ContainerID) => ContainerProbeResults | undefined;
+  /** Whether the postStart hook of an instance may still run. Absent: no. */
+  readonly isStarting?: (container: Container, id: ContainerID) => boolean;
   /** The previous statuses come from a mirror pod. */
   readonly isPreviousFromMirror?: boolean;
 }
@@ -182,10 +184,10 @@ function isLostAfterInit(
 
 /**
  * Sets `started` and `ready` (upstream prober_manager.go UpdatePodStatus). A container without probes is both while it runs. A probe that has not
- * succeeded for this instance counts as failed.
+ * succeeded for this instance counts as failed. A container has not started while its postStart hook runs.
  */
 function withReadiness(
-  { probeResults }: ContainerStatusesInput,
+  { probeResults, isStarting }: ContainerStatusesInput,
   container: Container,
   status: ContainerStatus,
   kind: ContainerKind,
@@ -197,7 +199,8 @@ function withReadiness(
     return { ...status, started: isRunning, ready: status.state?.terminated?.exitCode === 0 };
   }
   const results = id === undefined ? undefined : probeResults?.(id);
-  const started = isRunning && (!probeResults || !container.startupProbe || results?.startup === 'success');
+  const hasStarted = isRunning && !(id !== undefined && isStarting?.(container, id));
+  const started = hasStarted && (!probeResults || !container.startupProbe || results?.startup === 'success');
   const ready = started && (!probeResults || !container.readinessProbe || results?.readiness === 'success');
   return { ...status, started, ready };
 }

@@ -6,7 +6,7 @@
  */
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import { isFailureReason, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import type { Container, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import type { ContainerProbeResults } from '../../probes/index.ts';
@@ -52,6 +52,8 @@ export interface ApiStatusInput extends StatusFeatures {
   readonly waiting: WaitingReasons;
   /** Returns the results of an instance's probes. Absent: no container is probed. */
   readonly probeResults?: (id: ContainerID) => ContainerProbeResults | undefined;
+  /** Whether the postStart hook of an instance may still run. Absent: no. */
+  readonly isStarting?: (container: Container, id: ContainerID) => boolean;
   readonly node: Pick<NodeInfo, 'hostIPs' | 'runtimeName'> & Partial<Pick<NodeInfo, 'runtimeHandlers'>>;
   readonly lifecycle: {
     /** No container of the pod is started again. */

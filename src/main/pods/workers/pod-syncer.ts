@@ -77,6 +77,7 @@ export class PodSyncer {
     const userNamespace = await this.#userNamespace(pod, runtimeHandler);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
     const probes = this.#deps.probes?.verdicts(pod);
+    this.#deps.probes?.hooks.onSyncStarted(pod, status);
     const result = await this.#tasks.run({
       kind: 'sync',
       podUID: uid,
@@ -92,6 +93,7 @@ export class PodSyncer {
       ...(userNamespace && { userNamespace }),
     });
     this.#reader.onTaskEnded();
+    this.#deps.probes?.hooks.onSyncEnded(uid);
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     const isWaitingChanged = statuses.setWaitingReasons(uid, result.waiting);
     this.#worker.completeWork('sync', result);

@@ -28,7 +28,7 @@ export interface PodWorkerDependencies {
   /** Absent: every sync runs at once. */
   readonly scheduler?: Pick<PodScheduler, 'requestSyncSlot'>;
   /** Absent: no pod is probed. */
-  readonly probes?: Pick<ProbeManager, 'verdicts' | 'hasFailed'>;
+  readonly probes?: Pick<ProbeManager, 'verdicts' | 'hasFailed' | 'hooks'>;
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeInfo;

@@ -11,7 +11,7 @@ const exec = { exec: { command: ['true'] } };
 function probedPod(input: Partial<ProbedPodInput> = {}) {
   const pod = aPod({ spec: { containers: [aContainer({ livenessProbe: exec, readinessProbe: { httpGet: { port: 80 } } })] } });
   const status = aRuntimePodStatus({ containers: [aRuntimeContainer()] });
-  return toProbedPod({ pod, status, podIP: '10.0.0.7', terminating: false, hasStartedUp: () => false, ...input });
+  return toProbedPod({ pod, status, podIP: '10.0.0.7', terminating: false, hasStartedUp: () => false, isStarting: () => false, ...input });
 }
 const names = (input: Partial<ProbedPodInput>) => probedPod(input).containers.map(({ name, id: one }) => `${name} ${one}`);
 
@@ -55,6 +55,10 @@ test('a container has started without a startup probe, or when the probe has suc
   const pod = aPod({ spec: { containers: [aContainer({ startupProbe: exec })] } });
   const started = (input: Partial<ProbedPodInput>) => probedPod(input).containers[0]?.started;
   assert.deepEqual([started({}), started({ pod }), started({ pod, hasStartedUp: (one) => one === 'container-0' })], [true, false, true]);
+});
+
+test('a container whose postStart hook may still run is not probed', () => {
+  assert.deepEqual(probedPod({ isStarting: (_, one) => one === 'container-0' }).containers, []);
 });
 
 test('the probes of a pod have a limited size together; what is beyond it cannot run', () => {

@@ -108,3 +108,23 @@ test('after a restart of the kubelet a container keeps what the API server shows
   await post('readiness', 'failure');
   assert.equal(shown(), 'started unready False False');
 });
+
+test('a container has not started while the sync that started it may run its postStart hook', async () => {
+  const node = new FakeNode();
+  const hooked = aContainer({ lifecycle: { postStart: exec } });
+  const pod = aPod({ metadata: { name: 'web', uid: 'web' }, spec: { containers: [hooked] } });
+  await node.add(pod);
+  const status = aRuntimePodStatus({ podUID: uid, containers: [aRuntimeContainer({ id: 'web-0' as ContainerID })] });
+  node.runtime.set(uid, status);
+  node.cache.apply({ statuses: [{ ...status, observedAtMs: Infinity }], removed: [], events: [] });
+  node.workers.refreshStatuses([uid]);
+  const { shown } = driver(node, 'web-0' as ContainerID);
+  assert.equal(shown(), 'starting unready False False');
+  await node.completeTask(node.task('sync'));
+  assert.equal(shown(), 'started ready True True');
+  node.workers.wake([uid]);
+  await settle();
+  assert.equal(node.task('sync').task.kind, 'sync');
+  node.workers.refreshStatuses([uid]);
+  assert.equal(shown(), 'started ready True True');
+});
