@@ -85,7 +85,7 @@ const describe: Readonly<Partial<Record<PodPhase | ContainerPhase, Describe>>> =
     next: 'the final status is written; the removal is repeated when it fails',
   }),
   Retry: (span, { spans, problem }, nowMs) => {
-    const failed = spans.filter(({ outcome }) => outcome === 'failed').sort((a, b) => endOf(b) - endOf(a))[0];
+    const failed = lastFailedStep(spans);
     const subject = failed?.container === undefined ? '' : `container ${failed.container}: `;
     return {
       kind: kindOf(failed),
@@ -120,6 +120,16 @@ function due(
 
 function endOf({ startMs, durationMs }: PhaseSpan): number {
   return startMs + durationMs;
+}
+
+/** The step of the termination that failed last. */
+function lastFailedStep(spans: readonly PhaseSpan[]): PhaseSpan | undefined {
+  const beganAtMs = spans.find(({ phase }) => phase === 'Termination')?.startMs ?? Infinity;
+  const failed = spans.filter(
+    ({ phase, container, outcome, startMs }) =>
+      outcome === 'failed' && startMs >= beganAtMs && (container !== undefined || stepKinds[phase] !== undefined),
+  );
+  return failed.sort((a, b) => endOf(b) - endOf(a))[0];
 }
 
 function kindOf(failed: PhaseSpan | undefined): Obstacle['kind'] {

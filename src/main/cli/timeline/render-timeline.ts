@@ -59,11 +59,12 @@ function section(title: string, phases: readonly PhaseJson[], width: number): st
   const labelWidth = Math.max(...labels.map(({ length }) => length));
   const durations = sorted.map(({ durationMs }) => formatMs(durationMs));
   const durationWidth = Math.max(...durations.map(({ length }) => length));
-  const barWidth = Math.max(10, width - labelWidth - durationWidth - 40);
+  const notes = sorted.map(noteOf);
+  const noteWidth = Math.max(...notes.map(({ length }) => length));
+  const barWidth = Math.max(10, width - labelWidth - durationWidth - noteWidth - '   || '.length - 2);
   const rows = sorted.map((phase, index) => {
     const bar = renderBar(phase, { fromMs, toMs, barWidth });
-    const note = [waitNote(phase), phase.count > 1 ? `${phase.count === 255 ? '255+' : phase.count} times` : ''].filter(Boolean).join(', ');
-    return `  ${labels[index]!.padEnd(labelWidth)} |${bar}| ${durations[index]!.padStart(durationWidth)}  ${note}`.trimEnd();
+    return `  ${labels[index]!.padEnd(labelWidth)} |${bar}| ${durations[index]!.padStart(durationWidth)}  ${notes[index]!}`.trimEnd();
   });
   return ['', `${title} (${formatMs(toMs - fromMs)})`, ...rows];
 }
@@ -83,7 +84,9 @@ function renderBar(
   return `${' '.repeat(start)}${marked}`.padEnd(barWidth);
 }
 
-function waitNote({ wait }: PhaseJson): string {
-  if (!wait) return '';
-  return `${wait.open ? 'waits' : 'waited'} ${formatMs(wait.durationMs)} for ${wait.for}`;
+function noteOf({ wait, count }: PhaseJson): string {
+  const notes: string[] = [];
+  if (wait) notes.push(`${wait.open ? 'waits' : 'waited'} ${formatMs(wait.durationMs)} for ${wait.for}`);
+  if (count > 1) notes.push(`${count === 255 ? '255+' : count} times`);
+  return notes.join(', ');
 }

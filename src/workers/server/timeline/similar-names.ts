@@ -3,8 +3,10 @@
 const maxNames = 5;
 /** Longer names than pods can have are not compared. */
 const maxLength = 320;
+/** Characters that may differ in one place, as a part of the pod's name. */
+const maxDifference = { characters: 3, share: 0.4 };
 
-/** The names with the same pod name, with the wanted name as a part, or with a few other characters; the most similar first. */
+/** The names with the same pod name, with the wanted name as a part, or with a few other characters in one place; the most similar first. */
 export function similarNames(wanted: string, names: ReadonlySet<string>): string[] {
   const text = wanted.slice(0, maxLength).toLowerCase();
   const wantedName = text.slice(text.indexOf('/') + 1);
@@ -17,18 +19,27 @@ export function similarNames(wanted: string, names: ReadonlySet<string>): string
 }
 
 function scoreOf(candidate: string, wanted: string, wantedName: string): number {
+  if (wantedName === '') return Infinity;
   const name = candidate.slice(candidate.indexOf('/') + 1);
   if (name === wantedName) return 0;
-  if (wantedName !== '' && (name.includes(wantedName) || wantedName.includes(name))) return 1;
+  if (name.includes(wantedName) || wantedName.includes(name)) return 1;
+  const prefix = sharedPrefix(candidate, wanted);
+  const suffix = sharedSuffix(candidate.slice(prefix), wanted.slice(prefix));
+  const difference = Math.max(candidate.length, wanted.length) - prefix - suffix;
+  if (difference <= Math.min(maxDifference.characters, wantedName.length * maxDifference.share)) return 1 + difference;
   // Pods of one deployment differ only at the end.
-  const shared = sharedPrefix(candidate, wanted);
-  return shared >= Math.max(4, Math.min(candidate.length, wanted.length) / 2) && shared > wanted.length - wantedName.length
-    ? 2 + 1 / shared
-    : Infinity;
+  const sharedOfName = prefix - (wanted.length - wantedName.length);
+  return sharedOfName >= wantedName.length / 2 && wantedName[sharedOfName - 1] === '-' ? 10 + difference : Infinity;
 }
 
 function sharedPrefix(a: string, b: string): number {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length += 1;
+  return length;
+}
+
+function sharedSuffix(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && length < b.length && a.at(-1 - length) === b.at(-1 - length)) length += 1;
   return length;
 }
