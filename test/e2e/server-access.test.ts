@@ -83,6 +83,10 @@ test('a service account can use the endpoints of its role only', async (t) => {
   assert.equal((await sendWith(token, '/metrics')).status, 200);
   assert.equal((await sendWith(token, '/pods')).status, 200);
   assert.equal((await sendWith(token, '/configz')).status, 403);
+  assert.equal(
+    (await sendWith(token, '/debug/timeline')).body,
+    `Forbidden (user=${user}, verb=get, resource=nodes, subresource(s)=[proxy])\n`,
+  );
   assert.equal((await sendWith(token, '/exec/default/web/app?command=sh', 'POST')).status, 403);
 });
 
@@ -126,6 +130,7 @@ test('the API server’s proxy serves health, metrics, pods, flags, host logs an
   assert.equal((JSON.parse(await get('/pods')) as { kind: string }).kind, 'PodList');
   assert.equal((JSON.parse(await get('/runningpods/')) as { kind: string }).kind, 'PodList');
   assert.match(await get('/configz'), /"enableSystemLogQuery":true/);
+  assert.deepEqual(JSON.parse(await get('/debug/timeline')), { pods: [], total: 0 });
   assert.match(await get('/flagz'), new RegExp(`\\nhostname-override=${proxiedNode}\\n`));
   // The role of the API server's own certificate (system:kubelet-api-admin) lacks this right, also with upstream's kubelet.
   assert.match((await cluster.runKubectl(['get', '--raw', `${proxied}/statusz`])).stderr, /Forbidden .*subresource\(s\)=\[statusz\]/);

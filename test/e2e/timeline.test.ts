@@ -49,6 +49,16 @@ function untilTimeline(pod: string, what: string, condition: (json: TimelineJson
   );
 }
 
+/** Mounts a host folder over the pod's volume `data` and opens a file there, so that it can't be unmounted until its release. */
+async function holdMount(uid: string): Promise<{ release(): void }> {
+  const data = join(node.rootDir, 'pods', uid, 'volumes/kubernetes.io~empty-dir/data');
+  const host = join(node.folder, uid);
+  mkdirSync(host);
+  await mount(host, data, '', MountFlag.bind, '');
+  const file = openSync(join(data, 'open-file'), 'w');
+  return { release: () => closeSync(file) };
+}
+
 test('a start has one bar per phase, in the order in which they began', async () => {
   node.apply(
     aManifest('web', {
@@ -127,15 +137,29 @@ test('a pod that terminates says what it waits for, and what happens next', asyn
   assert.match(stdout, /^Termination \(/m);
 });
 
+test('a termination that takes too long has one event that names what it waits for', async () => {
+  const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+  const volumes = [{ name: 'data', emptyDir: {} }];
+  node.apply(aManifest('slow', { containers: [aBusybox({ volumeMounts })], volumes, terminationGracePeriodSeconds: 1 }));
+  const pod = await node.untilRunning('slow');
+  const data = await holdMount(pod.metadata.uid);
+  const events = () => node.log().match(/PodPhaseSlow.*/g) ?? [];
+  try {
+    node.delete('slow');
+    await waitUntil('the event is recorded', () => events().length > 0, 30_000);
+    assert.match(events()[0]!, /Termination takes longer than 11 s: .* so far; waits for .*still mounted/);
+  } finally {
+    data.release();
+  }
+  await node.untilGone('slow');
+  assert.equal(events().length, 1);
+});
+
 test('a held mount is named, with the time of the next attempt', async () => {
   const volumeMounts = [{ name: 'data', mountPath: '/data' }];
   node.apply(aManifest('held', { containers: [aBusybox({ volumeMounts })], volumes: [{ name: 'data', emptyDir: {} }] }));
   const pod = await node.untilRunning('held');
-  const data = join(node.rootDir, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~empty-dir/data');
-  const host = join(node.folder, 'held');
-  mkdirSync(host);
-  await mount(host, data, '', MountFlag.bind, '');
-  const file = openSync(join(data, 'open-file'), 'w');
+  const data = await holdMount(pod.metadata.uid);
   try {
     node.delete('held');
     const json = await untilTimeline('held', 'names the mount', ({ ledger }) =>
@@ -145,7 +169,7 @@ test('a held mount is named, with the time of the next attempt', async () => {
     assert.match(json.ledger[0]?.next ?? '', /^the unmount is retried in /);
     assert.match(json.problem ?? '', /^FailedCleanUp: /);
   } finally {
-    closeSync(file);
+    data.release();
   }
   await node.untilGone('held');
 });
