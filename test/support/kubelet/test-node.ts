@@ -30,6 +30,8 @@ export interface TestNodeOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Puts the pod logs on a tmpfs of this size. */
   readonly podLogsBytes?: number;
+  /** Puts containerd's images and containers on a tmpfs of this size. */
+  readonly imageFilesystemBytes?: number;
 }
 
 /** A pod manifest with one busybox container, `app`, that runs until it is stopped. */
@@ -49,6 +51,11 @@ export function aBusybox(fields: Partial<Container> & { readonly sh?: string } =
 }
 
 let networks = 0;
+
+function mountTmpfs(folder: string, bytes: number): void {
+  mkdirSync(folder, { recursive: true });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]);
+}
 
 /** Returns a port that is currently free. */
 async function freePort(): Promise<number> {
@@ -84,8 +91,9 @@ export class TestNode {
     // The root of a user namespace must reach its container's root file system.
     chmodSync(this.folder, 0o711);
     for (const folder of [this.manifests, this.podLogs]) mkdirSync(folder);
-    const { podLogsBytes } = options;
-    if (podLogsBytes !== undefined) execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${podLogsBytes}`, 'tmpfs', this.podLogs]);
+    const { podLogsBytes, imageFilesystemBytes } = options;
+    if (podLogsBytes !== undefined) mountTmpfs(this.podLogs, podLogsBytes);
+    if (imageFilesystemBytes !== undefined) mountTmpfs(this.imageFilesystem, imageFilesystemBytes);
   }
 
   /** Starts the runtime without the kubelet. Everything is removed at the end of the test `t`; without `t` the caller must call `destroy`. */
@@ -97,6 +105,10 @@ export class TestNode {
     return node;
   }
 
+  /** Containerd's root. Removed with containerd's folder, including its mounts. */
+  get imageFilesystem(): string {
+    return join(this.folder, 'containerd/root');
+  }
   get cri(): CriClient {
     if (!this.#cri) throw new Error('the node has no runtime');
     return this.#cri;

@@ -19,7 +19,7 @@ export class ImageRecords {
   readonly beganMs: number;
   /** Gate RuntimeClassInImageCriApi: images are distinguished by the handler that pulled them. */
   readonly #byHandler: boolean;
-  #records: ReadonlyMap<string, ImageRecord> = new Map();
+  #records: ReadonlyMap<string, ImageRecord> | null = null;
 
   constructor(nowMs: number, byHandler: boolean) {
     this.beganMs = nowMs;
@@ -27,11 +27,11 @@ export class ImageRecords {
   }
 
   all(): readonly ImageRecord[] {
-    return [...this.#records.values()];
+    return [...(this.#records?.values() ?? [])];
   }
 
   delete(image: ImageRecord): void {
-    this.#records = new Map([...this.#records].filter(([, record]) => record !== image));
+    this.#records = new Map([...(this.#records ?? [])].filter(([, record]) => record !== image));
   }
 
   /** Updates the records to the runtime's images. Forgets images that are gone. */
@@ -39,11 +39,13 @@ export class ImageRecords {
     const keysInUse = new Set(containers.map((container) => this.#keyOfContainer(container)));
     const neededNames = new Set([...needed.ids, ...needed.names.flatMap(imageNames)]);
     const records = new Map<string, ImageRecord>();
+    // The images of the first list were there when the records began.
+    const detectedMs = this.#records ? nowMs : this.beganMs;
     for (const { id, repoTags, repoDigests, size, pinned, spec } of images) {
       const runtimeHandler = spec?.runtimeHandler ?? '';
       const key = this.#keyOf(id, runtimeHandler);
       const names = [id, ...repoTags, ...repoDigests];
-      const previous = this.#records.get(key);
+      const previous = this.#records?.get(key);
       // Containers of runtimes before CRI 1.30 have a digest instead of the ID.
       const isInUse = keysInUse.has(key) || names.some((name) => keysInUse.has(name) || neededNames.has(name)) || isNeeded(names);
       records.set(key, {
@@ -53,7 +55,7 @@ export class ImageRecords {
         sizeBytes: Number(size),
         pinned,
         inUse: isInUse,
-        firstDetectedMs: previous?.firstDetectedMs ?? nowMs,
+        firstDetectedMs: previous?.firstDetectedMs ?? detectedMs,
         lastUsedMs: isInUse ? nowMs : (previous?.lastUsedMs ?? -Infinity),
       });
     }
