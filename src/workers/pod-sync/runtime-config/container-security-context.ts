@@ -7,6 +7,7 @@ import {
 } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod, PodSecurityContext, SecurityContext } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { truncateBytes } from '../../../shared/timeline/shorten.ts';
 import { formatPod } from '../format-pod.ts';
 import { namespaceOptions } from './namespaces.ts';
 import { appArmorProfile, seccompProfile } from './security-profiles.ts';
@@ -29,6 +30,8 @@ export const maskedPaths = [
 ];
 export const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 const maxUserID = 2_147_483_647;
+/** An image may declare a user of megabytes, which must not fill the pod's status. */
+const maxShownUserBytes = 256;
 
 /** Merges the contexts: each field of the container's replaces the pod's. */
 export function effectiveSecurityContext(
@@ -120,7 +123,8 @@ export function verifyRunAsNonRoot(pod: Pod, container: Container | EphemeralCon
   }
   const { uid, username } = imageIdentity(image);
   if (uid === undefined) {
-    throw new Error(`container has runAsNonRoot and image has non-numeric user (${username}), cannot verify user is non-root ${subject}`);
+    const user = truncateBytes(username, maxShownUserBytes);
+    throw new Error(`container has runAsNonRoot and image has non-numeric user (${user}), cannot verify user is non-root ${subject}`);
   }
   if (uid === 0n) throw new Error(`container has runAsNonRoot and image will run as root ${subject}`);
   if (uid < 0n || uid > maxUserID) {

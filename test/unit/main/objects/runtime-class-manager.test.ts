@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ApiError } from '../../../../src/main/api/index.ts';
 import { RuntimeClassManager, standaloneRuntimeHandler } from '../../../../src/main/objects/runtime-class-manager.ts';
 import { FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -60,6 +61,22 @@ test('while the API server is unavailable a lookup fails after one second', asyn
   const handler = classes.lookupRuntimeHandler(aPodOf('kata'));
   await clock.advance(1000);
   assert.match(JSON.stringify(await handler), /failed to lookup RuntimeClass kata: runtime classes have not been read yet/);
+  await classes.close();
+});
+
+test('a kubelet that may not read runtime classes says so, and reads them once it may', async () => {
+  const { clock, api, classes } = aRuntimeClassManager();
+  const forbidden = new ApiError(403, 'Forbidden', 'runtimeclasses.node.k8s.io is forbidden');
+  api.on('GET', path, forbidden);
+  (await api.nextWatch(path)).fail(forbidden);
+  await settle();
+  const handler = classes.lookupRuntimeHandler(aPodOf('kata'));
+  await clock.advance(1000);
+  assert.deepEqual(await handler, { problem: 'failed to lookup RuntimeClass kata: runtime classes have not been read yet' });
+  assert.deepEqual(await classes.lookupRuntimeHandler(aPod()), { handler: '' });
+  api.on('GET', path, { metadata: { resourceVersion: '20' }, items: [aClass('kata', 'kata-qemu')] });
+  await clock.advance(60_000);
+  assert.deepEqual(await classes.lookupRuntimeHandler(aPodOf('kata')), { handler: 'kata-qemu' });
   await classes.close();
 });
 

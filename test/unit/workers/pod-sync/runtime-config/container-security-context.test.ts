@@ -195,6 +195,7 @@ const users: readonly [name: string, own: SecurityContext, image: ImageUser, wan
     { username: 'nginx' },
     /image has non-numeric user \(nginx\), cannot verify user is non-root/,
   ],
+  ['a name of megabytes in the image', { runAsNonRoot: true }, { username: 'n'.repeat(5_000_000) }, /non-numeric user \(n{256}\), cannot/],
   ['an invalid UID', { runAsNonRoot: true }, { uid: 3_000_000_000 }, /invalid user id \(3000000000\)\. \(Must be 1-\(2147483647\)\)/],
   ['runAsNonRoot: false', { runAsNonRoot: false, runAsUser: 0 }, {}, null],
 ];
