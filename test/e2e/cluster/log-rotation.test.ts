@@ -141,6 +141,9 @@ describe('log rotation on a full disk', () => {
       Array.from({ length: 1000 }, (_, i) => i + 1),
     );
     assert.equal((await node.healthz()).status, 200);
+    const metrics = await (await node.get('/metrics')).text();
+    assert.match(metrics, /^workqueue_adds_total\{name="kubelet_log_rotate_manager"\} [1-9]/m);
+    assert.match(metrics, /^workqueue_retries_total\{name="kubelet_log_rotate_manager"\} 0$/m);
   });
 
   function numbers(folder: string): number[] {

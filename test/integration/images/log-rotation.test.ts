@@ -51,9 +51,14 @@ test('logs below the limit, logs of ended containers and empty logs stay', async
   const empty = await node.run('empty', { count: 0 });
   const ended = await node.run('ended', { count: 500 });
   await node.control.exitContainer(ended.id, 0);
+  await node.runWithoutLog();
   const other = await node.run('other', { count: 1 });
   node.start();
   await waitUntil('the other log is rotated', () => other.files().length === 2);
+  assert.equal(
+    (await node.control.calls('ReopenContainerLog')).every(({ code }) => code === 0),
+    true,
+  );
   assert.deepEqual([empty.files(), ended.files()], [['0.log'], ['0.log']]);
   assert.deepEqual(
     node.lines.filter(({ level }) => level >= 40),

@@ -265,6 +265,27 @@ test('a follower gets late lines of a rotated log before those of the new one', 
   assert.equal(state.text, '1\n2\n3\n');
 });
 
+test('a line that the rotation divides, bytes that are no text, and long lines arrive as they were written', async () => {
+  const { url, container } = await aLog(line('begin', 'P'));
+  const state = { bytes: Buffer.alloc(0), ended: false };
+  httpGet(`${url}?follow=true`, (response) => {
+    response.on('data', (data: Buffer) => (state.bytes = Buffer.concat([state.bytes, data])));
+    response.on('end', () => (state.ended = true));
+  });
+  await waitUntil('the begin', () => state.bytes.length === 5);
+  const binary = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => byte !== 0x0a));
+  const long = 'l'.repeat(1_000_000);
+  rotate(container.logPath, 1);
+  // A runtime that does not divide lines, and one without a last newline.
+  appendFileSync(container.logPath, line(' end\r') + line(long));
+  await waitUntil('the long line', () => state.bytes.length > 1_000_000);
+  rotate(container.logPath, 2);
+  appendFileSync(container.logPath, Buffer.concat([Buffer.from(line('', 'P').slice(0, -1)), binary, Buffer.from('\n')]));
+  container.state = 'exited';
+  await waitUntil('the end', () => state.ended);
+  assert.ok(state.bytes.equals(Buffer.concat([Buffer.from(`begin end\r\n${long}\n`), binary])));
+});
+
 test('a follower stays with a log whose rotation is undone', async () => {
   const { url, container } = await aLog(line('1'));
   const { state } = follow(url);

@@ -53,6 +53,27 @@ export async function aLogRotation(t: TestHooks, options: LogRotationOptions = {
     rmSync(podLogsDir, { recursive: true });
   });
 
+  function track(name: string, containerId: string, podSandboxId: string): void {
+    items.push({
+      kind: 'container',
+      state: 'running',
+      attempt: 0,
+      createdAtMs: Date.now(),
+      id: containerId as ContainerID,
+      sandboxID: podSandboxId,
+      podUID: name,
+      podName: name,
+      podNamespace: 'default',
+      containerName: name,
+    } as SnapshotItem);
+  }
+
+  /** Starts a container of another client of the runtime. */
+  async function runWithoutLog(): Promise<void> {
+    const [pod] = await control.seed({ pods: 1, containersPerPod: 1 });
+    track(pod!.name, pod!.containerIDs[0]!, pod!.sandboxID);
+  }
+
   /** Starts a container whose log is `<podLogsDir>/<name>/app/0.log`. Without `every` it writes `lines` lines at its start. */
   async function run(name: string, { every, batch = 1, count = 1 }: { every?: string; batch?: number; count?: number } = {}) {
     const logPath = join(podLogsDir, name, 'app', '0.log');
@@ -72,18 +93,7 @@ export async function aLogRotation(t: TestHooks, options: LogRotationOptions = {
     await control.addImage('sim/run:any');
     const { containerId } = await cri.runtime.call('createContainer', { podSandboxId, config, sandboxConfig }, limits);
     await cri.runtime.call('startContainer', { containerId }, limits);
-    items.push({
-      kind: 'container',
-      state: 'running',
-      attempt: 0,
-      createdAtMs: Date.now(),
-      id: containerId as ContainerID,
-      sandboxID: podSandboxId,
-      podUID: name,
-      podName: name,
-      podNamespace: 'default',
-      containerName: name,
-    } as SnapshotItem);
+    track(name, containerId, podSandboxId);
     const files = () => (existsSync(dirname(logPath)) ? readdirSync(dirname(logPath)).sort() : []);
     return { id: containerId, logPath, folder: dirname(logPath), files, readLines: () => readLines(logPath) };
   }
@@ -94,6 +104,7 @@ export async function aLogRotation(t: TestHooks, options: LogRotationOptions = {
     /** The log of the kubelet. */
     lines,
     run,
+    runWithoutLog,
     start: () => manager.start(),
     stop: () => manager.close(),
     /** Starts another kubelet's rotation. */

@@ -20,3 +20,16 @@ export const workQueueDuration = histogram(
   buckets,
   'BETA',
 );
+export const workQueueUnfinished = gauge(
+  'workqueue_unfinished_work_seconds',
+  "How many seconds of work has done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
+  labels,
+  'BETA',
+);
+export const workQueueLongest = gauge(
+  'workqueue_longest_running_processor_seconds',
+  'How many seconds has the longest running processor for workqueue been running.',
+  labels,
+  'BETA',
+);
+export const workQueueRetries = counter('workqueue_retries_total', 'Total number of retries handled by workqueue', labels, 'BETA');

@@ -3,7 +3,7 @@
  * because the runtime does not answer for one container, leaves its place to others.
  */
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
-import { workQueueAdds, workQueueDepth, workQueueDuration, workQueueLatency } from '../../../shared/metrics/definitions/work-queues.ts';
+import * as metrics from '../../../shared/metrics/definitions/work-queues.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
 export interface CheckQueueOptions {
@@ -19,22 +19,29 @@ const overdueMs = 5000;
 /** Upstream's name of the queue. */
 const labels = { name: 'kubelet_log_rotate_manager' };
 
+interface CheckInFlight {
+  readonly startedAtMs: number;
+  readonly ended: Promise<void>;
+}
+
 export class CheckQueue {
   readonly #options: CheckQueueOptions;
   /** With the monotonic ms at which each was added. */
   readonly #queued = new Map<ContainerID, number>();
-  readonly #inFlight = new Map<ContainerID, Promise<void>>();
+  readonly #inFlight = new Map<ContainerID, CheckInFlight>();
   #busyWorkers = 0;
   #closed = false;
 
   constructor(options: CheckQueueOptions) {
     this.#options = options;
+    // A check that fails is not repeated before the next one is due.
+    metrics.workQueueRetries.inc(labels, 0);
   }
 
   add(id: ContainerID): void {
     if (this.#closed || this.#queued.has(id) || this.#inFlight.has(id)) return;
     this.#queued.set(id, this.#options.clock.monotonic());
-    workQueueAdds.inc(labels);
+    metrics.workQueueAdds.inc(labels);
     this.#startNext();
   }
 
@@ -42,7 +49,7 @@ export class CheckQueue {
   async close(): Promise<void> {
     this.#closed = true;
     this.#queued.clear();
-    await Promise.all(this.#inFlight.values());
+    await Promise.all(Array.from(this.#inFlight.values(), ({ ended }) => ended));
   }
 
   #startNext(): void {
@@ -50,15 +57,26 @@ export class CheckQueue {
     for (const [id, addedAtMs] of this.#queued) {
       if (this.#busyWorkers >= workers) break;
       this.#queued.delete(id);
-      workQueueLatency.observe((clock.monotonic() - addedAtMs) / 1000, labels);
-      this.#inFlight.set(id, this.#run(id));
+      const startedAtMs = clock.monotonic();
+      metrics.workQueueLatency.observe((startedAtMs - addedAtMs) / 1000, labels);
+      this.#inFlight.set(id, { startedAtMs, ended: this.#run(id, startedAtMs) });
     }
-    workQueueDepth.set(this.#queued.size, labels);
+    this.#measure();
   }
 
-  async #run(id: ContainerID): Promise<void> {
+  #measure(): void {
+    const nowMs = this.#options.clock.monotonic();
+    const seconds = Array.from(this.#inFlight.values(), ({ startedAtMs }) => (nowMs - startedAtMs) / 1000);
+    metrics.workQueueDepth.set(this.#queued.size, labels);
+    metrics.workQueueUnfinished.set(
+      seconds.reduce((sum, each) => sum + each, 0),
+      labels,
+    );
+    metrics.workQueueLongest.set(Math.max(0, ...seconds), labels);
+  }
+
+  async #run(id: ContainerID, startedAtMs: number): Promise<void> {
     const { clock, check } = this.#options;
-    const startedAtMs = clock.monotonic();
     this.#busyWorkers += 1;
     let isOverdue = false;
     const cancel = clock.after(overdueMs, () => {
@@ -70,7 +88,7 @@ export class CheckQueue {
     cancel();
     if (!isOverdue) this.#busyWorkers -= 1;
     this.#inFlight.delete(id);
-    workQueueDuration.observe((clock.monotonic() - startedAtMs) / 1000, labels);
+    metrics.workQueueDuration.observe((clock.monotonic() - startedAtMs) / 1000, labels);
     this.#startNext();
   }
 }

@@ -139,6 +139,8 @@ export class ContainerLogManager {
     const { policy, clock } = this.#options;
     log.path ??= await this.#runningLogPath(id);
     if (log.path === undefined) return this.#forget(id);
+    // Another client of the runtime has created the container without a log.
+    if (log.path === '') return;
     if (log.mustReopen) {
       await this.#reopen(id);
       log.mustReopen = false;

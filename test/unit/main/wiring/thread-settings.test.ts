@@ -64,6 +64,13 @@ test('links to container logs are in the folder of log collectors, wherever the 
   assert.equal(imagesSettings(moved, new SharedArrayBuffer(0)).containerLogsDir, '/var/log/containers');
 });
 
+test('container logs are rotated by the configured policy, or not at all when the size is negative', () => {
+  const policyOf = (fields: Partial<KubeletConfiguration>) => imagesSettings(options(fields), new SharedArrayBuffer(0)).logRotation;
+  const policy = { containerLogMaxSize: '1Mi', containerLogMaxFiles: 3, containerLogMaxWorkers: 2, containerLogMonitorInterval: 5000 };
+  assert.deepEqual(policyOf(policy), { maxSizeBytes: 1024 * 1024, maxFiles: 3, maxWorkers: 2, monitorIntervalMs: 5000 });
+  assert.equal(policyOf({ ...policy, containerLogMaxSize: '-1' }), null);
+});
+
 test('the OOM killer ends one process of a container on cgroup v1 and all on v2, unless the node configures otherwise', () => {
   assert.equal(podSyncSettings(options(), host).singleProcessOOMKill, true);
   assert.equal(podSyncSettings(options(), { ...host, cgroupVersion: 2 }).singleProcessOOMKill, false);
