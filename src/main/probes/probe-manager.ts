@@ -68,13 +68,16 @@ export class ProbeManager {
     this.#sender.send(this.#pods.keys());
   }
 
-  /** Adopts the results that the status of an earlier kubelet shows. Results of this kubelet win. */
-  adopt(pod: Pod, status: RuntimePodStatus | null, reported: PodStatus): void {
+  /**
+   * Adopts the results that the previous status shows: without a result of this kubelet, it is from an earlier one. Results of this kubelet win.
+   */
+  adopt(pod: Pod, status: RuntimePodStatus | null, previous: PodStatus): void {
     if (this.#options.forgetsOnRestart) return;
     const uid = podUID(pod);
-    for (const { id, probe } of succeededBefore(pod, status, reported)) {
-      if (this.#results.get(uid, id)?.[probe] === undefined) this.#results.set(uid, id, probe, 'success');
-    }
+    const adopted = succeededBefore(pod, status, previous).filter(({ id, probe }) => this.#results.get(uid, id)?.[probe] === undefined);
+    for (const { id, probe } of adopted) this.#results.set(uid, id, probe, 'success');
+    // A mirror pod may arrive after its pod was sent: the thread started from no result.
+    if (adopted.length > 0 && this.#pods.has(uid)) this.#sender.restart(uid);
   }
 
   results(uid: PodUID, id: ContainerID): ContainerProbeResults | undefined {

@@ -24,6 +24,8 @@ export class ProbedPodSender {
   readonly #options: ProbedPodSenderOptions;
   #thread: ProbesReceiver | null = null;
   #changed = new Set<PodUID>();
+  /** Pods whose probes start over, with main's results. */
+  #restarted = new Set<PodUID>();
   #isScheduled = false;
 
   constructor(options: ProbedPodSenderOptions) {
@@ -41,6 +43,12 @@ export class ProbedPodSender {
     this.#schedule();
   }
 
+  /** The thread forgets what it knows of the pod, and gets it again. */
+  restart(uid: PodUID): void {
+    this.#restarted.add(uid);
+    this.send([uid]);
+  }
+
   #schedule(): void {
     if (this.#isScheduled || !this.#thread || this.#changed.size === 0) return;
     this.#isScheduled = true;
@@ -51,8 +59,10 @@ export class ProbedPodSender {
   async #flush(thread: ProbesReceiver): Promise<void> {
     const uids = [...this.#changed];
     this.#changed = new Set();
+    const restarted = this.#restarted;
+    this.#restarted = new Set();
     const pods = uids.map((uid) => [uid, this.#options.probedPod(uid)] as const);
-    const removed = pods.flatMap(([uid, pod]) => (pod ? [] : [uid]));
+    const removed = pods.flatMap(([uid, pod]) => (!pod || restarted.has(uid) ? [uid] : []));
     const known = pods.flatMap(([, pod]) => (pod ? [pod] : []));
     try {
       await Promise.all([removed.length > 0 && thread.removePods(removed), known.length > 0 && thread.setPods(known)]);

@@ -133,6 +133,9 @@ describe('probes in a cluster', () => {
         }),
       );
       for (const name of names) await pods.until(name, 'is ready', isReady);
+      const slow = { startupProbe: { ...http.get(path), ...fast }, readinessProbe: { ...http.get(`${path}-slow`), periodSeconds: 300 } };
+      names.push(createStaticPod(`static-slow-${suffix}`, slow));
+      await pods.until(names.at(-1)!, 'is ready', isReady);
       const before = names.map((name) => pods.seen(name).length);
       await node.restartKubelet(signal);
       const [startups, lives] = [http.countOf(path), http.countOf(`${path}-live`)];
@@ -153,7 +156,7 @@ describe('probes in a cluster', () => {
       // What fails after the restart is reported.
       http.statuses.set(path, 500);
       await pods.until(names[0]!, 'is not ready', (pod) => !isReady(pod));
-      node.node.delete(`static-${suffix}`);
+      for (const name of ['static', 'static-slow']) node.node.delete(`${name}-${suffix}`);
       for (const name of names.slice(0, 2)) await pods.delete(name, { gracePeriodSeconds: 1 });
       for (const name of names) await pods.untilGone(name);
     });

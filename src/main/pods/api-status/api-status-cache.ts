@@ -241,8 +241,8 @@ export class ApiStatusCache {
     const failed = this.#failed.get(podUID(pod));
     const pendingResize = this.#pendingResizes.get(podUID(pod));
     const mirrorStatus = entry ? undefined : this.#mirrorStatus(pod);
-    const earlierStatus = entry?.isFromMirror ? entry.status : entry ? undefined : this.#reportedStatus(pod);
-    if (earlierStatus) probes?.adopt(pod, status, earlierStatus);
+    const previousStatus = entry?.status ?? this.#reportedStatus(pod);
+    if (previousStatus) probes?.adopt(pod, status, previousStatus);
     return generateApiPodStatus({
       pod,
       status,

@@ -201,6 +201,18 @@ test('a result of an earlier kubelet counts for the same container, until this k
   assert.equal(gated.manager.results(uid, id), undefined);
 });
 
+test('results that are adopted after the pod was sent start its probes again', async () => {
+  const { manager, generated, takeSent } = aManager();
+  generated();
+  await takeSent();
+  const app = { name: 'app', containerID: 'containerd://container-0', ready: true, started: true, image: '', imageID: '', restartCount: 0 };
+  manager.adopt(probed, running, { containerStatuses: [app] });
+  const again = ['remove uid-web', 'set uid-web [container-0 readiness:success liveness:-; s (starting) startup:-]'];
+  assert.deepEqual(await takeSent(), again);
+  manager.adopt(probed, running, { containerStatuses: [app] });
+  assert.deepEqual(await takeSent(), []);
+});
+
 test('the events of one pod are limited as the recorder limits them', () => {
   const { manager, generated } = aManager();
   const events: RecordedEvent[] = [];
