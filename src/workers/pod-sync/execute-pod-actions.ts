@@ -94,6 +94,11 @@ async function killWholePod(context: TaskContext, { pod, status }: SyncPodTask, 
 
 /** Returns false when something could not be killed or removed: the sync ends there. */
 async function killContainers(context: TaskContext, { status }: SyncPodTask, actions: PodActions, report: SyncReport): Promise<boolean> {
+  const resetAtMs = computeResetTime(actions.containersToReset, context.clock.now());
+  if (resetAtMs !== undefined) {
+    report.retryAt(resetAtMs);
+    return false;
+  }
   const podIP = podIPForHooks(context, status?.podIPs ?? []);
   for (const { id, name, message, reason } of actions.containersToKill) {
     report.changedRuntime = true;
@@ -128,6 +133,18 @@ async function killContainers(context: TaskContext, { status }: SyncPodTask, act
   // The next sync starts all containers again, once the runtime's status shows that they are gone.
   if (actions.containersToReset.length > 0) report.retryAt(context.clock.now());
   return true;
+}
+
+/**
+ * Containers that were removed by RestartAllContainers have no back-off. Without this delay, a container that asks for it at once would occupy the runtime.
+ * A second is upstream's relist period, before which it sees no exit.
+ */
+const resetDelayMs = 1000;
+
+/** Returns the wall-clock ms at which the containers are reset; undefined when they are reset now. A trigger in the future is due: the clock was set back. */
+export function computeResetTime(containers: PodActions['containersToReset'], nowMs: number): number | undefined {
+  const triggeredAtMs = Math.min(...containers.map((container) => container.triggeredAtMs ?? Infinity));
+  return nowMs >= triggeredAtMs && nowMs < triggeredAtMs + resetDelayMs ? triggeredAtMs + resetDelayMs : undefined;
 }
 
 /** Keeps only the newest dead instance of each init container. In a crash loop, garbage collection would let too many accumulate. */

@@ -82,6 +82,7 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
   const computed = computePhase(pod, allStatuses, {
     terminating: lifecycle.terminating,
     hasInitialized: hasStartedRegularContainer(input),
+    restarting,
     gates,
   });
   const phase = computeReportedPhase(input, computed, previousStatus?.phase);

@@ -10,17 +10,23 @@ export function isTerminalPhase(phase: string | undefined): phase is 'Succeeded'
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
-/**
- * `terminating`: no container of the pod is started again. `hasInitialized`: a regular container was started in the current sandbox, so a
- * restarting sidecar does not make the pod Pending.
- */
-export function computePhase(
-  pod: Pod,
-  statuses: readonly ContainerStatus[],
-  { terminating, hasInitialized, gates }: { readonly terminating: boolean; readonly hasInitialized: boolean; readonly gates: RestartGates },
-): PodPhase {
+export interface PhaseContext {
+  /** No container of the pod is started again. */
+  readonly terminating: boolean;
+  /** A regular container was started in the current sandbox, so a restarting sidecar does not make the pod Pending. */
+  readonly hasInitialized: boolean;
+  /**
+   * The pod is restarting all of its containers: no exit is permanent, also that of a container that the kubelet kills for it. Upstream generates no status
+   * between the kill and the removal of such a container.
+   */
+  readonly restarting: boolean;
+  readonly gates: RestartGates;
+}
+
+export function computePhase(pod: Pod, statuses: readonly ContainerStatus[], context: PhaseContext): PodPhase {
+  const { terminating, hasInitialized, restarting, gates } = context;
   const isPermanent: IsPermanentlyTerminated = (container, { exitCode, reason }) =>
-    reason !== restartingAllContainers && !shouldRestartContainer(container, pod.spec, exitCode, gates);
+    !restarting && reason !== restartingAllContainers && !shouldRestartContainer(container, pod.spec, exitCode, gates);
   const byName = new Map(statuses.map((status) => [status.name, status]));
   const initContainers = pod.spec.initContainers ?? [];
   const init = countInit(

@@ -12,11 +12,11 @@ export function computeContainersToReset({ pod, status }: PodActionsInput): Cont
     const sources: ContainerToReset[] = [];
     const targets: ContainerToReset[] = [];
     for (const container of containers) {
-      for (const { id, name, state, exitCode } of status?.containers ?? []) {
+      for (const { id, name, state, exitCode, finishedAtMs } of status?.containers ?? []) {
         if (name !== container.name) continue;
         const exited = state === 'exited';
         const isSource = exited && matchingRestartRule(container, exitCode)?.action === 'RestartAllContainers';
-        (isSource ? sources : targets).push({ id, name, kill: !exited });
+        (isSource ? sources : targets).push({ id, name, kill: !exited, ...(isSource && { triggeredAtMs: finishedAtMs }) });
       }
     }
     return { sources, targets };

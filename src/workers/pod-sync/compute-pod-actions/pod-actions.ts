@@ -21,6 +21,8 @@ export interface ContainerToReset {
   readonly name: string;
   /** True when the container still runs and must be killed before its removal. */
   readonly kill: boolean;
+  /** For a container that triggered the reset: the wall-clock ms of its exit. */
+  readonly triggeredAtMs?: number;
 }
 
 /** Lists of names are in start order. */

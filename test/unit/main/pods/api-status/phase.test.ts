@@ -26,6 +26,7 @@ interface Case {
   readonly terminating?: boolean;
   readonly initialized?: boolean;
   readonly fromApi?: boolean;
+  readonly restarting?: boolean;
   readonly gates?: RestartGates;
   readonly spec?: Partial<PodSpec>;
   readonly want: string;
@@ -81,6 +82,16 @@ const cases: Case[] = [
     want: 'Failed',
   },
   {
+    name: 'stays Running under Never while all of its containers are killed for a restart of all',
+    policy: 'Never',
+    init: [0],
+    sidecars: [42],
+    regular: [143],
+    restarting: true,
+    want: 'Running',
+  },
+  { name: 'is Failed when its container is killed otherwise', policy: 'Never', init: [0], sidecars: [42], regular: [143], want: 'Failed' },
+  {
     name: 'stays Running when a container rule restarts on that exit code',
     policy: 'Never',
     regular: [42],
@@ -106,6 +117,7 @@ table('phase: a pod', (row) => {
     regular,
     terminating = false,
     initialized = false,
+    restarting = false,
     gates = defaultRestartGates,
     fromApi,
     spec,
@@ -129,7 +141,7 @@ table('phase: a pod', (row) => {
         ...sidecars.flatMap((state, i) => statusOf(`s${i}`, state)),
         ...regular.flatMap((state, i) => statusOf(`r${i}`, state)),
       ];
-      assert.equal(computePhase(pod, statuses, { terminating, hasInitialized: initialized, gates }), want);
+      assert.equal(computePhase(pod, statuses, { terminating, hasInitialized: initialized, restarting, gates }), want);
     });
   }
 });
