@@ -30,9 +30,14 @@ const mountStatus = struct({
   mountPath: always(text),
   readOnly: bool,
   recursiveReadOnly: pointer(text),
+  volumeStatus: pointer(struct({ image: pointer(struct({ imageRef: always(text) })) })),
 });
 const containerUser = struct({
   linux: pointer(struct({ uid: always(int64), gid: always(int64), supplementalGroups: list(int64) })),
+});
+const resourceStatus = struct({
+  name: always(text),
+  resources: list(struct({ resourceID: always(text), health: text, message: pointer(text) })),
 });
 const containerStatus = struct({
   name: always(text),
@@ -48,9 +53,23 @@ const containerStatus = struct({
   resources: pointer(resourceRequirements),
   volumeMounts: list(mountStatus),
   user: pointer(containerUser),
+  allocatedResourcesStatus: list(resourceStatus),
   stopSignal: pointer(text),
 });
 const address = struct({ ip: text });
+const resourceClaimStatus = struct({
+  name: always(text),
+  resourceClaimName: pointer(text),
+});
+const extendedResourceClaimStatus = struct({
+  requestMappings: list(struct({ containerName: always(text), resourceName: always(text), requestName: always(text) })),
+  resourceClaimName: always(text),
+});
+const nodeAllocatableResourceClaimStatus = struct({
+  resourceClaimName: always(text),
+  containers: list(text),
+  resources: map(quantity),
+});
 
 export const podStatus = struct({
   observedGeneration: int64,
@@ -69,6 +88,9 @@ export const podStatus = struct({
   ephemeralContainerStatuses: list(containerStatus),
   qosClass: text,
   resize: text,
+  resourceClaimStatuses: list(resourceClaimStatus),
+  extendedResourceClaimStatus: pointer(extendedResourceClaimStatus),
+  nodeAllocatableResourceClaimStatuses: list(nodeAllocatableResourceClaimStatus),
   allocatedResources: map(quantity),
   resources: pointer(resourceRequirements),
 });
