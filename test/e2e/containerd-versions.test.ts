@@ -79,15 +79,19 @@ describe('containerd 2.1', () => {
     apply('four', { containers: [printing] });
     const other = hostIDOf(await outputOf(await node.untilRunning('four')), 65_536);
     assert.ok(other < id || other >= id + idsPerPod, `${other} is one of the ${idsPerPod} IDs from ${id} on`);
+    // Its containers start again in its user namespace, until its sandbox ends.
     const [container] = await runningOf(node, two.metadata.uid);
     assert.ok(container, 'the pod with unusable IDs still runs');
     await node.cri.runtime.call('stopContainer', { containerId: container, timeout: 0n }, { deadlineMs: 10_000 });
-    const problem = `user namespace: ${fileOf(two)}: wrong user namespace length ${idsPerPod}`;
-    await waitUntil(
-      'an error names the file',
-      () => node.log().includes(`"Error syncing pod, will try again" err="`) && node.log().includes(problem),
-      20_000,
-    );
+    const isRestarted = ({ status }: Pod) =>
+      status?.containerStatuses?.[0]?.restartCount === 1 && status.containerStatuses[0].started === true;
+    assert.equal(hostIDOf(await outputOf(await node.until('two', 'is restarted', isRestarted), 1)), id);
+    await node.stopKubelet();
+    const sandbox = (await sandboxesOf(node)).find(({ metadata }) => metadata?.uid === two.metadata.uid);
+    await node.cri.runtime.call('stopPodSandbox', { podSandboxId: sandbox!.id }, { deadlineMs: 30_000 });
+    await node.startKubelet();
+    const problem = `Failed to create pod sandbox: user namespace: ${fileOf(two)}: wrong user namespace length ${idsPerPod}`;
+    await waitUntil('an event names the file', () => node.log().includes(problem), 20_000);
     node.delete('two');
     await node.untilGone('two');
     assert.deepEqual(

@@ -121,7 +121,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     volumes,
     timelines,
     runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
-    userNamespace: (uid, handler) => userNamespaces.getOrCreate(uid, handler),
+    userNamespace: (uid, handler, current) => userNamespaces.getOrCreate(uid, handler, current),
     policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
     clock,
     logger: log('pod-workers'),

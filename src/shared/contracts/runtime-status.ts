@@ -33,6 +33,12 @@ export function isOnlyListed({ sandboxes, containers }: RuntimePodStatus): boole
   return sandboxes.some(({ listedOnly }) => listedOnly) || containers.some(({ listedOnly }) => listedOnly);
 }
 
+/** The IDs of a user namespace: 0 to `length` − 1 in the pod are the IDs from `hostID` on of the host, for users and groups. */
+export interface MappedIDs {
+  readonly hostID: number;
+  readonly length: number;
+}
+
 export interface RuntimeSandboxStatus {
   readonly id: SandboxID;
   readonly state: 'ready' | 'notReady';
@@ -41,7 +47,9 @@ export interface RuntimeSandboxStatus {
   readonly podIPs: readonly string[];
   readonly hostNetwork: boolean;
   readonly runtimeHandler: string;
-  /** The sandbox's own status has not been read yet: its network is unknown. */
+  /** Absent when the sandbox has the host's users, or the runtime does not say. */
+  readonly userNamespace?: MappedIDs;
+  /** The sandbox's own status has not been read yet: its network and its user namespace are unknown. */
   readonly listedOnly?: true;
 }
 

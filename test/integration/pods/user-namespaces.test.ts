@@ -139,6 +139,29 @@ test('an unusable file fails its own pod with an error that names it, until it i
   assert.deepEqual(await manager.getOrCreate(uid('next'), ''), rangeAt(4));
 });
 
+test('the IDs of a running sandbox replace a lost, unusable or different file', async (t) => {
+  const { open, fileOf, writeFile, lines } = aNode(t);
+  writeFile('broken', '{');
+  writeFile('different', mappingsOf(5 * unit));
+  writeFile('longer', mappingsOf(8 * unit, 2 * unit));
+  const manager = await open();
+  const running = { lost: rangeAt(3), broken: rangeAt(4), different: rangeAt(6), longer: rangeAt(8, 2 * unit) };
+  for (const [name, ids] of Object.entries(running)) {
+    for (let i = 0; i < 2; i += 1) assert.deepEqual(await manager.getOrCreate(uid(name), '', ids), ids);
+    assert.equal(readFileSync(fileOf(name), 'utf8'), mappingsOf(ids.hostID, ids.length));
+    // The sandbox ended.
+    assert.deepEqual(await manager.getOrCreate(uid(name), ''), ids);
+  }
+  assert.equal(lines.filter(({ msg }) => msg === 'Took the IDs of a pod’s user namespace from its sandbox').length, 4);
+  const taken = await manager.getOrCreate(uid('second'), '', rangeAt(9));
+  assert.deepEqual(taken, { problem: `another pod has some of the IDs of its sandbox: 65536 from ${9 * unit} on` });
+  const given = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => manager.getOrCreate(uid(name), '')));
+  assert.deepEqual(
+    given,
+    [1, 2, 5, 7, 10].map((at) => rangeAt(at)),
+  );
+});
+
 test('a range whose file cannot be written is not used, and is free again', async (t) => {
   const { rootDir, open } = aNode(t);
   writeFileSync(join(rootDir, 'pods'), 'no folder');

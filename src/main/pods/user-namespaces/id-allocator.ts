@@ -23,6 +23,8 @@ export class IDAllocator {
   readonly #indexes = new Map<PodUID, number>();
   readonly #taken = new Set<number>();
   readonly #blocked = new Map<PodUID, IDRange>();
+  /** Ranges of running sandboxes that are none of this allocator's ranges. */
+  readonly #adopted = new Map<PodUID, IDRange>();
 
   constructor({ range, idsPerPod, random }: IDAllocatorOptions) {
     this.#idsPerPod = idsPerPod;
@@ -33,12 +35,12 @@ export class IDAllocator {
 
   /** The pods with a range or with blocked IDs. */
   uids(): PodUID[] {
-    return [...new Set([...this.#indexes.keys(), ...this.#blocked.keys()])];
+    return [...new Set([...this.#indexes.keys(), ...this.#blocked.keys(), ...this.#adopted.keys()])];
   }
 
   get(uid: PodUID): IDRange | undefined {
     const index = this.#indexes.get(uid);
-    return index === undefined ? undefined : this.#rangeOf(index);
+    return index === undefined ? this.#adopted.get(uid) : this.#rangeOf(index);
   }
 
   /** Returns the pod's range, which is a new one if it has none. Throws an Error when no range is free. */
@@ -69,12 +71,28 @@ export class IDAllocator {
   }
 
   /**
+   * Gives the pod the range that its sandbox already runs with, in place of any other, even if it does not fit idsPerPod. Throws an Error when
+   * another pod has some of these IDs, or when no kubelet can have made the range.
+   */
+  adopt(uid: PodUID, range: IDRange): void {
+    if (!isPlausible(range)) throw new Error(`the IDs of its sandbox are invalid: ${range.length} from ${range.firstID} on`);
+    const others = this.uids().filter((one) => one !== uid);
+    if (others.some((one) => [this.get(one), this.#blocked.get(one)].some((other) => other && overlaps(other, range))))
+      throw new Error(`another pod has some of the IDs of its sandbox: ${range.length} from ${range.firstID} on`);
+    this.release(uid);
+    try {
+      this.record(uid, range);
+    } catch {
+      this.#adopted.set(uid, range);
+    }
+  }
+
+  /**
    * Gives these IDs to no other pod as long as this pod exists: its file has them, and its processes may run with them, although they can't be
    * recorded, for example because idsPerPod was changed. Ignores a range that no kubelet can have written.
    */
   block(uid: PodUID, range: IDRange): void {
-    const { firstID, length } = range;
-    if (length > 0 && length % idsUnit === 0 && firstID % length === 0 && firstID + length <= idCount) this.#blocked.set(uid, range);
+    if (isPlausible(range)) this.#blocked.set(uid, range);
   }
 
   release(uid: PodUID): void {
@@ -82,6 +100,7 @@ export class IDAllocator {
     if (index !== undefined) this.#taken.delete(index);
     this.#indexes.delete(uid);
     this.#blocked.delete(uid);
+    this.#adopted.delete(uid);
   }
 
   #take(uid: PodUID, index: number): void {
@@ -92,14 +111,21 @@ export class IDAllocator {
 
   #isFree(index: number, uid: PodUID): boolean {
     if (this.#taken.has(index)) return false;
-    const { firstID, length } = this.#rangeOf(index);
-    for (const [owner, blocked] of this.#blocked) {
-      if (owner !== uid && firstID < blocked.firstID + blocked.length && blocked.firstID < firstID + length) return false;
-    }
-    return true;
+    const range = this.#rangeOf(index);
+    const isOthers = ([owner, reserved]: [PodUID, IDRange]) => owner !== uid && overlaps(range, reserved);
+    return ![...this.#blocked].some(isOthers) && ![...this.#adopted].some(isOthers);
   }
 
   #rangeOf(index: number): IDRange {
     return { firstID: this.#firstID + index * this.#idsPerPod, length: this.#idsPerPod };
   }
+}
+
+function overlaps(a: IDRange, b: IDRange): boolean {
+  return a.firstID < b.firstID + b.length && b.firstID < a.firstID + a.length;
+}
+
+/** Whether a kubelet can have made the range, with any idsPerPod. */
+function isPlausible({ firstID, length }: IDRange): boolean {
+  return length > 0 && length % idsUnit === 0 && firstID >= idsUnit && firstID % length === 0 && firstID + length <= idCount;
 }

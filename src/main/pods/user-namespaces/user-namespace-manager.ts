@@ -5,6 +5,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { MappedIDs } from '../../../shared/contracts/runtime-status.ts';
 import type { RuntimeHandler } from '../../../shared/contracts/node-info.ts';
 import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -59,12 +60,15 @@ export class UserNamespaceManager {
     }
   }
 
-  /** Returns the range of a pod with `hostUsers: false`, a new one if it has none, or the problem in upstream's words. Never rejects. */
-  async getOrCreate(uid: PodUID, runtimeHandler: string): Promise<UserNamespaceChoice> {
+  /**
+   * Returns the range of a pod with `hostUsers: false`, a new one if it has none, or the problem in upstream's words. Never rejects.
+   * @param current the IDs of the pod's ready sandbox. They win over the file: the pod's processes run with them, and containers join them.
+   */
+  async getOrCreate(uid: PodUID, runtimeHandler: string, current?: MappedIDs): Promise<UserNamespaceChoice> {
     const problem = userNamespaceProblem(this.#options.runtimeHandlers(), runtimeHandler);
     if (problem !== null) return { problem };
     try {
-      const { firstID, length } = await this.#inSequence(uid, () => this.#getOrCreate(uid));
+      const { firstID, length } = await this.#inSequence(uid, () => (current ? this.#adopt(uid, current) : this.#getOrCreate(uid)));
       return { hostID: firstID, length };
     } catch (err) {
       return { problem: messageOf(err) };
@@ -100,6 +104,20 @@ export class UserNamespaceManager {
 
   #hasAny(uid: PodUID): boolean {
     return this.#options.allocator.get(uid) !== undefined || this.#broken.has(uid) || this.#operations.has(uid);
+  }
+
+  async #adopt(uid: PodUID, { hostID, length }: MappedIDs): Promise<IDRange> {
+    const { allocator, logger } = this.#options;
+    const present = allocator.get(uid);
+    const isPresent = present?.firstID === hostID && present.length === length;
+    if (isPresent && !this.#broken.has(uid)) return present;
+    const range = { firstID: hostID, length };
+    const path = this.#path(uid);
+    logger.warn({ podUID: uid, path, recorded: present, sandbox: range }, 'Took the IDs of a pod’s user namespace from its sandbox');
+    allocator.adopt(uid, range);
+    await this.#writeFile(path, range);
+    this.#broken.delete(uid);
+    return range;
   }
 
   async #getOrCreate(uid: PodUID): Promise<IDRange> {

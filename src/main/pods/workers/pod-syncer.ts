@@ -4,6 +4,7 @@
  */
 import type { ContainerBackoff, CreatedObjects, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -74,7 +75,7 @@ export class PodSyncer {
     }
     this.#owner.onStatusGenerated(this.#worker, apiStatus);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
-    const userNamespace = await this.#userNamespace(pod, runtimeHandler);
+    const userNamespace = await this.#userNamespace(pod, status, runtimeHandler);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
     const probes = this.#deps.probes?.verdicts(pod);
     this.#deps.probes?.hooks.onSyncStarted(pod, status);
@@ -104,9 +105,15 @@ export class PodSyncer {
     return this.#worker.lifecycle.state !== 'syncing' || isTerminalPhase(statuses.get(uid)?.phase);
   }
 
-  async #userNamespace({ spec }: Pod, runtimeHandler: RuntimeHandlerChoice = { handler: '' }): Promise<UserNamespaceChoice | undefined> {
+  async #userNamespace(
+    { spec }: Pod,
+    status: RuntimePodStatus | null,
+    runtimeHandler: RuntimeHandlerChoice = { handler: '' },
+  ): Promise<UserNamespaceChoice | undefined> {
     if (spec.hostUsers !== false) return undefined;
-    return 'handler' in runtimeHandler ? this.#deps.userNamespace(this.#uid, runtimeHandler.handler) : runtimeHandler;
+    if ('problem' in runtimeHandler) return runtimeHandler;
+    const current = status?.sandboxes.find(({ state }) => state === 'ready')?.userNamespace;
+    return this.#deps.userNamespace(this.#uid, runtimeHandler.handler, current);
   }
 
   /** Brings the status up to date. When this fails, the next step inspects again. */

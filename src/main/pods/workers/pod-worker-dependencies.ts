@@ -2,7 +2,7 @@
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
-import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { MappedIDs, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -37,8 +37,11 @@ export interface PodWorkerDependencies {
   readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted' | 'removeDesired' | 'removePod'>;
   /** Called for pods with a runtime class. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
-  /** Called for pods with `hostUsers: false`. Must settle, and not reject. */
-  readonly userNamespace: (uid: PodUID, runtimeHandler: string) => Promise<UserNamespaceChoice>;
+  /**
+   * Called for pods with `hostUsers: false`. Must settle, and not reject.
+   * @param current the IDs of the pod's ready sandbox
+   */
+  readonly userNamespace: (uid: PodUID, runtimeHandler: string, current: MappedIDs | undefined) => Promise<UserNamespaceChoice>;
   readonly timelines?: PodTimelines;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Pod, PodStatus } from '../../kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../../kubernetes/ids.ts';
 import type { NodeInfo } from '../node-info.ts';
-import type { RuntimePodStatus } from '../runtime-status.ts';
+import type { MappedIDs, RuntimePodStatus } from '../runtime-status.ts';
 import type { PodSyncNotification } from './channel.ts';
 import type { ContainerBackoff, PodSyncResult } from './result.ts';
 
@@ -52,10 +52,8 @@ export interface ProbeVerdicts {
 /** The runtime handler of a pod (empty: the runtime's default), or the reason why none could be chosen. */
 export type RuntimeHandlerChoice = { readonly handler: string } | { readonly problem: string };
 
-/**
- * The IDs of a pod's user namespace: 0 to `length` − 1 in the pod are the IDs from `hostID` on of the host. Or the reason why it has none.
- */
-export type UserNamespaceChoice = { readonly hostID: number; readonly length: number } | { readonly problem: string };
+/** The IDs of a pod's user namespace, or the reason why it has none. */
+export type UserNamespaceChoice = MappedIDs | { readonly problem: string };
 
 /** Kills every container, then stops the sandboxes. `pod` is null for a pod that only the runtime knows. */
 export interface SyncTerminatingPodTask extends TaskBase {

@@ -3,7 +3,14 @@
  * determinePodSandboxIPs (pkg/kubelet/kuberuntime). As in upstream's PLEG, a pod without a running sandbox keeps its last IPs.
  */
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../../shared/contracts/runtime-status.ts';
-import { ContainerState, ContainerStatus, NamespaceMode, PodSandboxState, Signal } from '../../../shared/cri/generated/cri-v1.ts';
+import {
+  ContainerState,
+  ContainerStatus,
+  NamespaceMode,
+  PodSandboxState,
+  Signal,
+  type UserNamespace,
+} from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, PodSandbox, PodSandboxStatus } from '../../../shared/cri/generated/cri-v1.ts';
 import { sandboxIPs } from '../../../shared/cri/sandbox-ips.ts';
 import type { Failure } from '../../../shared/errors/kubelet-error.ts';
@@ -34,7 +41,16 @@ export function toRuntimeSandboxStatus(status: PodSandboxStatus): RuntimeSandbox
     podIPs: sandboxIPs(status),
     hostNetwork: status.linux?.namespaces?.options?.network === NamespaceMode.NODE,
     runtimeHandler: status.runtimeHandler,
+    ...userNamespaceOf(status.linux?.namespaces?.options?.usernsOptions),
   };
+}
+
+/** The kubelet makes only namespaces with one mapping from 0 on, the same for users and groups. */
+function userNamespaceOf(options: UserNamespace | undefined): Pick<RuntimeSandboxStatus, 'userNamespace'> {
+  if (options?.mode !== NamespaceMode.POD || options.uids.length !== 1 || options.gids.length !== 1) return {};
+  const [uids, gids] = [options.uids[0]!, options.gids[0]!];
+  if (uids.containerId !== 0 || gids.containerId !== 0 || uids.hostId !== gids.hostId || uids.length !== gids.length) return {};
+  return { userNamespace: { hostID: uids.hostId, length: uids.length } };
 }
 
 const containerStates = {

@@ -84,6 +84,35 @@ test('IDs of an earlier idsPerPod are given to no other pod, until their pod is 
   assert.deepEqual(allocator.allocate('c' as PodUID), rangeAt(4, 4));
 });
 
+const sandboxes: readonly [name: string, range: IDRange, want: RegExp | null][] = [
+  ['the range of the file', rangeAt(1), null],
+  ['another range', rangeAt(3), null],
+  ['a range of another length', rangeAt(4, 2), null],
+  ['the range of another pod', rangeAt(2), /another pod has some of the IDs of its sandbox: 65536 from 131072 on/],
+  ['a range with the range of another pod', rangeAt(0, 4), /the IDs of its sandbox are invalid/],
+  ['a range with IDs that the file of another pod has', rangeAt(6, 2), /another pod has some of the IDs/],
+  ['the host’s own IDs', rangeAt(0), /the IDs of its sandbox are invalid/],
+  ['no IDs', rangeAt(1, 0), /invalid/],
+  ['a length that no kubelet uses', { firstID: unit, length: 1000 }, /invalid/],
+];
+
+table('the IDs of a running sandbox win over the recorded ones, unless another pod has them', (row) => {
+  for (const [name, range, want] of sandboxes) {
+    row(name, () => {
+      const allocator = anAllocator({ count: 6 });
+      allocator.record(a, rangeAt(1));
+      allocator.record(b, rangeAt(2));
+      allocator.block('c' as PodUID, rangeAt(7));
+      if (want) assert.throws(() => allocator.adopt(a, range), want);
+      else allocator.adopt(a, range);
+      assert.deepEqual(allocator.get(a), want ? rangeAt(1) : range);
+      const given = ['d', 'e', 'f'].map((uid) => allocator.allocate(uid as PodUID).firstID / unit);
+      assert.deepEqual(given.length, 3);
+      assert.ok(!given.some((at) => at === allocator.get(a)!.firstID / unit || at === 2));
+    });
+  }
+});
+
 test('a range that no kubelet can have written blocks nothing', () => {
   const allocator = anAllocator({ count: 1 });
   for (const range of [rangeAt(1, 0), { firstID: 1, length: unit }, { firstID: unit, length: 2 ** 32 - 1 }, rangeAt(65535, 2)])
@@ -93,7 +122,7 @@ test('a range that no kubelet can have written blocks nothing', () => {
 
 type Step =
   | { readonly kind: 'allocate' | 'release'; readonly uid: PodUID }
-  | { readonly kind: 'record' | 'block'; readonly uid: PodUID; readonly range: IDRange };
+  | { readonly kind: 'record' | 'block' | 'adopt'; readonly uid: PodUID; readonly range: IDRange };
 
 test('no ID is ever part of two pods’ ranges', () => {
   const uid = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f') as fc.Arbitrary<PodUID>;
@@ -102,20 +131,21 @@ test('no ID is ever part of two pods’ ranges', () => {
     .map(({ firstID, length }) => rangeAt(firstID, length));
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({ kind: fc.constantFrom('allocate' as const, 'release' as const), uid }),
-    fc.record({ kind: fc.constantFrom('record' as const, 'block' as const), uid, range }),
+    fc.record({ kind: fc.constantFrom('record' as const, 'block' as const, 'adopt' as const), uid, range }),
   );
   const run = (steps: readonly Step[], start: number) => {
     const allocator = anAllocator({ first: 1, count: 4, unitsPerPod: 2, random: () => start });
     for (const each of steps) {
       try {
-        if (each.kind === 'record' || each.kind === 'block') allocator[each.kind](each.uid, each.range);
+        if (each.kind === 'record' || each.kind === 'block' || each.kind === 'adopt') allocator[each.kind](each.uid, each.range);
         else allocator[each.kind](each.uid);
       } catch {
         // A refused range.
       }
-      const starts = allocator.uids().flatMap((one) => allocator.get(one)?.firstID ?? []);
-      assert.equal(new Set(starts).size, starts.length);
-      assert.ok(starts.every((first) => first % (2 * unit) === 0 && first >= 2 * unit && first < 10 * unit));
+      const ranges = allocator.uids().flatMap((one) => allocator.get(one) ?? []);
+      const units = ranges.flatMap(({ firstID, length }) => Array.from({ length: length / unit }, (_, i) => firstID / unit + i));
+      assert.equal(new Set(units).size, units.length);
+      assert.ok(units.every((one) => Number.isInteger(one) && one >= 1));
     }
   };
   fc.assert(fc.property(fc.array(step, { maxLength: 40 }), fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), run), {

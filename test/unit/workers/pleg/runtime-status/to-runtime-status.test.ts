@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { RuntimeSandboxStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
-import { Container, ContainerStatus, PodSandboxStatus, Signal, type DeepPartial } from '../../../../../src/shared/cri/generated/cri-v1.ts';
+import {
+  Container,
+  ContainerStatus,
+  PodSandboxStatus,
+  Signal,
+  type DeepPartial,
+  type UserNamespace,
+} from '../../../../../src/shared/cri/generated/cri-v1.ts';
 import type { PodUID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { readContainerAnnotations } from '../../../../../src/workers/pleg/runtime-status/container-annotations.ts';
 import {
@@ -215,4 +222,25 @@ test('the newest instance of a container has the highest restart count, also whe
     containers.map(({ id }) => id),
     ['app-2@3', 'app-1@9', 'app-0@7', 'app-0@5'],
   );
+});
+
+type UserNamespaceOptions = DeepPartial<UserNamespace>;
+const mapping = { hostId: 131_072, containerId: 0, length: 65_536 };
+const namespaces: readonly [name: string, options: UserNamespaceOptions | undefined, want: RuntimeSandboxStatus['userNamespace']][] = [
+  ['a runtime that reports none', undefined, undefined],
+  ['the host’s users', { mode: 2 }, undefined],
+  ['one mapping', { mode: 0, uids: [mapping], gids: [mapping] }, { hostID: 131_072, length: 65_536 }],
+  ['no mapping', { mode: 0 }, undefined],
+  ['two mappings', { mode: 0, uids: [mapping, mapping], gids: [mapping, mapping] }, undefined],
+  ['other groups', { mode: 0, uids: [mapping], gids: [{ ...mapping, hostId: 196_608 }] }, undefined],
+  ['no mapping of root', { mode: 0, uids: [{ ...mapping, containerId: 1 }], gids: [{ ...mapping, containerId: 1 }] }, undefined],
+];
+
+table('the user namespace of a sandbox is known if the kubelet can have made it', (row) => {
+  for (const [name, options, want] of namespaces) {
+    row(name, () => {
+      const linux = { namespaces: { options: { network: 0 as const, ...(options && { usernsOptions: options }) } } };
+      assert.deepEqual(toRuntimeSandboxStatus(PodSandboxStatus.fromPartial({ linux })).userNamespace, want);
+    });
+  }
 });
