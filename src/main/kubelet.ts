@@ -118,7 +118,13 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       logger: log('server'),
     });
     shutdown.register('server', () => server.close());
-    const runtime = startRuntimeServices({ ...context, events, probes, onProbeResults: (results) => syncLoop.onProbeResults(results) });
+    const runtime = startRuntimeServices({
+      ...context,
+      events,
+      probes,
+      onProbeResults: (results) => syncLoop.onProbeResults(results),
+      onPullWait: (wait) => timelines.pullWait(wait),
+    });
     await untilRuntimeAnswers(runtime, context);
     const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
     const nodeServices = await startNodeServices({ ...context, runtime, events, cluster, untilPodsKnown });

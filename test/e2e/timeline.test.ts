@@ -1,6 +1,5 @@
 /** `kubelet timeline` on a running kubelet: pods that start, hang while they start, and hang while they terminate. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -10,9 +9,9 @@ import { after, before, test } from 'node:test';
 import type { TimelineJson, TimelineListJson } from '../../src/shared/contracts/timeline.ts';
 import { mount, MountFlag } from '../../src/shared/linux/native.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
+import { runTimelineCommand, untilTimeline } from '../support/kubelet/timeline-command.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
-const kubelet = join(import.meta.dirname, '../../bin/kubelet');
 let node: TestNode;
 before(async () => {
   node = await TestNode.start(null);
@@ -20,34 +19,10 @@ before(async () => {
 });
 after(() => node.destroy());
 
-interface Output {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function run(...args: readonly string[]): Promise<Output> {
-  return new Promise((resolve) => {
-    execFile(kubelet, ['timeline', ...args, '--root-dir', node.rootDir], (err, stdout, stderr) =>
-      resolve({ code: typeof err?.code === 'number' ? err.code : err ? -1 : 0, stdout, stderr }),
-    );
-  });
-}
+const run = (...args: readonly string[]) => runTimelineCommand(node.rootDir, ...args);
 const nameOf = (pod: string) => `default/${pod}-${node.nodeName}`;
-async function timeline(pod: string): Promise<TimelineJson | undefined> {
-  const { code, stdout } = await run(nameOf(pod), '--json');
-  return code === 0 ? (JSON.parse(stdout) as TimelineJson) : undefined;
-}
-function untilTimeline(pod: string, what: string, condition: (json: TimelineJson) => boolean): Promise<TimelineJson> {
-  return waitUntil(
-    `the timeline of ${pod} ${what}`,
-    async () => {
-      const json = await timeline(pod);
-      return json && condition(json) ? json : undefined;
-    },
-    30_000,
-  );
-}
+const until = (pod: string, what: string, condition: (json: TimelineJson) => boolean) =>
+  untilTimeline(node.rootDir, nameOf(pod), what, condition);
 
 /** Mounts a host folder over the pod's volume `data` and opens a file there, so that it can't be unmounted until its release. */
 async function holdMount(uid: string): Promise<{ release(): void }> {
@@ -67,9 +42,7 @@ test('a start has one bar per phase, in the order in which they began', async ()
     }),
   );
   await node.untilRunning('web');
-  const json = await untilTimeline('web', 'is ready', ({ phases }) =>
-    phases.some(({ phase, outcome }) => phase === 'Ready' && outcome === 'ok'),
-  );
+  const json = await until('web', 'is ready', ({ phases }) => phases.some(({ phase, outcome }) => phase === 'Ready' && outcome === 'ok'));
   const ended = json.phases.filter(({ outcome }) => outcome === 'ok').map(({ phase, container }) => `${phase} ${container ?? ''}`.trim());
   for (const phase of ['Admission', 'Queue', 'Volumes', 'Sandbox', 'Running', 'Ready', 'Image first', 'Create first', 'Start first'])
     assert.ok(ended.includes(phase), `${phase} is not in ${ended.join(', ')}`);
@@ -93,9 +66,9 @@ test('a pull that stalls is the open phase of its container, and of the list', a
   const registry = createServer(() => {}).listen(0, '127.0.0.1');
   await once(registry, 'listening');
   try {
-    const image = `127.0.0.1:${(registry.address() as AddressInfo).port}/team/slow:1`;
-    node.apply(aManifest('pulling', { containers: [aBusybox({ image })] }));
-    const json = await untilTimeline('pulling', 'shows the pull', ({ phases }) =>
+    const images = `127.0.0.1:${(registry.address() as AddressInfo).port}/team`;
+    node.apply(aManifest('pulling', { containers: [aBusybox({ image: `${images}/slow:1` })] }));
+    const json = await until('pulling', 'shows the pull', ({ phases }) =>
       phases.some(({ phase, container, outcome }) => phase === 'Image' && container === 'app' && outcome === 'open'),
     );
     assert.equal(json.state, 'Starting');
@@ -103,12 +76,17 @@ test('a pull that stalls is the open phase of its container, and of the list', a
     const list = JSON.parse((await run('--json')).stdout) as TimelineListJson;
     assert.equal(list.pods.find(({ name }) => name === 'pulling-test-node')?.phase, 'Image (app)');
     assert.match((await run()).stdout, /default\/pulling-test-node +Starting +.*Image \(app\)/);
+    // By default one image is pulled at a time.
+    node.apply(aManifest('queued', { containers: [aBusybox({ image: `${images}/other:1` })] }));
+    await until('queued', 'waits for the other pull', ({ phases }) =>
+      phases.some(({ phase, wait }) => phase === 'Image' && wait?.for === 'PullQueue' && wait.open),
+    );
   } finally {
-    node.delete('pulling');
+    for (const name of ['pulling', 'queued']) node.delete(name);
     registry.closeAllConnections();
     registry.close();
   }
-  await node.untilGone('pulling');
+  for (const name of ['pulling', 'queued']) await node.untilGone(name);
 });
 
 test('a pod that terminates says what it waits for, and what happens next', async () => {
@@ -117,18 +95,16 @@ test('a pod that terminates says what it waits for, and what happens next', asyn
   node.apply(aManifest('stuck', { containers: [aBusybox({ sh, lifecycle: { preStop } })], terminationGracePeriodSeconds: 6 }));
   await node.untilRunning('stuck');
   node.delete('stuck');
-  const inHook = await untilTimeline('stuck', 'is in its hook', ({ ledger }) =>
-    ledger.some(({ waitsFor }) => waitsFor.includes('preStop')),
-  );
+  const inHook = await until('stuck', 'is in its hook', ({ ledger }) => ledger.some(({ waitsFor }) => waitsFor.includes('preStop')));
   assert.equal(inHook.state, 'Terminating');
   assert.deepEqual(
     inHook.ledger.map(({ kind, waitsFor }) => [kind, waitsFor]),
     [['container', 'container app: its preStop hook']],
   );
   assert.match(inHook.ledger[0]?.next ?? '', /^the hook is given up in \d/);
-  const inStop = await untilTimeline('stuck', 'is killed', ({ ledger }) => ledger.some(({ waitsFor }) => waitsFor.includes('SIGTERM')));
+  const inStop = await until('stuck', 'is killed', ({ ledger }) => ledger.some(({ waitsFor }) => waitsFor.includes('SIGTERM')));
   assert.equal(inStop.ledger[0]?.kind, 'container');
-  const gone = await untilTimeline('stuck', 'has finished', ({ state }) => state === 'Finished');
+  const gone = await until('stuck', 'has finished', ({ state }) => state === 'Finished');
   assert.deepEqual(gone.ledger, []);
   const steps = gone.phases.map(({ phase }) => phase);
   for (const phase of ['Termination', 'PreStop', 'Stop', 'SandboxStop', 'VolumeUnmount', 'CgroupRemoval'] as const)
@@ -162,9 +138,7 @@ test('a held mount is named, with the time of the next attempt', async () => {
   const data = await holdMount(pod.metadata.uid);
   try {
     node.delete('held');
-    const json = await untilTimeline('held', 'names the mount', ({ ledger }) =>
-      ledger.some(({ waitsFor }) => waitsFor.includes('still mounted')),
-    );
+    const json = await until('held', 'names the mount', ({ ledger }) => ledger.some(({ waitsFor }) => waitsFor.includes('still mounted')));
     assert.equal(json.ledger[0]?.kind, 'volume');
     assert.match(json.ledger[0]?.next ?? '', /^the unmount is retried in /);
     assert.match(json.problem ?? '', /^FailedCleanUp: /);
@@ -194,7 +168,7 @@ test('a restarted kubelet records its pods anew and marks them; without a kubele
   assert.match(stopped.stderr, /^Error: no kubelet runs with this root directory \(/);
   await node.startKubelet();
   await node.untilRunning('web');
-  const json = await untilTimeline('web', 'is there', () => true);
+  const json = await until('web', 'is there', () => true);
   assert.deepEqual([json.restored, json.state], [true, 'Running']);
   assert.match((await run(nameOf('web'))).stdout, /^it ran before this kubelet started/m);
 });

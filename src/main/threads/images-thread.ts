@@ -8,6 +8,8 @@ import type {
   ContainerGcRequest,
   EnsureImageRequest,
   EnsureImageResult,
+  ImagesNotification,
+  PullWait,
   ImageGcPlan,
   ImageGcReply,
   NeededImages,
@@ -24,6 +26,7 @@ import type { Thread } from './thread.ts';
 export interface ImagesThreadOptions extends ThreadDependencies {
   readonly settings: Settings<ImagesWorkerData, 'events' | 'main'>;
   readonly onEvent: (event: RecordedEvent) => void;
+  readonly onPullWait: (wait: PullWait) => void;
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4 };
@@ -48,8 +51,9 @@ export class ImagesThread {
     this.#current = current;
   }
 
-  static start({ state, logger, settings, onEvent }: ImagesThreadOptions): ImagesThread {
-    const events = new EventChannel(onEvent, logger);
+  static start({ state, logger, settings, onEvent, onPullWait }: ImagesThreadOptions): ImagesThread {
+    const onNotification = (message: ImagesNotification) => ('pullWait' in message ? onPullWait(message.pullWait) : onEvent(message));
+    const events = new EventChannel(onNotification, logger);
     const current: Current = {
       port: null,
       pullToken: async () => ({ outcome: 'failed', failure: { reason: 'NoClient', message: standalone } }),

@@ -2,7 +2,7 @@
  * What main's parts report of their pods, written into the records (timeline-records.ts). Every method is cheap, never throws, and ignores pods
  * without a record.
  */
-import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
+import type { EnsureImageRequest, EnsureImageResult, PullWait } from '../../shared/contracts/images.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { containerPhases, podPhases, type PhaseReport, type WaitKind } from '../../shared/contracts/timeline.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -34,6 +34,8 @@ const taskPhases: ReadonlySet<Phase> = new Set<Phase>([
   'CgroupRemoval',
   'CleanUp',
 ]);
+/** These go on after the pod has finished on the node. */
+const apiPhases: ReadonlySet<Phase> = new Set<Phase>(['StatusWrite', 'APIDelete']);
 /** These repeat while a pod runs: the record keeps those of the start. */
 const repeatedPhases: ReadonlySet<Phase> = new Set<Phase>(['Queue', 'Sync', 'Volumes', 'StatusWrite']);
 /** What follows this long after the pod ran no longer belongs to its start. */
@@ -137,6 +139,14 @@ export class PodTimelines {
     }
   }
 
+  /** The pull of a container's image waits, or begins. */
+  pullWait({ podUID: uid, containerName: container, wait, atMs }: PullWait): void {
+    this.report(
+      uid,
+      wait === null ? { edge: 'proceed', phase: 'Image', container, atMs } : { edge: 'wait', phase: 'Image', container, wait, atMs },
+    );
+  }
+
   /** The open phase is tried again at this time. */
   retryAt(uid: PodUID, phase: Phase, dueMs: number): void {
     this.#records.change(uid, phase, undefined, (span) => span && { ...span, dueAfterMs: Math.max(0, dueMs - span.startMs) });
@@ -189,12 +199,16 @@ export class PodTimelines {
     this.#records.update(uid, { graceSeconds: seconds });
     if (this.isOpen(uid, 'Termination')) return this.#shrink(uid, dueMs);
     for (const phase of ['Running', 'Ready'] as const) this.end(uid, phase, { failed: true });
+    // A retry of a sync is not part of the termination.
+    this.end(uid, 'Retry');
     this.begin(uid, 'Termination', { dueMs });
   }
 
   /** Nothing of the pod is left on the node but its folder. */
   finished(uid: PodUID): void {
-    this.end(uid, 'Termination');
+    for (const { phase, container, outcome } of this.get(uid)?.spans ?? []) {
+      if (outcome === 'open' && !apiPhases.has(phase)) this.end(uid, phase, container === undefined ? {} : { container });
+    }
     this.#setOnce(uid, 'finishedAtMs');
     this.#records.setFinished(uid);
   }

@@ -2,6 +2,7 @@
  * Starts the parts that know the container runtime: the runtime's state, the images thread and the probes thread. The kubelet's start does
  * not wait for these threads; wiring/early-threads.ts starts the others.
  */
+import type { PullWait } from '../../shared/contracts/images.ts';
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
 import { setRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
@@ -18,6 +19,7 @@ export interface RuntimeServicesOptions extends KubeletContext {
   readonly events: EventSink;
   readonly probes: ProbeManager;
   readonly onProbeResults: (results: readonly ProbeResult[]) => void;
+  readonly onPullWait: (wait: PullWait) => void;
 }
 
 export interface RuntimeServices {
@@ -35,6 +37,7 @@ export function startRuntimeServices({
   events,
   probes: probeManager,
   onProbeResults,
+  onPullWait,
 }: RuntimeServicesOptions): RuntimeServices {
   const { state, snapshot, pleg } = threads;
   const images = ImagesThread.start({
@@ -42,6 +45,7 @@ export function startRuntimeServices({
     logger: log('images'),
     settings: imagesSettings(options, snapshot),
     onEvent: (event) => events.record(event),
+    onPullWait,
   });
   shutdown.register('images', () => images.close());
   const probes = ProbesThread.start({

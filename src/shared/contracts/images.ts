@@ -7,6 +7,7 @@ import type { Failure } from '../errors/kubelet-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { CredentialProvider } from './credential-providers.ts';
+import type { RecordedEvent } from './event.ts';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
 import type { PullSecret } from './pod-objects.ts';
 
@@ -42,7 +43,7 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly snapshot: SharedArrayBuffer;
   /** PullTokensApi, over Comlink. */
   readonly main: MessagePort;
-  /** RecordedEvent of the requesting container, posted immediately: a pull may take long. */
+  /** ImagesNotification. The RecordedEvent of the requesting container, posted immediately: a pull may take long. */
   readonly events: MessagePort;
 }
 
@@ -53,6 +54,18 @@ export interface LogRotationPolicy {
   readonly maxWorkers: number;
   readonly monitorIntervalMs: number;
 }
+
+/** The pull for a container waits for its turn, or begins. For the pod's timeline. */
+export interface PullWait {
+  readonly podUID: PodUID;
+  readonly containerName: string;
+  /** Null: the pull begins. */
+  readonly wait: 'PullQueue' | 'SharedPull' | null;
+  /** Monotonic ms. */
+  readonly atMs: number;
+}
+
+export type ImagesNotification = RecordedEvent | { readonly pullWait: PullWait };
 
 export interface EnsureImageRequest {
   readonly podUID: PodUID;

@@ -7,11 +7,10 @@
  *  - command: from main to a worker; no reply.
  */
 import type { MessagePort } from 'node:worker_threads';
-import type { RecordedEvent } from './event.ts';
 import type { PullTokensApi } from './credential-providers.ts';
 import type { HealthApi } from './health.ts';
 import type { HelperOperations } from './helper.ts';
-import type { ImagesApi, ImagesWorkerData } from './images.ts';
+import type { ImagesApi, ImagesNotification, ImagesWorkerData } from './images.ts';
 import type { PlegApi, PlegNotification, PlegWorkerData } from './pleg.ts';
 import type { PodSyncCommand, PodSyncNotification, PodSyncReply, PodSyncRequest } from './pod-sync/channel.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from './pod-sync/decode-manifest.ts';
@@ -82,7 +81,7 @@ type Ports<Contract extends string, WorkerData> = {
 
 interface PortNotifications {
   readonly 'pleg.events': PlegNotification;
-  readonly 'images.events': RecordedEvent;
+  readonly 'images.events': ImagesNotification;
   readonly 'probes.results': ProbeNotification;
 }
 

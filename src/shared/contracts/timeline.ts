@@ -46,6 +46,8 @@ export const waitKinds = [
   'StartPermit',
   /** A limit of parallel pulls. */
   'PullQueue',
+  /** The pull of the same image for another container. */
+  'SharedPull',
   /** Secrets, config maps and other API objects. */
   'Objects',
   /** Containers that must terminate before. */

@@ -18,7 +18,7 @@ const minimumGraceMs = 2000;
 /** The oldest obstacle first. Empty for a pod that neither terminates nor should, and for one that is gone. */
 export function computeLedger(timeline: PodTimeline, nowMs: number): ObstacleJson[] {
   if (timeline.objectGoneAtMs !== null && timeline.finishedAtMs !== null) return [];
-  const isTerminating = timeline.spans.some(({ phase }) => phase === 'Termination');
+  const isTerminating = timeline.finishedAtMs !== null || timeline.spans.some(({ phase }) => phase === 'Termination');
   if (!isTerminating) return timeline.deletionWantedAtMs === null ? [] : [notBegun(timeline, timeline.deletionWantedAtMs, nowMs)];
   const open = timeline.spans.filter(({ outcome }) => outcome === 'open').sort((a, b) => a.startMs - b.startMs);
   const obstacles = open.flatMap((span) => {

@@ -56,6 +56,7 @@ const imageManager = new ImageManager({
   nodeCredentials: new NodeCredentials({ rootDir, clock: systemClock, logger }),
   plugins,
   onEvent: (event) => workerData.events.postMessage(event),
+  onPullWait: (pullWait) => workerData.events.postMessage({ pullWait }),
   images: images.images,
   clock: systemClock,
   runtimeRequestTimeoutMs: workerData.runtimeRequestTimeoutMs,

@@ -8,6 +8,7 @@ import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
+import { untilTimeline } from '../../support/kubelet/timeline-command.ts';
 
 /** Ignores SIGTERM. */
 const stubborn = { sh: 'trap "" TERM; while :; do sleep 1; done' };
@@ -220,11 +221,21 @@ describe('a deleted pod', () => {
     );
     assert.deepEqual(ended.metadata.finalizers, ['example.com/keep']);
     await waitUntil('nothing of the pod is left', async () => (await remainingOnHost(pod)).length === 0, 60_000);
+    const ledger = async (what: string) => {
+      const fullName = `${pod.metadata.namespace}/finalized`;
+      const { ledger: obstacles } = await untilTimeline(node.node.rootDir, fullName, what, ({ state }) => state === 'Finished');
+      return obstacles.map(({ kind, waitsFor }) => `${kind}: ${waitsFor}`);
+    };
+    assert.deepEqual(await ledger('has finished'), ['api: the API server: finalizers of the pod’s object']);
     // A kubelet that starts meanwhile does not start the pod again.
     await node.restartKubelet();
     await run('after-finalized', {});
     assert.equal(await runningContainers(pod), 0);
     assert.equal((await node.get('finalized')).status?.phase, 'Succeeded');
+    assert.deepEqual(
+      (await ledger('has finished for the new kubelet')).map((entry) => entry.split(':')[0]),
+      ['api'],
+    );
     await node.api.patch(`${node.podsPath}/finalized`, { metadata: { finalizers: null } });
     await node.untilGone('finalized');
   });

@@ -95,6 +95,7 @@ function startAll() {
       snapshot,
     },
     onEvent: () => {},
+    onPullWait: () => {},
   });
   const stats = StatsThread.start({
     ...common,

@@ -278,7 +278,11 @@ export const samples: Samples = {
   ],
   'images.removeContainers': [{ request: [[containerID]], reply: undefined }],
   'images.close': emptyCall,
-  'images.events': [event],
+  'images.events': [
+    event,
+    { pullWait: { podUID, containerName: 'app', wait: 'PullQueue', atMs: 12.5 } },
+    { pullWait: { podUID, containerName: 'app', wait: null, atMs: 12.5 } },
+  ],
   'main.pullToken': [
     {
       request: [pullTokenRequest],

@@ -2,7 +2,7 @@
  * Ensures that an image is present before a container is created (upstream pkg/kubelet/images/image_manager.go). A present image costs
  * one ImageStatus call and never waits for a pull. A failure is a result with the reason that the API shows.
  */
-import type { EnsureImageRequest, EnsureImageResult } from '../../../shared/contracts/images.ts';
+import type { EnsureImageRequest, EnsureImageResult, PullWait } from '../../../shared/contracts/images.ts';
 import type { RecordedEvent } from '../../../shared/contracts/event.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import type { AuthConfig, ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
@@ -41,6 +41,7 @@ export interface ImageManagerOptions extends CredentialSources {
   readonly records: Pick<PullRecords, 'mustPull' | 'recordIntent' | 'recordPulled' | 'recordEnd'> | null;
   readonly uses: ImageUses;
   readonly onEvent: (event: RecordedEvent) => void;
+  readonly onPullWait?: (wait: PullWait) => void;
 }
 
 interface PullResult {
@@ -65,6 +66,7 @@ export class ImageManager {
   readonly #credentialSources: CredentialSources;
   readonly #uses: ImageUses;
   readonly #onEvent: (event: RecordedEvent) => void;
+  readonly #onPullWait: (wait: PullWait) => void;
   readonly #queue: SharedQueue<PullResult>;
   readonly #throttle: PullThrottle;
   readonly #backoff: PullBackoff;
@@ -78,6 +80,7 @@ export class ImageManager {
     this.#credentialSources = options;
     this.#uses = uses;
     this.#onEvent = onEvent;
+    this.#onPullWait = options.onPullWait ?? (() => {});
     this.#queue = new SharedQueue({ limit: parallelPulls, maxHoldMs, clock });
     this.#throttle = new PullThrottle({ perSecond: pullsPerSecond, burst: pullBurst, clock });
     this.#backoff = new PullBackoff(clock);
@@ -131,6 +134,10 @@ export class ImageManager {
     throw new KubeletError('ErrImageNeverPull', message);
   }
 
+  #recordWait({ podUID, containerName }: EnsureImageRequest, wait: PullWait['wait']): void {
+    this.#onPullWait({ podUID, containerName, wait, atMs: this.#clock.monotonic() });
+  }
+
   #recordEvent({ about }: EnsureImageRequest, type: RecordedEvent['type'], reason: string, message: string): void {
     if (about) this.#onEvent({ object: about, type, reason, message });
   }
@@ -176,7 +183,12 @@ export class ImageManager {
     try {
       // Requests with different credentials do not share a pull, because access to an image depends on the credentials.
       const sharingKey = [spec.runtimeHandler, spec.image, ...credentials.map(({ hash }) => hash)].join('_');
-      const pulled = await this.#queue.run(sharingKey, () => this.#throttledPull(spec, credentials));
+      const wait = this.#queue.waitFor(sharingKey);
+      if (wait !== null) this.#recordWait(request, wait === 'limit' ? 'PullQueue' : 'SharedPull');
+      const pulled = await this.#queue.run(sharingKey, () => {
+        if (wait !== null) this.#recordWait(request, null);
+        return this.#throttledPull(spec, credentials);
+      });
       await this.#records?.recordPulled(image, pulled.imageRef, credentialsToRecord(pulled.credential, credentials));
       const waitedMs = this.#clock.monotonic() - startedMs;
       imagePullDuration.observe(waitedMs / 1000, { image_size_in_bytes: imageSizeBucket(pulled.sizeBytes) });

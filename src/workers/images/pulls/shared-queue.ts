@@ -26,6 +26,12 @@ export class SharedQueue<T> {
     this.#clock = clock;
   }
 
+  /** What a call with this key would wait for: the same call of another request, or the limit. Null: nothing. */
+  waitFor(key: string): 'sharedCall' | 'limit' | null {
+    if (this.#shared.has(key)) return 'sharedCall';
+    return this.#running >= this.#limit ? 'limit' : null;
+  }
+
   /** Joins the pending or running call with this key, or queues a new one. */
   run(key: string, call: () => Promise<T>): Promise<T> {
     const pending = this.#shared.get(key);

@@ -115,6 +115,11 @@ const cases: Case[] = [
     want: [/^api: the API server: finalizers of the pod’s object 18000/],
   },
   {
+    name: 'a pod that had terminated before this kubelet started',
+    timeline: timeline([], { state: 'Finished', finishedAtMs: 42_000 }),
+    want: [/^api: the API server: the end of the pod’s object 18000/],
+  },
+  {
     name: 'a pod that completed by itself keeps its object',
     timeline: timeline([ended('Termination')], { state: 'Finished', finishedAtMs: 42_000, deletionWantedAtMs: null }),
     want: [],

@@ -1,0 +1,39 @@
+/** Runs the command `kubelet timeline` of the bundle. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import type { TimelineJson } from '../../../src/shared/contracts/timeline.ts';
+import { waitUntil } from '../runtime/simulated-runtime.ts';
+
+const kubelet = join(import.meta.dirname, '../../../bin/kubelet');
+
+export interface TimelineOutput {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function runTimelineCommand(rootDir: string, ...args: readonly string[]): Promise<TimelineOutput> {
+  return new Promise((resolve) => {
+    execFile(kubelet, ['timeline', ...args, '--root-dir', rootDir], (err, stdout, stderr) =>
+      resolve({ code: typeof err?.code === 'number' ? err.code : err ? -1 : 0, stdout, stderr }),
+    );
+  });
+}
+
+/** Waits until the timeline of the pod (`<namespace>/<name>`) fulfils the condition. */
+export function untilTimeline(
+  rootDir: string,
+  pod: string,
+  what: string,
+  condition: (json: TimelineJson) => boolean,
+): Promise<TimelineJson> {
+  return waitUntil(
+    `the timeline of ${pod} ${what}`,
+    async () => {
+      const { code, stdout } = await runTimelineCommand(rootDir, pod, '--json');
+      const json = code === 0 ? (JSON.parse(stdout) as TimelineJson) : undefined;
+      return json && condition(json) ? json : undefined;
+    },
+    30_000,
+  );
+}
