@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { hasPodLevelResources } from '../../../shared/kubernetes/pod-resources.ts';
 import type { AdmitHandler } from './admit-handler.ts';
 
 export interface FeatureAdmissionOptions {
@@ -36,7 +37,7 @@ const features: readonly DeclaredFeature[] = [
 
 export function featureAdmission({ podLevelResources, declared }: FeatureAdmissionOptions): AdmitHandler {
   return ({ spec }) => {
-    if (!podLevelResources && hasResources(spec)) {
+    if (!podLevelResources && hasPodLevelResources(spec)) {
       return { rejection: { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' } };
     }
     const missing = missingFeatures(declared, (feature) => feature.isRequiredByPod?.(spec));
@@ -67,8 +68,4 @@ function hasResizedInitContainer({ initContainers = [] }: Pod['spec'], after: Po
     ({ restartPolicy, resources }, index) =>
       restartPolicy !== 'Always' && !isDeepStrictEqual(resources, after.initContainers?.[index]?.resources),
   );
-}
-
-function hasResources({ resources }: Pod['spec']): boolean {
-  return Object.keys({ ...resources?.requests, ...resources?.limits }).length > 0;
 }

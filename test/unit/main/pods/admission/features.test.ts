@@ -39,6 +39,12 @@ const cases: readonly [name: string, spec: Partial<PodSpec>, options: Partial<Fe
     { podLevelResources: false },
     'PodLevelResourcesNotSupported: PodLevelResources feature gate is disabled',
   ],
+  [
+    'with other resources at pod level while the gate is off',
+    { resources: { requests: { 'example.com/gpu': '1' } } },
+    { podLevelResources: false },
+    null,
+  ],
   ['with empty pod-level resources while the gate is off', { resources: {} }, { podLevelResources: false }, null],
 ];
 table('admission of pods that require node features', (row) => {
