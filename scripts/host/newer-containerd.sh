@@ -1,8 +1,9 @@
 #!/bin/sh
 # Unpacks a containerd of a later Debian release into FOLDER without installing it:
 #   newer-containerd.sh 1.7|2.1 FOLDER
-# 1.7 (trixie) has GetContainerEvents, and runs with the host's runc. 2.1 (sid) has user namespaces, image volumes and recursive read-only
-# mounts. It needs runc 1.3, which gets sid's libc and libseccomp: an interpreter and a library path in FOLDER, which must not move.
+# 1.7 (trixie) has GetContainerEvents, and runs with the host's runc. 2.1 or what replaces it in sid (2.1.9 in November 2026) has user
+# namespaces, image volumes and recursive read-only mounts. It needs runc 1.3, which gets sid's libc and libseccomp: an interpreter and a
+# library path in FOLDER, which must not move.
 # Does nothing when it exists. Uses the package mirrors of this host.
 set -eu
 version=$1

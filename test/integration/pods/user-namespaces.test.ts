@@ -162,6 +162,33 @@ test('the IDs of a running sandbox replace a lost, unusable or different file', 
   );
 });
 
+test('IDs whose file cannot be written or removed stay with their pod until it can', async (t) => {
+  const { open, fileOf, lines } = aNode(t);
+  const manager = await open();
+  mkdirSync(join(fileOf('a'), 'in-the-way'), { recursive: true });
+  assert.match(JSON.stringify(await manager.getOrCreate(uid('a'), '', rangeAt(3))), /EISDIR|ENOTEMPTY|EEXIST/);
+  for (let i = 0; i < 3; i += 1) await manager.release(uid('a'));
+  assert.equal(lines.filter(({ msg, level }) => msg.startsWith('Could not free') && level >= 40).length, 0);
+  rmSync(fileOf('a'), { recursive: true });
+  assert.deepEqual(await manager.getOrCreate(uid('a'), '', rangeAt(3)), rangeAt(3));
+  assert.equal(readFileSync(fileOf('a'), 'utf8'), mappingsOf(3 * unit));
+
+  rmSync(fileOf('a'));
+  mkdirSync(join(fileOf('a'), 'in-the-way'), { recursive: true });
+  for (let i = 0; i < 3; i += 1) await manager.release(uid('a'));
+  assert.equal(lines.filter(({ msg, level }) => msg.startsWith('Could not free') && level >= 40).length, 1);
+  const given = await Promise.all(['b', 'c', 'd'].map((name) => manager.getOrCreate(uid(name), '')));
+  assert.deepEqual(
+    given,
+    [1, 2, 4].map((at) => rangeAt(at)),
+  );
+  rmSync(fileOf('a'), { recursive: true });
+  manager.releaseOrphans((one) => one !== 'a');
+  await manager.close();
+  assert.deepEqual(await manager.getOrCreate(uid('e'), ''), rangeAt(3));
+  assert.deepEqual(await (await open()).getOrCreate(uid('f'), ''), rangeAt(5));
+});
+
 test('a range whose file cannot be written is not used, and is free again', async (t) => {
   const { rootDir, open } = aNode(t);
   writeFileSync(join(rootDir, 'pods'), 'no folder');

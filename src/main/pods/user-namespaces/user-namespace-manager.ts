@@ -87,7 +87,10 @@ export class UserNamespaceManager {
         this.#broken.delete(uid);
       });
     } catch (err) {
-      logger.error({ podUID: uid, err: messageOf(err) }, 'Could not free the IDs of a pod’s user namespace');
+      // Housekeeping tries again every two seconds.
+      const level = this.#broken.has(uid) ? 'debug' : 'error';
+      logger[level]({ podUID: uid, err: messageOf(err) }, 'Could not free the IDs of a pod’s user namespace');
+      this.#broken.add(uid);
     }
   }
 
@@ -115,6 +118,8 @@ export class UserNamespaceManager {
     const path = this.#path(uid);
     logger.warn({ podUID: uid, path, recorded: present, sandbox: range }, 'Took the IDs of a pod’s user namespace from its sandbox');
     allocator.adopt(uid, range);
+    // Until the file is written.
+    this.#broken.add(uid);
     await this.#writeFile(path, range);
     this.#broken.delete(uid);
     return range;
