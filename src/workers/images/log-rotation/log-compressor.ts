@@ -56,8 +56,11 @@ export class LogCompressor {
     await this.#running;
   }
 
+  /** The newest first: of a log that is rotated each second, the oldest are removed before they could be compressed. */
   async #run(): Promise<void> {
-    for (const path of this.#queue) {
+    for (;;) {
+      const path = [...this.#queue].at(-1);
+      if (path === undefined) break;
       this.#queue.delete(path);
       this.#active = path;
       try {
