@@ -297,6 +297,8 @@ test('RestartAllContainers removes all containers, and the next sync follows at 
   const pod = aPod({ containers: [aContainer('a', { restartPolicy: 'Never', restartPolicyRules: [rule] }), aContainer('b')] });
   await harness.syncToEnd(pod);
   harness.runtime.exit('a', 88);
+  // The reset waits a second after the exit.
+  await harness.clock.advance(1000);
   const conditions = [{ type: 'AllContainersRestarting', status: 'True' }];
   const { result } = await harness.syncToEnd(pod, { apiStatus: { conditions } });
   assert.deepEqual(harness.runtime.calls.slice(-3), ['stopContainer b 2', 'removeContainer b-3', 'removeContainer a-2']);
