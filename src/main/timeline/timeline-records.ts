@@ -10,7 +10,6 @@ import { shortenName, truncateBytes } from '../../shared/timeline/shorten.ts';
 import { toCells, type Span } from '../../shared/timeline/span.ts';
 import {
   containerRows,
-  emptyRow,
   maxTexts,
   peekSpan,
   sharedRow,
@@ -76,7 +75,6 @@ export class TimelineRecords {
   ): void {
     const { clock } = this.#options;
     const values = {
-      ...emptyRow,
       seenAtMs: clock.monotonic(),
       epochMs: clock.now() - clock.monotonic(),
       uid: shortenName(uid, maxTexts.uid),
@@ -89,8 +87,8 @@ export class TimelineRecords {
     this.#contain(uid, () => {
       const existing = this.#rows.get(uid);
       this.#finished.delete(uid);
-      if (existing !== undefined) this.#table.put(existing, values);
-      else if (this.#table.used < this.#table.capacity || this.#dropOldest()) this.#rows.set(uid, this.#table.insert(values));
+      if (existing !== undefined) this.#table.putSparse(existing, values);
+      else if (this.#table.used < this.#table.capacity || this.#dropOldest()) this.#rows.set(uid, this.#table.insertSparse(values));
     });
   }
 

@@ -4,7 +4,7 @@
  * containers have spans of their own; further ones share the last row.
  */
 import { containerPhases, podPhases, type ContainerPhase, type PodPhase } from '../contracts/timeline.ts';
-import { f64, text, u32, u8, type Field, type Row } from '../state/table-layout.ts';
+import { f64, text, u32, u8, type Field } from '../state/table-layout.ts';
 import { defineTable, type TableReader } from '../state/typed-table.ts';
 import { fromCells, type Span, type SpanCells } from './span.ts';
 
@@ -82,11 +82,6 @@ export function timelineCapacity(maxPods: number): number {
 export function spanKey(phase: PodPhase | ContainerPhase, containerRow: ContainerRow | undefined): SpanKey {
   return containerRow === undefined ? (phase as PodPhase) : `${containerRow}.${phase as ContainerPhase}`;
 }
-
-/** The columns of a new row: every number is 0, every text is empty. */
-export const emptyRow = Object.fromEntries(
-  Object.entries(fields).map(([name, { kind }]) => [name, kind === 'text' ? '' : 0]),
-) as Row<TimelineFields>;
 
 /** The columns of one span, for an update of the row. */
 export function spanUpdate(key: SpanKey, cells: SpanCells): Record<string, number> {

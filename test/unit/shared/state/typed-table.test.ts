@@ -25,6 +25,19 @@ test('an update changes the fields that it names and the version by two', () => 
   assert.equal(writer.version(index), before + 2);
 });
 
+test('a sparse row has zeros where no value is given, also where another row was before', () => {
+  const buffer = table.create(1);
+  const [writer, reader] = [table.writer(buffer), table.reader(buffer)];
+  const index = writer.insert(row('first'));
+  writer.free(index);
+  assert.equal(writer.insertSparse({ id: 'next' }), index);
+  const { id, ...numbers } = reader.read(index)!;
+  assert.equal(id, 'next');
+  assert.ok(Object.values(numbers).every((value) => value === '' || Number(value) === 0));
+  writer.putSparse(index, {});
+  assert.equal(reader.read(index)?.id, '');
+});
+
 test('a freed row is reused, and cannot be read before', () => {
   const buffer = table.create(2);
   const writer = table.writer(buffer);
