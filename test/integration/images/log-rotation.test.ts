@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import {
   linkSync,
   lstatSync,
@@ -15,6 +17,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { aLogRotation, isContiguous } from '../../support/runtime/log-rotation.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
@@ -128,6 +131,32 @@ test('a kubelet continues what its predecessor did not finish', async (t) => {
   assert.deepEqual(names.slice(1, 4), ['0.log.20260101-000001.gz', '0.log.20260101-000002.gz', '0.log.20260101-000003.gz']);
   assert.deepEqual([names.length, rotatedName.test(names[4]!)], [5, true]);
   assert.ok(isContiguous(app.readLines()));
+});
+
+test('a kubelet that is killed at any moment loses and repeats no line', async (t) => {
+  const node = await aLogRotation(t);
+  const app = await node.run('app', { every: '1ms', batch: 10 });
+  const script = join(import.meta.dirname, '../../support/runtime/log-rotation-process.ts');
+  for (let kills = 0; kills < 8; kills += 1) {
+    const kubelet = fork(script, [node.endpoint, node.podLogsDir, app.id]);
+    await once(kubelet, 'message');
+    await sleep(20 + ((kills * 53) % 200));
+    kubelet.kill('SIGKILL');
+    await once(kubelet, 'exit');
+  }
+  assert.ok(app.files().some((name) => archiveName.test(name)));
+  const last = fork(script, [node.endpoint, node.podLogsDir, app.id]);
+  await once(last, 'message');
+  const filesBefore = app.files().length;
+  await waitUntil('it has rotated the log, too', () => app.files().length > filesBefore + 1);
+  await node.control.exitContainer(app.id, 0);
+  const isComplete = (names: readonly string[]) => names.includes('0.log') && names.filter((name) => rotatedName.test(name)).length === 1;
+  await waitUntil('it has completed the archives', () => isComplete(app.files()), 20_000);
+  last.kill('SIGKILL');
+  await once(last, 'exit');
+  const numbers = app.readLines();
+  assert.equal(numbers[0], 1);
+  assert.ok(isContiguous(numbers));
 });
 
 test('a rename that was undone halfway is completed', async (t) => {

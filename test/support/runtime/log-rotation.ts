@@ -100,6 +100,7 @@ export async function aLogRotation(t: TestHooks, options: LogRotationOptions = {
 
   return {
     control,
+    endpoint,
     podLogsDir,
     /** The log of the kubelet. */
     lines,
