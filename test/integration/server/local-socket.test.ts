@@ -27,6 +27,7 @@ test('the socket is for root only, and replaces what an earlier process left', a
   const folder = join(aFolder(t), 'timeline');
   const { socket } = await open(t, folder, 'first');
   await socket.close();
+  rmSync(join(folder, timelineSocketName));
   writeFileSync(join(folder, timelineSocketName), 'left over');
   await open(t, folder, 'second');
   assert.equal(statSync(folder).mode & 0o777, 0o700);
