@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { DockerRegistry } from '../../support/kubelet/docker-registry.ts';
+import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
 import { registryPassword } from '../../support/kubelet/token-server.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
@@ -51,7 +52,11 @@ describe('a registry with TLS and authentication', () => {
     folder = mkdtempSync(join(tmpdir(), 'credential-plugins-'));
     hooks.after(() => rmSync(folder, { recursive: true }));
     const flags = writePlugins(folder);
-    node = await TestClusterNode.start('cluster-registries', { flags });
+    node = await TestClusterNode.start('cluster-registries', {
+      flags,
+      config: { serializeImagePulls: true },
+      imagePullProgressTimeout: '8s',
+    });
     hooks.after(() => node.destroy());
     const common = { archive, users: ['me', 'robot'] } as const;
     basic = await DockerRegistry.start(hooks, {
@@ -69,7 +74,12 @@ describe('a registry with TLS and authentication', () => {
         'hangs/app',
       ],
     });
-    token = await DockerRegistry.start(hooks, { ...common, name: 'token.test', auth: 'token', repositories: ['team/app', 'team/other'] });
+    token = await DockerRegistry.start(hooks, {
+      ...common,
+      name: 'token.test',
+      auth: 'token',
+      repositories: ['team/app', 'team/other', 'team/behind'],
+    });
     for (const registry of [basic, token]) registry.addTo(node.node);
     await secret('basic', 'basic.test');
     await secret('token', 'https://token.test/v1/');
@@ -119,6 +129,17 @@ describe('a registry with TLS and authentication', () => {
     await create('untrusted', 'basic.test/team/untrusted:1', { imagePullSecrets: [{ name: 'basic' }] });
     await node.untilEvent('untrusted', 'Failed', /x509: certificate signed by unknown authority/);
     basic.addTo(node.node);
+  });
+
+  test('a registry that stalls delays serial pulls of other pods until the runtime gives up', async () => {
+    const registry = await PrivateRegistry.start(hooks, archive, {});
+    registry.delayUntil(new Promise(() => {}));
+    await create('stalled', `${registry.host}/team/app:1`);
+    await node.untilEvent('stalled', 'Pulling', /^Pulling image /);
+    await create('behind', 'token.test/team/behind:1', { imagePullSecrets: [{ name: 'token' }] });
+    await node.untilEvent('stalled', 'Failed', /^Failed to pull image ".*": rpc error: code = /);
+    await node.untilRunning('behind');
+    await node.delete('stalled', { gracePeriodSeconds: 1 });
   });
 
   test('an invalid image name is reported without a pull', async () => {

@@ -63,6 +63,7 @@ export class TestClusterNode {
         config: { ...member.config, ...options.config },
         flags: [...member.flags, ...(options.flags ?? [])],
         ...(options.env && { env: options.env }),
+        ...(options.imagePullProgressTimeout !== undefined && { imagePullProgressTimeout: options.imagePullProgressTimeout }),
         ...(options.imageFilesystemBytes !== undefined && { imageFilesystemBytes: options.imageFilesystemBytes }),
       });
       const joined = new TestClusterNode({ cluster, node, nodeName, namespace }, cleanups);

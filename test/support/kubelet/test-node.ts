@@ -30,6 +30,8 @@ export interface TestNodeOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Puts the pod logs on a tmpfs of this size. */
   readonly podLogsBytes?: number;
+  /** Default: containerd's own, of minutes. */
+  readonly imagePullProgressTimeout?: string;
   /** Puts containerd's images and containers on a tmpfs of this size. */
   readonly imageFilesystemBytes?: number;
 }
@@ -119,7 +121,7 @@ export class TestNode {
   }
 
   async startContainerd(): Promise<void> {
-    const { containerd: version = '1.7' } = this.#options;
+    const { containerd: version = '1.7', imagePullProgressTimeout } = this.#options;
     const installation = version === '1.6' ? '' : join(project, `.cache/containerd-${version}`);
     // An error contains stderr.
     if (installation) execFileSync('sh', [join(project, 'scripts/host/newer-containerd.sh'), version, installation], { stdio: 'pipe' });
@@ -128,6 +130,7 @@ export class TestNode {
       network: this.#network,
       imageCache,
       installation,
+      ...(imagePullProgressTimeout !== undefined && { imagePullProgressTimeout }),
     });
     this.#cri ??= new CriClient({ endpoint: this.#containerd.endpoint });
   }
@@ -175,6 +178,8 @@ export class TestNode {
       cgroupDriver: 'cgroupfs',
       cgroupRoot: this.cgroupRoot,
       failCgroupV1: false,
+      // A full disk of the test host must cost no image: none can be pulled again.
+      imageGCHighThresholdPercent: 100,
       ...this.#options.config,
     };
   }
