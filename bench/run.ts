@@ -27,6 +27,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'cluster-burst': () => import('./cluster-burst.ts'),
   'cluster-restart': () => import('./cluster-restart.ts'),
   'cluster-delete': () => import('./cluster-delete.ts'),
+  probes: () => import('./probes.ts'),
   idle: () => import('./idle.ts'),
 };
 

@@ -252,4 +252,43 @@ describe('probes', () => {
       await deletePod(name);
     }
   });
+
+  test('/metrics/probes has the probes of each pod until it ends', async () => {
+    apply('counted', { readinessProbe: { ...http.get('/counted'), ...fast }, livenessProbe: { ...http.get('/counted'), ...fast } });
+    const uid = (await node.untilRunning('counted')).metadata.uid;
+    const page = async () => (await node.get('/metrics/probes')).text();
+    const labels = `container="app",namespace="default",pod="counted-test-node"`;
+    const liveness = `prober_probe_total{${labels},pod_uid="${uid}",probe_type="Liveness",result="successful"} `;
+    await waitUntil('both probes are counted', async () => (await page()).includes(liveness), 30_000);
+    const text = await page();
+    for (const line of [
+      `# TYPE prober_probe_total counter`,
+      `prober_probe_total{${labels},pod_uid="${uid}",probe_type="Readiness",result="successful"} `,
+      `prober_probe_duration_seconds_count{${labels},probe_type="Readiness"} `,
+      'process_start_time_seconds ',
+    ])
+      assert.ok(text.includes(line), `${line} is not in\n${text}`);
+    await deletePod('counted');
+    await waitUntil('the series are gone', async () => !(await page()).includes('counted'), 30_000);
+  });
+
+  test('a kubelet that could not run for some seconds fails no probe', async () => {
+    apply('stopped', { livenessProbe: { ...http.get('/stopped'), ...fast }, readinessProbe: { ...http.get('/stopped'), ...fast } });
+    await node.untilRunning('stopped');
+    for (let round = 0; round < 3; round += 1) {
+      const seen = http.countOf('/stopped');
+      await waitUntil('a probe begins', () => http.countOf('/stopped') > seen, 10_000);
+      process.kill(node.kubeletPid, 'SIGSTOP');
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+      process.kill(node.kubeletPid, 'SIGCONT');
+    }
+    const seen = http.countOf('/stopped');
+    await waitUntil('probes continue', () => http.countOf('/stopped') > seen + 4, 20_000);
+    const pod = await node.untilRunning('stopped');
+    assert.deepEqual(
+      [app(pod)?.restartCount, app(pod)?.ready, eventsOf('stopped').filter((event) => event.includes('Unhealthy'))],
+      [0, true, []],
+    );
+    await deletePod('stopped');
+  });
 });

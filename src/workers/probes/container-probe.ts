@@ -11,6 +11,12 @@ import { computeProbeState, initialState, type ProbeState } from './schedule/pro
 import type { RunLimiter } from './schedule/run-limiter.ts';
 import type { TimerEntry } from './schedule/timer-queue.ts';
 
+/**
+ * A probe that starts this late is due a period after its start from then on. Containers that start together would otherwise be probed together for ever, and
+ * each time the last of them late. The delay of a timer alone is less.
+ */
+const rephasedAfterMs = 5;
+
 export interface ContainerProbeDependencies extends RunDependencies {
   /** The limiter of the action. */
   readonly limiter: (spec: ProbeSpec) => RunLimiter;
@@ -89,7 +95,9 @@ export class ContainerProbe {
     const runLimiter = limiter(this.#spec);
     const slot = runLimiter.acquire(this.#options.podUID, () => {
       const startedAtMs = timers.nowMs();
-      probeLateness.observe((startedAtMs - dueMs) / 1000, { probe_type: this.#spec.probe });
+      const lateMs = startedAtMs - dueMs;
+      probeLateness.observe(lateMs / 1000, { probe_type: this.#spec.probe });
+      if (lateMs >= rephasedAfterMs) this.schedule(startedAtMs + this.#spec.periodSeconds * 1000);
       const { containerID } = this.#options;
       const { action, timeoutSeconds } = this.#spec;
       this.#run = new ProbeRun(this.#deps, this.#spec.probe, { action, containerID, timeoutSeconds }, (result) => {

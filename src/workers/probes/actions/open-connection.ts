@@ -19,21 +19,22 @@ export function openConnection(host: string, port: number, handlers: ConnectionH
   let socket: Socket | undefined;
   let isOver = false;
   const open = (address: string) => {
-    const onDialError = (err: unknown) => {
+    const onError = (err: unknown) => {
+      if (isOver) return;
       isOver = true;
       socket?.destroy();
       handlers.onError({ message: dialError(err, address, port), ...(isNodeError(err) && { doubt: 'node' }) });
     };
     socket = connect({ host: address, port });
     // It stays a listener until the owner has added its own: an 'error' event without a listener would end the thread.
-    socket.once('error', onDialError);
+    socket.once('error', onError);
     socket.once('connect', () => {
-      isOver = true;
       try {
         handlers.onConnect(socket!);
-        socket!.off('error', onDialError);
+        isOver = true;
+        socket!.off('error', onError);
       } catch (err) {
-        onDialError(err);
+        onError(err);
       }
     });
   };

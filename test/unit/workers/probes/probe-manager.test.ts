@@ -5,7 +5,7 @@ import type { ProbeNotification, ProbeSpec, ProbeType } from '../../../../src/sh
 import type { ContainerID } from '../../../../src/shared/kubernetes/ids.ts';
 import type { AttemptResult } from '../../../../src/workers/probes/actions/attempt.ts';
 import type { StartAttempt } from '../../../../src/workers/probes/actions/start-attempt.ts';
-import { ProbeManager } from '../../../../src/workers/probes/probe-manager.ts';
+import { ProbeManager, type ProbeManagerOptions } from '../../../../src/workers/probes/probe-manager.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 import { probedContainer, probedPod } from '../../../support/probes/probed-pod.ts';
@@ -22,8 +22,14 @@ interface Started {
   end: 'open' | 'cancelled' | 'timedOut';
 }
 
+interface NodeOptions {
+  readonly answers?: Record<string, AttemptResult>;
+  readonly random?: number;
+  readonly limits?: NonNullable<ProbeManagerOptions['limits']>;
+}
+
 /** A probe names itself in its action's message; `answers` answers at once. */
-function aNode({ answers = {}, random = 0.5 }: { answers?: Record<string, AttemptResult>; random?: number } = {}) {
+function aNode({ answers = {}, random = 0.5, limits }: NodeOptions = {}) {
   const clock = new FakeClock();
   const startedMs = clock.monotonic();
   const started: Started[] = [];
@@ -40,7 +46,14 @@ function aNode({ answers = {}, random = 0.5 }: { answers?: Record<string, Attemp
     };
   };
   const { logger } = aLogger();
-  const manager = new ProbeManager({ clock, logger, startAttempt, post: (one) => notifications.push(one), random: () => random });
+  const manager = new ProbeManager({
+    clock,
+    logger,
+    startAttempt,
+    post: (one) => notifications.push(one),
+    random: () => random,
+    ...(limits && { limits }),
+  });
   const results = () => notifications.flatMap((one) => one.results.map(({ probe, result }) => `${probe} ${result}`));
   const events = () => notifications.flatMap((one) => one.events.map(({ reason, message }) => `${reason}: ${message}`));
   const times = (probe: string) => started.filter((one) => one.probe === probe).map(({ at }) => at);
@@ -174,6 +187,27 @@ test('a probe that is not over when the next is due does not run twice', async (
     ['timedOut', 'open'],
   );
   assert.deepEqual(times('readiness'), [0, 4]);
+});
+
+test('probes that wait for each other run at different times from then on', async () => {
+  const limits = { active: 1, overdueAfterMs: Infinity, total: 1, perPod: 1 };
+  const { clock, manager, times, started } = aNode({ limits: { exec: limits, network: limits } });
+  const named = (name: string) => probedPod(name, [container(clock, [spec('readiness', { action: { type: 'invalid', message: name } })])]);
+  manager.setPods([named('a'), named('b')]);
+  await clock.advance(300);
+  started[0]!.done(success);
+  await clock.advance(100);
+  started[1]!.done(success);
+  await clock.advance(9850);
+  started[2]!.done(success);
+  await clock.advance(200);
+  assert.deepEqual(
+    [times('a'), times('b')],
+    [
+      [0, 10],
+      [0.3, 10.3],
+    ],
+  );
 });
 
 test('an error is tried three times, and its result is discarded', async () => {
