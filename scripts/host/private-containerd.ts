@@ -94,7 +94,9 @@ export class PrivateContainerd {
         if (this.#child.exitCode !== null) break;
         try {
           const { status } = await client.runtime.call('status', {}, { deadlineMs: 2000 });
-          if (status?.conditions.every((condition) => condition.status)) return;
+          // Newer versions report more conditions, which may be false: warnings of deprecations.
+          const isTrue = (name: string) => status?.conditions.some((condition) => condition.type === name && condition.status) === true;
+          if (isTrue('RuntimeReady') && isTrue('NetworkReady')) return;
         } catch {
           // Not ready yet.
         }
