@@ -14,8 +14,11 @@ test("removing a container removes its log, its rotated logs and its link, and n
   const link = join(root, 'web.log');
   await symlink(join(folder, '0.log'), link);
 
+  // A folder does not keep the other logs.
+  await mkdir(join(folder, '0.log.20260101-000001/full'), { recursive: true });
+
   await removeContainerLogs(join(root, 'pods'), join(folder, '0.log'), link);
-  assert.deepEqual((await readdir(folder)).sort(), ['1.log', '10.log']);
+  assert.deepEqual((await readdir(folder)).sort(), ['0.log.20260101-000001', '1.log', '10.log']);
   assert.deepEqual(await readdir(root), ['pods']);
   await removeContainerLogs(join(root, 'pods'), join(folder, '0.log'), link);
 
