@@ -182,7 +182,7 @@ export class ImageManager {
     const startedMs = this.#clock.monotonic();
     try {
       // Requests with different credentials do not share a pull, because access to an image depends on the credentials.
-      const sharingKey = [spec.runtimeHandler, spec.image, ...credentials.map(({ hash }) => hash)].join('_');
+      const sharingKey = JSON.stringify([spec.runtimeHandler, spec.image, ...credentials.map(({ hash }) => hash)]);
       const wait = this.#queue.waitFor(sharingKey);
       if (wait !== null) this.#recordWait(request, wait === 'limit' ? 'PullQueue' : 'SharedPull');
       const pulled = await this.#queue.run(sharingKey, () => {

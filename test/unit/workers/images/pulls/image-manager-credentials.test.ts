@@ -31,6 +31,16 @@ test('pods with different credentials never share a pull', async () => {
   void waiting;
 });
 
+test('a name that looks like another pull’s credentials shares no pull', async () => {
+  const { images, ensure } = aManager();
+  images.blocksPulls = true;
+  const hash = createHash('sha256').update('{"username":"one","password":"geheim"}').digest('hex');
+  const waiting = [ensure('r.example/app:1', { pullSecrets: [aPullSecret('s', 'one')] }), ensure(`r.example/app:1_${hash}`)];
+  await settle();
+  assert.deepEqual(images.pullUsers, ['one', '']);
+  void waiting;
+});
+
 /** In-memory records with configurable access, which also collect the writes. */
 function someRecords(mustPull: boolean) {
   const written: unknown[] = [];
