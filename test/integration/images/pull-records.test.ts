@@ -17,16 +17,18 @@ function aNode(t: TestContext) {
   const rootDir = mkdtempSync(join(tmpdir(), 'pull-records-'));
   t.after(() => rmSync(rootDir, { recursive: true }));
   const { logger, lines } = aLogger();
+  const clock = new FakeClock();
   const dir = (name: string) => join(rootDir, 'image_manager', name);
   return {
     lines,
+    clock,
     dir,
     open: (images: readonly RuntimeImage[] = [], policy = 'NeverVerifyPreloadedImages') =>
       PullRecords.open({
         rootDir,
         policy: { name: policy, allowlist: [] },
         listImages: async () => images,
-        clock: new FakeClock(),
+        clock,
         logger,
       }),
   };
@@ -104,6 +106,18 @@ test('the records of removed images go, those of later pulls stay', async (t) =>
   assert.equal(readdirSync(dir('pulled')).length, 2, 'both were recorded in the second in which the collection began');
   await records.prune(new Set([imageRef]), beganAtMs + 1000);
   assert.deepEqual(readdirSync(dir('pulled')), [recordFileName(imageRef)]);
+});
+
+test('an image that is removed and pulled again during a collection keeps its record, although nothing in it changes', async (t) => {
+  const { open, clock } = aNode(t);
+  const records = await open();
+  await records.recordPulled(image, imageRef, { kubernetesSecrets: [secret] });
+  await clock.advance(3_600_000);
+  const beganAtMs = clock.now();
+  await clock.advance(2000);
+  await records.recordPulled(image, imageRef, { kubernetesSecrets: [secret] });
+  await records.prune(new Set(), beganAtMs);
+  assert.equal(await records.mustPull(image, imageRef, podWith()), true, 'without the record it would count as preloaded');
 });
 
 test('a pull that starts during the removal of the previous intent has an intent', async (t) => {

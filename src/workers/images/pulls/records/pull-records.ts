@@ -139,7 +139,11 @@ export class PullRecords {
     const previousRecord = this.#pulled.get(imageRef);
     const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
     const record = mergeCredentials(previousRecord ?? { lastUpdatedTime: now, imageRef }, withoutTagAndDigest(image), credentials, now);
-    if (record === previousRecord) return true;
+    if (record === previousRecord) {
+      // Without a write, but for a collection that runs: the image may have been removed and pulled again since it listed the images.
+      this.#pulled.set(imageRef, { ...record, lastUpdatedTime: now });
+      return true;
+    }
     try {
       await this.#pulledFiles.write(record);
       this.#pulled.set(imageRef, record);
