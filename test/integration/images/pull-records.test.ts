@@ -120,6 +120,17 @@ test('an image that is removed and pulled again during a collection keeps its re
   assert.equal(await records.mustPull(image, imageRef, podWith()), true, 'without the record it would count as preloaded');
 });
 
+test('two pods whose pulls end at the same time both keep their access', async (t) => {
+  const { open } = aNode(t);
+  const other: ImagePullSecret = { uid: 'u2', namespace: 'ns2', name: 'pull', credentialHash: 'hash2' };
+  const records = await open();
+  await Promise.all([secret, other].map((each) => records.recordPulled(image, imageRef, { kubernetesSecrets: [each] })));
+  for (const reader of [records, await open()]) {
+    assert.equal(await reader.mustPull(image, imageRef, podWith(secret)), false);
+    assert.equal(await reader.mustPull(image, imageRef, podWith(other)), false);
+  }
+});
+
 test('a pull that starts during the removal of the previous intent has an intent', async (t) => {
   const { open, dir } = aNode(t);
   const records = await open();

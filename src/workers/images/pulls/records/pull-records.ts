@@ -144,14 +144,21 @@ export class PullRecords {
       this.#pulled.set(imageRef, { ...record, lastUpdatedTime: now });
       return true;
     }
+    // Set before the write: the record of a pull that ends meanwhile must include this one.
+    this.#pulled.set(imageRef, record);
     try {
       await this.#pulledFiles.write(record);
-      this.#pulled.set(imageRef, record);
       return true;
     } catch (err) {
+      if (this.#pulled.get(imageRef) === record) this.#restore(imageRef, previousRecord);
       logger.error({ image, imageRef, err: messageOf(err) }, 'Failed to write image pulled record');
       return false;
     }
+  }
+
+  #restore(imageRef: string, record: ImagePulledRecord | undefined): void {
+    if (record) this.#pulled.set(imageRef, record);
+    else this.#pulled.delete(imageRef);
   }
 
   /** The image of an interrupted pull may be present. Records it as pulled by the kubelet, without access for any pod. */
