@@ -94,9 +94,10 @@ describe('containerd 2.1', () => {
     await waitUntil('an event names the file', () => node.log().includes(problem), 20_000);
     node.delete('two');
     await node.untilGone('two');
+    const others = await Promise.all([node.untilRunning('three'), node.untilRunning('four')]);
     assert.deepEqual(
-      (await node.pods()).map(({ status }) => status?.phase),
-      ['Running', 'Running'],
+      others.map(({ status }) => status?.containerStatuses?.[0]?.restartCount),
+      [0, 0],
     );
   });
 
