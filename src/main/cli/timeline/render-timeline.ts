@@ -86,7 +86,8 @@ function renderBar(
 
 function noteOf({ wait, count }: PhaseJson): string {
   const notes: string[] = [];
-  if (wait) notes.push(`${wait.open ? 'waits' : 'waited'} ${formatMs(wait.durationMs)} for ${wait.for}`);
+  if (wait && (wait.open || wait.durationMs > 0))
+    notes.push(`${wait.open ? 'waits' : 'waited'} ${formatMs(wait.durationMs)} for ${wait.for}`);
   if (count > 1) notes.push(`${count === 255 ? '255+' : count} times`);
   return notes.join(', ');
 }

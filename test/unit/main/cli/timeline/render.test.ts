@@ -52,6 +52,11 @@ table('the chart of a timeline', (row) => {
       ],
     ),
   );
+  row('a wait of no time is not worth a note', () =>
+    assert.ok(
+      !renderTimeline(timeline([phase('Queue', 0, 9, { wait: { for: 'SyncSlot', durationMs: 0, open: false } })]), 80).includes('SyncSlot'),
+    ),
+  );
   row('open and failed phases are marked', () => {
     const [, , , , , image, volumes] = lines(
       timeline([
