@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { Server, ServerCredentials, status, type handleUnaryCall, type Metadata } from '@grpc/grpc-js';
+import { startGRPC } from '../../../src/workers/probes/actions/grpc.ts';
 import { attempt } from '../../support/probes/attempt.ts';
 
 type Check = handleUnaryCall<{ readonly service: string }, Buffer>;
@@ -52,6 +53,19 @@ test('answers of a health server', { timeout: 20_000 }, async () => {
   assert.match(String(metadata?.get('user-agent')), /^kube-probe\/1\.36 grpc-/);
   const broken = await attempt({ type: 'grpc', host: '127.0.0.1', port, service: 'broken' }, 1);
   assert.match(broken.output, /^error: health rpc probe failed: rpc error: code = Internal desc = /);
+});
+
+test('a timeout of more than 25 days, which is too long for a timer', { timeout: 20_000 }, async () => {
+  const port = await serve('/grpc.health.v1.Health/Check');
+  for (const timeoutSeconds of [30 * 24 * 3600, 2 ** 31 - 1]) {
+    // Without the helper's own timer, which would overflow.
+    const ended = Promise.withResolvers<string>();
+    const running = startGRPC({ type: 'grpc', host: '127.0.0.1', port, service: '' }, timeoutSeconds, ({ outcome, output }) =>
+      ended.resolve(`${outcome}: ${output}`),
+    );
+    assert.equal(await ended.promise, 'success: ', String(timeoutSeconds));
+    running.cancel();
+  }
 });
 
 test('a server without the health service', { timeout: 20_000 }, async () => {

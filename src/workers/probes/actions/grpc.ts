@@ -37,7 +37,8 @@ export function startGRPC({ host, port, service }: ActionOf<'grpc'>, timeoutSeco
     client.close();
     done(result);
   };
-  client.waitForReady(deadline, (err) => {
+  // The probe's timeout ends the wait. The library's timer for it would overflow at 25 days, and follows jumps of the wall clock.
+  client.waitForReady(Infinity, (err) => {
     if (isOver) return;
     if (err) return finish(failure(`error: failed to connect service at ${goQuote(address)}: ${err.message}`));
     isConnected = true;
