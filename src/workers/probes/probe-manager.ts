@@ -23,11 +23,11 @@ export interface ProbeManagerOptions {
 
 /**
  * Each command costs the runtime some ten milliseconds of CPU time: more at once would only wait for each other. A command that has run for half a second
- * waits itself. Connections cost a descriptor and some KiB each.
+ * waits itself. Connections cost a descriptor and some KiB each; all of them wait.
  */
 const defaultLimits = {
-  exec: { active: 32, overdueAfterMs: 500, total: 1024, perPod: 128 },
-  network: { active: 2048, overdueAfterMs: Infinity, total: 2048, perPod: 256 },
+  exec: { active: 32, overdueAfterMs: 500, total: 1024, perPod: 128, guaranteed: 8 },
+  network: { active: Infinity, overdueAfterMs: Infinity, total: 2048, perPod: 256, guaranteed: 8 },
 } as const;
 
 export class ProbeManager {

@@ -1,6 +1,7 @@
 /**
  * Limits how many probes run at once, fairly between pods: the pods that wait take turns. A run that has taken long no longer counts against the limit,
  * because it waits and needs no CPU; so commands that hang don't keep others from running. A second limit bounds all runs, a third those of one pod.
+ * A pod chooses its timeouts, so a few pods could hold all runs for days: each pod has some runs that the second limit does not count.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { TimerEntry, TimerQueue } from './timer-queue.ts';
@@ -13,6 +14,8 @@ export interface RunLimits {
   /** All runs. */
   readonly total: number;
   readonly perPod: number;
+  /** A pod with fewer runs than this starts one even beyond `total`. */
+  readonly guaranteed: number;
 }
 
 /** A run that waits for its start, or has started. */
@@ -64,8 +67,10 @@ export class RunLimiter {
   #startWaiting(): void {
     while (this.#waiting.size > 0) {
       this.#markOverdue();
-      if (this.#active.size >= this.#limits.active || this.#active.size + this.#overdue.size >= this.#limits.total) break;
-      const slot = this.#takeNext();
+      const { active, total, perPod, guaranteed } = this.#limits;
+      if (this.#active.size >= active) break;
+      const isFull = this.#active.size + this.#overdue.size >= total;
+      const slot = this.#takeNext(isFull ? Math.min(guaranteed, perPod) : perPod);
       if (!slot) break;
       slot.startedAtMs = this.#timers.nowMs();
       this.#active.add(slot);
@@ -75,10 +80,10 @@ export class RunLimiter {
     this.#setOverdueTimer();
   }
 
-  /** The first pod with a free slot of its own has its turn, and waits behind the others for its next one. */
-  #takeNext(): Slot | undefined {
+  /** The first pod with fewer runs than `perPod` has its turn, and waits behind the others for its next one. */
+  #takeNext(perPod: number): Slot | undefined {
     for (const [podUID, queue] of this.#waiting) {
-      if ((this.#runsOfPod.get(podUID) ?? 0) >= this.#limits.perPod) continue;
+      if ((this.#runsOfPod.get(podUID) ?? 0) >= perPod) continue;
       const [slot] = queue;
       queue.delete(slot!);
       this.#waiting.delete(podUID);

@@ -190,7 +190,7 @@ test('a probe that is not over when the next is due does not run twice', async (
 });
 
 test('probes that wait for each other run at different times from then on', async () => {
-  const limits = { active: 1, overdueAfterMs: Infinity, total: 1, perPod: 1 };
+  const limits = { active: 1, overdueAfterMs: Infinity, total: 1, perPod: 1, guaranteed: 0 };
   const { clock, manager, times, started } = aNode({ limits: { exec: limits, network: limits } });
   const named = (name: string) => probedPod(name, [container(clock, [spec('readiness', { action: { type: 'invalid', message: name } })])]);
   manager.setPods([named('a'), named('b')]);

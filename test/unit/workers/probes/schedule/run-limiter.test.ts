@@ -6,7 +6,7 @@ import { TimerQueue } from '../../../../../src/workers/probes/schedule/timer-que
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
 
-const limits: RunLimits = { active: 2, overdueAfterMs: 500, total: 4, perPod: 3 };
+const limits: RunLimits = { active: 2, overdueAfterMs: 500, total: 4, perPod: 3, guaranteed: 0 };
 
 function aLimiter(over: Partial<RunLimits> = {}) {
   const clock = new FakeClock();
@@ -67,4 +67,22 @@ test('one pod does not get all places', async () => {
   release('a1');
   assert.deepEqual(started, ['a1', 'a2', 'a3', 'b1', 'a4']);
   await clock.advance(10_000);
+});
+
+test('pods whose runs hang keep no run from another pod', async () => {
+  const { clock, started, acquire, release } = aLimiter({ guaranteed: 1 });
+  acquire('a1', 'a2', 'a3', 'b1', 'b2');
+  await clock.advance(500);
+  assert.deepEqual(started, ['a1', 'a2', 'a3', 'b1']);
+  acquire('c1', 'c2', 'd1');
+  await clock.advance(500);
+  assert.deepEqual(started, ['a1', 'a2', 'a3', 'b1', 'c1', 'd1']);
+  release('c1');
+  assert.deepEqual(started, ['a1', 'a2', 'a3', 'b1', 'c1', 'd1', 'c2']);
+});
+
+test('a limit without active runs does not keep a pod from its guaranteed run', () => {
+  const { started, acquire } = aLimiter({ active: Infinity, overdueAfterMs: Infinity, total: 2, perPod: 2, guaranteed: 1 });
+  acquire('a1', 'a2', 'a3', 'b1', 'b2');
+  assert.deepEqual(started, ['a1', 'a2', 'b1']);
 });
