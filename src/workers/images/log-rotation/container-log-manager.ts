@@ -186,7 +186,8 @@ export class ContainerLogManager {
         isInProgress: (name) => this.#compressor.isInProgress(join(dirname(path), name)),
         onRemovalError: (name, err) => logger.error({ err, containerID: id, path: join(dirname(path), name) }, 'Failed to remove old log'),
       });
-      for (const name of toCompress) this.#compressor.add(join(dirname(path), name));
+      const rotated = toCompress.map((name) => join(dirname(path), name));
+      this.#compressor.add(path, rotated);
       logger.debug({ containerID: id, path, sizeBytes: log.sizeBytes }, 'Rotated container log');
     } finally {
       await folder.handle.close();

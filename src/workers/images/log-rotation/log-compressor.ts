@@ -27,8 +27,8 @@ class RemovedLogError extends Error {}
 
 export class LogCompressor {
   readonly #options: LogCompressorOptions;
-  /** Paths. */
-  readonly #queue = new Set<string>();
+  /** The paths of the rotated logs of each log, oldest first. Never an empty list. */
+  readonly #queue = new Map<string, readonly string[]>();
   readonly #closing = new AbortController();
   #active: string | null = null;
   #running: Promise<void> = Promise.resolve();
@@ -37,11 +37,17 @@ export class LogCompressor {
     this.#options = options;
   }
 
-  /** `path` is the rotated log below podLogsDir. */
-  add(path: string): void {
-    if (this.#closing.signal.aborted || this.#active === path) return;
-    this.#queue.add(path);
-    if (this.#active === null) this.#running = this.#run();
+  /**
+   * `rotated` are the paths of all rotated logs of `log` to compress, oldest first. They replace those of its last rotation, some of which are
+   * removed meanwhile: otherwise the queue would grow without end when logs are rotated faster than they are compressed.
+   */
+  add(log: string, rotated: readonly string[]): void {
+    if (this.#closing.signal.aborted) return;
+    this.#set(
+      log,
+      rotated.filter((path) => path !== this.#active),
+    );
+    if (this.#active === null && this.#queue.size > 0) this.#running = this.#run();
   }
 
   /** Reports whether the archive at this path, ending in `.tmp`, is being written. */
@@ -56,12 +62,29 @@ export class LogCompressor {
     await this.#running;
   }
 
-  /** The newest first: of a log that is rotated each second, the oldest are removed before they could be compressed. */
+  /** An empty list removes the log. A log that is in the queue keeps its place. */
+  #set(log: string, rotated: readonly string[]): void {
+    if (rotated.length > 0) this.#queue.set(log, rotated);
+    else this.#queue.delete(log);
+  }
+
+  /**
+   * Logs take turns, so that one that is rotated each second delays no other for long. The newest rotation of a log is first: of such a log,
+   * the oldest are removed before they could be compressed.
+   */
+  #takeNext(): string | undefined {
+    for (const [log, rotated] of this.#queue) {
+      this.#queue.delete(log);
+      this.#set(log, rotated.slice(0, -1));
+      return rotated.at(-1);
+    }
+    return undefined;
+  }
+
   async #run(): Promise<void> {
     for (;;) {
-      const path = [...this.#queue].at(-1);
+      const path = this.#takeNext();
       if (path === undefined) break;
-      this.#queue.delete(path);
       this.#active = path;
       try {
         await this.#compress(path);

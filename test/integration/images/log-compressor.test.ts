@@ -1,0 +1,52 @@
+/** The order in which rotated logs are compressed. A folder with the name of a log cannot be compressed, so each turn reports it. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { systemClock } from '../../../src/shared/time/clock.ts';
+import { LogCompressor } from '../../../src/workers/images/log-rotation/log-compressor.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+
+function aCompressor(t: TestContext) {
+  const podLogsDir = mkdtempSync(join(tmpdir(), 'log-compressor-'));
+  t.after(() => rmSync(podLogsDir, { recursive: true }));
+  const turns: string[] = [];
+  const onError = (path: string) => turns.push(path.slice(podLogsDir.length + 1));
+  const compressor = new LogCompressor({ podLogsDir, clock: systemClock, onError });
+  /** What a rotation of the pod's log leaves to compress. */
+  const rotate = (pod: string, ...rotations: readonly number[]) => {
+    const log = join(podLogsDir, pod, '0.log');
+    const paths = rotations.map((rotation) => `${log}.${rotation}`);
+    for (const path of paths) mkdirSync(path, { recursive: true });
+    compressor.add(log, paths);
+  };
+  return { rotate, turns };
+}
+
+test('logs take turns, and each begins with its newest rotation', async (t) => {
+  const { rotate, turns } = aCompressor(t);
+  rotate('fast', 1);
+  rotate('slow', 1, 2);
+  rotate('fast', 2, 3, 4);
+  rotate('other', 1);
+  await waitUntil('all had their turn', () => turns.length === 7);
+  assert.deepEqual(turns, [
+    'fast/0.log.1',
+    'slow/0.log.2',
+    'fast/0.log.4',
+    'other/0.log.1',
+    'slow/0.log.1',
+    'fast/0.log.3',
+    'fast/0.log.2',
+  ]);
+});
+
+test('a log that is rotated faster than it is compressed waits with its present rotations only', async (t) => {
+  const { rotate, turns } = aCompressor(t);
+  rotate('other', 1);
+  for (let rotation = 1; rotation <= 100; rotation += 1) rotate('fast', rotation, rotation + 1);
+  rotate('last', 1);
+  await waitUntil('the last had its turn', () => turns.length >= 4 && turns.includes('last/0.log.1'));
+  assert.deepEqual(turns, ['other/0.log.1', 'fast/0.log.101', 'last/0.log.1', 'fast/0.log.100']);
+});
