@@ -78,7 +78,13 @@ export class PodObjectManager {
     this.#secrets = objectSource(secretKind, options, onChanged);
     this.#configMaps = objectSource(configMapKind, options, onChanged);
     this.#tokens = new TokenManager({ client, clock, logger, random, onDue: (uid) => onChanged(new Set([uid])) });
-    this.#pullTokens = new PullTokens(client, this.#tokens);
+    this.#pullTokens = new PullTokens(client, {
+      get: async (ref) => {
+        // The pod may have gone while its account was read.
+        this.#requireTokens(ref.podUID);
+        return await this.#tokens.get(ref);
+      },
+    });
     this.#trustBundles = new ClusterTrustBundleManager({ client, isEnabled: projectsTrustBundles, onChanged, clock, logger });
     this.#certificates = certificates && new PodCertificates({ ...certificates, client, onChanged, clock, logger, random });
     this.#services = ServiceLister.start({ client, clock, logger });
@@ -140,14 +146,18 @@ export class PodObjectManager {
 
   /** Returns a token of the pod's service account for a credential plugin. Never rejects. */
   async pullToken(request: PullTokenRequest): Promise<PullTokenReply> {
-    const pod = this.#pods.get(request.podUID)?.pod;
     try {
-      // A pull may outlive its pod, whose tokens are dropped.
-      if (!pod || isStaticPod(pod)) throw new KubeletError('NotFound', `pod ${request.podUID} is gone, or is a static pod`);
+      this.#requireTokens(request.podUID);
       return await this.#pullTokens.get(request);
     } catch (err) {
       return { outcome: 'failed', failure: toFailure(err, 'InternalError') };
     }
+  }
+
+  /** Throws when a token of this pod would never be dropped: a pull may outlive its pod. */
+  #requireTokens(podUID: string): void {
+    const pod = this.#pods.get(podUID)?.pod;
+    if (!pod || isStaticPod(pod)) throw new KubeletError('NotFound', `pod ${podUID} is gone, or is a static pod`);
   }
 
   async close(): Promise<void> {

@@ -184,3 +184,19 @@ test('under Cache a changed pod reads only its new references', async () => {
   assert.equal(await readWith({ ...pod, metadata: { ...pod.metadata, labels: { app: 'new' } } }), 2);
   await manager.close();
 });
+
+test('a pull that outlives its pod gets no token', async () => {
+  const { api, manager } = aPodObjectManager();
+  const account = Promise.withResolvers<object>();
+  api.on('GET', '/api/v1/namespaces/default/serviceaccounts/sa', () => account.promise);
+  manager.registerPod(aPod({ metadata: fromApi, spec: { serviceAccountName: 'sa' } }));
+  const podRef = { namespace: 'default', serviceAccountName: 'sa', podName: 'web', podUID: 'uid-web' };
+  const reply = manager.pullToken({ ...podRef, audience: 'registry', requiredAnnotations: [], optionalAnnotations: [] });
+  await settle();
+  manager.unregisterPod('uid-web' as PodUID);
+  account.resolve({ metadata: { name: 'sa', namespace: 'default', uid: 'sa-uid' } });
+  const { outcome } = await reply;
+  assert.equal(outcome, 'failed');
+  assert.deepEqual(api.callsTo('POST', tokenPath), [], 'nothing would drop this token');
+  await manager.close();
+});
