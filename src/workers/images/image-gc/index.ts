@@ -17,6 +17,7 @@ import { ImageRecords } from './image-records.ts';
 import {
   bytesToFree,
   imagesInEvictionOrder,
+  isDisabled,
   isOldEnough,
   isTooOld,
   planImageGc,
@@ -77,7 +78,7 @@ export class ImageGC {
       const nowMs = await this.#detect(needed);
       const disk = await filesystem.read();
       const isKnown = disk.capacityBytes > 0;
-      const toFreeBytes = isKnown ? bytesToFree(disk, policy) : 0;
+      const toFreeBytes = isKnown && !isDisabled(policy) ? bytesToFree(disk, policy) : 0;
       const wallMs = (ms: number) => (Number.isFinite(ms) ? new Date(clock.now() - clock.monotonic() + ms).toISOString() : null);
       const planned = planImageGc(this.#records.all(), policy, { nowMs, recordsBeganMs: this.#records.beganMs, toFreeBytes });
       return {
@@ -143,8 +144,7 @@ export class ImageGC {
       const age = goDuration(policy.maxAgeMs);
       throw new Error(`wanted to free images older than ${age}, encountered errors in image deletion: ${aggregate(freed.errors)}`);
     }
-    // As upstream, a threshold of 100 percent with a maximum age still applies: usage is rounded up.
-    if (policy.highThresholdPercent === 100 && policy.maxAgeMs === 0) return;
+    if (isDisabled(policy)) return;
     const disk = await filesystem.read();
     if (disk.capacityBytes === 0) throw new KubeletError('InvalidDiskCapacity', 'invalid capacity 0 on image filesystem');
     const usage = usagePercent(disk);

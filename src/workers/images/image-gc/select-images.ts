@@ -1,7 +1,7 @@
 /** Selects the images that garbage collection removes (upstream pkg/kubelet/images/image_gc_manager.go). Pure. */
 
 export interface ImageGcPolicy {
-  /** The usage of the image filesystem from which images are removed. 100: never. */
+  /** The usage of the image filesystem from which images are removed. 100 without a maximum age: never. */
   readonly highThresholdPercent: number;
   /** The usage down to which images are removed. */
   readonly lowThresholdPercent: number;
@@ -55,6 +55,11 @@ export function isOldEnough({ firstDetectedMs }: ImageRecord, { minAgeMs }: Imag
 /** In whole percent, rounded up as upstream's integer division does. The capacity must not be 0. */
 export function usagePercent({ capacityBytes, availableBytes }: ImageFilesystem): number {
   return 100 - Math.floor((Math.min(availableBytes, capacityBytes) * 100) / capacityBytes);
+}
+
+/** As upstream, a threshold of 100 percent with a maximum age still applies: usage is rounded up. */
+export function isDisabled({ highThresholdPercent, maxAgeMs }: ImageGcPolicy): boolean {
+  return highThresholdPercent === 100 && maxAgeMs === 0;
 }
 
 /** Returns the bytes to free to reach the low threshold; 0 below the high threshold. */

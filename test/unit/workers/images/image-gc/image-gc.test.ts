@@ -224,3 +224,13 @@ test('a plan removes nothing', async () => {
     },
   ]);
 });
+
+test('a plan of a disabled collection removes nothing for space, however full the disk is', async () => {
+  const { clock, gc, addImage, removals, needed } = aNode({ used: 900, highThresholdPercent: 100 });
+  addImage('a');
+  await gc.plan(needed());
+  await clock.advance(5 * minute);
+  const { usagePercent, toFreeBytes, images } = await gc.plan(needed());
+  assert.deepEqual([usagePercent, toFreeBytes, images.map(({ reason }) => reason)], [100, 0, ['not necessary']]);
+  assert.deepEqual([(await gc.garbageCollect(needed())).failure, removals], [null, []]);
+});
