@@ -61,9 +61,14 @@ export class PodTimelines {
     return this.#records.get(uid);
   }
 
-  /** A source has the pod, maybe for the first time. `isRunning`: its containers run already. */
+  /**
+   * A source has the pod, maybe for the first time. `isRunning`: its containers run already. A pod that is over gets no record: its objects may stay for
+   * long, and be thousands.
+   */
   see(pod: Pod, isRunning: boolean): void {
     const uid = podUID(pod);
+    const isOver = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
+    if (isOver && !isRunning && !this.#records.has(uid)) return;
     const isGone = this.#records.number(uid, 'objectGoneAtMs') !== 0;
     if (!this.#records.has(uid) || (isGone && this.#records.isFinished(uid))) this.#add(pod, isRunning);
     else if (isGone) this.#records.update(uid, { objectGoneAtMs: 0 });
@@ -79,8 +84,6 @@ export class PodTimelines {
   objectGone(uid: PodUID): void {
     this.#setOnce(uid, 'deletionWantedAtMs');
     this.#setOnce(uid, 'objectGoneAtMs');
-    // A refused pod has nothing else to finish.
-    if (this.#records.get(uid)?.state === 'Refused') this.#records.setFinished(uid);
   }
 
   begin(uid: PodUID, phase: Phase, { container, ...begin }: PhaseOptions = {}): void {
@@ -190,6 +193,7 @@ export class PodTimelines {
   refused(uid: PodUID): void {
     for (const phase of ['Admission', 'Running', 'Ready'] as const) this.end(uid, phase, { failed: true });
     this.#records.update(uid, { refused: 1 });
+    this.#records.setFinished(uid);
   }
 
   /** The pod terminates; call this again when its grace period shrinks. Null: an unknown grace period. */

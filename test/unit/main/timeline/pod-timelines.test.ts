@@ -146,6 +146,25 @@ test('finished pods make room, the oldest first; running pods do not', async () 
   assert.equal(timelines.get(fourth!), undefined);
 });
 
+test('refused pods make room while their objects stay, and get no record again', async () => {
+  const { timelines } = await start(2);
+  const [refused, first, second] = ['a', 'b', 'c'].map((name) => name as PodUID);
+  timelines.see(pod({ uid: refused! }), false);
+  timelines.refused(refused!);
+  assert.equal(timelines.get(refused!)?.state, 'Refused');
+  for (const each of [first, second]) timelines.see(pod({ uid: each! }), false);
+  assert.deepEqual(
+    [refused, first, second].map((each) => timelines.get(each!)?.state),
+    [undefined, 'Starting', 'Starting'],
+  );
+  timelines.finished(first!);
+  timelines.see({ ...pod({ uid: refused! }), status: { phase: 'Failed' } }, false);
+  assert.equal(timelines.get(refused!), undefined);
+  // A kubelet that restarts while it stops the pod's containers shows what their end takes.
+  timelines.see({ ...pod({ uid: refused! }), status: { phase: 'Failed' } }, true);
+  assert.notEqual(timelines.get(refused!), undefined);
+});
+
 test('one event per pod and phase says which phase exceeds its budget', async () => {
   const { clock, timelines } = await start();
   const events: RecordedEvent[] = [];
