@@ -2,7 +2,7 @@
  * One run of a probe: its attempts and its event (upstream prober.go: probe and runProbeWithRetries). Each attempt has the probe's full timeout, from its own start.
  *
  * A failure that this node may have caused is not counted: when the thread could not run during an attempt, a timeout or a closed connection says nothing about
- * the container. Such an attempt is repeated; when repetitions don't help, the run has no result.
+ * the container. Such an attempt is repeated. The last repetition counts if the thread ran for half of it; otherwise the run has no result.
  */
 import type { ProbeEvent, ProbeType } from '../../shared/contracts/probes.ts';
 import { contain } from '../../shared/errors/contain.ts';
@@ -91,7 +91,8 @@ export class ProbeRun {
     if (this.#isOver || number !== this.#attemptNumber) return;
     this.#deps.timers.cancel(this.#timeout);
     const delayedMs = this.#deps.loopDelay.totalMs - this.#delayAtStartMs;
-    if (isDoubtful(result, delayedMs, this.#target.timeoutSeconds * 1000)) {
+    const isLast = this.#repeats === maxRepeats;
+    if (isDoubtful(result, delayedMs, this.#target.timeoutSeconds * 1000, isLast)) {
       probeRepeats.inc({ probe_type: this.#probe });
       this.#repeats += 1;
       if (this.#repeats <= maxRepeats && result.doubt !== 'node') this.#start();
