@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { Node } from '../../src/main/node/index.ts';
 import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
 import { TestClusterNode } from '../support/cluster/cluster-node.ts';
@@ -33,6 +34,7 @@ describe('node settings', () => {
         cpuCFSQuota: false,
         serializeImagePulls: false,
         maxParallelImagePulls: 2,
+        featureGates: { ReduceDefaultCrashLoopBackOffDecay: true },
       },
     });
     await node.startKubelet();
@@ -65,6 +67,16 @@ describe('node settings', () => {
     };
     const paths = ['/runningpods/', '/logs/', '/debug/pprof/', '/containerLogs/default/x/app', '/pods', '/metrics', '/healthz'];
     assert.deepEqual(await Promise.all(paths.map(statusOf)), [405, 405, 405, 405, 200, 200, 200]);
+  });
+
+  test('the gate ReduceDefaultCrashLoopBackOffDecay shortens the first back-off to 1 s', async () => {
+    node.apply(aManifest('crashing', { containers: [aBusybox({ sh: 'exit 7' })] }));
+    const waits = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff';
+    const { metadata } = await node.until('crashing', 'is backed off', waits);
+    const { name, namespace, uid } = metadata;
+    // In the log also when /pods already has the next back-off.
+    assert.ok(node.log().includes(`back-off 1s restarting failed container=app pod=${name}_${namespace}(${uid})`));
+    node.delete('crashing');
   });
 
   test('maxParallelImagePulls limits parallel pulls', async () => {

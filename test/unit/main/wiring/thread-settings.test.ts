@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
 import type { KubeletConfiguration } from '../../../../src/main/config/kubelet-configuration.ts';
 import { toConfigz } from '../../../../src/main/config/configz.ts';
 import { loadConfiguration } from '../../../../src/main/config/load-configuration.ts';
@@ -14,9 +13,13 @@ import { table } from '../../../support/table.ts';
 const host = { cgroupVersion: 1, cgroupDriver: 'cgroupfs' } as const;
 
 function options(fields: Partial<KubeletConfiguration> = {}, gates: Record<string, boolean> = {}): KubeletOptions {
-  const loaded = loadConfiguration({ file: '', dropInDir: '', applyFlags: (config) => config });
-  const config = { ...loaded.config, ...fields };
-  const featureGates = computeFeatureGates(gates).gates;
+  // Like the flag --feature-gates: defaults depend on gates.
+  const { config: defaults, featureGates } = loadConfiguration({
+    file: '',
+    dropInDir: '',
+    applyFlags: (raw) => ({ ...raw, featureGates: gates }),
+  });
+  const config = { ...defaults, ...fields };
   const flags = toKubeletFlags(new Map());
   return {
     flags,
@@ -29,32 +32,44 @@ function options(fields: Partial<KubeletConfiguration> = {}, gates: Record<strin
   };
 }
 
-const backOffs: { name: string; fields?: Partial<KubeletConfiguration>; gates?: Record<string, boolean>; want: [number, number] }[] = [
-  { name: 'a crashing container backs off from 10 s to 5 min', gates: { KubeletCrashLoopBackOffMax: false }, want: [10_000, 300_000] },
+/** Both gates, and `crashLoopBackOff.maxContainerRestartPeriod` (null: not configured). Without the gate KubeletCrashLoopBackOffMax it cannot be configured. */
+const backOffs: { reduced: boolean; configurable: boolean; periods: { configuredMs: number | null; want: [number, number] }[] }[] = [
+  { reduced: false, configurable: false, periods: [{ configuredMs: null, want: [10_000, 300_000] }] },
+  { reduced: true, configurable: false, periods: [{ configuredMs: null, want: [1000, 60_000] }] },
   {
-    name: 'the configuration may shorten the maximum back-off',
-    fields: { crashLoopBackOff: { maxContainerRestartPeriod: 60_000 } },
-    gates: { KubeletCrashLoopBackOffMax: true },
-    want: [10_000, 60_000],
+    reduced: false,
+    configurable: true,
+    periods: [
+      { configuredMs: null, want: [10_000, 300_000] },
+      { configuredMs: 1000, want: [1000, 1000] },
+      { configuredMs: 9999, want: [9999, 9999] },
+      { configuredMs: 10_000, want: [10_000, 10_000] },
+      { configuredMs: 60_000, want: [10_000, 60_000] },
+      { configuredMs: 300_000, want: [10_000, 300_000] },
+    ],
   },
   {
-    name: 'a maximum below the initial back-off shortens both',
-    fields: { crashLoopBackOff: { maxContainerRestartPeriod: 2000 } },
-    gates: { KubeletCrashLoopBackOffMax: true },
-    want: [2000, 2000],
-  },
-  {
-    name: 'the reduced decay starts at 1 s and ends at 1 min',
-    gates: { ReduceDefaultCrashLoopBackOffDecay: true, KubeletCrashLoopBackOffMax: false },
-    want: [1000, 60_000],
+    reduced: true,
+    configurable: true,
+    periods: [
+      // The default of the setting, which this gate does not change, precedes the reduced maximum.
+      { configuredMs: null, want: [1000, 300_000] },
+      { configuredMs: 1000, want: [1000, 1000] },
+      { configuredMs: 2000, want: [1000, 2000] },
+      { configuredMs: 120_000, want: [1000, 120_000] },
+    ],
   },
 ];
-table('the back-off of restarts has the configured length', (row) => {
-  for (const { name, fields, gates, want } of backOffs) {
-    row(name, () => {
-      const { initialContainerBackOffMs, maxContainerBackOffMs } = podSyncSettings(options(fields, gates), host);
-      assert.deepEqual([initialContainerBackOffMs, maxContainerBackOffMs], want);
-    });
+table('the back-off of restarts follows both gates and the configuration', (row) => {
+  for (const { reduced, configurable, periods } of backOffs) {
+    const gates = { ReduceDefaultCrashLoopBackOffDecay: reduced, KubeletCrashLoopBackOffMax: configurable };
+    for (const { configuredMs, want } of periods) {
+      row(`reduced decay: ${reduced}, configurable maximum: ${configurable}, configured: ${configuredMs} ms`, () => {
+        const fields = configuredMs === null ? {} : { crashLoopBackOff: { maxContainerRestartPeriod: configuredMs } };
+        const { initialContainerBackOffMs, maxContainerBackOffMs } = podSyncSettings(options(fields, gates), host);
+        assert.deepEqual([initialContainerBackOffMs, maxContainerBackOffMs], want);
+      });
+    }
   }
 });
 
