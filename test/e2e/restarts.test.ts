@@ -1,6 +1,6 @@
 /** Restarts of containers on a real containerd: back-offs, restart counts, sandbox changes, init containers, sidecars, and the reasons of ends. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ContainerState, ContainerStatus, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
@@ -201,6 +201,44 @@ describe('a container', () => {
       async () => (only(await node.until('unstartable', 'is there', () => true))?.restartCount ?? 0) >= 2,
     );
     node.delete('unstartable');
+  });
+
+  test('that the runtime refuses to create or to start has the reason, the message and the event of each failed step', async () => {
+    const file = join(node.folder, 'a-file');
+    writeFileSync(file, '');
+    apply('refused', {
+      containers: [
+        aBusybox({ name: 'uncreatable', volumeMounts: [{ name: 'below-a-file', mountPath: '/mnt' }] }),
+        aBusybox({ name: 'unstartable', command: ['no-such-command'] }),
+        aBusybox(),
+      ],
+      volumes: [{ name: 'below-a-file', hostPath: { path: join(file, 'below') } }],
+    });
+    const statusOf = ({ status }: Pod, name: string) => status?.containerStatuses?.find((each) => each.name === name);
+    const pod = await node.until(
+      'refused',
+      'runs its other container',
+      (each) =>
+        statusOf(each, 'uncreatable')?.state?.waiting?.reason === 'CreateContainerError' &&
+        statusOf(each, 'unstartable')?.lastState?.terminated !== undefined &&
+        app(each)?.ready === true,
+    );
+    // A container that was not created has no instance: nothing is restarted, and nothing is backed off.
+    const { state, lastState, restartCount } = statusOf(pod, 'uncreatable') ?? {};
+    assert.match(state?.waiting?.message ?? '', /^failed to generate container .*a-file\/below: not a directory$/);
+    assert.deepEqual([lastState, restartCount], [{}, 0]);
+    const terminated = statusOf(pod, 'unstartable')?.lastState?.terminated;
+    assert.deepEqual([terminated?.reason, terminated?.exitCode, terminated?.startedAt], ['StartError', 128, '1970-01-01T00:00:00Z']);
+    assert.match(terminated?.message ?? '', /^failed to create containerd task: .*"no-such-command": executable file not found in \$PATH/);
+    const warningsOf = (name: string) =>
+      [...node.log().matchAll(/^.* type="Warning" .*$/gm)]
+        .map(([line]) => line)
+        .filter((line) => line.includes(`spec.containers{${name}}`));
+    await waitUntil('each failure has its event', () => warningsOf('uncreatable').length > 0 && warningsOf('unstartable').length > 0);
+    assert.match(warningsOf('uncreatable')[0]!, /reason="Failed".*eventMessage="Error: failed to generate container .*: not a directory"/);
+    assert.match(warningsOf('unstartable')[0]!, /reason="Failed".*eventMessage="Error: failed to .*executable file not found in \$PATH/);
+    node.delete('refused');
+    await node.untilGone('refused');
   });
 
   test('of a pod that was removed while no kubelet ran is removed with its sandbox, its logs and their symlinks', async () => {

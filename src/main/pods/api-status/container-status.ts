@@ -5,7 +5,7 @@ import type { Container, ContainerState, ContainerStatus, ResourceRequirements, 
 import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernetes/quantity.ts';
 import { recursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { restartingAllContainers } from './restart-all.ts';
-import { toOptionalApiTime } from '../../../shared/kubernetes/api-time.ts';
+import { toApiTime, toOptionalApiTime } from '../../../shared/kubernetes/api-time.ts';
 
 export interface ContainerContext {
   readonly container: Container;
@@ -61,6 +61,7 @@ function toState(instance: RuntimeContainerStatus, containerID: string): Contain
     case 'running':
       return { running: optional({ startedAt: toOptionalApiTime(instance.startedAtMs) }) };
     case 'exited':
+      // A container that could not be started has the start time 0 in the runtime, and 1970-01-01T00:00:00Z in the API (upstream). A list has no times.
       return {
         terminated: {
           exitCode: instance.exitCode,
@@ -68,8 +69,7 @@ function toState(instance: RuntimeContainerStatus, containerID: string): Contain
           ...optional({
             reason: instance.reason || undefined,
             message: instance.message || undefined,
-            startedAt: toOptionalApiTime(instance.startedAtMs),
-            finishedAt: toOptionalApiTime(instance.finishedAtMs),
+            ...(!instance.listedOnly && { startedAt: toApiTime(instance.startedAtMs), finishedAt: toApiTime(instance.finishedAtMs) }),
           }),
         },
       };

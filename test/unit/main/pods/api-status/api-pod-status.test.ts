@@ -93,6 +93,12 @@ test('a pod for which the runtime does not respond shows that until the runtime 
   assert.equal(statusOf({ pod: aPod({ status: reported }) }).reason, 'NodeLost');
 });
 
+test('a container that could not be started shows the start time that the runtime has, 0', () => {
+  const unstarted = anExitedContainer(128, { reason: 'StartError', startedAtMs: 0 });
+  const { terminated } = statusOf({ status: aRuntimePodStatus({ containers: [unstarted] }) }).containerStatuses?.[0]?.state ?? {};
+  assert.deepEqual([terminated?.reason, terminated?.startedAt], ['StartError', '1970-01-01T00:00:00Z']);
+});
+
 test('containers that a restarted kubelet knows only from lists keep their previous status unless their state changed', () => {
   const ended = anExitedContainer(3, { id: 'c1' as ContainerID });
   const running = aRuntimeContainer({ id: 'c2' as ContainerID, restartCount: 1, createdAtMs: ended.createdAtMs + 1 });
