@@ -80,8 +80,15 @@ export class ProbeManager {
     if (adopted.length > 0 && this.#pods.has(uid)) this.#sender.restart(uid);
   }
 
+  /**
+   * A container that has exited is not ready (upstream: doProbe), even when the published status still shows it as running: the sync that replaces it may
+   * pull an image for an hour.
+   */
   results(uid: PodUID, id: ContainerID): ContainerProbeResults | undefined {
-    return this.#results.get(uid, id);
+    const results = this.#results.get(uid, id);
+    if (results?.readiness !== 'success') return results;
+    const hasExited = this.#options.runtimeStatus(uid)?.containers.some((one) => one.id === id && one.state === 'exited');
+    return hasExited ? { ...results, readiness: 'failure' } : results;
   }
 
   /** The pod's status was generated: probes what runs now. Costs nothing for a pod without probes. */

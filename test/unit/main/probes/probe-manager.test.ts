@@ -147,6 +147,18 @@ test('results concern the status, a sync, or nothing', () => {
   assert.deepEqual(manager.verdicts(probed), { startup: new Map([['s', 'success']]), liveness: new Map([[id, 'failure']]) });
 });
 
+test('a container that has stopped is not ready, also while its status hides the stop', () => {
+  const { manager, node, generated, apply } = aManager();
+  generated();
+  apply({ result: 'success' });
+  assert.deepEqual(manager.results(uid, id), { readiness: 'success' });
+  node.status = aRuntimePodStatus({ containers: [anExitedContainer(0, { id })] });
+  generated();
+  // What is published during a restart: the container as it ran.
+  manager.adopt(probed, running, { containerStatuses: [{ name: 'main', containerID: `containerd://${id}`, ready: true } as never] });
+  assert.deepEqual(manager.results(uid, id), { readiness: 'failure' });
+});
+
 test('results of unknown pods, replaced containers and ended pods are dropped', () => {
   const { manager, node, generated, apply } = aManager();
   assert.deepEqual(apply({}), [], 'before the pod is known');

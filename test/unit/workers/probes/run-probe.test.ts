@@ -15,7 +15,7 @@ async function run(delayedMs: number): Promise<{ readonly outcome: RunResult['ou
   const timers = new TimerQueue({ clock: new FakeClock(), logger });
   let attempts = 0;
   const ended = Promise.withResolvers<RunResult>();
-  new ProbeRun(
+  const probeRun = new ProbeRun(
     {
       timers,
       loopDelay,
@@ -34,6 +34,7 @@ async function run(delayedMs: number): Promise<{ readonly outcome: RunResult['ou
     ended.resolve,
   );
   const { outcome } = await ended.promise;
+  probeRun.cancel();
   return { outcome, attempts };
 }
 
