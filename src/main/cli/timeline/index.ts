@@ -8,7 +8,7 @@ import { timelineSocketPath } from '../../../shared/timeline/socket-path.ts';
 import { parseTimelineArgs, timelineHelp } from './parse-args.ts';
 import { renderList } from './render-list.ts';
 import { renderTimeline } from './render-timeline.ts';
-import { printable } from './printable.ts';
+import { printable, printableJSON } from './printable.ts';
 import { requestTimeline } from './request-timeline.ts';
 
 /** The width of a chart: that of the terminal, within readable limits. */
@@ -22,7 +22,7 @@ export async function timelineCommand(args: readonly string[]): Promise<number> 
     const { pod, rootDir, json, limit } = parsed;
     const query: Record<string, string> = pod === undefined ? { limit: String(limit) } : { pod };
     const body = await requestTimeline(timelineSocketPath(rootDir), query);
-    if (json) return print(`${JSON.stringify(body, null, 2)}\n`);
+    if (json) return print(`${printableJSON(body)}\n`);
     const width = Math.min(chartWidth.max, Math.max(chartWidth.min, process.stdout.columns ?? chartWidth.withoutTerminal));
     return print(pod === undefined ? renderList(body as TimelineListJson) : renderTimeline(body as TimelineJson, width));
   } catch (err) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseTimelineArgs } from '../../../../../src/main/cli/timeline/parse-args.ts';
-import { printable } from '../../../../../src/main/cli/timeline/printable.ts';
+import { printable, printableJSON } from '../../../../../src/main/cli/timeline/printable.ts';
 import { renderList } from '../../../../../src/main/cli/timeline/render-list.ts';
 import { renderTimeline } from '../../../../../src/main/cli/timeline/render-timeline.ts';
 import type { PhaseJson, TimelineJson } from '../../../../../src/shared/contracts/timeline.ts';
@@ -114,6 +114,12 @@ table('the chart of a timeline', (row) => {
     );
     assert.equal(text.replaceAll('\n', ''), printable(text.replaceAll('\n', '')));
     assert.equal(text.split('\n').length, 13);
+  });
+  row('JSON has escapes for such characters, and the same values', () => {
+    const value = { problem: 'a\u009b31m\u202e\n\u2028\u{e0041}b' };
+    const text = printableJSON(value);
+    assert.equal(text, '{\n  "problem": "a\\u009b31m\\u202e\\n\\u2028\\udb40\\udc41b"\n}');
+    assert.deepEqual(JSON.parse(text), value);
   });
   row('a list has a line per pod', () =>
     assert.equal(
