@@ -1,6 +1,6 @@
 /** The order in which rotated logs are compressed. A folder with the name of a log cannot be compressed, so each turn reports it. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -21,7 +21,7 @@ function aCompressor(t: TestContext) {
     for (const path of paths) mkdirSync(path, { recursive: true });
     compressor.add(log, paths);
   };
-  return { rotate, turns };
+  return { podLogsDir, compressor, rotate, turns };
 }
 
 test('logs take turns, and each begins with its newest rotation', async (t) => {
@@ -49,4 +49,21 @@ test('a log that is rotated faster than it is compressed waits with its present 
   rotate('last', 1);
   await waitUntil('the last had its turn', () => turns.length >= 4 && turns.includes('last/0.log.1'));
   assert.deepEqual(turns, ['other/0.log.1', 'fast/0.log.101', 'last/0.log.1', 'fast/0.log.100']);
+});
+
+test('a rotated log that the runtime still writes to is not compressed', async (t) => {
+  const { podLogsDir, compressor, turns } = aCompressor(t);
+  const log = join(podLogsDir, '0.log');
+  const rotated = `${log}.20260101-000001`;
+  writeFileSync(rotated, 'a line\n');
+  const writer = openSync(rotated, 'a');
+  try {
+    compressor.add(log, [rotated]);
+    await waitUntil('its turn', () => turns.length === 1 || readdirSync(podLogsDir).join() !== '0.log.20260101-000001');
+    assert.deepEqual(readdirSync(podLogsDir), ['0.log.20260101-000001']);
+  } finally {
+    closeSync(writer);
+  }
+  compressor.add(log, [rotated]);
+  await waitUntil('the archive', () => readdirSync(podLogsDir).join() === '0.log.20260101-000001.gz');
 });

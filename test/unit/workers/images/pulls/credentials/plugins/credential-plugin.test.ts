@@ -146,6 +146,21 @@ test('with tokens, the request has the pod’s token, and the credentials belong
   });
 });
 
+test('concurrent requests with different tokens share no run', async () => {
+  const end = Promise.withResolvers<void>();
+  const { users, commands, grant } = somePlugins([withTokens()], () => end.promise.then(() => respond()));
+  const waiting: Promise<string[]>[] = [];
+  for (const token of ['token-1', 'token-2', 'token-2']) {
+    grant({ outcome: 'granted', serviceAccountUID: 'sa-uid', token, annotations: {} });
+    waiting.push(users('r.example/a'));
+    await settle();
+  }
+  const tokens = commands.map(({ stdin = '' }) => (JSON.parse(stdin) as { serviceAccountToken: string }).serviceAccountToken);
+  assert.deepEqual(tokens, ['token-1', 'token-2']);
+  end.resolve();
+  await Promise.all(waiting);
+});
+
 table('with tokens, credentials are cached by account or by token', (row) => {
   for (const [cacheType, runs] of [
     ['ServiceAccount', 1],
