@@ -5,6 +5,12 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
+import {
+  Signal,
+  type ContainerStatusResponse,
+  type CreateContainerRequest,
+  type CreateContainerResponse,
+} from '../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { Node } from '../../src/main/node/index.ts';
 import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
@@ -130,5 +136,34 @@ test('imageServiceEndpoint receives image calls, containerRuntimeEndpoint all ot
   assert.deepEqual(
     [...calls].filter((call) => !/Image/.test(call)),
     [],
+  );
+});
+
+// Through a proxy that adds what the runtime lacks: containerd up to 2.1.9 ignores stop signals.
+test('the gate ContainerStopSignals passes the signal of a container on to the runtime, and shows the runtime’s', async (t) => {
+  const config: Record<string, unknown> = { featureGates: { ContainerStopSignals: true } };
+  const node = await TestNode.start(t, { config });
+  const requested = new Map<string, Signal>();
+  const proxy = await startHostileRuntime(t, node.containerd.endpoint, ({ call, request, reply, bytes, encode }) => {
+    if (call === 'CreateContainer') {
+      const { config: created } = request as CreateContainerRequest;
+      requested.set((reply as CreateContainerResponse).containerId, created?.stopSignal ?? Signal.RUNTIME_DEFAULT);
+    }
+    if (call !== 'ContainerStatus') return bytes;
+    const { status } = reply as ContainerStatusResponse;
+    return encode({ ...reply, status: { ...status, stopSignal: requested.get(status?.id ?? '') || Signal.SIGTERM } });
+  });
+  config['containerRuntimeEndpoint'] = proxy.endpoint;
+  await node.startKubelet();
+  const containers = [aBusybox({ name: 'custom', lifecycle: { stopSignal: 'SIGUSR1' } }), aBusybox({ name: 'default' })];
+  node.apply(aManifest('stop-signals', { os: { name: 'linux' }, containers }));
+  const { status } = await node.untilRunning('stop-signals');
+  assert.deepEqual(new Set(requested.values()), new Set([Signal.RUNTIME_DEFAULT, Signal.SIGUSR1]));
+  assert.deepEqual(
+    status?.containerStatuses?.map(({ name, stopSignal }) => [name, stopSignal]),
+    [
+      ['custom', 'SIGUSR1'],
+      ['default', 'SIGTERM'],
+    ],
   );
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -152,5 +152,67 @@ describe('log rotation on a full disk', () => {
       const text = (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
       return [...text.matchAll(/^\S+Z stdout F (\d+)$/gm)].map(([, number]) => Number(number));
     });
+  }
+});
+
+describe('log rotation of a flood', () => {
+  const megabyte = 1_000_000;
+  /** Ends the flood on any host, and is far more than the folder may hold. */
+  const floodBytes = 400 * megabyte;
+  let node: TestNode;
+  before(async () => {
+    node = await TestNode.start(null, {
+      config: { containerLogMaxSize: '10Mi', containerLogMaxFiles: 3, containerLogMonitorInterval: '3s' },
+    });
+    await node.startKubelet();
+  });
+  after(() => node?.destroy());
+
+  test('a container that writes as fast as it can keeps few files, and delays neither the kubelet nor the rotation of other logs', async () => {
+    const sleeping = 'touch /state/written; trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
+    const state = (name: string) => join(node.folder, `${name}-state`);
+    const apply = (name: string, bytes: number) =>
+      node.apply(
+        aManifest(name, {
+          containers: [
+            aBusybox({
+              sh: `yes $(printf %0500d 0) | head -c ${bytes}; ${sleeping}`,
+              volumeMounts: [{ name: 'state', mountPath: '/state' }],
+            }),
+          ],
+          volumes: [{ name: 'state', hostPath: { path: state(name), type: 'DirectoryOrCreate' } }],
+        }),
+      );
+    const hasWritten = (name: string) => existsSync(join(state(name), 'written'));
+    apply('flood', floodBytes);
+    const flood = logFolder(node, await node.untilRunning('flood'));
+    apply('other', 12 * megabyte);
+    const other = logFolder(node, await node.untilRunning('other'));
+    let largest = 0;
+    await waitUntil(
+      'the flood has ended',
+      async () => {
+        largest = Math.max(largest, sizeOf(flood));
+        assert.equal((await node.healthz()).status, 200);
+        return hasWritten('flood');
+      },
+      120_000,
+    );
+    // Without rotation it is more than floodBytes.
+    assert.ok(largest < floodBytes * 0.75, `${largest / megabyte} MB`);
+    await waitUntil('the log of the other pod is rotated', () => hasWritten('other') && rotations(other).length === 1, 30_000);
+    await waitUntil(
+      'few files are left',
+      () => rotations(flood).length <= 2 && rotations(flood).filter((name) => !name.endsWith('.gz')).length <= 1,
+      30_000,
+    );
+    for (const name of ['flood', 'other']) {
+      node.delete(name);
+      await node.untilGone(name);
+    }
+  });
+
+  function sizeOf(folder: string): number {
+    return readdirSync(folder).reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
   }
 });
