@@ -29,7 +29,8 @@ export interface ImagesThreadOptions extends ThreadDependencies {
   readonly onPullWait: (wait: PullWait) => void;
 }
 
-const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4 };
+/** Requests that wait hold the annotations of their pods (at most 256 KiB) and a part of their pull secrets. */
+const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 4 };
 /** A collection removes hundreds of containers one by one, each within the runtime's own deadline. */
 const collectDeadlineMs = 10 * 60_000;
 

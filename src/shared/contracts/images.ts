@@ -78,7 +78,7 @@ export interface EnsureImageRequest {
   readonly imagePullPolicy: string;
   readonly runtimeHandler: string;
   readonly podAnnotations: Readonly<Record<string, string>>;
-  /** The pod's pull secrets, as far as they exist. */
+  /** The pod's pull secrets, as far as they exist, with the entries that this image can use. */
   readonly pullSecrets: readonly PullSecret[];
   /** The container in its pod, for events. Null: unknown. */
   readonly about: ObjectReference | null;
