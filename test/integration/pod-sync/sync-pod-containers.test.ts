@@ -30,15 +30,21 @@ test('the failure of one container does not prevent the start of the others', as
 
 test('images are pulled with the existing pull secrets, and one event names the missing ones', async () => {
   using harness = new PodSyncHarness();
-  const secret = { kind: 'Secret', uid: 'u', type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' } } as const;
+  const config = (auths: object) => ({ '.dockerconfigjson': Buffer.from(JSON.stringify({ auths })).toString('base64') });
+  const usable = { 'registry.example': { auth: 'YTpi' } };
+  const data = config({ ...usable, 'other.example': { auth: 'Yzpk' } });
+  const secret = { kind: 'Secret', uid: 'u', type: 'kubernetes.io/dockerconfigjson', data } as const;
   harness.podObjects.set('Secret existing', { outcome: 'value', value: secret });
   harness.podObjects.set('Secret gone', { outcome: 'failed', failure: { reason: 'NotFound', message: 'secret "gone" not found' } });
+  const image = 'registry.example/app:1';
   const imagePullSecrets = [{ name: 'existing' }, {}, { name: 'gone' }];
-  const { channel } = await harness.syncToEnd(aPod({ imagePullSecrets, containers: [aContainer('a'), aContainer('b')] }));
+  const { channel } = await harness.syncToEnd(
+    aPod({ imagePullSecrets, containers: [aContainer('a', { image }), aContainer('b', { image })] }),
+  );
   const imageRequests = channel.requests.flatMap((request) => (request.type === 'ensureImage' ? [request.image] : []));
   assert.deepEqual(
     imageRequests.map(({ pullSecrets }) => pullSecrets),
-    Array.from({ length: 2 }, () => [{ namespace: 'default', name: 'existing', uid: 'u', type: secret.type, data: secret.data }]),
+    Array.from({ length: 2 }, () => [{ namespace: 'default', name: 'existing', uid: 'u', type: secret.type, data: config(usable) }]),
   );
   assert.deepEqual(
     imageRequests.map(({ about }) => about?.fieldPath),
