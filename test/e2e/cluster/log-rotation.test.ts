@@ -118,7 +118,7 @@ describe('log rotation on a full disk', () => {
   after(() => node?.destroy());
 
   test('a full disk costs no line that was written, and rotation continues when there is space', async () => {
-    const sh = `seq 1 500; until [ -f /etc/again/go ]; do sleep 0.1; done; seq 501 1000; ${'sleep 1000 & wait $!'}`;
+    const sh = `seq 1 500; until [ -f /etc/again/go ]; do sleep 0.1; done; seq 501 1000; sleep 1000 & wait $!`;
     const again = join(node.folder, 'again');
     node.apply(
       aManifest('writer', {
