@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProbeTarget, type ProbeRequest } from './driver/probe-target.ts';
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
-import { ensureGoKubelet } from './harness/go-kubelet.ts';
+import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
 import { KubeletProcess, type KubeletProgram } from './harness/kubelet-process.ts';
 import { histogramPercentile } from './harness/histogram-percentile.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
@@ -66,12 +66,6 @@ export const benchmark: Benchmark = {
     };
   },
 };
-
-/** Without an API server, nobody could authenticate clients. */
-function standalone({ configuration, ...program }: KubeletProgram): KubeletProgram {
-  const open = { authentication: { webhook: { enabled: false } }, authorization: { mode: 'AlwaysAllow' } };
-  return { ...program, configuration: { ...configuration, ...open } };
-}
 
 function regularity(what: string, own: Node, peer: Node): Measurement[] {
   return [

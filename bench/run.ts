@@ -28,6 +28,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'cluster-restart': () => import('./cluster-restart.ts'),
   'cluster-delete': () => import('./cluster-delete.ts'),
   probes: () => import('./probes.ts'),
+  liveness: () => import('./liveness.ts'),
   idle: () => import('./idle.ts'),
 };
 
