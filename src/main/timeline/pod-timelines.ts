@@ -62,13 +62,13 @@ export class PodTimelines {
   }
 
   /**
-   * A source has the pod, maybe for the first time. `isRunning`: its containers run already. A pod that is over gets no record: its objects may stay for
-   * long, and be thousands.
+   * A source has the pod, maybe for the first time. `isRunning`: its containers run already. A pod that is over gets no record unless it is deleted: its
+   * objects may stay for long, and be thousands.
    */
   see(pod: Pod, isRunning: boolean): void {
     const uid = podUID(pod);
     const isOver = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
-    if (isOver && !isRunning && !this.#records.has(uid)) return;
+    if (isOver && !isRunning && !isDeleted(pod) && !this.#records.has(uid)) return;
     const isGone = this.#records.number(uid, 'objectGoneAtMs') !== 0;
     if (!this.#records.has(uid) || (isGone && this.#records.isFinished(uid))) this.#add(pod, isRunning);
     else if (isGone) this.#records.update(uid, { objectGoneAtMs: 0 });

@@ -160,6 +160,11 @@ test('refused pods make room while their objects stay, and get no record again',
   timelines.finished(first!);
   timelines.see({ ...pod({ uid: refused! }), status: { phase: 'Failed' } }, false);
   assert.equal(timelines.get(refused!), undefined);
+  // A deleted object that stays says why.
+  const metadata = { ...pod({ uid: second! }).metadata, uid: 'd', deletionTimestamp: '2026-01-01T00:00:00Z' };
+  timelines.see({ ...pod({ uid: 'd' }), metadata, status: { phase: 'Failed' } }, false);
+  assert.notEqual(timelines.get('d' as PodUID), undefined);
+  timelines.finished('d' as PodUID);
   // A kubelet that restarts while it stops the pod's containers shows what their end takes.
   timelines.see({ ...pod({ uid: refused! }), status: { phase: 'Failed' } }, true);
   assert.notEqual(timelines.get(refused!), undefined);
