@@ -57,12 +57,17 @@ function describe(where: string, own: Reactions, peer?: Reactions): Measurement[
       ...(peer && { peer: percentile(peer.stop, 99) }),
       goal: { text: `${goalMs} ms`, met: p99 <= goalMs },
     },
-    {
-      what: `failure → CreateContainer p99, ${where}`,
-      value: percentile(own.create, 99),
-      unit: 'ms',
-      ...(peer && { peer: percentile(peer.create, 99) }),
-    },
+    // In the burst the runtime takes seconds to stop a container: the rest is not the kubelet's.
+    ...(peer
+      ? [
+          {
+            what: `failure → CreateContainer p99, ${where}`,
+            value: percentile(own.create, 99),
+            unit: 'ms',
+            peer: percentile(peer.create, 99),
+          } as const,
+        ]
+      : []),
   ];
 }
 
