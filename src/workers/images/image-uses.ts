@@ -1,6 +1,6 @@
 /**
  * Keeps image garbage collection and pods that are about to start apart: an image is not removed while a request for it runs or after it was
- * given to a pod, and a request waits for a removal in progress. Otherwise a pod could be told that an image is present that is gone when
+ * given to a pod, and a request waits for a removal in progress. Otherwise the reply to a pod could name a present image that is gone when
  * its container is created.
  */
 import { imageNames } from './image-names.ts';

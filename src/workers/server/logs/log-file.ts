@@ -114,7 +114,7 @@ export class LogFile {
     return bytesRead > 0 && buffer.subarray(0, bytesRead).equals(start.subarray(0, bytesRead));
   }
 
-  /** Reports whether the runtime may still write to the file; undefined when the file system does not tell. */
+  /** Reports whether the runtime may still write to the file; undefined when the file system cannot answer. */
   hasWriter(): boolean | undefined {
     return hasWriter(this.#handle.fd);
   }
