@@ -1,33 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getCiphers } from 'node:tls';
-import { toConfigz } from '../../../../src/main/config/configz.ts';
-import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
 import type { KubeletConfiguration } from '../../../../src/main/config/kubelet-configuration.ts';
-import { loadConfiguration } from '../../../../src/main/config/load-configuration.ts';
-import { toLoggingOptions } from '../../../../src/main/config/logging-options.ts';
 import { tlsCipherSuites } from '../../../../src/main/config/validation/tls-names.ts';
-import { toKubeletFlags } from '../../../../src/main/flags/apply-flags.ts';
 import { flagValues } from '../../../../src/main/flags/flag-values.ts';
-import type { KubeletOptions } from '../../../../src/main/cli/options.ts';
 import { secureServerFault, serverSettings } from '../../../../src/main/server/server-settings.ts';
+import { kubeletOptions as options } from '../../../support/kubelet/kubelet-options.ts';
 import { table } from '../../../support/table.ts';
 
-function options(fields: Partial<KubeletConfiguration> = {}): KubeletOptions {
-  const loaded = loadConfiguration({ file: '', dropInDir: '', applyFlags: (config) => config });
-  const config = { ...loaded.config, ...fields };
-  const featureGates = computeFeatureGates({}).gates;
-  const flags = toKubeletFlags(new Map());
-  return {
-    flags,
-    config,
-    featureGates,
-    seccompDefault: false,
-    logging: toLoggingOptions(config.logging),
-    credentialProviders: { providers: [], configHash: null },
-    configz: toConfigz(config),
-  };
-}
 const surroundings = { nodeName: 'n', snapshot: new SharedArrayBuffer(0), timelines: new SharedArrayBuffer(0), hasApiServer: true };
 const secureOf = (fields: Partial<KubeletConfiguration>) => serverSettings(options(fields), surroundings).secure!;
 

@@ -2,30 +2,13 @@ import assert from 'node:assert/strict';
 import { budgetMs, nextDeadlineMs, slowMessage, slowSpans } from '../../../../src/main/timeline/budgets.ts';
 import type { PhaseSpan, PodTimeline } from '../../../../src/shared/timeline/pod-timeline.ts';
 import { beginSpan, beginWait, endSpan } from '../../../../src/shared/timeline/span.ts';
+import { aTimeline as timeline } from '../../../support/pods/pod-timeline.ts';
 import { table } from '../../../support/table.ts';
 
 const open = (phase: PhaseSpan['phase'], atMs: number, container?: string): PhaseSpan => ({
   ...beginSpan(undefined, { atMs }),
   phase,
   ...(container === undefined ? {} : { container }),
-});
-const timeline = (spans: PhaseSpan[], over: Partial<PodTimeline> = {}): PodTimeline => ({
-  uid: 'u',
-  namespace: 'default',
-  name: 'web',
-  source: 'api',
-  state: 'Starting',
-  seenAtMs: 1,
-  epochMs: 0,
-  restored: false,
-  deletionWantedAtMs: null,
-  finishedAtMs: null,
-  objectGoneAtMs: null,
-  graceSeconds: 30,
-  mergedContainers: 0,
-  problem: '',
-  spans,
-  ...over,
 });
 
 table('the budgets of phases', (row) => {

@@ -1,36 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeletConfiguration } from '../../../../src/main/config/kubelet-configuration.ts';
-import { toConfigz } from '../../../../src/main/config/configz.ts';
-import { loadConfiguration } from '../../../../src/main/config/load-configuration.ts';
-import { toLoggingOptions } from '../../../../src/main/config/logging-options.ts';
-import { toKubeletFlags } from '../../../../src/main/flags/apply-flags.ts';
-import type { KubeletOptions } from '../../../../src/main/cli/options.ts';
 import { listenAddress, serverSettings } from '../../../../src/main/server/server-settings.ts';
 import { imagesSettings, podSyncSettings } from '../../../../src/main/wiring/thread-settings.ts';
+import { kubeletOptions as options } from '../../../support/kubelet/kubelet-options.ts';
 import { table } from '../../../support/table.ts';
 
 const host = { cgroupVersion: 1, cgroupDriver: 'cgroupfs' } as const;
-
-function options(fields: Partial<KubeletConfiguration> = {}, gates: Record<string, boolean> = {}): KubeletOptions {
-  // Like the flag --feature-gates: defaults depend on gates.
-  const { config: defaults, featureGates } = loadConfiguration({
-    file: '',
-    dropInDir: '',
-    applyFlags: (raw) => ({ ...raw, featureGates: gates }),
-  });
-  const config = { ...defaults, ...fields };
-  const flags = toKubeletFlags(new Map());
-  return {
-    flags,
-    config,
-    featureGates,
-    seccompDefault: false,
-    logging: toLoggingOptions(config.logging),
-    credentialProviders: { providers: [], configHash: null },
-    configz: toConfigz(config),
-  };
-}
 
 /** Both gates, and `crashLoopBackOff.maxContainerRestartPeriod` (null: not configured). Without the gate KubeletCrashLoopBackOffMax it cannot be configured. */
 const backOffs: { reduced: boolean; configurable: boolean; periods: { configuredMs: number | null; want: [number, number] }[] }[] = [

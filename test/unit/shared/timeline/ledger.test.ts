@@ -2,30 +2,13 @@ import assert from 'node:assert/strict';
 import { computeLedger } from '../../../../src/shared/timeline/ledger.ts';
 import type { PhaseSpan, PodTimeline } from '../../../../src/shared/timeline/pod-timeline.ts';
 import { beginSpan, beginWait, endSpan } from '../../../../src/shared/timeline/span.ts';
+import { aTimeline } from '../../../support/pods/pod-timeline.ts';
 import { table } from '../../../support/table.ts';
 
 const nowMs = 60_000;
 
-function timeline(spans: PhaseSpan[], over: Partial<PodTimeline> = {}): PodTimeline {
-  return {
-    uid: 'u',
-    namespace: 'default',
-    name: 'web',
-    source: 'api',
-    state: 'Terminating',
-    seenAtMs: 1,
-    epochMs: 0,
-    restored: false,
-    deletionWantedAtMs: 40_000,
-    finishedAtMs: null,
-    objectGoneAtMs: null,
-    graceSeconds: 30,
-    mergedContainers: 0,
-    problem: '',
-    spans,
-    ...over,
-  };
-}
+const timeline = (spans: PhaseSpan[], over: Partial<PodTimeline> = {}): PodTimeline =>
+  aTimeline(spans, { state: 'Terminating', deletionWantedAtMs: 40_000, ...over });
 const open = (phase: PhaseSpan['phase'], atMs: number, more: { container?: string; dueMs?: number } = {}): PhaseSpan => ({
   ...beginSpan(undefined, { atMs, ...more }),
   phase,
