@@ -3,8 +3,8 @@ import type { ProbeAction } from '../../shared/contracts/probes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Container, Pod } from '../../shared/kubernetes/api.ts';
 import { expand, resolverFrom } from '../../shared/kubernetes/expansion.ts';
-import { requestHeaders, requestPath } from './http-request.ts';
-import { resolvePort } from './resolve-port.ts';
+import { requestHeaders, requestPath } from '../../shared/http-get/request-parts.ts';
+import { resolvePort } from '../../shared/http-get/resolve-port.ts';
 
 export type Probe = NonNullable<Container['livenessProbe']>;
 

@@ -3,6 +3,7 @@
  * acts on them; the thread keeps only its schedule, so that a thread that is started again continues with main's pods and their results.
  */
 import type { MessagePort } from 'node:worker_threads';
+import type { HttpGetTarget } from '../http-get/request.ts';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
 
@@ -20,15 +21,7 @@ export interface ProbesWorkerData extends ThreadWorkerData {
 /** What a probe does. Ports are numbers and hosts are filled in. */
 export type ProbeAction =
   | { readonly type: 'exec'; readonly command: readonly string[] }
-  | {
-      readonly type: 'http';
-      readonly scheme: 'http' | 'https';
-      readonly host: string;
-      readonly port: number;
-      /** With the query. */
-      readonly path: string;
-      readonly headers: readonly { readonly name: string; readonly value: string }[];
-    }
+  | ({ readonly type: 'http' } & HttpGetTarget)
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
   | { readonly type: 'grpc'; readonly host: string; readonly port: number; readonly service: string }
   /** The probe cannot run: the message says why (an unknown port name). Its result is `unknown`. */

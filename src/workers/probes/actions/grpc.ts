@@ -8,7 +8,7 @@ import { goDuration, goQuote } from '../../../shared/kubernetes/go-text.ts';
 import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from './attempt.ts';
 import { success } from './attempt.ts';
 import { decodeHealthStatus, encodeHealthRequest } from './health-messages.ts';
-import { joinHostPort } from './socket-error.ts';
+import { joinHostPort } from '../../../shared/dial/socket-error.ts';
 
 const clientOptions = {
   'grpc.primary_user_agent': 'kube-probe/1.36',

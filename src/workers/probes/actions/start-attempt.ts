@@ -5,7 +5,7 @@ import type { Attempt, OnAttemptDone } from './attempt.ts';
 import type { ExecSync } from './exec.ts';
 import { startExec } from './exec.ts';
 import { startGRPC } from './grpc.ts';
-import { startHTTP } from './http/http.ts';
+import { startHTTP } from './http.ts';
 import { startTCP } from './tcp.ts';
 
 export interface AttemptTarget {

@@ -1,8 +1,8 @@
 /** A TCP probe succeeds when the connection is established (upstream pkg/probe/tcp/tcp.go). */
 import type { ActionOf, Attempt, OnAttemptDone } from './attempt.ts';
 import { success } from './attempt.ts';
-import { openConnection } from './open-connection.ts';
-import { joinHostPort } from './socket-error.ts';
+import { openConnection } from '../../../shared/dial/open-connection.ts';
+import { joinHostPort } from '../../../shared/dial/socket-error.ts';
 
 export function startTCP({ host, port }: ActionOf<'tcp'>, done: OnAttemptDone): Attempt {
   const connection = openConnection(host, port, {

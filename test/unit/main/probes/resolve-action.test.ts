@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { requestHeaders, requestPath } from '../../../../src/main/probes/http-request.ts';
+import { requestHeaders, requestPath } from '../../../../src/shared/http-get/request-parts.ts';
 import { resolveAction, type Probe } from '../../../../src/main/probes/resolve-action.ts';
 import type { ProbeAction } from '../../../../src/shared/contracts/probes.ts';
 import { aContainer, aPod } from '../../../support/pods/pods.ts';

@@ -1,9 +1,18 @@
-/** The request of an HTTP probe as Go's net/http sends it. Main has filled in path and headers (main/probes/http-request.ts). */
-import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
-import type { ActionOf } from '../attempt.ts';
-import { joinHostPort } from '../socket-error.ts';
+/** A GET as Go's net/http sends it. */
+import { goQuote } from '../kubernetes/go-text.ts';
+import { joinHostPort } from '../dial/socket-error.ts';
 
-export interface ProbeURL {
+/** A request of a probe or a hook: the port is a number, host, path and headers are filled in (request-parts.ts). */
+export interface HttpGetTarget {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+}
+
+export interface RequestURL {
   readonly scheme: 'http' | 'https';
   readonly host: string;
   readonly port: number;
@@ -12,7 +21,7 @@ export interface ProbeURL {
 }
 
 export interface HttpRequest {
-  readonly url: ProbeURL;
+  readonly url: RequestURL;
   /** The probe's `Host` header. Empty: the URL's host. */
   readonly host: string;
   /** Canonical names. */
@@ -22,7 +31,7 @@ export interface HttpRequest {
 /** Go writes its own value of these, or none. */
 const excludedHeaders = new Set(['Host', 'Content-Length', 'Transfer-Encoding', 'Trailer']);
 
-export function toHttpRequest({ scheme, host, port, path, headers }: ActionOf<'http'>): HttpRequest {
+export function toHttpRequest({ scheme, host, port, path, headers }: HttpGetTarget): HttpRequest {
   const given = headers.map(({ name, value }) => [canonicalName(name), value] as const);
   return {
     url: { scheme, host, port, path },
@@ -32,7 +41,7 @@ export function toHttpRequest({ scheme, host, port, path, headers }: ActionOf<'h
 }
 
 /** The URL in messages. */
-export function urlText({ scheme, host, port, path }: ProbeURL): string {
+export function urlText({ scheme, host, port, path }: RequestURL): string {
   return `${scheme}://${joinHostPort(host, port)}${path}`;
 }
 

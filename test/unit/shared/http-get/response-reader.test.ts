@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ResponseError } from '../../../../../../src/workers/probes/actions/http/response-error.ts';
-import { ResponseReader } from '../../../../../../src/workers/probes/actions/http/response-reader.ts';
-import { table } from '../../../../../support/table.ts';
+import { ResponseError } from '../../../../src/shared/http-get/response-error.ts';
+import { ResponseReader } from '../../../../src/shared/http-get/response-reader.ts';
+import { table } from '../../../support/table.ts';
 
 /** Reads the response in pieces of `pieceLength`, then the end of the connection. Returns a summary, or the error's message. */
 function read(response: string, pieceLength: number): string {

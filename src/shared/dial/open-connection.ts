@@ -1,13 +1,12 @@
 /** Opens a TCP connection to a probe's host. A host name is resolved without the threads of libuv's pool, which all threads of the process share. */
 import { connect, isIP, type Socket } from 'node:net';
-import type { AttemptResult } from './attempt.ts';
 import { resolveHost } from './resolve-host.ts';
 import { dialError, isNodeError } from './socket-error.ts';
 
 export interface ConnectionHandlers {
   readonly onConnect: (socket: Socket) => void;
   /** The connection was not established. */
-  readonly onError: (failure: { readonly message: string; readonly doubt?: NonNullable<AttemptResult['doubt']> }) => void;
+  readonly onError: (failure: { readonly message: string; readonly doubt?: 'node' }) => void;
 }
 
 export interface OpeningConnection {

@@ -1,5 +1,5 @@
 /** Computes the names that DNS is asked for, as Go's resolver does (net/dnsclient_unix.go nameList). Pure. */
-import { parseResolvConf } from '../../../shared/linux/resolv-conf.ts';
+import { parseResolvConf } from '../linux/resolv-conf.ts';
 
 const defaultDots = 1;
 

@@ -4,16 +4,16 @@
  */
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTLS, createSecureContext, type SecureContext } from 'node:tls';
-import { faultText } from '../../../../shared/errors/contain.ts';
-import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
-import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from '../attempt.ts';
-import { success } from '../attempt.ts';
-import { openConnection, type OpeningConnection } from '../open-connection.ts';
-import { addressesOf, codeOf, readError } from '../socket-error.ts';
-import { computeRedirect } from './redirect.ts';
-import { renderRequest, requestFault, toHttpRequest, urlText, type HttpRequest } from './request.ts';
-import { ResponseError } from './response-error.ts';
-import { ResponseReader } from './response-reader.ts';
+import { faultText } from '../../../shared/errors/contain.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from './attempt.ts';
+import { success } from './attempt.ts';
+import { openConnection, type OpeningConnection } from '../../../shared/dial/open-connection.ts';
+import { addressesOf, codeOf, readError } from '../../../shared/dial/socket-error.ts';
+import { computeRedirect } from '../../../shared/http-get/redirect.ts';
+import { renderRequest, requestFault, toHttpRequest, urlText, type HttpRequest } from '../../../shared/http-get/request.ts';
+import { ResponseError } from '../../../shared/http-get/response-error.ts';
+import { ResponseReader } from '../../../shared/http-get/response-reader.ts';
 
 interface PreparedRequest {
   readonly request: HttpRequest;

@@ -3,7 +3,7 @@ import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { HostResolver } from '../../../../../src/workers/probes/actions/resolve-host.ts';
+import { HostResolver } from '../../../../src/shared/dial/resolve-host.ts';
 
 const notFound = () => Promise.reject(Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' }));
 

@@ -1,6 +1,8 @@
 /** Reads the body of a response up to 10 KiB (upstream ReadAtMost with maxRespBodyLength), in each of the three framings of HTTP/1.1. */
-import { maxOutputBytes } from '../attempt.ts';
 import { ResponseError } from './response-error.ts';
+
+/** The bytes that a body is read up to (upstream: maxRespBodyLength). */
+export const maxBodyBytes = 10 * 1024;
 
 export interface BodyOptions {
   /** A number of bytes, chunks, or all until the connection closes. */
@@ -42,7 +44,7 @@ export class BodyReader {
   }
 
   get #isFull(): boolean {
-    return this.#bytes >= maxOutputBytes;
+    return this.#bytes >= maxBodyBytes;
   }
 
   #take(data: Buffer): void {

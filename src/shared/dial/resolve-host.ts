@@ -5,8 +5,8 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
-import { readResolvConf } from '../../../shared/linux/resolv-conf.ts';
-import { monotonicMs } from '../../../shared/time/clock.ts';
+import { readResolvConf } from '../linux/resolv-conf.ts';
+import { monotonicMs } from '../time/clock.ts';
 import { nameCandidates } from './name-candidates.ts';
 import { parseHosts } from './parse-hosts.ts';
 

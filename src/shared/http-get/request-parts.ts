@@ -2,7 +2,7 @@
  * The request of an HTTP probe as the probes thread sends it: path and headers. Pure. Upstream: formatURL and newProbeRequest in
  * pkg/probe/http/request.go.
  */
-import type { Container } from '../../shared/kubernetes/api.ts';
+import type { Container } from '../kubernetes/api.ts';
 
 type HttpHeader = NonNullable<NonNullable<NonNullable<Container['livenessProbe']>['httpGet']>['httpHeaders']>[number];
 

@@ -2,9 +2,8 @@
  * Reads the response to a probe: status, Location, and up to 10 KiB of the body. Node's own client needs twice the CPU time (199 µs for a probe, this 97 µs, undici
  * 274 µs), at 1,000 probes a second. Nothing but the result is kept, so that no server can fill the memory: a line is cut, and headers have a limit.
  */
-import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
-import { maxOutputBytes } from '../attempt.ts';
-import { BodyReader } from './body-reader.ts';
+import { goQuote } from '../kubernetes/go-text.ts';
+import { BodyReader, maxBodyBytes } from './body-reader.ts';
 import { ResponseError } from './response-error.ts';
 
 /** Go allows 10 MiB. */
@@ -115,7 +114,7 @@ export class ResponseReader {
     const keeps = this.statusCode >= 300 && this.statusCode < 400;
     this.#body = new BodyReader({
       framing: hasNoBody ? 0 : this.#isChunked ? 'chunked' : (this.#contentLength ?? 'untilClose'),
-      keptBytes: keeps ? maxOutputBytes : 0,
+      keptBytes: keeps ? maxBodyBytes : 0,
     });
   }
 }

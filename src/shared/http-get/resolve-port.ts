@@ -1,6 +1,6 @@
 /** Resolves the port of a probe. Pure. Upstream: ResolveContainerPort in pkg/probe/util.go. */
-import type { Container } from '../../shared/kubernetes/api.ts';
-import { goQuote } from '../../shared/kubernetes/go-text.ts';
+import type { Container } from '../kubernetes/api.ts';
+import { goQuote } from '../kubernetes/go-text.ts';
 
 /** Accepts a number, the name of one of the container's ports, or a number as text. Throws an Error with upstream's message. */
 export function resolvePort(port: unknown, ports: Container['ports'] = []): number {

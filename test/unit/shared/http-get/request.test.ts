@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { ActionOf } from '../../../../../../src/workers/probes/actions/attempt.ts';
-import { renderRequest, requestFault, toHttpRequest, urlText } from '../../../../../../src/workers/probes/actions/http/request.ts';
-import { table } from '../../../../../support/table.ts';
+import type { ActionOf } from '../../../../src/workers/probes/actions/attempt.ts';
+import { renderRequest, requestFault, toHttpRequest, urlText } from '../../../../src/shared/http-get/request.ts';
+import { table } from '../../../support/table.ts';
 
 type Action = ActionOf<'http'>;
 const action: Action = { type: 'http', scheme: 'http', host: '10.0.0.1', port: 8080, path: '/a?b=c', headers: [] };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { computeRedirect, type Redirect } from '../../../../../../src/workers/probes/actions/http/redirect.ts';
-import { urlText, type HttpRequest } from '../../../../../../src/workers/probes/actions/http/request.ts';
-import { table } from '../../../../../support/table.ts';
+import { computeRedirect, type Redirect } from '../../../../src/shared/http-get/redirect.ts';
+import { urlText, type HttpRequest } from '../../../../src/shared/http-get/request.ts';
+import { table } from '../../../support/table.ts';
 
 const first: HttpRequest = {
   url: { scheme: 'http', host: '10.0.0.1', port: 8080, path: '/a/b' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { parseHosts } from '../../../../../src/workers/probes/actions/parse-hosts.ts';
-import { table } from '../../../../support/table.ts';
+import { parseHosts } from '../../../../src/shared/dial/parse-hosts.ts';
+import { table } from '../../../support/table.ts';
 
 const text = '# comment\n::1 localhost ip6-localhost\n127.0.0.1\tlocalhost # me\n10.0.0.1 a.example B\nnonsense c\n10.0.0.2 b\n';
 

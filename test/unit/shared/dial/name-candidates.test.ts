@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameCandidates } from '../../../../../src/workers/probes/actions/name-candidates.ts';
+import { nameCandidates } from '../../../../src/shared/dial/name-candidates.ts';
 
 const search = 'nameserver 10.0.0.1\nsearch a.example b.example.\n';
 const cases: readonly [resolvConf: string, name: string, want: readonly string[]][] = [

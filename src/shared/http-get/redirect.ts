@@ -1,5 +1,5 @@
 /** Redirects of an HTTP probe: followed on the same host name only (upstream RedirectChecker in pkg/probe/http/http.go, and Go's http.Client). */
-import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
+import { goQuote } from '../kubernetes/go-text.ts';
 import { urlText, type HttpRequest } from './request.ts';
 
 export type Redirect =
