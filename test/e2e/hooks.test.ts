@@ -125,7 +125,7 @@ describe('lifecycle hooks', () => {
       );
       assert.notEqual(pod.status?.containerStatuses?.[0]?.ready, true);
     }
-    await untilLogged(/bad-http.*connect ECONNREFUSED 127\.0\.0\.1:1/);
+    await untilLogged(/bad-http.*dial tcp 127\.0\.0\.1:1: connect: connection refused/);
     for (const name of Object.keys(commands)) await deletePod(name);
   });
 

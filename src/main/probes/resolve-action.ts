@@ -3,7 +3,7 @@ import type { ProbeAction } from '../../shared/contracts/probes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Container, Pod } from '../../shared/kubernetes/api.ts';
 import { expand, resolverFrom } from '../../shared/kubernetes/expansion.ts';
-import { requestHeaders, requestPath } from '../../shared/http-get/request-parts.ts';
+import { toHttpGet } from '../../shared/http-get/request-parts.ts';
 import { resolvePort } from '../../shared/http-get/resolve-port.ts';
 
 export type Probe = NonNullable<Container['livenessProbe']>;
@@ -24,11 +24,8 @@ export function resolveAction(probe: Probe, container: Container, pod: Pod, podI
 function toAction({ exec, httpGet, tcpSocket, grpc }: Probe, container: Container, podIP = ''): ProbeAction | null | undefined {
   if (exec) return { type: 'exec', command: expandCommand(exec.command ?? [], container) };
   if (httpGet) {
-    const scheme = httpGet.scheme?.toLowerCase() === 'https' ? 'https' : 'http';
-    const port = resolvePort(httpGet.port, container.ports);
-    const path = requestPath(httpGet.path ?? '');
-    const headers = requestHeaders(httpGet.httpHeaders);
-    return withHost(httpGet.host || podIP, (host) => ({ type: 'http', scheme, host, port, path, headers }));
+    const target = toHttpGet(httpGet, container.ports, podIP, 'probe');
+    return withHost(target.host, () => ({ type: 'http', ...target }));
   }
   if (tcpSocket) {
     const port = resolvePort(tcpSocket.port, container.ports);

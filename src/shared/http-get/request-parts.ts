@@ -1,12 +1,26 @@
 /**
- * The request of an HTTP probe as the probes thread sends it: path and headers. Pure. Upstream: formatURL and newProbeRequest in
- * pkg/probe/http/request.go.
+ * The request of a probe or a lifecycle hook: host, port, path and headers. Pure. Upstream: NewRequestForHTTPGetAction in pkg/probe/http/request.go.
  */
 import type { Container } from '../kubernetes/api.ts';
+import type { HttpGetTarget } from './request.ts';
+import { resolvePort } from './resolve-port.ts';
 
-type HttpHeader = NonNullable<NonNullable<NonNullable<Container['livenessProbe']>['httpGet']>['httpHeaders']>[number];
+export type HttpGetAction = NonNullable<NonNullable<Container['livenessProbe']>['httpGet']>;
+type HttpHeader = NonNullable<HttpGetAction['httpHeaders']>[number];
 
-const userAgent = 'kube-probe/1.36';
+/** A part of the user agent. */
+export type Purpose = 'probe' | 'lifecycle';
+
+/** `podIP` is the default host; the host may be empty when both are. Throws an Error with upstream's message when the port does not exist. */
+export function toHttpGet(action: HttpGetAction, ports: Container['ports'], podIP: string, purpose: Purpose): HttpGetTarget {
+  return {
+    scheme: action.scheme?.toLowerCase() === 'https' ? 'https' : 'http',
+    host: action.host || podIP,
+    port: resolvePort(action.port, ports),
+    path: requestPath(action.path ?? ''),
+    headers: requestHeaders(purpose, action.httpHeaders ?? []),
+  };
+}
 
 /**
  * Returns the path with its query as it is sent: without a fragment, without the scheme and the host that a path may name, and without
@@ -33,9 +47,9 @@ function escapeInvalid(path: string): string {
 
 /**
  * Returns the headers with the default `User-Agent` and `Accept`. An empty `Accept` means none. `Host` is there at most once: it replaces the
- * host of the address.
+ * host of the address. Upstream's transport for probes asks for no compression, the one for hooks does.
  */
-export function requestHeaders(list: readonly HttpHeader[] = []): { readonly name: string; readonly value: string }[] {
+export function requestHeaders(purpose: Purpose, list: readonly HttpHeader[]): HttpGetTarget['headers'] {
   const given = (name: string) => list.find((header) => header.name.toLowerCase() === name);
   const accept = given('accept');
   const host = given('host');
@@ -43,9 +57,11 @@ export function requestHeaders(list: readonly HttpHeader[] = []): { readonly nam
     const name = header.name.toLowerCase();
     return (name === 'accept' && !accept?.value) || (name === 'host' && (header !== host || !host.value));
   };
+  const isCompressible = purpose === 'lifecycle' && !given('accept-encoding')?.value && !given('range')?.value;
   return [
     ...list.filter((header) => !isDropped(header)).map(({ name, value }) => ({ name, value })),
-    ...(given('user-agent') ? [] : [{ name: 'User-Agent', value: userAgent }]),
+    ...(given('user-agent') ? [] : [{ name: 'User-Agent', value: `kube-${purpose}/1.36` }]),
     ...(accept ? [] : [{ name: 'Accept', value: '*/*' }]),
+    ...(isCompressible ? [{ name: 'Accept-Encoding', value: 'gzip' }] : []),
   ];
 }

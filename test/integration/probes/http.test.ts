@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https';
 import { createServer as createRawServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { createServer as createTLSServer } from 'node:tls';
 import type { AttemptResult } from '../../../src/workers/probes/actions/attempt.ts';
 import { selfSignedCertificate } from '../../../src/workers/server/tls/self-signed.ts';
 import { attempt } from '../../support/probes/attempt.ts';
@@ -90,8 +91,32 @@ test('HTTPS: no certificate is verified, and plain HTTP is named', { timeout: 10
     output(await attempt(httpAction(plain, { scheme: 'https' })), plain),
     'failure: Get "https://127.0.0.1:PORT/healthz": http: server gave HTTP response to HTTPS client',
   );
-  const closing = await raw((socket) => socket.destroy());
-  assert.match(output(await attempt(httpAction(closing, { scheme: 'https' })), closing), /^failure: Get "https:.*": /);
+});
+
+test('HTTPS: a handshake that fails has Go’s text', { timeout: 10_000 }, async () => {
+  const { cert, key } = selfSignedCertificate('elsewhere.example', Date.now());
+  const answer = (bytes: string | readonly number[]) =>
+    raw((socket) => socket.once('data', () => socket.end(Buffer.from(bytes as string))));
+  const needsClientCertificate = createSecureServer({ cert, key, requestCert: true, rejectUnauthorized: true }, () => {});
+  const old = createTLSServer({ cert, key, minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' });
+  // Go 1.26's client was asked the same (the texts after the URL).
+  const cases: readonly [string, number, string][] = [
+    ['another protocol', await answer('SSH-2.0-server\r\n'), 'tls: first record does not look like a TLS handshake'],
+    ['the end of the connection', await answer(''), 'EOF'],
+    ['half a record', await answer([22, 3, 3, 0, 100, 2, 0, 0]), 'unexpected EOF'],
+    ['an alert', await answer([21, 3, 3, 0, 2, 2, 112]), 'remote error: tls: unrecognized name'],
+    ['an old version', await listen(old), 'remote error: tls: protocol version not supported'],
+    ['a client certificate is missing', await listen(needsClientCertificate), 'remote error: tls: certificate required'],
+    [
+      'a reset',
+      await raw((socket) => socket.once('data', () => socket.resetAndDestroy())),
+      'read tcp 127.0.0.1:LOCAL->127.0.0.1:PORT: read: connection reset by peer',
+    ],
+  ];
+  for (const [name, port, want] of cases) {
+    const text = output(await attempt(httpAction(port, { scheme: 'https' })), port).replace(/:\d+->/, ':LOCAL->');
+    assert.equal(text, `failure: Get "https://127.0.0.1:PORT/healthz": ${want}`, name);
+  }
 });
 
 test('connections that fail', { timeout: 10_000 }, async () => {

@@ -201,8 +201,8 @@ export class PodSyncHarness {
             selinuxEnabled: false,
           }),
       },
-      httpGet: ({ url }) => {
-        this.hookURLs.push(url.href);
+      httpGet: ({ scheme, host, port, path }) => {
+        this.hookURLs.push(`${scheme}://${host}:${port}${path}`);
         return effect('http get');
       },
       clock: this.clock,

@@ -1,12 +1,14 @@
 /** Runs a lifecycle hook of a container: a command in the container, an HTTP request, or a sleep (upstream pkg/kubelet/lifecycle/handlers.go). */
+import { joinHostPort } from '../../../shared/dial/socket-error.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
+import { toHttpGet } from '../../../shared/http-get/request-parts.ts';
 import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { lifecycleHttpFallbacks, sleepHooksTerminated } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../format-pod.ts';
 import { rpcErrorOf } from '../pod-runtime.ts';
-import { toHookRequest, isPlainHttpResponse, withScheme } from './http-get.ts';
+import { isPlainHttpResponse, toPlainHttp } from './http-get.ts';
 
 /** One day. Upstream sets no deadline; this one bounds every wait. Usually the grace period or a stop of the task ends a hook sooner. */
 const hookDeadlineMs = 24 * 3600 * 1000;
@@ -75,21 +77,21 @@ async function runHttpGet(
   signal: AbortSignal,
 ): Promise<void> {
   if (!action.host && hook.podIP === undefined) throw new Error('the pod has no IP address');
-  const request = toHookRequest(action, hook.ports, hook.podIP ?? '');
+  const target = toHttpGet(action, hook.ports, hook.podIP ?? '', 'lifecycle');
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hookDeadlineMs)]);
   try {
-    await context.httpGet(request, deadline);
+    await context.httpGet(target, deadline);
   } catch (err) {
     if (!isPlainHttpResponse(err)) throw err;
-    context.logger.info({ host: request.url.host }, 'https request of a lifecycle hook got an http response, trying http');
-    // A credential for TLS must not be sent in plain text.
-    const { authorization: _secret, ...headers } = request.headers;
-    await context.httpGet({ url: withScheme(request.url, 'http'), headers }, deadline);
+    const address = joinHostPort(target.host, target.port);
+    context.logger.info({ host: address }, 'https request of a lifecycle hook got an http response, trying http');
+    await context.httpGet(toPlainHttp(target), deadline).catch(() => {
+      deadline.throwIfAborted();
+      // The first error names what is wrong with the hook. Upstream reports it, too.
+      throw err;
+    });
     lifecycleHttpFallbacks.inc();
-    context.events.onPod(
-      'Warning',
-      'LifecycleHTTPFallback',
-      `request to HTTPS lifecycle hook ${request.url.host} got HTTP response, retry with HTTP succeeded`,
-    );
+    const message = `request to HTTPS lifecycle hook ${address} got HTTP response, retry with HTTP succeeded`;
+    context.events.onPod('Warning', 'LifecycleHTTPFallback', message);
   }
 }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { requestHeaders, requestPath } from '../../../../src/shared/http-get/request-parts.ts';
 import { resolveAction, type Probe } from '../../../../src/main/probes/resolve-action.ts';
 import type { ProbeAction } from '../../../../src/shared/contracts/probes.ts';
 import { aContainer, aPod } from '../../../support/pods/pods.ts';
@@ -67,53 +66,4 @@ table('a probe becomes the action that the thread executes, or a problem in upst
     const action = resolveAction({ exec: { command: ['$(BIG)'.repeat(20)] } }, aContainer({ env: big }), aPod(), undefined);
     assert.equal(action?.type, 'invalid');
   });
-});
-
-table('the path of an HTTP probe is sent as Go sends it', (row) => {
-  for (const [given, want] of [
-    ['', '/'],
-    ['healthz', '/healthz'],
-    ['/a/../b', '/a/../b'],
-    ['/a?b=c&d#f', '/a?b=c&d'],
-    ['?x', '/?x'],
-    ['http://other:1/a?b', '/a?b'],
-    ['//other/a', '/a'],
-    ['/a b"é', '/a%20b%22%C3%A9'],
-    ['/a?b c', '/a?b%20c'],
-    ['/%zz?a#b', '/%25zz%3Fa%23b'],
-    ['/a%2fb', '/a%2fb'],
-    ['/a\r\nHost: x', '/a%0D%0AHost:%20x'],
-    ['/\ud800', '/%EF%BF%BD'],
-  ] as const) {
-    row(JSON.stringify(given), () => assert.equal(requestPath(given), want));
-  }
-});
-
-table('the headers of an HTTP probe have upstream’s defaults', (row) => {
-  const [agent, accept] = defaultHeaders;
-  for (const [name, given, want] of [
-    ['none', undefined, [agent, accept]],
-    ['own agent, in any case', [{ name: 'user-agent', value: 'x' }], [{ name: 'user-agent', value: 'x' }, accept]],
-    ['an empty Accept means none', [{ name: 'Accept', value: '' }], [agent]],
-    ['an empty agent stays', [{ name: 'User-Agent', value: '' }], [{ name: 'User-Agent', value: '' }, accept]],
-    [
-      'repeated headers',
-      [
-        { name: 'A', value: '1' },
-        { name: 'A', value: '2' },
-      ],
-      [{ name: 'A', value: '1' }, { name: 'A', value: '2' }, agent, accept],
-    ],
-    [
-      'the first Host counts',
-      [
-        { name: 'host', value: 'a' },
-        { name: 'Host', value: 'b' },
-      ],
-      [{ name: 'host', value: 'a' }, agent, accept],
-    ],
-    ['an empty Host is no Host', [{ name: 'Host', value: '' }], [agent, accept]],
-  ] as const) {
-    row(name, () => assert.deepEqual(requestHeaders(given), want));
-  }
 });

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import type { ActionOf } from '../../../../src/workers/probes/actions/attempt.ts';
-import { renderRequest, requestFault, toHttpRequest, urlText } from '../../../../src/shared/http-get/request.ts';
+import { renderRequest, requestFault, toHttpRequest, urlText, type HttpGetTarget } from '../../../../src/shared/http-get/request.ts';
 import { table } from '../../../support/table.ts';
 
-type Action = ActionOf<'http'>;
-const action: Action = { type: 'http', scheme: 'http', host: '10.0.0.1', port: 8080, path: '/a?b=c', headers: [] };
+const target: HttpGetTarget = { scheme: 'http', host: '10.0.0.1', port: 8080, path: '/a?b=c', headers: [] };
 const header = (name: string, value: string) => ({ headers: [{ name, value }] });
 
 table('renderRequest', (row) => {
-  const cases: readonly [string, Partial<Action>, string][] = [
+  const cases: readonly [string, Partial<HttpGetTarget>, string][] = [
     ['the plain request', {}, 'GET /a?b=c HTTP/1.1|Host: 10.0.0.1:8080|Connection: close||'],
     ['a path without a slash', { path: 'a' }, 'GET /a HTTP/1.1|Host: 10.0.0.1:8080|Connection: close||'],
     ['IPv6', { host: 'fd00::1', path: '/' }, 'GET / HTTP/1.1|Host: [fd00::1]:8080|Connection: close||'],
@@ -23,11 +21,11 @@ table('renderRequest', (row) => {
     ['an upgrade', header('Connection', 'Upgrade'), 'GET /a?b=c HTTP/1.1|Host: 10.0.0.1:8080|Connection: Upgrade||'],
   ];
   for (const [name, over, want] of cases)
-    row(name, () => assert.equal(renderRequest(toHttpRequest({ ...action, ...over })).replaceAll('\r\n', '|'), want));
+    row(name, () => assert.equal(renderRequest(toHttpRequest({ ...target, ...over })).replaceAll('\r\n', '|'), want));
 });
 
 table('requestFault', (row) => {
-  const cases: readonly [string, Partial<Action>, string | undefined][] = [
+  const cases: readonly [string, Partial<HttpGetTarget>, string | undefined][] = [
     ['nothing', header('A', 'b\tc é'), undefined],
     ['a line break in a value', header('X-A', 'a\r\nB: c'), 'net/http: invalid header field value for "X-A"'],
     ['a line break in a name', header('A\nB', 'c'), String.raw`net/http: invalid header field name "A\nB"`],
@@ -35,10 +33,10 @@ table('requestFault', (row) => {
     ['a line break in the host', header('Host', 'a\nb'), 'http: invalid Host header'],
     ['a space in the path', { path: '/a HTTP/1.1\r\n' }, "net/http: can't write control character in Request.URL"],
   ];
-  for (const [name, over, want] of cases) row(name, () => assert.equal(requestFault(toHttpRequest({ ...action, ...over })), want));
+  for (const [name, over, want] of cases) row(name, () => assert.equal(requestFault(toHttpRequest({ ...target, ...over })), want));
 });
 
 table('urlText', (row) => {
-  row('IPv4', () => assert.equal(urlText(action), 'http://10.0.0.1:8080/a?b=c'));
-  row('IPv6', () => assert.equal(urlText({ ...action, host: 'fd00::1', scheme: 'https' }), 'https://[fd00::1]:8080/a?b=c'));
+  row('IPv4', () => assert.equal(urlText(target), 'http://10.0.0.1:8080/a?b=c'));
+  row('IPv6', () => assert.equal(urlText({ ...target, host: 'fd00::1', scheme: 'https' }), 'https://[fd00::1]:8080/a?b=c'));
 });
