@@ -6,13 +6,14 @@
  */
 import type { ImagesApi, ImagesWorkerData } from '../../shared/contracts/images.ts';
 import { CriClient } from '../../shared/cri/client.ts';
+import { forEachParallel } from '../../shared/concurrency/for-each-parallel.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { ContainerGC } from './container-gc/container-gc.ts';
-import { ContainerRemover } from './container-gc/container-remover.ts';
+import { ContainerRemover, parallelRemovals } from './container-gc/container-remover.ts';
 import { runPlugin } from '../../shared/linux/run-plugin.ts';
 import { ImageFilesystemReader } from './image-gc/image-filesystem.ts';
 import { ImageGC } from './image-gc/index.ts';
@@ -106,15 +107,14 @@ const api: ImagesApi = {
   deleteUnusedImages: (needed) => imageGC.deleteUnusedImages(needed),
   planImageGc: (needed) => imageGC.plan(needed),
   collectContainers: (request) => containerGC.garbageCollect(request),
-  async removeContainers(ids) {
-    for (const id of ids) {
+  removeContainers: (ids) =>
+    forEachParallel(ids, parallelRemovals, async (id) => {
       try {
         await remover.removeContainer(id);
       } catch (err) {
         logger.warn({ err, containerID: id }, 'Failed to remove container; garbage collection will retry');
       }
-    }
-  },
+    }),
   async close() {
     heartbeat.stop();
     stopped.abort();

@@ -12,6 +12,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { eventedPlegConn, eventedPlegConnErr, eventedPlegConnLatency } from '../../shared/metrics/definitions/pleg.ts';
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { computeRemovalDelayMs, DelayedInspections } from './inspection/delayed-inspections.ts';
 import type { PlegRuntime } from './pleg-runtime.ts';
 import type { PodRecords } from './records/pod-records.ts';
 import { startInspectionDelayMs } from './records/pods-to-inspect.ts';
@@ -32,7 +33,8 @@ export interface EventStreamDependencies {
 
 export class EventStream {
   readonly #deps: EventStreamDependencies;
-  readonly #delayedStarts = new Map<PodUID, number>();
+  readonly #starts: DelayedInspections;
+  readonly #removals: DelayedInspections;
   /** The runtime does not implement the call. A restarted runtime may be another version that does. */
   #unsupported = false;
   #broken = false;
@@ -40,6 +42,9 @@ export class EventStream {
 
   constructor(dependencies: EventStreamDependencies) {
     this.#deps = dependencies;
+    const { inspect } = dependencies;
+    this.#starts = new DelayedInspections({ ...dependencies, inspect: (uid) => inspect(uid) });
+    this.#removals = new DelayedInspections({ ...dependencies, inspect: (uid) => inspect(uid, noCreatedObjects) });
   }
 
   start(): void {
@@ -116,31 +121,26 @@ export class EventStream {
   #handleEvent(event: ContainerEventResponse): void {
     const { records, inspect, clock, logger } = this.#deps;
     eventedPlegConnLatency.observe(clock.now() / 1000 - Number(event.createdAt) / 1e9);
-    const knownItem = records.invalidate(event.containerId);
+    const known = records.invalidate(event.containerId);
     // The sandbox status is absent when the sandbox was removed meanwhile.
-    const uid = event.podSandboxStatus?.metadata?.uid ?? knownItem?.uid;
+    const uid = (event.podSandboxStatus?.metadata?.uid ?? known?.pod.uid) as PodUID | undefined;
     logger.trace({ podUID: uid, containerID: event.containerId, type: event.containerEventType }, 'runtime event');
     if (uid === undefined || uid === '') return;
-    if (isStart(event)) this.#inspectAfterDelay(uid as PodUID);
+    if (isStart(event)) return this.#starts.request(uid, startInspectionDelayMs);
+    if (!known) {
+      // A relist or an inspection has already found what is gone.
+      if (!isRemoval(event)) inspect(uid);
+      return;
+    }
+    const delayMs = isRemoval(event) && known.wasFinal ? computeRemovalDelayMs(known.pod.items.size) : 0;
+    if (delayMs > 0) this.#removals.request(known.pod.uid, delayMs);
     // The end of a known item creates no new objects.
-    else if (knownItem) inspect(knownItem.uid, noCreatedObjects);
-    else inspect(uid as PodUID);
+    else inspect(known.pod.uid, noCreatedObjects);
   }
+}
 
-  /** Inspects a pod once for all starts within the delay, unless another inspection already covered them. */
-  #inspectAfterDelay(uid: PodUID): void {
-    const { records, inspect, clock, signal } = this.#deps;
-    const receivedAtMs = clock.monotonic();
-    const isScheduled = this.#delayedStarts.has(uid);
-    this.#delayedStarts.set(uid, receivedAtMs);
-    if (isScheduled) return;
-    clock.after(startInspectionDelayMs, () => {
-      const newestMs = this.#delayedStarts.get(uid)!;
-      this.#delayedStarts.delete(uid);
-      const observedAtMs = records.get(uid)?.posted?.observedAtMs ?? -Infinity;
-      if (!signal.aborted && observedAtMs < newestMs) inspect(uid);
-    });
-  }
+function isRemoval({ containerEventType: type }: ContainerEventResponse): boolean {
+  return type === ContainerEventType.CONTAINER_DELETED_EVENT;
 }
 
 function isStart({ containerEventType: type }: ContainerEventResponse): boolean {

@@ -3,6 +3,7 @@
  * sandbox, start ephemeral, init and regular containers. Failures go to the report; a failed container stops only the containers that
  * depend on it.
  */
+import { forEachParallel } from '../../shared/concurrency/for-each-parallel.ts';
 import type { SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus } from '../../shared/contracts/runtime-status.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
@@ -147,6 +148,9 @@ export function computeResetTime(containers: PodActions['containersToReset'], no
   return nowMs >= triggeredAtMs && nowMs < triggeredAtMs + resetDelayMs ? triggeredAtMs + resetDelayMs : undefined;
 }
 
+/** A low limit leaves the runtime's capacity to other pods. */
+const parallelRemovals = 4;
+
 /** Keeps only the newest dead instance of each init container. In a crash loop, garbage collection would let too many accumulate. */
 async function pruneInitContainers(context: TaskContext, { pod, status }: SyncPodTask): Promise<void> {
   for (const { name } of pod.spec.initContainers ?? []) {
@@ -159,9 +163,9 @@ async function pruneInitContainers(context: TaskContext, { pod, status }: SyncPo
 
 /** A container that cannot be removed is left to garbage collection. */
 async function removeInitContainers(context: TaskContext, containers: NonNullable<SyncPodTask['status']>['containers']): Promise<void> {
-  for (const container of containers) {
+  await forEachParallel(containers, parallelRemovals, async (container) => {
     await removeContainer(context, container, false).catch((err: unknown) => {
       context.logger.warn({ err, container: container.name, containerID: container.id }, 'cannot remove an init container');
     });
-  }
+  });
 }

@@ -7,8 +7,7 @@ import { StandaloneNode } from '../../support/kubelet/standalone-node.ts';
 import { waitUntil, type TestHooks } from '../../support/runtime/simulated-runtime.ts';
 
 const limits = { deadlineMs: 10_000 };
-/** Each removal causes an inspection of the whole pod: the cost grows with the square. */
-const instanceCount = 150;
+const instanceCount = 300;
 
 function aManifest(name: string, containers: readonly Container[], initContainers: readonly Container[] = []): object {
   const spec = { dnsPolicy: 'Default', terminationGracePeriodSeconds: 2, initContainers, containers };

@@ -4,18 +4,16 @@
  * the next collection retries.
  */
 import type { ContainerGcRequest } from '../../../shared/contracts/images.ts';
+import { forEachParallel } from '../../../shared/concurrency/for-each-parallel.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { containersRemoved } from '../../../shared/metrics/definitions/images.ts';
 import type { RuntimeSnapshotReader } from '../../../shared/state/runtime-snapshot.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import type { ContainerRemover } from './container-remover.ts';
+import { parallelRemovals, type ContainerRemover } from './container-remover.ts';
 import { removeDeadLogSymlinks, removePodLogDirectories } from './log-gc.ts';
 import { podLogsRemovable, containersToRemove, sandboxesToRemove } from './select-garbage.ts';
-
-/** Parallel removals. A low limit leaves the runtime's capacity to pod syncs. */
-const parallelism = 4;
 
 export interface ContainerGCOptions {
   readonly snapshot: Pick<RuntimeSnapshotReader, 'all' | 'relistedAtMs'>;
@@ -77,20 +75,16 @@ export class ContainerGC {
     remove: (item: T) => Promise<boolean>,
   ): Promise<Set<string>> {
     const removed = new Set<string>();
-    const queue = items.values();
-    const removeRemaining = async () => {
-      for (const item of queue) {
-        try {
-          if (await remove(item)) removed.add(item.id);
-        } catch (err) {
-          this.#options.logger.warn(
-            { err, kind, id: item.id, podUID: item.podUID },
-            kind === 'container' ? 'Failed to remove container' : 'Failed to remove sandbox',
-          );
-        }
+    await forEachParallel(items, parallelRemovals, async (item) => {
+      try {
+        if (await remove(item)) removed.add(item.id);
+      } catch (err) {
+        this.#options.logger.warn(
+          { err, kind, id: item.id, podUID: item.podUID },
+          kind === 'container' ? 'Failed to remove container' : 'Failed to remove sandbox',
+        );
       }
-    };
-    await Promise.all(Array.from({ length: parallelism }, removeRemaining));
+    });
     containersRemoved.inc({ kind }, removed.size);
     return removed;
   }

@@ -14,6 +14,8 @@ import { containerLogSymlink } from '../../../shared/kubernetes/container-log-sy
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { removeContainerLogs } from '../../../shared/kubernetes/remove-container-logs.ts';
 
+/** A low limit leaves the runtime's capacity to pod syncs. */
+export const parallelRemovals = 4;
 /** StopContainer waits until the container has stopped. Two minutes is upstream's runtimeRequestTimeout. */
 const stopDeadlineMs = 120_000;
 

@@ -5,6 +5,7 @@
 import type { PlegNotification } from '../../../shared/contracts/pleg.ts';
 import type { CreatedSandbox } from '../../../shared/contracts/pod-sync/result.ts';
 import { failureReasons, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import { forEachParallel } from '../../../shared/concurrency/for-each-parallel.ts';
 import { isUnavailable } from '../../../shared/cri/cri-error.ts';
 import { ContainerState, PodSandboxState, type PodSandboxStatus } from '../../../shared/cri/generated/cri-v1.ts';
 import { messageOf, type Failure } from '../../../shared/errors/kubelet-error.ts';
@@ -237,13 +238,4 @@ export class PodInspector {
 function toFailure(item: Item, cause: string): Failure {
   const subject = item.kind === 'sandbox' ? `sandbox ${item.id}` : `container ${item.status.name} (${item.id})`;
   return { reason: failureReasons[item.kind], message: `status of ${subject}: ${cause}` };
-}
-
-/** Runs `act` for each item with limited parallelism. Rejects with the first failure and starts no more items after it. */
-async function forEachParallel<T>(items: readonly T[], limit: number, act: (item: T) => Promise<void>): Promise<void> {
-  const remaining = items.values();
-  const runRemaining = async () => {
-    for (const item of remaining) await act(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, runRemaining));
 }

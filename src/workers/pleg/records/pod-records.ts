@@ -56,11 +56,13 @@ export class PodRecords {
     if (this.#pods.has(record.uid)) this.#toInspect.addFailed(record);
   }
 
-  /** A runtime event arrived for the sandbox or container, so its status is no longer final. Returns its pod. */
-  invalidate(id: string): PodRecord | undefined {
+  /** A runtime event arrived for the sandbox or container, so its status is no longer final. Returns its pod, and whether it was final. */
+  invalidate(id: string): { readonly pod: PodRecord; readonly wasFinal: boolean } | undefined {
     const item = this.#containers.get(id) ?? this.#sandboxes.get(id);
-    if (item) item.final = false;
-    return item?.pod;
+    if (!item) return undefined;
+    const wasFinal = item.final;
+    item.final = false;
+    return { pod: item.pod, wasFinal };
   }
 
   /** The records contain the first relist and no later one. */

@@ -4,6 +4,7 @@ import { grpcCode } from '../../../../src/shared/cri/cri-error.ts';
 import { ContainerEventType } from '../../../../src/shared/cri/generated/cri-v1.ts';
 import { startInspectionDelayMs } from '../../../../src/workers/pleg/records/pods-to-inspect.ts';
 import { settle } from '../../../support/fake-clock.ts';
+import { exited } from '../../../support/runtime/fake-pleg-runtime.ts';
 import { aPleg, died, u1 } from '../../../support/runtime/pleg-node.ts';
 
 suite('the event stream of the runtime', () => {
@@ -41,6 +42,58 @@ suite('the event stream of the runtime', () => {
     await settle();
     assert.deepEqual(node.takeNotifications(), ['status u1: other=exited s=ready', 'ContainerDied u1-other']);
     assert.ok(node.runtime.calls.includes('listPod u1'));
+  });
+
+  test('the removal of many dead instances costs a linear number of calls and posted statuses', async (t) => {
+    const cost = async (instances: number) => {
+      const node = aPleg(t, { useEventStream: true, maxPods: 1000 });
+      node.runtime.addPod('u1', 'app');
+      for (let n = 0; n < instances; n += 1) node.runtime.addContainer('u1', `dead-${n}`, exited);
+      const pleg = node.start();
+      await settle();
+      await pleg.inspectPod(u1);
+      node.runtime.calls.length = 0;
+      node.posted.length = 0;
+      for (let n = 0; n < instances; n += 1) {
+        node.runtime.containers.delete(`u1-dead-${n}`);
+        node.runtime.sendEvent({ ...died(`u1-dead-${n}`, 'u1'), containerEventType: ContainerEventType.CONTAINER_DELETED_EVENT });
+        await node.clock.advance(1);
+      }
+      await node.clock.advance(instances);
+      const last = node.posted.findLast(({ statuses }) => statuses.length > 0)!.statuses[0]!;
+      assert.deepEqual(
+        last.containers.map(({ name, state }) => `${name}=${state}`),
+        ['app=running'],
+      );
+      const removed = node.posted.flatMap(({ events }) => events).filter(({ type }) => type === 'ContainerRemoved');
+      assert.equal(removed.length, instances);
+      const postedContainers = node.posted.flatMap(({ statuses }) => statuses).flatMap(({ containers }) => containers).length;
+      return { calls: node.runtime.calls.length, postedContainers };
+    };
+    const few = await cost(100);
+    const many = await cost(400);
+    assert.ok(many.calls <= 4 * few.calls + 10, JSON.stringify({ few, many }));
+    assert.ok(many.postedContainers <= 6 * few.postedContainers, JSON.stringify({ few, many }));
+    assert.ok(many.postedContainers <= 400 * 4, JSON.stringify({ few, many }));
+  });
+
+  test('the removal of an unknown item requests nothing; that of a running container is inspected at once', async (t) => {
+    const node = aPleg(t, { useEventStream: true, maxPods: 1000 });
+    node.runtime.addPod('u1', 'app');
+    for (let n = 0; n < 100; n += 1) node.runtime.addContainer('u1', `dead-${n}`, exited);
+    const pleg = node.start();
+    await settle();
+    await pleg.inspectPod(u1);
+    node.runtime.calls.length = 0;
+    const deleted = { containerEventType: ContainerEventType.CONTAINER_DELETED_EVENT };
+    node.runtime.sendEvent({ ...died('u1-gone', 'u1'), ...deleted });
+    await settle();
+    assert.deepEqual(node.runtime.calls, []);
+    node.takeNotifications();
+    node.runtime.containers.delete('u1-app');
+    node.runtime.sendEvent({ ...died('u1-app', 'u1'), ...deleted });
+    await settle();
+    assert.deepEqual(node.takeNotifications().slice(1), ['ContainerDied u1-app', 'ContainerRemoved u1-app']);
   });
 
   test('an event without a sandbox status belongs to the pod of the container', async (t) => {
