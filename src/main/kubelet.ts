@@ -57,7 +57,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags, featureGates } = options;
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
-  const { state, snapshot, host, pleg, pool, stats } = threads;
+  const { state, snapshot, usage, host, pleg, pool, stats } = threads;
   const shutdown = new Shutdown(log('kubelet'));
   const context: KubeletContext = { options, nodeName, threads, log, shutdown, signal };
 
@@ -107,6 +107,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       health,
       nodeName,
       snapshot,
+      usage,
       timelines: timelines.buffer,
       podManager,
       statuses,

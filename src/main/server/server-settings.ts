@@ -10,6 +10,7 @@ import { kubernetesVersion } from '../cli/version.ts';
 export interface ServerEnvironment {
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
+  readonly usage: SharedArrayBuffer;
   readonly timelines: SharedArrayBuffer;
   /** Whether an API server reviews tokens and access. */
   readonly hasApiServer: boolean;
@@ -55,6 +56,7 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
       translateWebSockets: featureGates.enabled('ExtendWebSocketsToKubelet'),
     },
     snapshot: environment.snapshot,
+    stats: { usage: environment.usage, nodeName: environment.nodeName },
     timelines: { table: environment.timelines, socketDir: timelineSocketDir(flags.rootDirectory) },
   };
 }

@@ -24,6 +24,7 @@ export interface ServerStart {
   readonly health: HealthThread | null;
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
+  readonly usage: SharedArrayBuffer;
   /** The table of pod timelines. */
   readonly timelines: SharedArrayBuffer;
   readonly podManager: PodManager;
@@ -43,6 +44,7 @@ export function startServer({
   health,
   nodeName,
   snapshot,
+  usage,
   timelines,
   podManager,
   statuses,
@@ -61,7 +63,7 @@ export function startServer({
   return ServerThread.start({
     state,
     logger,
-    settings: serverSettings(options, { nodeName, snapshot, timelines, hasApiServer }),
+    settings: serverSettings(options, { nodeName, snapshot, usage, timelines, hasApiServer }),
     mainApi: {
       pods: async () => podListJson(podManager, statuses, logger),
       runningPods: async () => runningPodListJson(cache.all()),

@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
-import { usageTable, usageTableCapacity } from '../../shared/state/usage-table.ts';
+import { createUsageTable } from '../../shared/state/usage-table.ts';
 import { readCgroupSettings, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import { plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
@@ -20,6 +20,8 @@ import { SharedThreadState } from '../threads/shared-thread-state.ts';
 export interface EarlyThreads {
   readonly state: SharedThreadState;
   readonly snapshot: SharedArrayBuffer;
+  /** The usage table (shared/state/usage-table.ts). */
+  readonly usage: SharedArrayBuffer;
   readonly host: CgroupSettings;
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
@@ -39,7 +41,7 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
     ...(priorities && { priorities }),
   });
   const snapshot = createRuntimeSnapshot(config.maxPods);
-  const usage = usageTable.create(usageTableCapacity(config.maxPods));
+  const usage = createUsageTable(config.maxPods);
   const host = readCgroupSettings(config.cgroupDriver);
   // A relist posts one each second, and the receiver is set once main has loaded its parts: there are a few at most.
   const earlyNotifications: PlegNotification[] = [];
@@ -55,6 +57,7 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
   return {
     state,
     snapshot,
+    usage,
     host,
     pleg,
     stats,

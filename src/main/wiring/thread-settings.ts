@@ -7,7 +7,7 @@ import type { ProbesWorkerData } from '../../shared/contracts/probes.ts';
 import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
-import { cgroupFsRoot, type CgroupSettings } from '../node/index.ts';
+import { cgroupFsRoot, ownCgroup, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { Settings } from '../threads/start-thread.ts';
 
@@ -95,6 +95,11 @@ export function statsSettings(
     ...host,
     cgroupFsRoot,
     cgroupRoot: config.cgroupRoot,
+    systemCgroups: {
+      kubelet: config.kubeletCgroups === '' ? ownCgroup() : config.kubeletCgroups,
+      runtime: flags.runtimeCgroups,
+      misc: config.systemCgroups,
+    },
     housekeepingPeriodMs: statsPeriodMs,
     ...shared,
   };

@@ -9,6 +9,8 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly cgroupVersion: 1 | 2;
   readonly cgroupFsRoot: string;
   readonly cgroupRoot: string;
+  /** The cgroups of the kubelet, the runtime and other system processes. Empty: not known. */
+  readonly systemCgroups: { readonly kubelet: string; readonly runtime: string; readonly misc: string };
   /** 10 s in upstream (cadvisorHousekeepingInterval). */
   readonly housekeepingPeriodMs: number;
   readonly snapshot: SharedArrayBuffer;

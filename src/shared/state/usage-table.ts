@@ -1,31 +1,196 @@
 /**
- * The resource usage of every pod and container. The stats thread writes it; eviction (main) and the server thread will read it. A pod's row has an empty
- * container name and ID. The values come from the cgroups, as in cadvisor (see workers/stats).
+ * The resource usage of the measured cgroups: the root, the system containers, the pods, and their containers. The stats thread writes it, the server
+ * thread renders it, eviction (main) will read it. The identity of a cgroup is in a table of its own, so that readers decode its texts only once.
+ * Meaning and units of the values are cadvisor's (github.com/google/cadvisor, info/v1/container.go). NaN: not known.
  */
-import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
-import { f64, i64, text, type Row } from './table-layout.ts';
-import { defineTable } from './typed-table.ts';
+import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
+import { f64, i64, text, u32, u8, type Row } from './table-layout.ts';
+import { defineTable, type TableReader, type TableWriter } from './typed-table.ts';
 
-const fields = {
-  /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. */
-  podUID: text<PodUID>(128),
-  containerName: text(64),
-  containerID: text<ContainerID | ''>(128),
+/** `qos` is `kubepods` and the cgroups of its QoS classes; `kubelet`, `runtime`, `misc` and `pods` are the system containers of /stats/summary. */
+export const cgroupKinds = ['root', 'kubelet', 'runtime', 'misc', 'pods', 'qos', 'pod', 'sandbox', 'container'] as const;
+export type CgroupKind = (typeof cgroupKinds)[number];
+
+const identityFields = {
+  /** An index into `cgroupKinds`. */
+  kind: u8,
+  /** Below the mount point of each hierarchy: `/kubepods/pod…`. */
+  path: text(1024),
+  /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. Empty unless the cgroup belongs to a pod. */
+  podUID: text<PodUID | ''>(128),
+  podName: text(253),
+  podNamespace: text(63),
+  containerName: text(63),
+  /** Of a container or a sandbox. */
+  containerID: text<ContainerID | SandboxID | ''>(128),
+  /** Wall-clock ms of the cgroup's creation. */
+  createdAtMs: f64,
+};
+
+const pressureFields = <P extends string>(prefix: P) => {
+  const names = ['SomeTotalUs', 'SomeAvg10', 'SomeAvg60', 'SomeAvg300', 'FullTotalUs', 'FullAvg10', 'FullAvg60', 'FullAvg300'] as const;
+  return Object.fromEntries(names.map((name) => [prefix + name, f64])) as Record<`${P}${(typeof names)[number]}`, typeof f64>;
+};
+
+const valueFields = {
+  /** The version of the identity's row that these values belong to. A reader ignores the values of an earlier cgroup. */
+  identityVersion: u32,
+  /** Wall-clock ms. */
+  sampledAtMs: f64,
   /** Since the creation of the cgroup. */
   cpuUsageNs: i64,
+  cpuUserNs: f64,
+  cpuSystemNs: f64,
+  /** Over the time between the last two samples. NaN after the first one. */
+  cpuNanoCores: f64,
+  cfsPeriods: f64,
+  cfsThrottledPeriods: f64,
+  cfsThrottledNs: f64,
+  cfsBurstPeriods: f64,
+  cfsBurstNs: f64,
   memoryUsageBytes: f64,
   /** The usage without inactive file pages, which the kernel can reclaim at any time. */
   memoryWorkingSetBytes: f64,
   memoryRssBytes: f64,
-  pids: f64,
-  /** Wall-clock ms. */
-  sampledAtMs: f64,
+  memoryCacheBytes: f64,
+  memoryMappedFileBytes: f64,
+  memoryKernelBytes: f64,
+  memoryMaxUsageBytes: f64,
+  memoryActiveFileBytes: f64,
+  memoryInactiveFileBytes: f64,
+  memoryFailures: f64,
+  pageFaults: f64,
+  majorPageFaults: f64,
+  swapBytes: f64,
+  /** Processes in the cgroup itself. */
+  processes: f64,
+  /** Tasks in the cgroup and below. */
+  threads: f64,
+  threadsMax: f64,
+  /** Out-of-memory kills in the cgroup and below since it is measured. */
+  oomEvents: f64,
+  cpuShares: f64,
+  cpuPeriodUs: f64,
+  /** 0: no quota. */
+  cpuQuotaUs: f64,
+  /** Infinity: no limit. */
+  memoryLimitBytes: f64,
+  memorySwapLimitBytes: f64,
+  memoryReservationBytes: f64,
+  ...pressureFields('cpu'),
+  ...pressureFields('memory'),
+  ...pressureFields('io'),
+  /** A DeviceIo[] as JSON. */
+  io: text(1022),
+  /** An InterfaceUsage[] as JSON, for a sandbox and the root. */
+  network: text(2046),
 };
 
-export type UsageRow = Row<typeof fields>;
-export const usageTable = defineTable('usage', fields);
+/** Bytes and operations on one block device, by the kernel's names of operations (`Read`, `Write`, …). */
+export interface DeviceIo {
+  /** `8:0` */
+  readonly device: string;
+  readonly bytes: Readonly<Record<string, number>>;
+  readonly operations: Readonly<Record<string, number>>;
+}
 
-/** Ten rows per pod, for the pod and nine containers, and 200 more for terminating pods above the maximum. */
-export function usageTableCapacity(maxPods: number): number {
-  return maxPods * 10 + 200;
+export interface InterfaceUsage {
+  readonly name: string;
+  readonly rxBytes: number;
+  readonly rxPackets: number;
+  readonly rxErrors: number;
+  readonly rxDropped: number;
+  readonly txBytes: number;
+  readonly txPackets: number;
+  readonly txErrors: number;
+  readonly txDropped: number;
+}
+
+export type CgroupIdentity = Omit<Row<typeof identityFields>, 'kind'> & { readonly kind: CgroupKind };
+export type UsageValues = Omit<Row<typeof valueFields>, 'identityVersion'>;
+export interface CgroupUsage {
+  readonly identity: CgroupIdentity;
+  readonly values: UsageValues;
+}
+
+const identities = defineTable('usage-identities', identityFields);
+const usage = defineTable('usage', valueFields);
+
+/** Ten rows per pod, for its cgroup, its sandbox and eight containers, and 200 more for terminating pods above the maximum and the node's own. */
+export function createUsageTable(maxPods: number): SharedArrayBuffer {
+  const capacity = maxPods * 10 + 200;
+  const buffer = new SharedArrayBuffer(identities.bytes(capacity) + usage.bytes(capacity));
+  identities.create(capacity, buffer);
+  usage.create(capacity, buffer, identities.bytes(capacity));
+  return buffer;
+}
+
+/** The stats thread's view. The writer identifies a cgroup by its row number. Frees the rows of a predecessor: the next sample adds them again. */
+export class UsageWriter {
+  readonly #identities: TableWriter<typeof identityFields>;
+  readonly #usage: TableWriter<typeof valueFields>;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.#identities = identities.writer(buffer);
+    this.#usage = usage.writer(buffer, identities.bytes(this.#identities.capacity), Array.from(Array(this.#identities.capacity).keys()));
+    for (let row = this.#identities.highWater - 1; row >= 0; row -= 1) this.#identities.free(row);
+  }
+
+  get size(): number {
+    return this.#identities.used;
+  }
+
+  /** Throws TableFullError, or RangeError for a text that is too long. The cgroup is visible once it has values. */
+  add(identity: CgroupIdentity): number {
+    return this.#identities.insert({ ...identity, kind: cgroupKinds.indexOf(identity.kind) });
+  }
+
+  /** Throws RangeError for a text that is too long. */
+  put(row: number, values: UsageValues): void {
+    this.#usage.put(row, { ...values, identityVersion: this.#identities.version(row) });
+  }
+
+  /** As `put`, but every value that is not given becomes 0 or an empty text. */
+  putSparse(row: number, values: Partial<UsageValues>): void {
+    this.#usage.putSparse(row, { ...values, identityVersion: this.#identities.version(row) });
+  }
+
+  remove(row: number): void {
+    this.#identities.free(row);
+  }
+}
+
+/** The view of all other threads. */
+export class UsageReader {
+  readonly #identities: TableReader<typeof identityFields>;
+  readonly #usage: TableReader<typeof valueFields>;
+  /** Decoded identities by row. */
+  readonly #decoded: ({ readonly version: number; readonly identity: CgroupIdentity } | undefined)[] = [];
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.#identities = identities.reader(buffer);
+    this.#usage = usage.reader(buffer, identities.bytes(this.#identities.capacity));
+  }
+
+  /** Every measured cgroup, in no particular order. Each is consistent; different ones may be from different samples. */
+  all(): CgroupUsage[] {
+    const found: CgroupUsage[] = [];
+    const end = this.#identities.highWater;
+    for (let row = 0; row < end; row += 1) {
+      const known = this.#identity(row);
+      const values = known && this.#usage.read(row);
+      if (known && values && values.identityVersion === known.version) found.push({ identity: known.identity, values });
+    }
+    return found;
+  }
+
+  #identity(row: number): { readonly version: number; readonly identity: CgroupIdentity } | undefined {
+    const version = this.#identities.version(row);
+    const cached = this.#decoded[row];
+    if (cached?.version === version) return cached;
+    const values = this.#identities.read(row);
+    // The row may have changed between the two reads: its values then have another version, and are ignored.
+    this.#decoded[row] = values && { version, identity: { ...values, kind: cgroupKinds[values.kind]! } };
+    return this.#decoded[row];
+  }
 }

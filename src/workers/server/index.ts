@@ -14,20 +14,25 @@ import { countRequest } from './request-metrics.ts';
 import { replyOnReadOnly, type RouteSources } from './routes.ts';
 import { PlainServer } from '../../shared/http/plain-server.ts';
 import { createMainClient } from './main-client.ts';
+import { createStatsPages } from './stats/index.ts';
 import { LocalSocket, replyTimeline } from './timeline/index.ts';
 
 const { workerData, logger, heartbeat } = enterThread<ServerWorkerData>();
 const heartbeats = new HeartbeatsReader(workerData.heartbeats);
 const health = new HealthSource(heartbeats, logger);
 const main = createMainClient(workerData.main);
+const stats = createStatsPages(workerData.stats);
 const sources: RouteSources = {
   health: () => health.checks(),
   resetHealthMetrics: () => {
     health.resetMetrics();
     return main.resetHealthMetrics();
   },
-  metrics: (page) =>
-    renderMetricsPage(page, { segments: workerData.metricsSegments, heartbeats, monotonicMs, probeMetrics: () => main.probeMetrics() }),
+  summary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
+  metrics: async (page) =>
+    page === 'resource'
+      ? stats.resource()
+      : renderMetricsPage(page, { segments: workerData.metricsSegments, heartbeats, monotonicMs, probeMetrics: () => main.probeMetrics() }),
   main,
 };
 

@@ -79,6 +79,7 @@ export async function openSecureServer({
     health: sources.health,
     metrics: sources.metrics,
     resetHealthMetrics: sources.resetHealthMetrics,
+    summary: sources.summary,
     main,
     logs,
     streaming,

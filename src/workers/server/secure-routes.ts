@@ -11,7 +11,7 @@ import type { Exchange } from './listener.ts';
 import type { ContainerLogs } from './logs/index.ts';
 import { ServeMux } from './serve-mux.ts';
 import { accepts, error, methodNotAllowed, notAcceptable, ok, restfulNotFound, type Reply } from '../../shared/http/reply.ts';
-import { debugPrefixes, metricsPages, replyMetrics, type MetricsPage } from './routes.ts';
+import { debugPrefixes, metricsPages, replyMetrics, replyStats, type MetricsPage } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
 import type { RequestTarget } from './request-target.ts';
 
@@ -38,6 +38,7 @@ export interface SecureRoutesOptions {
   readonly health: () => HealthCheck[];
   readonly metrics: (page: MetricsPage) => Promise<string>;
   readonly resetHealthMetrics: () => Promise<void>;
+  readonly summary: (onlyCpuAndMemory: boolean) => string;
   readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'imageGcPlan' | 'configz'>;
   readonly logs: ContainerLogs;
   readonly streaming: Streaming;
@@ -51,7 +52,11 @@ export function createSecureRoutes(options: SecureRoutesOptions): ServeMux<Handl
   const { health, main, switches } = options;
   const healthz: Handler = async ({ path, query }) => replyHealthz(path, query, health());
   const pods = objectList('/pods', () => main.pods());
+  const stats: Handler = async ({ method, path, query, request }) =>
+    replyStats(method, path, query, request.headers.accept, options.summary);
   const always: Record<string, Handler> = {
+    '/stats': stats,
+    '/stats/': stats,
     '/healthz': healthz,
     '/healthz/': healthz,
     '/pods': pods,

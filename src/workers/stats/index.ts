@@ -2,18 +2,28 @@
  * The stats thread reads the machine's information, and samples the usage of each pod and container from the cgroup tree into the usage table. It decides
  * nothing. Started and called by main (main/threads/stats-thread.ts).
  */
+import { readFileSync } from 'node:fs';
 import type { StatsApi, StatsWorkerData } from '../../shared/contracts/stats.ts';
+import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { readMachineInfo } from './machine-info.ts';
+import { readMachineMemory } from './read-machine-memory.ts';
+import { readNetwork } from './read-network.ts';
 import { UsageSampler } from './usage-sampler.ts';
 
 const { workerData, logger, heartbeat } = enterThread<StatsWorkerData>();
-const { rootDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs } = workerData;
+const { rootDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs, systemCgroups } = workerData;
 const stop = new AbortController();
 /** Delays the first sample: the start of the kubelet waits for the machine's information, and nothing waits for usage. */
 const firstSampleDelayMs = 2000;
+
+/** Enough for 2,000 cgroups. The rest of the limit is for connections and logs. */
+const maxHandles = 20_000;
+function maxOpenFiles(): number {
+  return parseMaxOpenFiles(readFileSync('/proc/self/limits', 'utf8'));
+}
 
 const sampler = new UsageSampler({
   usage,
@@ -21,6 +31,10 @@ const sampler = new UsageSampler({
   hierarchy: { version: cgroupVersion, root: cgroupFsRoot },
   driver: () => runtimeCgroupDriver(workerData.runtimeCgroupDriver) ?? cgroupDriver,
   cgroupRoot,
+  systemCgroups,
+  maxHandles: Math.min(maxHandles, Math.floor(maxOpenFiles() / 4)),
+  machineMemory: readMachineMemory,
+  readNetwork,
   clock: systemClock,
   logger,
 });
@@ -49,6 +63,7 @@ const api: StatsApi = {
   async close() {
     stop.abort();
     await sampling;
+    sampler.close();
     heartbeat.stop();
   },
 };

@@ -1,102 +1,165 @@
 /**
- * Samples the usage of each pod and container from the cgroup tree into the usage table, once per housekeeping period. Updates existing rows, and frees the
- * rows of cgroups that are gone. The only writer of the table.
+ * Samples the usage of each measured cgroup into the usage table, once per housekeeping period. Updates existing rows, and frees the rows of cgroups that are
+ * gone. The only writer of the table.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
-import { TableFullError, type TableWriter } from '../../shared/state/typed-table.ts';
-import { usageTable, type UsageRow } from '../../shared/state/usage-table.ts';
+import { RuntimeSnapshotReader, type SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
+import { TableFullError } from '../../shared/state/typed-table.ts';
+import { UsageWriter, type CgroupIdentity } from '../../shared/state/usage-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { readCgroupUsage } from './cgroup-usage.ts';
-import { findPodCgroups, type PodCgroupsOptions } from './find-pod-cgroups.ts';
+import { CgroupCatalog, type CgroupCatalogOptions } from './cgroup-catalog.ts';
+import { HandleBudget } from './cgroup-file.ts';
+import { createCgroupReader, type CgroupLimits, type CgroupReader, type CgroupValues } from './cgroup-reader.ts';
+import { computeNanoCores } from './compute-nano-cores.ts';
+import type { MachineMemory } from './read-machine-memory.ts';
 
-export interface UsageSamplerOptions extends Omit<PodCgroupsOptions, 'driver'> {
-  readonly driver: () => PodCgroupsOptions['driver'];
+export interface UsageSamplerOptions extends CgroupCatalogOptions {
   readonly usage: SharedArrayBuffer;
   readonly snapshot: SharedArrayBuffer;
+  /** How many files stay open. */
+  readonly maxHandles: number;
+  /** The limits of the root cgroup, and its swap on v2. */
+  readonly machineMemory: () => MachineMemory;
+  /** The usage of the interfaces in a process' network namespace, as the table has it. */
+  readonly readNetwork: (pid: number) => string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Reading this many cgroups takes about a millisecond. Then the sampler yields to the event loop. */
+/** Reading this many cgroups takes one to two milliseconds. Then the sampler yields to the event loop. */
 const cgroupsPerIteration = 25;
+/** Limits are read with every sixth sample: once a minute. */
+const samplesPerLimits = 6;
 
-type Identity = Pick<UsageRow, 'podUID' | 'containerName' | 'containerID'>;
+interface Measured {
+  readonly identity: CgroupIdentity;
+  readonly reader: CgroupReader;
+  readonly row: number;
+  limits: CgroupLimits;
+  samplesUntilLimits: number;
+  /** The last sample. */
+  last: { readonly cpuUsageNs: bigint; readonly sampledAtMs: number } | undefined;
+}
 
 export class UsageSampler {
   readonly #options: UsageSamplerOptions;
-  readonly #table: TableWriter<(typeof usageTable)['layout']['fields']>;
+  readonly #table: UsageWriter;
   readonly #snapshot: RuntimeSnapshotReader;
-  /** Row numbers by pod and container, including the rows of a predecessor. */
-  readonly #rows = new Map<string, number>();
+  readonly #catalog: CgroupCatalog;
+  readonly #handles: HandleBudget;
+  readonly #measured = new Map<CgroupIdentity, Measured>();
   #isTableFull = false;
 
   constructor(options: UsageSamplerOptions) {
     this.#options = options;
-    this.#table = usageTable.writer(options.usage);
+    this.#table = new UsageWriter(options.usage);
     this.#snapshot = new RuntimeSnapshotReader(options.snapshot);
-    for (const [row, identity] of this.#table.rows()) this.#rows.set(keyOf(identity), row);
+    this.#catalog = new CgroupCatalog(options);
+    this.#handles = new HandleBudget(options.maxHandles);
   }
 
   /** Samples everything once. Resolves with the number of rows. */
   async sample(): Promise<number> {
-    const names = this.#containerNames();
-    const sampledKeys = new Set<string>();
-    let cgroupsRead = 0;
-    for (const { podUID, path, containers } of findPodCgroups({ ...this.#options, driver: this.#options.driver() })) {
-      this.#store({ podUID: podUID as PodUID, containerName: '', containerID: '' }, path, sampledKeys);
-      for (const { id, path: containerPath } of containers) {
-        const containerName = names.get(id);
-        // Skips sandboxes, and containers that the pleg thread has not listed yet.
-        if (containerName !== undefined) {
-          this.#store({ podUID: podUID as PodUID, containerName, containerID: id as ContainerID }, containerPath, sampledKeys);
-        }
-      }
-      cgroupsRead += 1 + containers.length;
-      if (cgroupsRead >= cgroupsPerIteration) {
-        cgroupsRead = 0;
-        await nextIteration();
+    const identities = this.#catalog.find(this.#runningItems());
+    const present = new Set(identities);
+    for (const identity of this.#measured.keys()) if (!present.has(identity)) this.#drop(identity);
+    for (const [index, identity] of identities.entries()) {
+      if (index % cgroupsPerIteration === cgroupsPerIteration - 1) await nextIteration();
+      const measured = this.#measured.get(identity) ?? this.#add(identity, index);
+      if (measured && !this.#store(measured)) {
+        this.#catalog.forget(identity);
+        this.#drop(identity);
       }
     }
-    for (const [key, row] of this.#rows) {
-      if (sampledKeys.has(key)) continue;
-      this.#table.free(row);
-      this.#rows.delete(key);
-    }
-    return this.#rows.size;
+    return this.#measured.size;
   }
 
-  #store(identity: Identity, path: string, sampledKeys: Set<string>): void {
-    const usage = readCgroupUsage(this.#options.hierarchy, path);
-    if (!usage) return;
-    const key = keyOf(identity);
-    const row = this.#rows.get(key);
-    const values: UsageRow = { ...identity, ...usage, sampledAtMs: this.#options.clock.now() };
+  close(): void {
+    for (const { reader } of this.#measured.values()) reader.close();
+  }
+
+  /** Undefined when the table has no place for it. */
+  #add(identity: CgroupIdentity, index: number): Measured | undefined {
     try {
-      if (row === undefined) this.#rows.set(key, this.#table.insert(values));
-      else this.#table.put(row, values);
-      sampledKeys.add(key);
+      const row = this.#table.add(identity);
+      const reader = createCgroupReader(this.#options.hierarchy, identity.path, this.#handles);
+      // Spreads the reads of limits over the samples.
+      const samplesUntilLimits = index % samplesPerLimits;
+      const measured: Measured = { identity, reader, row, limits: reader.readLimits(), samplesUntilLimits, last: undefined };
+      this.#measured.set(identity, measured);
+      this.#isTableFull = false;
+      return measured;
     } catch (err) {
       if (!(err instanceof TableFullError || err instanceof RangeError)) throw err;
-      if (!this.#isTableFull)
-        this.#options.logger.warn(
-          { err, podUID: identity.podUID, cgroup: path },
-          "A pod's usage cannot be stored; others may be missing too",
-        );
+      if (!this.#isTableFull) this.#options.logger.error({ err, cgroup: identity.path }, 'Can’t store the usage of a cgroup');
       this.#isTableFull = true;
+      return undefined;
     }
   }
 
-  /** The names of the runtime's containers by ID. */
-  #containerNames(): Map<string, string> {
-    const names = new Map<string, string>();
-    for (const item of this.#snapshot.all()) if (item.kind === 'container') names.set(item.id, item.containerName);
-    return names;
+  #drop(identity: CgroupIdentity): void {
+    const measured = this.#measured.get(identity);
+    if (!measured) return;
+    measured.reader.close();
+    this.#table.remove(measured.row);
+    this.#measured.delete(identity);
+  }
+
+  /** False when the cgroup is gone. */
+  #store(measured: Measured): boolean {
+    const { identity, reader, row } = measured;
+    const values = reader.read();
+    if (!values) return false;
+    const sampledAtMs = this.#options.clock.now();
+    if (measured.samplesUntilLimits === 0) measured.limits = reader.readLimits();
+    measured.samplesUntilLimits = (measured.samplesUntilLimits + samplesPerLimits - 1) % samplesPerLimits;
+    const pids = reader.readProcesses();
+    this.#table.put(row, {
+      ...values,
+      ...measured.limits,
+      ...this.#rootValues(identity, values),
+      sampledAtMs,
+      cpuNanoCores: computeNanoCores(measured.last, { cpuUsageNs: values.cpuUsageNs, sampledAtMs }),
+      processes: countLines(pids),
+      oomEvents: 0,
+      network: this.#network(identity, pids),
+    });
+    measured.last = { cpuUsageNs: values.cpuUsageNs, sampledAtMs };
+    return true;
+  }
+
+  /** The root cgroup has the machine's limits, and on v2 no file for its swap. */
+  #rootValues({ kind }: CgroupIdentity, { swapBytes }: CgroupValues): Partial<CgroupLimits & CgroupValues> {
+    if (kind !== 'root') return {};
+    const { memoryBytes, swapBytes: swapLimit, swapUsedBytes } = this.#options.machineMemory();
+    return {
+      memoryLimitBytes: memoryBytes,
+      memorySwapLimitBytes: swapLimit,
+      swapBytes: this.#options.hierarchy.version === 2 ? swapUsedBytes : swapBytes,
+    };
+  }
+
+  #network({ kind }: CgroupIdentity, pids: string): string {
+    const pid = kind === 'root' ? 1 : Number.parseInt(pids, 10);
+    return (kind === 'sandbox' || kind === 'root') && pid > 0 ? this.#options.readNetwork(pid) : '[]';
+  }
+
+  #runningItems(): Map<PodUID, SnapshotItem[]> {
+    const items = new Map<PodUID, SnapshotItem[]>();
+    for (const item of this.#snapshot.all()) {
+      if (item.state !== 'running') continue;
+      const ofPod = items.get(item.podUID);
+      if (ofPod) ofPod.push(item);
+      else items.set(item.podUID, [item]);
+    }
+    return items;
   }
 }
 
-function keyOf({ podUID, containerID }: Identity): string {
-  return `${podUID}/${containerID}`;
+function countLines(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
 }

@@ -5,9 +5,10 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
-import { usageTable } from '../../../src/shared/state/usage-table.ts';
-import { readCgroupUsage } from '../../../src/workers/stats/cgroup-usage.ts';
-import { containerIDOfCgroup, findPodCgroups } from '../../../src/workers/stats/find-pod-cgroups.ts';
+import { createUsageTable, UsageReader } from '../../../src/shared/state/usage-table.ts';
+import { containerIDOfCgroup } from '../../../src/workers/stats/cgroup-catalog.ts';
+import { HandleBudget } from '../../../src/workers/stats/cgroup-file.ts';
+import { createCgroupReader, type CgroupHierarchy } from '../../../src/workers/stats/cgroup-reader.ts';
 import { UsageSampler } from '../../../src/workers/stats/usage-sampler.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
@@ -37,62 +38,88 @@ const v1 = (path: string, cpuNs: string) => ({
   [`memory/${path}/memory.stat`]: 'cache 1\nrss 2\ninactive_file 3\ntotal_cache 5\ntotal_rss 300\ntotal_inactive_file 400\n',
   [`pids/${path}/pids.current`]: '7\n',
 });
-const want = { cpuUsageNs: 5_000_000n, memoryUsageBytes: 1000, memoryWorkingSetBytes: 600, memoryRssBytes: 300, pids: 7 };
+const want = { cpuUsageNs: 5_000_000n, memoryUsageBytes: 1000, memoryWorkingSetBytes: 600, memoryRssBytes: 300, threads: 7 };
+
+function read(hierarchy: CgroupHierarchy, path: string) {
+  const reader = createCgroupReader(hierarchy, path, new HandleBudget(3));
+  const values = reader.read();
+  // A second read uses kept handles, as far as the budget goes.
+  assert.deepEqual(reader.read(), values);
+  const limits = reader.readLimits();
+  reader.close();
+  if (!values) return undefined;
+  const { cpuUsageNs, memoryUsageBytes, memoryWorkingSetBytes, memoryRssBytes, threads } = values;
+  return { values, limits, main: { cpuUsageNs, memoryUsageBytes, memoryWorkingSetBytes, memoryRssBytes, threads } };
+}
 
 test('a cgroup v2 is read as cadvisor reads it', () => {
-  assert.deepEqual(readCgroupUsage({ version: 2, root: aTree(v2('a/b', 5000)) }, '/a/b'), want);
+  const root = aTree({
+    ...v2('a/b', 5000),
+    'a/b/cpu.max': '20000 100000\n',
+    'a/b/cpu.weight': '39\n',
+    'a/b/memory.max': '4096\n',
+    'a/b/memory.swap.max': 'max\n',
+    'a/b/memory.swap.current': '12\n',
+    'a/b/pids.max': 'max\n',
+    'a/b/io.stat': '8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0\n',
+    'a/b/memory.pressure': 'some avg10=1.50 avg60=0.20 avg300=0.03 total=77\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=5\n',
+  });
+  const { main, values, limits } = read({ version: 2, root }, '/a/b')!;
+  assert.deepEqual(main, want);
+  assert.deepEqual([values.cpuUserNs, values.cpuSystemNs, values.swapBytes], [1000, 2000, 12]);
+  assert.deepEqual([values.memorySomeTotalUs, values.memorySomeAvg10, values.memoryFullTotalUs, values.cpuSomeTotalUs], [77, 1.5, 5, 0]);
+  assert.equal(values.io, '[{"device":"8:0","bytes":{"Read":1,"Write":2},"operations":{"Read":3,"Write":4}}]');
+  assert.deepEqual(limits, {
+    cpuShares: 998,
+    cpuPeriodUs: 100_000,
+    cpuQuotaUs: 20_000,
+    memoryLimitBytes: 4096,
+    memorySwapLimitBytes: Infinity,
+    memoryReservationBytes: 0,
+    threadsMax: 0,
+  });
 });
 
 test('a cgroup v1 is read including its children', () => {
-  assert.deepEqual(readCgroupUsage({ version: 1, root: aTree(v1('a/b', '5000000')) }, '/a/b'), want);
+  const root = aTree({
+    ...v1('a/b', '5000000'),
+    'cpuacct/a/b/cpuacct.stat': 'user 3\nsystem 4\n',
+    'cpu/a/b/cpu.stat': 'nr_periods 9\nnr_throttled 2\nthrottled_time 300\n',
+    'cpu/a/b/cpu.shares': '204\n',
+    'cpu/a/b/cpu.cfs_quota_us': '-1\n',
+    'cpu/a/b/cpu.cfs_period_us': '100000\n',
+    'memory/a/b/memory.limit_in_bytes': '9223372036854771712\n',
+    'pids/a/b/pids.max': '100\n',
+    'blkio/a/b/blkio.bfq.io_service_bytes_recursive': 'Total 0\n',
+    'blkio/a/b/blkio.throttle.io_service_bytes_recursive': '254:0 Read 4096\n254:0 Total 4096\nTotal 4096\n',
+    'blkio/a/b/blkio.throttle.io_serviced_recursive': '254:0 Read 1\nTotal 1\n',
+  });
+  const { main, values, limits } = read({ version: 1, root }, '/a/b')!;
+  assert.deepEqual(main, want);
+  assert.deepEqual([values.cpuUserNs, values.cpuSystemNs, values.cfsPeriods, values.cfsThrottledNs], [30_000_000, 40_000_000, 9, 300]);
+  assert.equal(values.io, '[{"device":"254:0","bytes":{"Read":4096,"Total":4096},"operations":{"Read":1}}]');
+  assert.deepEqual([limits.cpuShares, limits.cpuQuotaUs, limits.memoryLimitBytes, limits.threadsMax], [204, 0, Infinity, 100]);
 });
 
 test('processor time beyond 2^53 ns stays exact', () => {
-  assert.equal(readCgroupUsage({ version: 1, root: aTree(v1('a', '9007199254740993')) }, '/a')?.cpuUsageNs, 9007199254740993n);
+  assert.equal(read({ version: 1, root: aTree(v1('a', '9007199254740993')) }, '/a')?.main.cpuUsageNs, 9007199254740993n);
 });
 
 test('a working set is never below zero, although the counters are read at different moments', () => {
-  assert.equal(readCgroupUsage({ version: 2, root: aTree(v2('a', 1, 100)) }, '/a')?.memoryWorkingSetBytes, 0);
+  assert.equal(read({ version: 2, root: aTree(v2('a', 1, 100)) }, '/a')?.main.memoryWorkingSetBytes, 0);
 });
 
 test('a cgroup without controllers has usage 0, and a cgroup that is gone has none', () => {
   const root = aTree({ 'a/cpu.stat': 'usage_usec 5000\n', 'b/cpu.stat': 'garbage' });
-  assert.deepEqual(readCgroupUsage({ version: 2, root }, '/a'), {
+  assert.deepEqual(read({ version: 2, root }, '/a')?.main, {
     cpuUsageNs: 5_000_000n,
     memoryUsageBytes: 0,
     memoryWorkingSetBytes: 0,
     memoryRssBytes: 0,
-    pids: 0,
+    threads: 0,
   });
-  assert.equal(readCgroupUsage({ version: 2, root }, '/b')?.cpuUsageNs, 0n);
-  assert.equal(readCgroupUsage({ version: 2, root }, '/c'), undefined);
-});
-
-test('pods of every class are found, cgroupfs on v1', () => {
-  const root = aTree({
-    ...v1('kubepods/podaaa-1/c1', '1'),
-    ...v1('kubepods/burstable/podbbb-2', '1'),
-    ...v1('kubepods/besteffort/podccc-3/c2', '1'),
-    ...v1('kubepods/other', '1'),
-    ...v1('system/podxxx', '1'),
-  });
-  const found = findPodCgroups({ hierarchy: { version: 1, root }, driver: 'cgroupfs', cgroupRoot: '/' });
-  assert.deepEqual(found, [
-    { podUID: 'aaa-1', path: '/kubepods/podaaa-1', containers: [{ id: 'c1', path: '/kubepods/podaaa-1/c1' }] },
-    { podUID: 'bbb-2', path: '/kubepods/burstable/podbbb-2', containers: [] },
-    { podUID: 'ccc-3', path: '/kubepods/besteffort/podccc-3', containers: [{ id: 'c2', path: '/kubepods/besteffort/podccc-3/c2' }] },
-  ]);
-});
-
-test('pods are found in systemd’s slices on v2, below a root of their own', () => {
-  const slice = 'own.slice/own-kubepods.slice/own-kubepods-burstable.slice/own-kubepods-burstable-podbbb_2.slice';
-  const root = aTree(v2(`${slice}/cri-containerd-c1.scope`, 1));
-  const found = findPodCgroups({ hierarchy: { version: 2, root }, driver: 'systemd', cgroupRoot: '/own' });
-  assert.deepEqual(found, [{ podUID: 'bbb-2', path: `/${slice}`, containers: [{ id: 'c1', path: `/${slice}/cri-containerd-c1.scope` }] }]);
-});
-
-test('a node without pods has no cgroups of them', () => {
-  assert.deepEqual(findPodCgroups({ hierarchy: { version: 2, root: aTree({ 'a/b': '' }) }, driver: 'cgroupfs', cgroupRoot: '/' }), []);
+  assert.equal(read({ version: 2, root }, '/b')?.main.cpuUsageNs, 0n);
+  assert.equal(read({ version: 2, root }, '/c'), undefined);
 });
 
 const folders: [string, string][] = [
@@ -102,7 +129,7 @@ const folders: [string, string][] = [
 ];
 for (const [folder, id] of folders) test(`${folder} is the cgroup of container ${id}`, () => assert.equal(containerIDOfCgroup(folder), id));
 
-function aSampler(root: string, capacity = 10) {
+function aSampler(root: string, maxPods = 10) {
   const snapshot = createRuntimeSnapshot(10);
   const runtime = new RuntimeSnapshotWriter(snapshot);
   const common = {
@@ -114,58 +141,123 @@ function aSampler(root: string, capacity = 10) {
     podName: 'p',
     podNamespace: 'n',
   } as const;
-  runtime.add({ ...common, kind: 'sandbox', id: 's1' as SandboxID, containerName: '' });
-  runtime.add({ ...common, kind: 'container', id: 'c1' as ContainerID, containerName: 'app' });
-  const usage = usageTable.create(capacity);
+  const add = (id: string, containerName: string) =>
+    runtime.add({ ...common, kind: containerName === '' ? 'sandbox' : 'container', id: id as ContainerID, containerName })!;
+  add('s1', '');
+  const containerRow = add('c1', 'app');
+  const usage = createUsageTable(maxPods);
   const { logger, lines } = aLogger();
+  const clock = new FakeClock(5000);
   const options = {
     usage,
     snapshot,
     hierarchy: { version: 2, root },
     driver: () => 'cgroupfs' as const,
     cgroupRoot: '/',
-    clock: new FakeClock(5000),
+    systemCgroups: { kubelet: '', runtime: '/runtime', misc: '' },
+    maxHandles: 8,
+    machineMemory: () => ({ memoryBytes: 8000, swapBytes: 0, swapUsedBytes: 0 }),
+    readNetwork: (pid: number) => JSON.stringify([{ name: `eth${pid}` }]),
+    clock,
     logger,
   } as const;
   const rows = () =>
     Array.from(
-      usageTable.reader(usage).rows(),
-      ([, { podUID, containerName, cpuUsageNs }]) => `${podUID}/${containerName} ${cpuUsageNs}`,
+      new UsageReader(usage).all(),
+      ({ identity, values }) => `${identity.kind} ${identity.podUID}/${identity.containerName} ${values.cpuUsageNs}`,
     ).sort();
-  return { options, rows, lines };
+  return { options, rows, lines, clock, runtime, add, containerRow };
 }
 
-test('a pod and its containers are sampled; sandboxes and unknown containers are not', async () => {
+test('pods, sandboxes and containers are sampled; unknown cgroups are not', async () => {
   const root = aTree({
+    ...v2('', 9),
+    ...v2('runtime', 4),
+    ...v2('kubepods', 8),
     ...v2('kubepods/poda', 3),
     ...v2('kubepods/poda/c1', 1),
-    ...v2('kubepods/poda/s1', 1),
+    ...v2('kubepods/poda/s1', 2),
+    'kubepods/poda/s1/cgroup.procs': '12\n13\n',
     ...v2('kubepods/poda/x', 1),
+    ...v2('kubepods/other', 1),
+    ...v2('system/podx', 1),
   });
-  const { options, rows } = aSampler(root);
-  assert.equal(await new UsageSampler(options).sample(), 2);
-  assert.deepEqual(rows(), ['a/ 3000', 'a/app 1000']);
-  const [, row] = [...usageTable.reader(options.usage).rows()][1]!;
-  assert.deepEqual([row.containerID, row.sampledAtMs, row.memoryWorkingSetBytes], ['c1', 5000, 600]);
+  const { options, rows, clock } = aSampler(root);
+  const sampler = new UsageSampler(options);
+  await sampler.sample();
+  assert.deepEqual(rows(), [
+    'container a/app 1000',
+    'pod a/ 3000',
+    'pods / 8000',
+    'qos / 8000',
+    'root / 9000',
+    'runtime / 4000',
+    'sandbox a/ 2000',
+  ]);
+  writeFileSync(join(root, 'kubepods/poda/c1/cpu.stat'), 'usage_usec 5000001\n');
+  await clock.advance(10_000);
+  await sampler.sample();
+  sampler.close();
+  const byKind = new Map(new UsageReader(options.usage).all().map((row) => [row.identity.kind, row]));
+  const { identity, values } = byKind.get('container')!;
+  assert.deepEqual([identity.containerID, identity.podName, identity.podNamespace], ['c1', 'p', 'n']);
+  assert.deepEqual([values.sampledAtMs, values.memoryWorkingSetBytes, values.cpuNanoCores], [15_000, 600, 500_000_000]);
+  const sandbox = byKind.get('sandbox')!;
+  assert.deepEqual([sandbox.values.network, sandbox.values.processes], ['[{"name":"eth12"}]', 2]);
+  assert.equal(byKind.get('root')!.values.memoryLimitBytes, 8000);
 });
 
-test('a sample updates the rows and frees those of cgroups that are gone; a successor keeps existing rows', async () => {
+test('pods are found in the slices of the systemd driver, below a root of their own', async () => {
+  const slice = 'own.slice/own-kubepods.slice/own-kubepods-burstable.slice/own-kubepods-burstable-poda.slice';
+  const root = aTree({ ...v2(slice, 3), ...v2(`${slice}/cri-containerd-c1.scope`, 1) });
+  const { options, rows } = aSampler(root);
+  await new UsageSampler({ ...options, driver: () => 'systemd', cgroupRoot: '/own' }).sample();
+  assert.deepEqual(rows(), ['container a/app 1000', 'pod a/ 3000']);
+});
+
+test('pods are found on cgroup v1', async () => {
+  const root = aTree({ ...v1('kubepods/besteffort/poda', '3'), ...v1('kubepods/besteffort/poda/c1', '1') });
+  const { options, rows } = aSampler(root);
+  await new UsageSampler({ ...options, hierarchy: { version: 1, root } }).sample();
+  assert.deepEqual(rows(), ['container a/app 1', 'pod a/ 3']);
+});
+
+test('rows of cgroups that are gone are freed; a container that starts later is found', async () => {
   const root = aTree({ ...v2('kubepods/poda/c1', 1), ...v2('kubepods/poda', 1), ...v2('kubepods/podb', 1) });
+  const { options, rows, add, runtime, containerRow } = aSampler(root);
+  // A kept handle of a removed file can still be read here; the cgroup filesystem answers ENODEV.
+  const sampler = new UsageSampler({ ...options, maxHandles: 0 });
+  await sampler.sample();
+  assert.deepEqual(rows(), ['container a/app 1000', 'pod a/ 1000', 'pod b/ 1000']);
+  rmSync(join(root, 'kubepods/podb'), { recursive: true });
+  rmSync(join(root, 'kubepods/poda/c1'), { recursive: true });
+  await sampler.sample();
+  assert.deepEqual(rows(), ['pod a/ 1000']);
+  for (const [path, content] of Object.entries(v2('c2', 7))) {
+    mkdirSync(dirname(join(root, 'kubepods/poda', path)), { recursive: true });
+    writeFileSync(join(root, 'kubepods/poda', path), content);
+  }
+  runtime.setState(containerRow, 'exited');
+  add('c2', 'app');
+  await sampler.sample();
+  assert.deepEqual(rows(), ['container a/app 7000', 'pod a/ 1000']);
+});
+
+test('a successor measures the same cgroups again', async () => {
+  const root = aTree({ ...v2('kubepods/poda/c1', 1), ...v2('kubepods/poda', 1) });
   const { options, rows } = aSampler(root);
   await new UsageSampler(options).sample();
-  assert.deepEqual(rows(), ['a/ 1000', 'a/app 1000', 'b/ 1000']);
-  rmSync(join(root, 'kubepods/podb'), { recursive: true });
-  writeFileSync(join(root, 'kubepods/poda/cpu.stat'), 'usage_usec 9\n');
-  assert.equal(await new UsageSampler(options).sample(), 2);
-  assert.deepEqual(rows(), ['a/ 9000', 'a/app 1000']);
+  const successor = new UsageSampler(options);
+  assert.deepEqual(rows(), []);
+  assert.equal(await successor.sample(), 2);
+  assert.deepEqual(rows(), ['container a/app 1000', 'pod a/ 1000']);
 });
 
 test('a full table is logged once, and sampling continues', async () => {
-  const root = aTree({ ...v2('kubepods/poda', 1), ...v2('kubepods/podb', 1), ...v2('kubepods/podc', 1) });
-  const { options, rows, lines } = aSampler(root, 1);
+  const pods = Array.from({ length: 201 }, (_, i) => v2(`kubepods/pod${i}`, 1));
+  const { options, lines } = aSampler(aTree(Object.assign({}, ...pods)), 0);
   const sampler = new UsageSampler(options);
-  assert.equal(await sampler.sample(), 1);
-  await sampler.sample();
-  assert.equal(rows().length, 1);
+  assert.equal(await sampler.sample(), 200);
+  assert.equal(await sampler.sample(), 200);
   assert.equal(lines.length, 1);
 });

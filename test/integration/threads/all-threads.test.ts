@@ -18,7 +18,7 @@ import {
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import { HeartbeatsReader, type ThreadHealth } from '../../../src/shared/state/heartbeats.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
-import { usageTable, usageTableCapacity } from '../../../src/shared/state/usage-table.ts';
+import { createUsageTable } from '../../../src/shared/state/usage-table.ts';
 import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
 import { anyPort, serverSettings, fakeMainApi } from '../../support/server/server.ts';
@@ -99,7 +99,13 @@ function startAll() {
   });
   const stats = StatsThread.start({
     ...common,
-    settings: { ...settings, housekeepingPeriodMs: 10_000, snapshot, usage: usageTable.create(usageTableCapacity(110)) },
+    settings: {
+      ...settings,
+      housekeepingPeriodMs: 10_000,
+      snapshot,
+      systemCgroups: { kubelet: '', runtime: '', misc: '' },
+      usage: createUsageTable(110),
+    },
   });
   const probes = ProbesThread.start({
     ...common,

@@ -3,7 +3,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { after, test } from 'node:test';
 import { ProbesThread, StatsThread, SharedThreadState } from '../../../src/main/threads/index.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
-import { usageTable } from '../../../src/shared/state/usage-table.ts';
+import { createUsageTable } from '../../../src/shared/state/usage-table.ts';
 import { aLogger } from '../../support/logger.ts';
 
 const logging = { format: 'text', verbosity: -9, vmodule: [] } as const;
@@ -19,7 +19,8 @@ test('the stats thread returns the machine info, also after a restart', async ()
     cgroupRoot: '/',
     housekeepingPeriodMs: 50,
     snapshot: createRuntimeSnapshot(10),
-    usage: usageTable.create(100),
+    systemCgroups: { kubelet: '', runtime: '', misc: '' },
+    usage: createUsageTable(10),
   } as const;
   const stats = StatsThread.start({ state, logger, settings });
   after(() => stats.close());

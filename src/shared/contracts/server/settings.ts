@@ -14,6 +14,8 @@ export interface ServerWorkerData extends ThreadWorkerData {
   readonly metricsSegments: readonly SharedArrayBuffer[];
   /** The runtime snapshot (shared/state/runtime-snapshot.ts): the running containers. */
   readonly snapshot: SharedArrayBuffer;
+  /** The usage table (shared/state/usage-table.ts), and the node's name in /stats/summary. */
+  readonly stats: { readonly usage: SharedArrayBuffer; readonly nodeName: string };
   /** The table of pod timelines, and the folder of the local socket that serves it to the command `kubelet timeline`. */
   readonly timelines: { readonly table: SharedArrayBuffer; readonly socketDir: string };
   /** Comlink endpoint of MainApi (calls.ts). */

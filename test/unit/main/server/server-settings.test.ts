@@ -8,7 +8,13 @@ import { secureServerFault, serverSettings } from '../../../../src/main/server/s
 import { kubeletOptions as options } from '../../../support/kubelet/kubelet-options.ts';
 import { table } from '../../../support/table.ts';
 
-const surroundings = { nodeName: 'n', snapshot: new SharedArrayBuffer(0), timelines: new SharedArrayBuffer(0), hasApiServer: true };
+const surroundings = {
+  nodeName: 'n',
+  snapshot: new SharedArrayBuffer(0),
+  usage: new SharedArrayBuffer(0),
+  timelines: new SharedArrayBuffer(0),
+  hasApiServer: true,
+};
 const secureOf = (fields: Partial<KubeletConfiguration>) => serverSettings(options(fields), surroundings).secure!;
 
 const suites: [go: string, openssl: string][] = [

@@ -72,6 +72,7 @@ test('a port of zero is no listener', () => {
   const { readOnly } = serverSettings(options({ readOnlyPort: 10255, address: '192.0.2.1' }), {
     nodeName: 'n',
     snapshot: new SharedArrayBuffer(0),
+    usage: new SharedArrayBuffer(0),
     timelines: new SharedArrayBuffer(0),
     hasApiServer: false,
   });

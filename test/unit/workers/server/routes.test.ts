@@ -8,6 +8,10 @@ const sources: RouteSources = {
   health: () => [{ name: 'ping', fault: '', note: '' }],
   metrics: async (page) => `page ${page}`,
   resetHealthMetrics: async () => {},
+  summary: (onlyCpuAndMemory) => {
+    if (onlyCpuAndMemory) throw new Error('nothing is measured');
+    return '{"node":{}}';
+  },
   main: { pods: async () => '{"kind":"PodList"}' },
 };
 const request = (method: string, target: string, accept?: string) => {
@@ -31,6 +35,15 @@ const readOnly: { ask: [string, string, string?]; want: [number, string, string]
   { ask: ['DELETE', '/metrics/slis'], want: [200, 'text/plain; charset=utf-8', 'metrics reset\n'] },
   { ask: ['DELETE', '/metrics'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page all'] },
   { ask: ['GET', '/metrics/probes'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page probes'] },
+  { ask: ['GET', '/metrics/resource'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page resource'] },
+  { ask: ['GET', '/stats/summary'], want: [200, 'application/json', '{"node":{}}'] },
+  { ask: ['POST', '/stats/summary?only_cpu_and_memory=false'], want: [200, 'application/json', '{"node":{}}'] },
+  {
+    ask: ['GET', '/stats/summary?only_cpu_and_memory=true'],
+    want: [500, 'text/plain; charset=utf-8', 'Internal Error: nothing is measured'],
+  },
+  { ask: ['PUT', '/stats/summary'], want: [405, 'text/plain; charset=utf-8', '405: Method Not Allowed'] },
+  { ask: ['GET', '/stats/container'], want: [404, 'text/plain; charset=utf-8', '404: Page Not Found'] },
   { ask: ['GET', '/metrics/none'], want: [404, 'text/plain; charset=utf-8', '404 page not found\n'] },
   { ask: ['POST', '/exec/default/web/app'], want: [405, 'text/plain; charset=utf-8', 'Debug endpoints are disabled.\n'] },
   { ask: ['GET', '/run'], want: [307, 'text/html; charset=utf-8', '<a href="/run/">Temporary Redirect</a>.\n\n'] },

@@ -1,0 +1,51 @@
+/** Renders /metrics/resource, which metrics-server reads. Pure. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
+import type { CgroupUsage } from '../../../shared/state/usage-table.ts';
+import type { NodeUsage } from './group-usage.ts';
+import { label, MetricsText } from './metrics-text.ts';
+
+const nsPerSecond = 1e9;
+
+const help = {
+  node_cpu_usage_seconds_total: '[STABLE] Cumulative cpu time consumed by the node in core-seconds',
+  node_memory_working_set_bytes: '[STABLE] Current working set of the node in bytes',
+  node_swap_usage_bytes: '[ALPHA] Current swap usage of the node in bytes. Reported only on non-windows systems',
+  container_start_time_seconds: '[STABLE] Start time of the container since unix epoch in seconds',
+  container_cpu_usage_seconds_total: '[STABLE] Cumulative cpu time consumed by the container in core-seconds',
+  container_memory_working_set_bytes: '[STABLE] Current working set of the container in bytes',
+  container_swap_usage_bytes: '[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems',
+  container_swap_limit_bytes: '[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems',
+  pod_cpu_usage_seconds_total: '[STABLE] Cumulative cpu time consumed by the pod in core-seconds',
+  pod_memory_working_set_bytes: '[STABLE] Current working set of the pod in bytes',
+  pod_swap_usage_bytes: '[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems',
+  scrape_error: '[ALPHA] (Deprecated since 1.29.0) 1 if there was an error while getting container metrics, 0 otherwise',
+  resource_scrape_error: '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise',
+} as const;
+
+export function renderResourcePage({ root, pods }: NodeUsage): string {
+  const text = new MetricsText();
+  const add = (name: keyof typeof help, labels: string, value: number, timestampMs?: number) =>
+    text.add(name, name.endsWith('_total') ? 'counter' : 'gauge', help[name], labels, value, timestampMs);
+  const addUsage = (prefix: 'node' | 'pod' | 'container', labels: string, { values }: CgroupUsage) => {
+    add(`${prefix}_cpu_usage_seconds_total`, labels, Number(values.cpuUsageNs) / nsPerSecond, values.sampledAtMs);
+    add(`${prefix}_memory_working_set_bytes`, labels, values.memoryWorkingSetBytes, values.sampledAtMs);
+    add(`${prefix}_swap_usage_bytes`, labels, values.swapBytes, values.sampledAtMs);
+  };
+  if (root) addUsage('node', '', root);
+  for (const { podName, podNamespace, pod, containers } of pods) {
+    const podLabels = `${label('namespace', podNamespace)},${label('pod', podName)}`;
+    for (const container of containers) {
+      const { identity, values } = container;
+      const labels = `${label('container', identity.containerName)},${podLabels}`;
+      if (identity.createdAtMs > 0) add('container_start_time_seconds', labels, identity.createdAtMs / 1000);
+      addUsage('container', labels, container);
+      if (Number.isFinite(values.memorySwapLimitBytes)) {
+        add('container_swap_limit_bytes', labels, Math.max(values.memorySwapLimitBytes, values.swapBytes), values.sampledAtMs);
+      }
+    }
+    if (pod) addUsage('pod', podLabels, pod);
+  }
+  const failed = root ? 0 : 1;
+  add('scrape_error', '', failed);
+  add('resource_scrape_error', '', failed);
+  return text.toString();
+}

@@ -1,0 +1,148 @@
+/**
+ * Renders /stats/summary: a Summary of k8s.io/kubelet/pkg/apis/stats/v1alpha1 as JSON. Pure. The text is assembled without objects in between: a node of 500
+ * pods has a megabyte of it. Upstream: pkg/kubelet/server/stats/summary.go, pkg/kubelet/stats/helper.go.
+ */
+import type { CgroupUsage, InterfaceUsage } from '../../../shared/state/usage-table.ts';
+import type { NodeUsage, PodUsage } from './group-usage.ts';
+
+export interface SummaryNode {
+  readonly nodeName: string;
+  /** Wall-clock ms. */
+  readonly bootedAtMs: number;
+  readonly kubeletStartedAtMs: number;
+}
+
+export interface SummaryOptions {
+  readonly onlyCpuAndMemory: boolean;
+}
+
+export function renderSummary(node: SummaryNode, usage: NodeUsage, options: SummaryOptions): string {
+  return `{"node":${nodeStats(node, usage, options)},"pods":[${usage.pods.map((pod) => podStats(pod, options)).join(',')}]}`;
+}
+
+function nodeStats(node: SummaryNode, { root, systemContainers }: NodeUsage, options: SummaryOptions): string {
+  const startTime = options.onlyCpuAndMemory ? (root?.identity.createdAtMs ?? node.bootedAtMs) : node.bootedAtMs;
+  const system = systemContainers.map((row) =>
+    containerStats(row, row.identity.kind, row.identity.kind === 'kubelet' ? node.kubeletStartedAtMs : row.identity.createdAtMs, options),
+  );
+  const fields = [
+    `"nodeName":${JSON.stringify(node.nodeName)}`,
+    system.length > 0 && `"systemContainers":[${system.join(',')}]`,
+    `"startTime":${time(startTime)}`,
+    root && usageFields(root, options),
+    root && !options.onlyCpuAndMemory && networkStats(root),
+  ];
+  return object(fields);
+}
+
+function podStats({ podName, podNamespace, podUID, pod, sandbox, containers }: PodUsage, options: SummaryOptions): string {
+  const startedAtMs = sandbox?.identity.createdAtMs ?? pod?.identity.createdAtMs ?? 0;
+  const fields = [
+    `"podRef":{"name":${JSON.stringify(podName)},"namespace":${JSON.stringify(podNamespace)},"uid":${JSON.stringify(podUID)}}`,
+    `"startTime":${time(startedAtMs)}`,
+    `"containers":[${containers.map((row) => containerStats(row, row.identity.containerName, row.identity.createdAtMs, options)).join(',')}]`,
+    pod && usageFields(pod, options),
+  ];
+  if (!options.onlyCpuAndMemory) {
+    if (sandbox) fields.push(networkStats(sandbox));
+    let processes = sandbox?.values.processes ?? 0;
+    for (const { values } of containers) processes += values.processes;
+    fields.push(`"process_stats":{"process_count":${processes}}`);
+  }
+  return object(fields);
+}
+
+function containerStats(row: CgroupUsage, name: string, startedAtMs: number, options: SummaryOptions): string {
+  return `{"name":${JSON.stringify(name)},"startTime":${time(startedAtMs)},${usageFields(row, options)}}`;
+}
+
+/** The fields cpu, memory, io and swap of a container, a pod or the node. */
+function usageFields({ values }: CgroupUsage, { onlyCpuAndMemory }: SummaryOptions): string {
+  const at = `"time":${time(values.sampledAtMs)}`;
+  const { memoryLimitBytes, memoryWorkingSetBytes, memorySwapLimitBytes, swapBytes } = values;
+  // Upstream shows 0 nano cores after the first sample.
+  const nanoCores = Number.isNaN(values.cpuNanoCores) ? 0 : values.cpuNanoCores;
+  const available = Number.isFinite(memoryLimitBytes) ? `"availableBytes":${integer(memoryLimitBytes - memoryWorkingSetBytes)},` : '';
+  const swapAvailable = Number.isFinite(memorySwapLimitBytes) ? `"swapAvailableBytes":${integer(memorySwapLimitBytes - swapBytes)},` : '';
+  const v = values;
+  const cpuPressure = pressure(
+    v.cpuSomeTotalUs,
+    v.cpuSomeAvg10,
+    v.cpuSomeAvg60,
+    v.cpuSomeAvg300,
+    v.cpuFullTotalUs,
+    v.cpuFullAvg10,
+    v.cpuFullAvg60,
+    v.cpuFullAvg300,
+  );
+  const memoryPressure = pressure(
+    v.memorySomeTotalUs,
+    v.memorySomeAvg10,
+    v.memorySomeAvg60,
+    v.memorySomeAvg300,
+    v.memoryFullTotalUs,
+    v.memoryFullAvg10,
+    v.memoryFullAvg60,
+    v.memoryFullAvg300,
+  );
+  const cpu = `"cpu":{${at},"usageNanoCores":${nanoCores},"usageCoreNanoSeconds":${values.cpuUsageNs},${cpuPressure}}`;
+  const memory =
+    `"memory":{${at},${available}"usageBytes":${values.memoryUsageBytes},"workingSetBytes":${memoryWorkingSetBytes},"rssBytes":${values.memoryRssBytes}` +
+    `,"pageFaults":${values.pageFaults},"majorPageFaults":${values.majorPageFaults},${memoryPressure}}`;
+  const swap = `"swap":{${at},${swapAvailable}"swapUsageBytes":${swapBytes}}`;
+  if (onlyCpuAndMemory) return `${cpu},${memory},${swap}`;
+  const ioPressure = pressure(
+    v.ioSomeTotalUs,
+    v.ioSomeAvg10,
+    v.ioSomeAvg60,
+    v.ioSomeAvg300,
+    v.ioFullTotalUs,
+    v.ioFullAvg10,
+    v.ioFullAvg60,
+    v.ioFullAvg300,
+  );
+  return `${cpu},${memory},"io":{${at},${ioPressure}},${swap}`;
+}
+
+function pressure(
+  someTotal: number,
+  some10: number,
+  some60: number,
+  some300: number,
+  fullTotal: number,
+  full10: number,
+  full60: number,
+  full300: number,
+): string {
+  return (
+    `"psi":{"full":{"total":${fullTotal},"avg10":${full10},"avg60":${full60},"avg300":${full300}}` +
+    `,"some":{"total":${someTotal},"avg10":${some10},"avg60":${some60},"avg300":${some300}}}`
+  );
+}
+
+/** Upstream's default interface, whose numbers are repeated beside the list. */
+const defaultInterface = 'eth0';
+
+function networkStats({ values }: CgroupUsage): string {
+  const interfaces = (JSON.parse(values.network) as InterfaceUsage[]).map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({
+    name,
+    text: `"name":${JSON.stringify(name)},"rxBytes":${rxBytes},"rxErrors":${rxErrors},"txBytes":${txBytes},"txErrors":${txErrors}`,
+  }));
+  const main = interfaces.find(({ name }) => name === defaultInterface)?.text ?? '"name":""';
+  const list = interfaces.length > 0 ? `,"interfaces":[${interfaces.map(({ text }) => `{${text}}`).join(',')}]` : '';
+  return `"network":{"time":${time(values.sampledAtMs)},${main}${list}}`;
+}
+
+/** RFC 3339 in whole seconds, as metav1.Time. */
+function time(ms: number): string {
+  return ms > 0 ? `"${new Date(ms).toISOString().slice(0, 19)}Z"` : 'null';
+}
+
+/** A counter that was read at another moment than its limit may exceed it. */
+function integer(value: number): number {
+  return Math.max(0, Math.trunc(value));
+}
+
+function object(fields: readonly (string | false | undefined)[]): string {
+  return `{${fields.filter(Boolean).join(',')}}`;
+}

@@ -1,0 +1,155 @@
+/**
+ * The cgroups that are measured. Finds the pods' cgroups by listing their three parents with each sample, and a pod's containers only when the runtime
+ * snapshot has one that is not known yet: a node in rest lists three directories. Cgroups that tenants create below their own are not measured: their number
+ * has no bound.
+ */
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import { cgroupPath, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/linux/cgroup-names.ts';
+import type { SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
+import type { CgroupIdentity, CgroupKind } from '../../shared/state/usage-table.ts';
+import { listingDirectory, type CgroupHierarchy } from './cgroup-reader.ts';
+
+/** The cgroups of the system containers that upstream shows in /stats/summary. Empty: there is none. */
+export interface SystemCgroups {
+  readonly kubelet: string;
+  readonly runtime: string;
+  readonly misc: string;
+}
+
+export interface CgroupCatalogOptions {
+  readonly hierarchy: CgroupHierarchy;
+  readonly driver: () => CgroupDriver;
+  readonly cgroupRoot: string;
+  readonly systemCgroups: SystemCgroups;
+}
+
+interface KnownPod {
+  readonly identity: CgroupIdentity;
+  readonly children: Map<string, CgroupIdentity>;
+}
+
+const noPod = { podUID: '', podName: '', podNamespace: '', containerName: '', containerID: '' } as const;
+
+export class CgroupCatalog {
+  readonly #options: CgroupCatalogOptions;
+  /** By path. */
+  readonly #pods = new Map<string, KnownPod>();
+  readonly #fixed = new Map<string, CgroupIdentity>();
+
+  constructor(options: CgroupCatalogOptions) {
+    this.#options = options;
+  }
+
+  /** The cgroups to measure now. @param items the running items of the runtime, by pod */
+  find(items: ReadonlyMap<PodUID, readonly SnapshotItem[]>): CgroupIdentity[] {
+    const driver = this.#options.driver();
+    const layout = { cgroupRoot: this.#options.cgroupRoot, cgroupsPerQOS: true };
+    const parents = [podsCgroup(layout), qosCgroup(layout, 'Burstable'), qosCgroup(layout, 'BestEffort')].map((name) =>
+      cgroupPath(name, driver),
+    );
+    const found = this.#fixedCgroups(parents);
+    const present = new Set<string>();
+    for (const parent of parents) {
+      for (const directory of this.#children(parent)) {
+        const uid = podUIDOfCgroup(directory, driver);
+        if (uid === undefined) continue;
+        const path = join(parent, directory);
+        present.add(path);
+        this.#addPod(path, uid as PodUID, items.get(uid as PodUID) ?? [], found);
+      }
+    }
+    for (const path of this.#pods.keys()) if (!present.has(path)) this.#pods.delete(path);
+    return found;
+  }
+
+  /** Forgets a cgroup that could not be read any more. */
+  forget({ kind, path }: CgroupIdentity): void {
+    if (kind !== 'sandbox' && kind !== 'container') return;
+    for (const { children } of this.#pods.values()) children.delete(path);
+  }
+
+  #addPod(path: string, podUID: PodUID, items: readonly SnapshotItem[], found: CgroupIdentity[]): void {
+    const named = items[0];
+    const name = { podName: named?.podName ?? '', podNamespace: named?.podNamespace ?? '' };
+    let pod = this.#pods.get(path);
+    if (!pod || pod.identity.podName !== name.podName) {
+      const identity = { ...noPod, ...name, kind: 'pod', path, podUID, createdAtMs: this.#createdAtMs(path) } as const;
+      this.#pods.set(path, (pod = { identity, children: pod?.children ?? new Map<string, CgroupIdentity>() }));
+    }
+    found.push(pod.identity);
+    const byID = new Map(items.map((item) => [item.id as string, item]));
+    const known = new Set(Array.from(pod.children.values(), ({ containerID }) => containerID as string));
+    if ([...byID.keys()].some((id) => !known.has(id))) this.#addChildren(pod, byID, known);
+    for (const [childPath, child] of pod.children) {
+      if (byID.has(child.containerID)) found.push(child);
+      else pod.children.delete(childPath);
+    }
+  }
+
+  #addChildren({ identity, children }: KnownPod, byID: ReadonlyMap<string, SnapshotItem>, known: ReadonlySet<string>): void {
+    for (const directory of this.#children(identity.path)) {
+      const item = byID.get(containerIDOfCgroup(directory));
+      if (!item || known.has(item.id)) continue;
+      const path = join(identity.path, directory);
+      const { kind, podName, podNamespace, containerName } = item;
+      children.set(path, {
+        kind,
+        path,
+        podUID: identity.podUID,
+        podName,
+        podNamespace,
+        containerName,
+        containerID: item.id,
+        createdAtMs: this.#createdAtMs(path),
+      });
+    }
+  }
+
+  #fixedCgroups(parents: readonly string[]): CgroupIdentity[] {
+    const { systemCgroups } = this.#options;
+    const wanted: [CgroupKind, string][] = [
+      ['root', '/'],
+      ['kubelet', systemCgroups.kubelet],
+      ['runtime', systemCgroups.runtime],
+      ['misc', systemCgroups.misc],
+      ['pods', parents[0]!],
+      ...parents.map((path): [CgroupKind, string] => ['qos', path]),
+    ];
+    return wanted.flatMap(([kind, path]) => {
+      if (path === '') return [];
+      const key = `${kind} ${path}`;
+      let identity = this.#fixed.get(key);
+      if (!identity) this.#fixed.set(key, (identity = { ...noPod, kind, path, createdAtMs: this.#createdAtMs(path) }));
+      return [identity];
+    });
+  }
+
+  #children(path: string): string[] {
+    try {
+      const entries = readdirSync(listingDirectory(this.#options.hierarchy, path), { withFileTypes: true });
+      return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    } catch (err) {
+      if (['ENOENT', 'ENODEV'].includes((err as NodeJS.ErrnoException).code ?? '')) return [];
+      throw err;
+    }
+  }
+
+  /**
+   * The older one of the directory's and a file's time: the directory's changes with its children, and the file's is set when it is first looked up.
+   * cadvisor does the same (GetSpec of container/common/helpers.go).
+   */
+  #createdAtMs(path: string): number {
+    const directory = listingDirectory(this.#options.hierarchy, path);
+    const file = this.#options.hierarchy.version === 2 ? 'cgroup.events' : 'cgroup.clone_children';
+    const times = [directory, join(directory, file)].map((each) => statSync(each, { throwIfNoEntry: false })?.mtimeMs ?? Infinity);
+    const oldest = Math.min(...times);
+    return Number.isFinite(oldest) ? oldest : 0;
+  }
+}
+
+/** The directory is `<id>`, or with the systemd driver `cri-containerd-<id>.scope` or `crio-<id>.scope`. */
+export function containerIDOfCgroup(directory: string): string {
+  return directory.replace(/\.scope$/, '').replace(/^.*-/, '');
+}

@@ -1,0 +1,117 @@
+/** Parses the files of cgroups v1 and v2. Pure. A kernel or a sandboxed runtime may write anything: what cannot be parsed is 0 or left out. */
+import type { DeviceIo, InterfaceUsage } from '../../shared/state/usage-table.ts';
+
+/** The value of a line `key value`, or 0. Searches the text instead of splitting it: memory.stat has forty lines. */
+export function statValue(text: string, key: string): number {
+  const lineStart = text.startsWith(`${key} `) ? 0 : text.indexOf(`\n${key} `) + 1;
+  if (lineStart === 0 && !text.startsWith(`${key} `)) return 0;
+  return Number.parseInt(text.slice(lineStart + key.length + 1, lineStart + key.length + 24), 10) || 0;
+}
+
+/** A file with one number. */
+export function toNumber(text: string | undefined): number {
+  return text === undefined ? 0 : Number.parseInt(text, 10) || 0;
+}
+
+export function toBigInt(text: string): bigint {
+  const digits = text.trim();
+  return /^\d{1,18}$/.test(digits) ? BigInt(digits) : 0n;
+}
+
+/** Above this a limit of cgroup v1 means no limit (upstream: maxMemorySize). */
+const maxMemoryBytes = 2 ** 62;
+
+/** A limit: Infinity for `max`, and for v1's highest number. 0 when there is no such file. */
+export function toLimit(text: string | undefined): number {
+  if (text?.startsWith('max')) return Infinity;
+  const limit = toNumber(text);
+  return limit > maxMemoryBytes ? Infinity : limit;
+}
+
+export interface Pressure {
+  readonly totalUs: number;
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
+}
+const noPressure: Pressure = { totalUs: 0, avg10: 0, avg60: 0, avg300: 0 };
+
+/** The lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=0` and `full …` of a pressure file. Zeros without one, as upstream shows them. */
+export function parsePressure(text: string | undefined): { readonly some: Pressure; readonly full: Pressure } {
+  return { some: pressureLine(text, 'some'), full: pressureLine(text, 'full') };
+}
+
+function pressureLine(text: string | undefined, name: 'some' | 'full'): Pressure {
+  const start = text?.startsWith(`${name} `) ? 0 : (text?.indexOf(`\n${name} `) ?? -1);
+  if (text === undefined || start < 0) return noPressure;
+  const end = text.indexOf('\n', start + 1);
+  const line = text.slice(start, end < 0 ? undefined : end);
+  const value = (key: string) => Number.parseFloat(line.slice(line.indexOf(`${key}=`) + key.length + 1)) || 0;
+  return { totalUs: value('total'), avg10: value('avg10'), avg60: value('avg60'), avg300: value('avg300') };
+}
+
+/** The lines `8:0 rbytes=1 wbytes=2 rios=3 wios=4 …` of v2's io.stat, in v1's names, as upstream converts them. */
+export function parseIoStat(text: string | undefined): DeviceIo[] {
+  const devices: DeviceIo[] = [];
+  for (const [, device = '', rest = ''] of (text ?? '').matchAll(/^(\d+:\d+) (.+)$/gm)) {
+    const value = (key: string) => Number(new RegExp(`(?:^| )${key}=(\\d+)`).exec(rest)?.[1]);
+    const found = { rbytes: value('rbytes'), wbytes: value('wbytes'), rios: value('rios'), wios: value('wios') };
+    if (Object.values(found).some(Number.isNaN)) continue;
+    devices.push({
+      device,
+      bytes: { Read: found.rbytes, Write: found.wbytes },
+      operations: { Read: found.rios, Write: found.wios },
+    });
+  }
+  return devices;
+}
+
+/** The lines `8:0 Read 4096` of v1's blkio files: bytes, and operations. The last line, `Total`, has no device. */
+export function parseBlkio(bytes: string | undefined, operations: string | undefined): DeviceIo[] {
+  const devices = new Map<string, { bytes: Record<string, number>; operations: Record<string, number> }>();
+  const collect = (text: string | undefined, field: 'bytes' | 'operations') => {
+    for (const [, device = '', operation = '', value] of (text ?? '').matchAll(/^(\d+:\d+) (\w+) (\d+)$/gm)) {
+      let entry = devices.get(device);
+      if (!entry) devices.set(device, (entry = { bytes: {}, operations: {} }));
+      entry[field][operation] = Number(value);
+    }
+  };
+  collect(bytes, 'bytes');
+  collect(operations, 'operations');
+  return Array.from(devices, ([device, entry]) => ({ device, ...entry }));
+}
+
+/** Interfaces that are not counted (cadvisor: ignoredDevicePrefixes). */
+const ignoredInterfaces = /^(?:lo|veth|docker|nerdctl)/i;
+
+/** `/proc/<pid>/net/dev`. Empty when a line has another form, as in upstream. */
+export function parseNetDev(text: string): InterfaceUsage[] {
+  const interfaces: InterfaceUsage[] = [];
+  for (const line of text.split('\n').slice(2)) {
+    if (line.trim() === '') continue;
+    const separator = line.lastIndexOf(':');
+    const numbers = line
+      .slice(separator + 1)
+      .trim()
+      .split(/\s+/)
+      .map(Number);
+    if (separator < 0 || numbers.length !== 16 || numbers.some((value) => !(value >= 0))) return [];
+    const name = line.slice(0, separator).trim();
+    if (ignoredInterfaces.test(name)) continue;
+    const [rxBytes = 0, rxPackets = 0, rxErrors = 0, rxDropped = 0, , , , , txBytes = 0, txPackets = 0, txErrors = 0, txDropped = 0] =
+      numbers;
+    interfaces.push({ name, rxBytes, rxPackets, rxErrors, rxDropped, txBytes, txPackets, txErrors, txDropped });
+  }
+  return interfaces;
+}
+
+/** The JSON of as many entries as fit. A tenant can add devices and interfaces without bound. */
+export function toBoundedJSON(entries: readonly unknown[], maxBytes: number): string {
+  let json = '[';
+  for (const entry of entries) {
+    const next = `${json === '[' ? '' : ','}${JSON.stringify(entry)}`;
+    if (Buffer.byteLength(json) + Buffer.byteLength(next) + 1 > maxBytes) break;
+    json += next;
+  }
+  return `${json}]`;
+}

@@ -1,0 +1,15 @@
+/**
+ * Reads the interfaces of a process' network namespace from /proc/<pid>/net/dev. The handle is not kept: an open file would keep the namespace of an ended
+ * sandbox alive.
+ */
+import { parseNetDev, toBoundedJSON } from './parse-cgroup-files.ts';
+import { readCgroupFile } from './cgroup-file.ts';
+
+/** The width of the table's column. */
+const maxNetworkBytes = 2046;
+
+/** An InterfaceUsage[] as JSON. Empty when the process is gone. */
+export function readNetwork(pid: number): string {
+  const content = readCgroupFile(`/proc/${pid}/net/dev`);
+  return content === undefined ? '[]' : toBoundedJSON(parseNetDev(content), maxNetworkBytes);
+}
