@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../kubernetes/api.ts';
 import { hasPodLevelResources, podLimits, podRequests, type ResourceAmounts } from '../kubernetes/pod-resources.ts';
-import { qosClass } from '../kubernetes/qos-class.ts';
+import { qosClass, type QosClass } from '../kubernetes/qos-class.ts';
 import { isZeroQuantity, milliValue, tryParseQuantity, value } from '../kubernetes/quantity.ts';
 
 /** The kernel's bounds of cpu.shares (kernel/sched/sched.h). */
@@ -12,6 +12,8 @@ export const minShares = 2;
 const maxShares = 262_144;
 const sharesPerCPU = 1024;
 const milliPerCPU = 1000;
+/** 100 ms, the kernel's default period of quotas. */
+const defaultPeriodUs = 100_000;
 /** The kernel's minimum CFS quota, 1 ms. */
 const minQuotaUs = 1000;
 
@@ -26,6 +28,10 @@ export interface CgroupResources {
   readonly pidsLimit?: number;
   /** Bytes by page size in the kernel's spelling (`2MB`). Every missing size is limited to 0. When absent, no size is changed. */
   readonly hugePageLimits?: Readonly<Record<string, number>>;
+  /** A list of CPUs such as `0-3`. */
+  readonly cpusetCpus?: string;
+  /** Files of cgroup v2, such as `memory.min`. */
+  readonly unified?: Readonly<Record<string, string>>;
 }
 
 export function sharesFromMilliCPU(milliCPU: number): number {
@@ -64,10 +70,14 @@ export interface PodCgroupOptions {
   /** Whether CFS quotas are enforced (cpuCFSQuota). */
   readonly enforceCPULimits: boolean;
   readonly cpuPeriodUs: number;
+  /** Gate CustomCPUCFSQuotaPeriod. Without it, a quota is computed for the default period. */
+  readonly customPeriod?: boolean;
   /** podPidsLimit; no limit if 0 or less. */
   readonly podPidsLimit: number;
   /** Gate PodLevelResources. */
   readonly podLevelResources: boolean;
+  /** Gate MemoryQoS on cgroup v2 with memoryReservationPolicy TieredReservation: the kernel protects the requested memory. */
+  readonly reservesMemory?: boolean;
 }
 
 /** Upstream ResourceConfigForPod, including the pids limit that EnsureExists adds. */
@@ -86,8 +96,9 @@ export function computePodCgroupResources(pod: Pod, options: PodCgroupOptions): 
     declared.cpu ||= !isZeroQuantity(pod.spec.resources?.limits?.['cpu']);
     declared.memory ||= !isZeroQuantity(pod.spec.resources?.limits?.['memory']);
   }
+  const quotaPeriodUs = options.customPeriod ? options.cpuPeriodUs : defaultPeriodUs;
   const cpu = {
-    cpuQuotaUs: options.enforceCPULimits ? quotaFromMilliCPU(milliValue(limits['cpu']), options.cpuPeriodUs) : -1,
+    cpuQuotaUs: options.enforceCPULimits ? quotaFromMilliCPU(milliValue(limits['cpu']), quotaPeriodUs) : -1,
     cpuPeriodUs: options.cpuPeriodUs,
   };
   const memory = { memoryBytes: value(limits['memory']) };
@@ -99,10 +110,18 @@ export function computePodCgroupResources(pod: Pod, options: PodCgroupOptions): 
     ...(guaranteed || (qos === 'Burstable' && declared.memory) ? memory : {}),
     ...(options.podPidsLimit > 0 ? { pidsLimit: options.podPidsLimit } : {}),
     hugePageLimits: hugePageLimits(requests),
+    ...(options.reservesMemory ? memoryReservation(qos, value(requests['memory'])) : {}),
   };
 }
 
-function hugePageLimits(requests: ResourceAmounts): Record<string, number> {
+/** The kernel never reclaims the memory of a Guaranteed pod, and that of a Burstable pod only when there is no other. */
+function memoryReservation(qos: QosClass, requestBytes: number): Pick<CgroupResources, 'unified'> {
+  if (requestBytes <= 0) return {};
+  return { unified: { [qos === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(requestBytes) } };
+}
+
+/** Returns the bytes by page size of the resources `hugepages-<size>`. */
+export function hugePageLimits(requests: ResourceAmounts): Record<string, number> {
   const limits: Record<string, number> = {};
   for (const [name, amount] of Object.entries(requests)) {
     if (!name.startsWith('hugepages-')) continue;

@@ -4,7 +4,7 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
-import { CgroupTree, PodCgroups } from './cgroups/index.ts';
+import { CgroupTree, createCgroupManager, PodCgroups } from './cgroups/index.ts';
 import type { PodSyncDependencies } from './dependencies.ts';
 import { HelperClient } from './helper/index.ts';
 import { httpGet } from './hooks/index.ts';
@@ -23,10 +23,11 @@ export async function createDependencies(settings: PodSyncSettings, logger: Logg
   const { hugePageSizes, selinuxEnabled } = await new HostInfoReader({ ...settings, resolvConf: '' }).read();
   const { rootDir, clusterDomain, featureGates, cgroupFsRoot, cgroupVersion } = settings;
   const tree = new CgroupTree({ root: cgroupFsRoot, version: cgroupVersion, clock, logger });
+  const manager = await createCgroupManager(settings.cgroupDriver, { tree, version: cgroupVersion, hugePageSizes, clock, logger });
   return {
     settings,
     runtime: createPodRuntime(client.runtime, images.images, settings.runtimeRequestTimeoutMs),
-    cgroups: new PodCgroups({ settings, tree, hugePageSizes, clock, logger }),
+    cgroups: new PodCgroups({ settings, tree, manager, hugePageSizes, clock, logger }),
     volumes: new PodVolumes({ rootDir, clusterDomain, featureGates, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
     hostInfo: new HostInfoReader(settings),
     httpGet,

@@ -9,6 +9,7 @@ const defaults = {
   DRAExtendedResource: true,
   EnvFiles: true,
   HostnameOverride: true,
+  MemoryQoS: false,
   PodLevelResources: true,
   RestartAllContainersOnContainerExits: true,
 } as const;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
-import { CgroupTree, PodCgroups } from '../../../src/workers/pod-sync/cgroups/index.ts';
+import { CgroupTree, createCgroupManager, PodCgroups } from '../../../src/workers/pod-sync/cgroups/index.ts';
 import { aLogger } from '../../support/logger.ts';
 import { aContainer, aPod } from '../../support/pods/pod-sync-samples.ts';
 
@@ -17,7 +17,7 @@ const version = existsSync(join(mount, 'cgroup.controllers')) ? 2 : 1;
 const foldersOf = (path: string) =>
   (version === 2 ? [mount] : readdirSync(mount).map((controller) => join(mount, controller))).map((folder) => join(folder, path));
 
-function aNode(t: TestContext) {
+async function aNode(t: TestContext) {
   const cgroupRoot = `/cgroups-test-${process.pid}`;
   const { logger, lines } = aLogger();
   const tree = new CgroupTree({ root: mount, version, clock: systemClock, logger });
@@ -29,9 +29,11 @@ function aNode(t: TestContext) {
     cpuCFSQuota: true,
     cpuCFSQuotaPeriodUs: 100_000,
     podPidsLimit: 64,
+    memoryReservationPolicy: 'None',
     featureGates: {},
   } as const;
-  const cgroups = new PodCgroups({ settings, tree, hugePageSizes: [], clock: systemClock, logger });
+  const manager = await createCgroupManager(settings.cgroupDriver, { tree, version, hugePageSizes: [], clock: systemClock, logger });
+  const cgroups = new PodCgroups({ settings, tree, manager, hugePageSizes: [], clock: systemClock, logger });
   t.after(() => {
     cgroups.close();
     for (const path of ['/kubepods/burstable', '/kubepods/besteffort', '/kubepods', ''].map((below) => cgroupRoot + below)) {
@@ -46,7 +48,7 @@ const pod = aPod({ containers: [aContainer('app', { resources })] }, { uid: 'cgr
 const uid = 'cgroup-pod' as PodUID;
 
 test('the kernel accepts the values of a pod, and the removal of its cgroup kills the remaining processes', async (t) => {
-  const { cgroups, lines } = aNode(t);
+  const { cgroups, lines } = await aNode(t);
   await cgroups.ensureExists(pod);
   assert.deepEqual(lines, []);
   assert.ok(await cgroups.exists(pod));
@@ -81,7 +83,7 @@ test('the kernel accepts the values of a pod, and the removal of its cgroup kill
 });
 
 test('the cgroups of many pods are created and removed concurrently', async (t) => {
-  const { cgroups } = aNode(t);
+  const { cgroups } = await aNode(t);
   const pods = Array.from({ length: 20 }, (_, i) => aPod({}, { uid: `cgroup-pod-${i}` }));
   await Promise.all(pods.map((each) => cgroups.ensureExists(each)));
   assert.ok((await Promise.all(pods.map((each) => cgroups.exists(each)))).every(Boolean));

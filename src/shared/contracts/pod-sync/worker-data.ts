@@ -35,6 +35,11 @@ export interface PodSyncSettings {
   readonly cpuCFSQuotaPeriodUs: number;
   readonly podPidsLimit: number;
   readonly memorySwapBehavior: string;
+  /** Without the gate MemoryQoS, this and the next setting have no effect. */
+  readonly memoryReservationPolicy: string;
+  readonly memoryThrottlingFactor: number;
+  /** The memory of systemReserved and kubeReserved. */
+  readonly reservedMemoryBytes: number;
   readonly clusterDNS: readonly string[];
   readonly clusterDomain: string;
   readonly resolvConf: string;

@@ -16,7 +16,7 @@ export function toCgroupFiles(resources: CgroupResources, version: 1 | 2, hugePa
   return [...files, ...hugePageFiles(resources, version, hugePageSizes)];
 }
 
-function filesV1({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit }: CgroupResources): CgroupFile[] {
+function filesV1({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit, cpusetCpus }: CgroupResources): CgroupFile[] {
   const files: CgroupFile[] = [];
   const add = (controller: string, file: string, value: number | undefined) => {
     // 0 leaves the kernel's value, as in runc.
@@ -27,16 +27,19 @@ function filesV1({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit }:
   add('cpu', 'cpu.cfs_quota_us', cpuQuotaUs);
   add('memory', 'memory.limit_in_bytes', memoryBytes);
   add('pids', 'pids.max', pidsLimit);
+  if (cpusetCpus) files.push({ controller: 'cpuset', file: 'cpuset.cpus', value: cpusetCpus });
   return files;
 }
 
-function filesV2({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit }: CgroupResources): CgroupFile[] {
+function filesV2({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit, cpusetCpus, unified = {} }: CgroupResources): CgroupFile[] {
   const files: CgroupFile[] = [];
   const add = (controller: string, file: string, value: string) => files.push({ controller, file, value });
   if (cpuShares !== undefined) add('cpu', 'cpu.weight', String(weightFromShares(cpuShares)));
   if (cpuQuotaUs || cpuPeriodUs) add('cpu', 'cpu.max', `${(cpuQuotaUs ?? 0) > 0 ? cpuQuotaUs : 'max'} ${cpuPeriodUs ?? 100_000}`);
   if (memoryBytes) add('memory', 'memory.max', String(memoryBytes));
   if (pidsLimit) add('pids', 'pids.max', String(pidsLimit));
+  if (cpusetCpus) add('cpuset', 'cpuset.cpus', cpusetCpus);
+  for (const [file, value] of Object.entries(unified)) add(file.split('.')[0]!, file, value);
   return files;
 }
 

@@ -1,7 +1,6 @@
 /**
- * Creates, writes and removes cgroups in all hierarchies of the host. The callers decide names and values. With the systemd driver, the
- * slices are also created in the file system, at the path where systemd would create them. Systemd adopts an existing slice when a runtime
- * starts a scope below it, but a unit reload may reset values that only the file system has.
+ * Creates, writes and removes cgroups in all hierarchies of the host. The callers decide names and values. With the systemd driver, systemd
+ * creates the slices (systemd/), and this only completes them.
  *
  * The calls block the thread. On v1 a pod's cgroup takes about ninety calls of microseconds each, and a round trip to libuv's threads for
  * each would cost ten times as much (5 ms of CPU a pod, measured).
@@ -22,6 +21,12 @@ export interface CgroupTreeOptions {
   readonly logger: Logger;
   /** Sends SIGKILL to a process. Returns false when the process has exited. */
   readonly kill?: (pid: number) => boolean;
+}
+
+export interface RefusedValue {
+  readonly err: unknown;
+  readonly file: string;
+  readonly value: string;
 }
 
 const maxRemovalAttempts = 9;
@@ -47,14 +52,24 @@ export class CgroupTree {
   /** Creates the cgroup and its parents unless they exist. Rejects with the file system's error. */
   async create(path: string): Promise<void> {
     for (const { mount, controllers } of this.#findHierarchies()) {
-      if (this.#options.version === 2) this.#createUnified(mount, path);
+      if (this.#options.version === 2) this.#enableControllers(mount, path, (folder) => mkdirSync(folder, { recursive: true }));
       else if (controllers.includes('cpuset')) createCpuset(mount, path);
       else mkdirSync(join(mount, path), { recursive: true });
     }
   }
 
-  /** Logs values that the kernel refuses and continues, as upstream: a pod with a looser limit is better than no pod. */
-  async write(path: string, files: readonly CgroupFile[]): Promise<void> {
+  /**
+   * Completes a cgroup that systemd has created. v1: creates it in the hierarchies that systemd does not know. v2: enables the controllers that
+   * systemd does not need (libcontainer's joinCgroups and CreateCgroupPath).
+   */
+  async complete(path: string): Promise<void> {
+    if (this.#options.version === 1) await this.create(path);
+    else this.#enableControllers(this.#options.root, path);
+  }
+
+  /** Writes all values. Returns those that the kernel refused. */
+  async write(path: string, files: readonly CgroupFile[]): Promise<RefusedValue[]> {
+    const refused: RefusedValue[] = [];
     const hierarchies = this.#findHierarchies();
     for (const { controller, file, value, optional } of files) {
       const mount = hierarchies.find(({ controllers }) => controllers.includes(controller) || controllers.includes('unified'))?.mount;
@@ -64,9 +79,10 @@ export class CgroupTree {
       try {
         writeFileSync(target, value);
       } catch (err) {
-        this.#options.logger.warn({ err, file: target, value }, 'cannot set a value of a cgroup');
+        refused.push({ err, file: target, value });
       }
     }
+    return refused;
   }
 
   /** Returns a file's content without its line end, or undefined when the file does not exist. */
@@ -97,7 +113,7 @@ export class CgroupTree {
     const roots = this.#findHierarchies().map(({ mount }) => join(mount, path));
     for (let attempt = 0, waitMs = firstRemovalWaitMs; ; attempt += 1, waitMs *= 2) {
       signal.throwIfAborted();
-      this.#killAll(roots);
+      this.killAll(path);
       const failures = roots.flatMap(tryToRemove);
       if (failures.length === 0) return;
       if (attempt + 1 >= maxRemovalAttempts) throw new Error(`cannot remove the cgroup ${path}`, { cause: failures[0] });
@@ -105,7 +121,10 @@ export class CgroupTree {
     }
   }
 
-  #killAll(roots: readonly string[]): void {
+  /** Sends SIGKILL to all processes in the cgroup and below it. With v2 the kernel does it at once (since 5.14), so that none can fork away. */
+  killAll(path: string): void {
+    const roots = this.#findHierarchies().map(({ mount }) => join(mount, path));
+    if (this.#options.version === 2) roots.forEach(killWithKernel);
     const kill = this.#options.kill ?? killProcess;
     for (const pid of new Set(roots.flatMap(processesIn))) {
       if (pid <= 1 || pid === process.pid) continue;
@@ -124,14 +143,14 @@ export class CgroupTree {
   }
 
   /** A controller is available in a cgroup only when every parent enables it in its subtree. */
-  #createUnified(mount: string, path: string): void {
+  #enableControllers(mount: string, path: string, enter: (folder: string) => void = () => {}): void {
     const available = readControllers(mount);
     const enable = podControllersV2.filter((controller) => available?.has(controller)).map((controller) => `+${controller}`);
     let folder = mount;
     for (const part of path.split('/').filter((name) => name !== '')) {
       for (const controller of enable) enableInSubtree(folder, controller);
       folder = join(folder, part);
-      mkdirSync(folder, { recursive: true });
+      enter(folder);
     }
   }
 }
@@ -143,6 +162,13 @@ export class CgroupTree {
 function enableInSubtree(folder: string, controller: string): void {
   try {
     writeFileSync(join(folder, 'cgroup.subtree_control'), controller);
+  } catch {}
+}
+
+function killWithKernel(folder: string): void {
+  const file = join(folder, 'cgroup.kill');
+  try {
+    if (existsSync(file) && processesIn(folder).length > 0) writeFileSync(file, '1');
   } catch {}
 }
 

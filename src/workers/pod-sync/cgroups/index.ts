@@ -4,3 +4,4 @@
  */
 export { CgroupTree } from './cgroup-tree.ts';
 export { PodCgroups } from './pod-cgroups.ts';
+export { createCgroupManager } from './create-cgroup-manager.ts';

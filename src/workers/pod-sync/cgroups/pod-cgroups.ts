@@ -8,11 +8,12 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { cgroupPath, podCgroup, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupName } from '../../../shared/linux/cgroup-names.ts';
-import { minShares, computePodCgroupResources, sharesFromWeight, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
+import { minShares, computePodCgroupResources, sharesFromWeight } from '../../../shared/linux/cgroup-values.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { cgroupManagerDuration } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { toCgroupFiles } from './cgroup-files.ts';
+import { isGateEnabled } from '../feature-gate-defaults.ts';
+import type { CgroupManager } from './cgroup-manager.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
 
 export type PodCgroupSettings = Pick<
@@ -24,12 +25,15 @@ export type PodCgroupSettings = Pick<
   | 'cpuCFSQuota'
   | 'cpuCFSQuotaPeriodUs'
   | 'podPidsLimit'
+  | 'memoryReservationPolicy'
   | 'featureGates'
 >;
 
 export interface PodCgroupsOptions {
   readonly settings: PodCgroupSettings;
   readonly tree: CgroupTree;
+  /** The driver of `settings`. */
+  readonly manager: CgroupManager;
   /** The page sizes of this host, such as `2MB`. */
   readonly hugePageSizes: readonly string[];
   readonly clock: Clock;
@@ -68,17 +72,17 @@ export class PodCgroups {
   async create(pod: Pod): Promise<void> {
     if (!this.#perQOS) return;
     await this.#ensureQosCgroups();
-    const { settings, tree } = this.#options;
+    const { settings, manager } = this.#options;
     const resources = computePodCgroupResources(pod, {
       enforceCPULimits: settings.cpuCFSQuota,
       cpuPeriodUs: settings.cpuCFSQuotaPeriodUs,
       podPidsLimit: settings.podPidsLimit,
-      podLevelResources: settings.featureGates['PodLevelResources'] ?? true,
+      podLevelResources: isGateEnabled(settings, 'PodLevelResources'),
+      customPeriod: isGateEnabled(settings, 'CustomCPUCFSQuotaPeriod'),
+      reservesMemory:
+        settings.cgroupVersion === 2 && isGateEnabled(settings, 'MemoryQoS') && settings.memoryReservationPolicy === 'TieredReservation',
     });
-    await this.#measure('create', async () => {
-      await tree.create(this.cgroupParent(pod));
-      await this.#write(this.#podCgroupName(pod), resources);
-    });
+    await this.#measure('create', () => manager.create(this.#podCgroupName(pod), resources));
     if (qosClass(pod) === 'Burstable') this.#scheduleQosUpdate();
   }
 
@@ -89,15 +93,16 @@ export class PodCgroups {
   async remove(uid: PodUID, signal: AbortSignal): Promise<void> {
     if (!this.#perQOS) return;
     for (const qos of ['Guaranteed', 'Burstable', 'BestEffort'] as const) {
-      const path = this.#path(podCgroup(this.#options.settings, qos, uid));
-      if (!(await this.#options.tree.existsInAnyHierarchy(path))) continue;
-      await this.#measure('destroy', () => this.#options.tree.remove(path, signal));
+      const name = podCgroup(this.#options.settings, qos, uid);
+      if (!(await this.#options.tree.existsInAnyHierarchy(this.#path(name)))) continue;
+      await this.#measure('destroy', () => this.#options.manager.remove(name, signal));
       if (qos === 'Burstable') this.#scheduleQosUpdate();
     }
   }
 
-  /** Cancels the pending update of the Burstable class. */
+  /** Cancels the pending update of the Burstable class, and closes the manager. */
   close(): void {
+    this.#options.manager.close();
     this.#cancelQosUpdate?.();
   }
 
@@ -117,11 +122,6 @@ export class PodCgroups {
     return this.#path(qosCgroup(this.#options.settings, qos));
   }
 
-  async #write(name: CgroupName, resources: CgroupResources): Promise<void> {
-    const { settings, tree, hugePageSizes } = this.#options;
-    await tree.write(this.#path(name), toCgroupFiles(resources, settings.cgroupVersion, hugePageSizes));
-  }
-
   async #measure(operation: 'create' | 'update' | 'destroy', work: () => Promise<void>): Promise<void> {
     const { clock } = this.#options;
     const startedAtMs = clock.monotonic();
@@ -133,7 +133,7 @@ export class PodCgroups {
   }
 
   async #ensureQosCgroups(): Promise<void> {
-    const { tree, hugePageSizes, settings } = this.#options;
+    const { tree, manager, hugePageSizes, settings } = this.#options;
     const hugePageLimits = Object.fromEntries(hugePageSizes.map((size) => [size, unboundedBytes]));
     const classes = [
       { name: podsCgroup(settings), resources: { hugePageLimits } },
@@ -141,9 +141,7 @@ export class PodCgroups {
       { name: qosCgroup(settings, 'BestEffort'), resources: { hugePageLimits, cpuShares: minShares } },
     ];
     for (const { name, resources } of classes) {
-      if (await tree.exists(this.#path(name))) continue;
-      await tree.create(this.#path(name));
-      await this.#write(name, resources);
+      if (!(await tree.exists(this.#path(name)))) await manager.create(name, resources);
     }
   }
 
@@ -163,7 +161,7 @@ export class PodCgroups {
    * cgroups. Upstream adds up the specs of the active pods; the results differ by at most one share for each pod.
    */
   async #updateBurstableShares(): Promise<void> {
-    const { settings, tree } = this.#options;
+    const { settings, tree, manager } = this.#options;
     const path = this.#qosPath('Burstable');
     let shares = 0;
     for (const folder of await tree.children(path)) {
@@ -174,6 +172,6 @@ export class PodCgroups {
           : sharesFromWeight(Number(await tree.read(`${path}/${folder}`, 'cpu', 'cpu.weight')));
       if (Number.isFinite(podShares) && podShares > minShares) shares += podShares;
     }
-    await this.#write(qosCgroup(settings, 'Burstable'), { cpuShares: Math.min(Math.max(shares, minShares), 262_144) });
+    await manager.update(qosCgroup(settings, 'Burstable'), { cpuShares: Math.min(Math.max(shares, minShares), 262_144) });
   }
 }

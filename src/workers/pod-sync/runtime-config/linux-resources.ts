@@ -7,6 +7,7 @@ import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { compareQuantities, isZeroQuantity, milliValue, type QuantityLike, value } from '../../../shared/kubernetes/quantity.ts';
 import { hugePageSizeName, quotaFromMilliCPU, sharesFromMilliCPU } from '../../../shared/linux/cgroup-values.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
+import { computeMemoryQos } from './memory-qos.ts';
 import { isCriticalPod, computeOOMScoreAdj } from './oom-score.ts';
 import type { ContainerConfigInput, PodConfigInput } from './config-inputs.ts';
 
@@ -33,7 +34,8 @@ export function containerResources(input: ContainerConfigInput): LinuxContainerR
   const { pod, container, settings, hostInfo, node } = input;
   const podLevel = isGateEnabled(settings, 'PodLevelResources') && hasPodLevelResources(pod.spec);
   const limits = effectiveLimits(pod, container, podLevel);
-  const resources = toResources(container.resources?.requests?.['cpu'], limits, settings);
+  const basic = toResources(container.resources?.requests?.['cpu'], limits, settings);
+  const resources = { ...basic, unified: { ...basic.unified, ...memoryQos(input) } };
   return {
     ...resources,
     ...swapLimit(input, resources),
@@ -47,6 +49,12 @@ export function containerResources(input: ContainerConfigInput): LinuxContainerR
     // Exclusive CPUs must not be throttled.
     cpuQuota: settings.cpuCFSQuota && input.cpusetCpus ? -1n : resources.cpuQuota,
   };
+}
+
+function memoryQos({ pod, container, settings, node }: ContainerConfigInput): Record<string, string> {
+  if (settings.cgroupVersion === 1 || !isGateEnabled(settings, 'MemoryQoS')) return {};
+  const allocatableBytes = Math.max(0, node.capacity.memoryBytes - settings.reservedMemoryBytes);
+  return computeMemoryQos({ qos: qosClass(pod), resources: container.resources, settings, allocatableBytes });
 }
 
 /** A container without a limit has the pod's. */
