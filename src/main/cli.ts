@@ -14,6 +14,9 @@ if (args.length === 1 && args[0] === '--version') {
 } else if (args[0] === 'timeline') {
   const { timelineCommand } = await import('./cli/timeline/index.ts');
   process.exitCode = await timelineCommand(args.slice(1));
+} else if (args[0] === 'image-gc') {
+  const { imageGcCommand } = await import('./cli/image-gc/index.ts');
+  process.exitCode = await imageGcCommand(args.slice(1));
 } else {
   nameProcess('kubelet');
   const { command } = await import('./cli/command.ts');

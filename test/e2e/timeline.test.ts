@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import type { TimelineJson, TimelineListJson } from '../../src/shared/contracts/timeline.ts';
 import { mount, MountFlag } from '../../src/shared/linux/native.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
-import { runTimelineCommand, untilTimeline } from '../support/kubelet/timeline-command.ts';
+import { runLocalCommand, untilTimeline } from '../support/kubelet/local-command.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 let node: TestNode;
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => node.destroy());
 
-const run = (...args: readonly string[]) => runTimelineCommand(node.rootDir, ...args);
+const run = (...args: readonly string[]) => runLocalCommand('timeline', node.rootDir, ...args);
 const nameOf = (pod: string) => `default/${pod}-${node.nodeName}`;
 const until = (pod: string, what: string, condition: (json: TimelineJson) => boolean) =>
   untilTimeline(node.rootDir, nameOf(pod), what, condition);

@@ -4,7 +4,7 @@ import type { ListenAddress, SecureServerSettings, TlsSettings } from '../../sha
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { ServerSettings } from '../threads/server-thread.ts';
-import { timelineSocketDir } from '../../shared/timeline/socket-path.ts';
+import { localSocketDir } from '../../shared/local-socket/socket-path.ts';
 import { kubernetesVersion } from '../cli/version.ts';
 
 export interface ServerEnvironment {
@@ -57,7 +57,7 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
     },
     snapshot: environment.snapshot,
     stats: { usage: environment.usage, nodeName: environment.nodeName },
-    timelines: { table: environment.timelines, socketDir: timelineSocketDir(flags.rootDirectory) },
+    timelines: { table: environment.timelines, socketDir: localSocketDir(flags.rootDirectory) },
   };
 }
 

@@ -1,6 +1,5 @@
 /** Starts the server thread and answers its requests: pods and containers from main's state, reviews of callers from the API server. */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
-import type { ImageGcPlan } from '../../shared/contracts/images.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
@@ -31,7 +30,8 @@ export interface ServerStart {
   readonly statuses: ApiStatusCache;
   readonly cache: RuntimeStatusCache;
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
-  readonly imageGcPlan: () => Promise<ImageGcPlan>;
+  /** An ImageGcPlan, as JSON. */
+  readonly imageGcPlan: () => Promise<string>;
   readonly probeMetrics: () => Promise<Uint8Array>;
   /** Null when standalone: no API server reviews callers. */
   readonly cluster: { readonly reviews: Reviews } | null;
@@ -67,7 +67,7 @@ export function startServer({
     mainApi: {
       pods: async () => podListJson(podManager, statuses, logger),
       runningPods: async () => runningPodListJson(cache.all()),
-      imageGcPlan: async () => JSON.stringify(await imageGcPlan()),
+      imageGcPlan,
       configz: async () => options.configz,
       flagz: async () => flagValues(options),
       resolveContainer: containerResolver({

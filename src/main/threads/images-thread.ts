@@ -10,7 +10,6 @@ import type {
   EnsureImageResult,
   ImagesNotification,
   PullWait,
-  ImageGcPlan,
   ImageGcReply,
   NeededImages,
   RuntimeImage,
@@ -99,7 +98,7 @@ export class ImagesThread {
   deleteUnusedImages(needed: NeededImages): Promise<ImageGcReply> {
     return this.thread.call((api) => api.deleteUnusedImages(needed), { deadlineMs: collectDeadlineMs });
   }
-  planImageGc(needed: NeededImages): Promise<ImageGcPlan> {
+  planImageGc(needed: NeededImages): Promise<string> {
     return this.thread.call((api) => api.planImageGc(needed), { retry: true });
   }
   collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply> {

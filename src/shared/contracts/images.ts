@@ -170,8 +170,8 @@ export interface ImagesApi {
   collectImages(needed: NeededImages): Promise<ImageGcReply>;
   /** Removes every unused image above the minimum age. Never rejects. */
   deleteUnusedImages(needed: NeededImages): Promise<ImageGcReply>;
-  /** Removes nothing. Rejects when the runtime does not answer. */
-  planImageGc(needed: NeededImages): Promise<ImageGcPlan>;
+  /** An ImageGcPlan, as JSON: main only hands it on. Removes nothing. Rejects when the runtime does not answer. */
+  planImageGc(needed: NeededImages): Promise<string>;
   collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply>;
   /** Removes these containers, except those that still run. */
   removeContainers(ids: readonly ContainerID[]): Promise<void>;

@@ -105,7 +105,7 @@ const api: ImagesApi = {
   listImages: listAll,
   collectImages: (needed) => imageGC.garbageCollect(needed),
   deleteUnusedImages: (needed) => imageGC.deleteUnusedImages(needed),
-  planImageGc: (needed) => imageGC.plan(needed),
+  planImageGc: async (needed) => JSON.stringify(await imageGC.plan(needed)),
   collectContainers: (request) => containerGC.garbageCollect(request),
   removeContainers: (ids) =>
     forEachParallel(ids, parallelRemovals, async (id) => {

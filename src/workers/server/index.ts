@@ -13,9 +13,11 @@ import { renderMetricsPage } from './render-metrics-page.ts';
 import { countRequest } from './request-metrics.ts';
 import { replyOnReadOnly, type RouteSources } from './routes.ts';
 import { PlainServer } from '../../shared/http/plain-server.ts';
+import { ok } from '../../shared/http/reply.ts';
 import { createMainClient } from './main-client.ts';
+import { LocalSocket } from './local-socket.ts';
 import { createStatsPages } from './stats/index.ts';
-import { LocalSocket, replyTimeline } from './timeline/index.ts';
+import { replyTimeline } from './timeline/index.ts';
 
 const { workerData, logger, heartbeat } = enterThread<ServerWorkerData>();
 const heartbeats = new HeartbeatsReader(workerData.heartbeats);
@@ -45,7 +47,14 @@ const readOnly =
     reply: (request) => countRequest(request.method, request.path, 'readonly', () => replyOnReadOnly(request, sources)),
   });
 const { table, socketDir } = workerData.timelines;
-const localSocket = new LocalSocket(socketDir, (request) => replyTimeline(table, request), logger);
+const localSocket = new LocalSocket(
+  socketDir,
+  {
+    '/timeline': (request) => replyTimeline(table, request),
+    '/image-gc': async () => ok(await main.imageGcPlan(), 'application/json'),
+  },
+  logger,
+);
 const secure = workerData.secure && openSecure(workerData.secure);
 
 async function openSecure(settings: SecureServerSettings): Promise<OpenSecureServer | null> {

@@ -8,7 +8,7 @@ import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
-import { untilTimeline } from '../../support/kubelet/timeline-command.ts';
+import { untilTimeline } from '../../support/kubelet/local-command.ts';
 
 /** Ignores SIGTERM. */
 const stubborn = { sh: 'trap "" TERM; while :; do sleep 1; done' };

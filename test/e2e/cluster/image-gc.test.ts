@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { pauseImage } from '../../../scripts/host/local-images.ts';
 import type { ImageGcPlan } from '../../../src/shared/contracts/images.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
+import { runLocalCommand } from '../../support/kubelet/local-command.ts';
 import { importRandomImage } from '../../support/kubelet/random-image.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
@@ -40,6 +41,15 @@ describe('with a full image filesystem', () => {
     assert.deepEqual(
       [named('running'), pauseImage].map((name) => fateOf(before, name)?.reason),
       ['in use', 'pinned'],
+    );
+    const { stdout } = await runLocalCommand('image-gc', node.node.rootDir);
+    assert.match(stdout, /^A collection would now remove [1-9] of \d+ images/m);
+    assert.match(stdout, /^random\.example\/[a-z-]+:1 +1\d\.\d MiB +unknown +goes +the disk is too full$/m);
+    assert.match(stdout, /^random\.example\/running:1 +1\d\.\d MiB +now +stays +in use$/m);
+    const json = JSON.parse((await runLocalCommand('image-gc', node.node.rootDir, '-o', 'json')).stdout) as ImageGcPlan;
+    assert.deepEqual(
+      json.images.map(({ id, remove, reason }) => [id, remove, reason]),
+      before.images.map(({ id, remove, reason }) => [id, remove, reason]),
     );
     // A kubelet collects when it starts, and then every five minutes.
     await node.restartKubelet();

@@ -1,7 +1,8 @@
 /** Renders the list of the slowest pods. Pure. */
 import type { TimelineListJson } from '../../../shared/contracts/timeline.ts';
 import { formatMs } from '../../../shared/timeline/format-duration.ts';
-import { printable } from './printable.ts';
+import { alignColumns } from '../align-columns.ts';
+import { printable } from '../printable.ts';
 
 export function renderList({ pods, total }: TimelineListJson): string {
   if (pods.length === 0) return 'No pods are recorded yet.\n';
@@ -13,14 +14,4 @@ export function renderList({ pods, total }: TimelineListJson): string {
   ]);
   const lines = alignColumns([['POD', 'STATE', 'SLOWEST', 'PHASE'], ...rows]);
   return `${[...lines, ...(total > pods.length ? [`… and ${total - pods.length} more pods`] : [])].join('\n')}\n`;
-}
-
-function alignColumns(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join('  ')
-      .trimEnd(),
-  );
 }

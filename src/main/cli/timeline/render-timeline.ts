@@ -4,7 +4,7 @@
  */
 import type { PhaseJson, TimelineJson } from '../../../shared/contracts/timeline.ts';
 import { formatMs } from '../../../shared/timeline/format-duration.ts';
-import { printable } from './printable.ts';
+import { printable } from '../printable.ts';
 
 export function renderTimeline(timeline: TimelineJson, width: number): string {
   const { phases } = timeline;

@@ -11,7 +11,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { imagesCollected } from '../../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { ImageUses } from '../image-uses.ts';
-import { formatSize } from './format-size.ts';
+import { formatSize } from '../../../shared/kubernetes/format-size.ts';
 import type { ImageFilesystemReader } from './image-filesystem.ts';
 import { ImageRecords } from './image-records.ts';
 import {

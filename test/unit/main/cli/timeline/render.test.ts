@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseTimelineArgs } from '../../../../../src/main/cli/timeline/parse-args.ts';
-import { printable, printableJSON } from '../../../../../src/main/cli/timeline/printable.ts';
+import { printable, printableJSON } from '../../../../../src/main/cli/printable.ts';
 import { renderList } from '../../../../../src/main/cli/timeline/render-list.ts';
 import { renderTimeline } from '../../../../../src/main/cli/timeline/render-timeline.ts';
 import type { PhaseJson, TimelineJson } from '../../../../../src/shared/contracts/timeline.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { formatSize } from '../../../../../src/workers/images/image-gc/format-size.ts';
+import { formatSize } from '../../../../../src/shared/kubernetes/format-size.ts';
 import {
   bytesToFree,
   imagesInEvictionOrder,

@@ -1,4 +1,4 @@
-/** Runs the command `kubelet timeline` of the bundle. */
+/** Runs the commands `kubelet timeline` and `kubelet image-gc` of the bundle. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { TimelineJson } from '../../../src/shared/contracts/timeline.ts';
@@ -6,15 +6,15 @@ import { waitUntil } from '../runtime/simulated-runtime.ts';
 
 const kubelet = join(import.meta.dirname, '../../../bin/kubelet');
 
-export interface TimelineOutput {
+export interface CommandOutput {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export function runTimelineCommand(rootDir: string, ...args: readonly string[]): Promise<TimelineOutput> {
+export function runLocalCommand(command: 'timeline' | 'image-gc', rootDir: string, ...args: readonly string[]): Promise<CommandOutput> {
   return new Promise((resolve) => {
-    execFile(kubelet, ['timeline', ...args, '--root-dir', rootDir], (err, stdout, stderr) =>
+    execFile(kubelet, [command, ...args, '--root-dir', rootDir], (err, stdout, stderr) =>
       resolve({ code: typeof err?.code === 'number' ? err.code : err ? -1 : 0, stdout, stderr }),
     );
   });
@@ -30,7 +30,7 @@ export function untilTimeline(
   return waitUntil(
     `the timeline of ${pod} ${what}`,
     async () => {
-      const { code, stdout } = await runTimelineCommand(rootDir, pod, '--json');
+      const { code, stdout } = await runLocalCommand('timeline', rootDir, pod, '--json');
       const json = code === 0 ? (JSON.parse(stdout) as TimelineJson) : undefined;
       return json && condition(json) ? json : undefined;
     },

@@ -1,34 +1,37 @@
 /**
- * A Unix socket for the command `kubelet timeline`. Only root can open it: it is in a folder of mode 0700 of its own, and there is no other
+ * A Unix socket for the commands `kubelet timeline` and `kubelet image-gc`. Only root can open it: it is in a folder of mode 0700 of its own, and there is no other
  * authentication. It is bound under another name and then renamed, so that it replaces the socket of an earlier process, and an exiting process does
  * not remove its successor's.
  */
 import { createServer, type Server } from 'node:http';
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../../../shared/errors/kubelet-error.ts';
-import { httpLimits, maxHeaders, refuseTooManyHeaders, stallTimeoutMs } from '../../../shared/http/http-limits.ts';
-import { parsePlainRequest, type PlainRequest } from '../../../shared/http/plain-request.ts';
-import { error, type Reply } from '../../../shared/http/reply.ts';
-import { sendReply } from '../../../shared/http/send-reply.ts';
-import type { Logger } from '../../../shared/log/logger.ts';
-import { timelineSocketName } from '../../../shared/timeline/socket-path.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { httpLimits, maxHeaders, refuseTooManyHeaders, stallTimeoutMs } from '../../shared/http/http-limits.ts';
+import { parsePlainRequest, type PlainRequest } from '../../shared/http/plain-request.ts';
+import { error, type Reply } from '../../shared/http/reply.ts';
+import { sendReply } from '../../shared/http/send-reply.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { localSocketName } from '../../shared/local-socket/socket-path.ts';
 
 /** Only root has connections, and each takes milliseconds. */
 const maxConnections = 32;
+
+/** The reply to a request, by its path. */
+export type LocalRoutes = Readonly<Record<string, (request: PlainRequest) => Reply | Promise<Reply>>>;
 
 export class LocalSocket {
   readonly #server: Server = createServer(httpLimits);
   readonly #opened: Promise<void>;
 
   /** Opens the socket. A failure is logged: the command then does not find a kubelet, and everything else works. */
-  constructor(folder: string, reply: (request: PlainRequest) => Reply, logger: Logger) {
+  constructor(folder: string, routes: LocalRoutes, logger: Logger) {
     this.#server.maxConnections = maxConnections;
     this.#server.maxHeadersCount = maxHeaders;
     this.#server.setTimeout(stallTimeoutMs);
     this.#server.on('request', (request, response) => {
       if (refuseTooManyHeaders(request, response)) return;
-      answer(reply, parsePlainRequest(request))
+      answer(routes, parsePlainRequest(request))
         .then((sent) => sendReply(request, response, sent))
         .catch((err: unknown) => {
           logger.warn({ err }, 'failed to answer on the local socket');
@@ -36,7 +39,7 @@ export class LocalSocket {
         });
     });
     this.#opened = this.#open(folder).catch((err: unknown) =>
-      logger.warn({ err: messageOf(err), folder }, 'cannot open the socket of the command `kubelet timeline`'),
+      logger.warn({ err: messageOf(err), folder }, 'cannot open the socket of the commands `kubelet timeline` and `kubelet image-gc`'),
     );
   }
 
@@ -63,13 +66,14 @@ export class LocalSocket {
     });
     this.#server.removeAllListeners('error').on('error', () => {});
     await chmod(bound, 0o600);
-    await rename(bound, join(folder, timelineSocketName));
+    await rename(bound, join(folder, localSocketName));
   }
 }
 
-async function answer(reply: (request: PlainRequest) => Reply, request: PlainRequest): Promise<Reply> {
+async function answer(routes: LocalRoutes, request: PlainRequest): Promise<Reply> {
   try {
-    return request.path === '/timeline' ? reply(request) : error(404, '404 page not found');
+    const route = Object.hasOwn(routes, request.path) ? routes[request.path] : undefined;
+    return route ? await route(request) : error(404, '404 page not found');
   } catch (err) {
     return error(500, messageOf(err));
   }

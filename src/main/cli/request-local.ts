@@ -2,12 +2,12 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 
 const deadlineMs = 10_000;
-/** The list of 500 pods has 100 KB. */
-const maxBodyBytes = 16 * 1024 * 1024;
+/** The list of 500 pods has 100 KB. That of images is bounded by the runtime's message, of at most 16 MiB. */
+const maxBodyBytes = 64 * 1024 * 1024;
 
 /** Resolves with the JSON. Rejects with an Error for the user. */
-export async function requestTimeline(socketPath: string, query: Readonly<Record<string, string>>): Promise<unknown> {
-  const { status, body } = await get(socketPath, `/timeline?${new URLSearchParams(query).toString()}`).catch(
+export async function requestLocal(socketPath: string, path: string, query: Readonly<Record<string, string>> = {}): Promise<unknown> {
+  const { status, body } = await get(socketPath, `${path}?${new URLSearchParams(query).toString()}`).catch(
     (err: NodeJS.ErrnoException): never => {
       throw new Error(reasonOf(err, socketPath), { cause: err });
     },
