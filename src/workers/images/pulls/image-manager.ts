@@ -16,7 +16,7 @@ import { credentialsToRecord, RequestCredentials, type CredentialSources } from 
 import type { ImageUses } from '../image-uses.ts';
 import { imageSizeBucket } from './image-size-bucket.ts';
 import { PullBackoff } from './pull-backoff.ts';
-import { pullFailure, rpcMessage } from './pull-failure.ts';
+import { pullFailure, pullMessage, rpcMessage } from './pull-failure.ts';
 import { PullThrottle } from './pull-throttle.ts';
 import type { PullRecords } from './records/pull-records.ts';
 import { SharedQueue } from './shared-queue.ts';
@@ -198,7 +198,7 @@ export class ImageManager {
       return pulled.imageRef;
     } catch (err) {
       await this.#records?.recordEnd(image);
-      this.#recordEvent(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${rpcMessage(err)}`);
+      this.#recordEvent(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${pullMessage(err)}`);
       const { reason, message } = pullFailure(image, err);
       const retryAtMs = this.#backoff.step(key, `${reason}: ${message}`);
       throw new KubeletError(reason, message, { retryAfterMs: retryAtMs - this.#clock.now() });
@@ -217,7 +217,11 @@ export class ImageManager {
 
   /** Tries the credentials in order. Pulls anonymously when there are none. */
   async #pullWithAny(spec: ImageSpec, credentials: readonly Credential[]): Promise<{ imageRef: string; credential?: Credential }> {
-    const pull = (auth?: AuthConfig) => this.#images.call('pullImage', { image: spec, auth }, { deadlineMs: pullDeadlineMs });
+    const pull = async (auth?: AuthConfig) => {
+      const pulled = await this.#images.call('pullImage', { image: spec, auth }, { deadlineMs: pullDeadlineMs });
+      if (pulled.imageRef === '') throw new Error(`imageRef of image "${spec.image}" is not set`);
+      return pulled;
+    };
     if (credentials.length === 0) return pull();
     const failures: unknown[] = [];
     for (const credential of credentials) {
@@ -228,7 +232,7 @@ export class ImageManager {
       }
     }
     if (failures.length === 1) throw failures[0];
-    const messages = [...new Set(failures.map(rpcMessage))];
+    const messages = [...new Set(failures.map(pullMessage))];
     throw new Error(messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`);
   }
 }

@@ -1,11 +1,17 @@
-/** The reason and the message of a failed pull (upstream evalCRIPullErr and cri-api pkg/errors). Pure. */
-import { CriError } from '../../../shared/cri/cri-error.ts';
+/** The reason and the message of a failed pull (upstream evalCRIPullErr, PullImage of the CRI client, and cri-api pkg/errors). Pure. */
+import { CriError, grpcCode } from '../../../shared/cri/cri-error.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 
 /** Formats the message like Go prints a gRPC error. */
 export function rpcMessage(err: unknown): string {
   const message = messageOf(err);
   return err instanceof CriError ? message.slice(message.indexOf('rpc error:')) : message;
+}
+
+/** Formats the message of a failed pull. The code Unknown adds nothing, and a reason at the beginning counts only without it. */
+export function pullMessage(err: unknown): string {
+  const message = rpcMessage(err);
+  return err instanceof CriError && err.code === grpcCode.UNKNOWN ? message.slice(message.indexOf('desc = ') + 'desc = '.length) : message;
 }
 
 /** Runtimes prefix the message of some failures with a reason. */
@@ -15,11 +21,10 @@ const prefixedReasons: readonly (readonly [reason: string, cause: string])[] = [
 ];
 
 export function pullFailure(image: string, err: unknown): { reason: string; message: string } {
-  const message = rpcMessage(err);
-  const details = message.slice(message.startsWith('rpc error:') ? message.indexOf('desc = ') + 'desc = '.length : 0);
+  const message = pullMessage(err);
   for (const [reason, cause] of prefixedReasons) {
-    if (details.startsWith(reason))
-      return { reason, message: `image pull failed for ${image} because ${cause}${details.slice(reason.length)}` };
+    if (message.startsWith(reason))
+      return { reason, message: `image pull failed for ${image} because ${cause}${message.slice(reason.length)}` };
   }
   return { reason: 'ErrImagePull', message };
 }
