@@ -7,13 +7,10 @@
  * KUBEBUILDER_ASSETS can name a folder with existing binaries, as envtest installs them. The first build takes about ten minutes on 2 cores
  * and 2 GB of Go's caches; an interrupted build continues where it stopped. go-toolchain.ts provides Go.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { accessSync, constants, existsSync, mkdirSync, renameSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { ensureGo, type Go } from './go-toolchain.ts';
+import { buildWithGo } from './go-build.ts';
 
 /** The version of all Kubernetes programs. test/cluster/go.mod requires the same. */
 export const kubernetesVersion = 'v1.36.3';
@@ -73,38 +70,15 @@ async function ensureBuilt(program: Program, progress: (what: string) => void): 
 }
 
 async function build(program: Program, path: string, progress: (what: string) => void): Promise<void> {
-  const go = await ensureGo(module, progress);
-  mkdirSync(cache, { recursive: true });
-  const startedMs = performance.now();
-  progress(`building ${program} with Go, once: minutes, of which the first program takes most`);
-  // Concurrent builds are safe: each has its own unfinished file, and the rename is atomic.
-  const unfinished = `${path}.${process.pid}.part`;
-  await run(
-    go,
-    ['build', '-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags(), '-o', unfinished, packages[program]],
-    program,
-  );
-  renameSync(unfinished, path);
-  progress(`built ${program} in ${Math.round((performance.now() - startedMs) / 1000)} s`);
-}
-
-/** Sets the version. Without it the server reports v0.0.0, and kubectl warns about version skew. */
-function linkerFlags(): string {
-  const [major, minor] = kubernetesVersion.slice(1).split('.');
-  const variables = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
-  const settings = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
-  return ['-s', '-w', ...settings].join(' ');
-}
-
-/** Retries after temporary failures of a module mirror. Go caches what it has built and fetched, so a retry is short. */
-async function run({ command, environment }: Go, args: readonly string[], program: Program): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    const child = spawn(command, args, { cwd: module, env: { ...environment, CGO_ENABLED: '0' }, stdio: ['ignore', 'inherit', 'inherit'] });
-    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-    if (code === 0) return;
-    if (attempt === 3 || signal !== null) throw new Error(`go build of ${program} in ${module} ended with ${signal ?? code}`);
-    await sleep(2 ** attempt * 500 * (0.5 + Math.random()));
-  }
+  await buildWithGo({
+    module,
+    name: program,
+    path,
+    args: ['build', '-buildvcs=false'],
+    target: packages[program],
+    version: kubernetesVersion,
+    progress,
+  });
 }
 
 if (import.meta.main) {

@@ -11,6 +11,9 @@ export interface LocalImage {
   /** Without a tag. All local images have the tag `1`, because `latest` would be pulled. */
   readonly name: string;
   readonly entrypoint: readonly string[];
+  readonly command?: readonly string[];
+  /** Default: root. */
+  readonly user?: string;
   readonly fill: (rootfs: string) => void;
 }
 
@@ -40,7 +43,8 @@ export const groupsImage: LocalImage = {
   },
 };
 
-function fillBusybox(rootfs: string): void {
+/** Fills a root file system with busybox, its applets, and the users root and nobody. */
+export function fillBusybox(rootfs: string): void {
   for (const folder of ['bin', 'etc', 'tmp', 'var', 'root', 'proc', 'sys', 'dev', 'www']) mkdirSync(join(rootfs, folder));
   copyFileSync('/bin/busybox', join(rootfs, 'bin/busybox'));
   const applets = execFileSync('/bin/busybox', ['--list'], { encoding: 'utf8' }).trim().split('\n');
@@ -74,7 +78,10 @@ function build(image: LocalImage, archive: string): void {
     umoci('unpack', '--image', 'layout:1', 'bundle');
     image.fill(join(work, 'bundle/rootfs'));
     umoci('repack', '--image', 'layout:1', 'bundle');
-    umoci('config', '--image', 'layout:1', '--clear=config.entrypoint', ...image.entrypoint.map((word) => `--config.entrypoint=${word}`));
+    const { entrypoint, command = [], user } = image;
+    const words = [...entrypoint.map((word) => `--config.entrypoint=${word}`), ...command.map((word) => `--config.cmd=${word}`)];
+    const cleared = ['--clear=config.entrypoint', '--clear=config.cmd'];
+    umoci('config', '--image', 'layout:1', ...cleared, ...words, ...(user === undefined ? [] : [`--config.user=${user}`]));
     execFileSync('tar', ['-C', join(work, 'layout'), '-cf', join(work, 'image.tar'), '.']);
     renameSync(join(work, 'image.tar'), `${archive}.part`);
     renameSync(`${archive}.part`, archive);

@@ -1,0 +1,87 @@
+/** Runs the suite with ginkgo and reads its report. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ConformanceBinaries } from './binaries.ts';
+import type { TestResult } from './verdict.ts';
+
+export interface GinkgoRun {
+  readonly binaries: ConformanceBinaries;
+  readonly kubeconfig: string;
+  readonly kubectl: string;
+  readonly processes: number;
+  readonly labelFilter: string;
+  /** Regular expressions of test names. */
+  readonly focus: readonly string[];
+  readonly skip: readonly string[];
+  /** Interrupts the tests. They clean up, and the report has what has ended. */
+  readonly stop: AbortSignal;
+  /** Receives report.json, junit.xml, and the suite's own files. */
+  readonly reports: string;
+}
+
+interface Spec {
+  readonly ContainerHierarchyTexts: readonly string[] | null;
+  readonly LeafNodeText: string;
+  readonly LeafNodeType: string;
+  readonly State: string;
+  readonly NumAttempts: number;
+  /** Nanoseconds. */
+  readonly RunTime: number;
+  readonly Failure?: { readonly Message: string };
+}
+
+/** Returns the names of all tests, and the results of those that were started. */
+export async function runGinkgo(run: GinkgoRun): Promise<{ readonly names: readonly string[]; readonly results: readonly TestResult[] }> {
+  const { binaries, kubeconfig, reports } = run;
+  mkdirSync(reports, { recursive: true });
+  const patterns = [...run.focus.map((each) => `--focus=${each}`), ...run.skip.map((each) => `--skip=${each}`)];
+  const reporting = [`--output-dir=${reports}`, '--json-report=report.json', '--junit-report=junit.xml', '--no-color', '--silence-skips'];
+  const args = [
+    `--procs=${run.processes}`,
+    '--timeout=3h',
+    `--label-filter=${run.labelFilter}`,
+    ...patterns,
+    ...reporting,
+    binaries['e2e.test'],
+    '--',
+  ];
+  const suite = [
+    `--kubeconfig=${kubeconfig}`,
+    `--kubectl-path=${run.kubectl}`,
+    '--provider=skeleton',
+    '--num-nodes=1',
+    `--report-dir=${reports}`,
+  ];
+  const child = spawn(binaries.ginkgo, [...args, ...suite, '--disable-log-dump'], {
+    stdio: 'inherit',
+    detached: true,
+    env: { ...process.env, KUBECONFIG: kubeconfig },
+  });
+  const interrupt = () => {
+    // ginkgo leaves it to the terminal to interrupt its test processes: they are in one process group.
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
+  };
+  run.stop.addEventListener('abort', interrupt, { once: true });
+  if (run.stop.aborted) interrupt();
+  await once(child, 'exit');
+  run.stop.removeEventListener('abort', interrupt);
+  return readReport(readFileSync(join(reports, 'report.json'), 'utf8'));
+}
+
+/** Setups and tear-downs of the suite count only when they failed. */
+export function readReport(text: string): { readonly names: readonly string[]; readonly results: readonly TestResult[] } {
+  const suites = JSON.parse(text) as readonly { readonly SpecReports: readonly Spec[] | null }[];
+  const specs = suites.flatMap(({ SpecReports }) => SpecReports ?? []);
+  const nameOf = ({ ContainerHierarchyTexts, LeafNodeText, LeafNodeType }: Spec) =>
+    LeafNodeType === 'It' ? [...(ContainerHierarchyTexts ?? []), LeafNodeText].join(' ') : `[${LeafNodeType}] ${LeafNodeText}`;
+  const outcomeOf = ({ State }: Spec) => (State === 'passed' || State === 'skipped' ? State : 'failed');
+  return {
+    names: specs.map(nameOf),
+    results: specs
+      // A test that the filters exclude is skipped without an attempt.
+      .filter((spec) => (spec.LeafNodeType === 'It' ? spec.State !== 'pending' && spec.NumAttempts > 0 : outcomeOf(spec) === 'failed'))
+      .map((spec) => ({ name: nameOf(spec), outcome: outcomeOf(spec), message: spec.Failure?.Message ?? '', seconds: spec.RunTime / 1e9 })),
+  };
+}

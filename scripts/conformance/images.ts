@@ -1,0 +1,85 @@
+/**
+ * The images of upstream's tests, under their names in test/utils/image/manifest.go, built without a registry: upstream's own Go programs, and
+ * tools of the host with their libraries. An image is here only if it does what the tests check.
+ */
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fillBusybox, type LocalImage } from '../host/local-images.ts';
+import type { ConformanceBinaries } from './binaries.ts';
+
+export interface TestImage extends LocalImage {
+  /** The references that pull it, without the registry: `e2e-test-images/agnhost:2.63.0`. */
+  readonly references: readonly string[];
+}
+
+/** @param pauseLayout writes a registry's tree of the image `pause:testing` into a folder */
+export function testImages(binaries: ConformanceBinaries, pauseTree: (folder: string) => void): readonly TestImage[] {
+  const image = (name: string, references: readonly string[], fields: Omit<LocalImage, 'name'>): TestImage => ({
+    name: `conformance/${name}`,
+    references,
+    ...fields,
+  });
+  return [
+    image('pause', ['pause:3.10.2'], {
+      entrypoint: ['/pause', '-P'],
+      fill: (rootfs) => copyFileSync('/usr/bin/catatonit', join(rootfs, 'pause')),
+    }),
+    image('busybox', ['e2e-test-images/busybox:1.37.0-1'], { entrypoint: [], command: ['sh'], fill: fillBusybox }),
+    image('nonroot', ['e2e-test-images/nonroot:1.5'], { entrypoint: [], command: ['/bin/sh'], user: '1234', fill: fillBusybox }),
+    image('ipc-utils', ['e2e-test-images/ipc-utils:1.4'], {
+      entrypoint: [],
+      command: ['/bin/sh'],
+      fill: (rootfs) => {
+        fillBusybox(rootfs);
+        for (const tool of ['/usr/bin/ipcs', '/usr/bin/ipcmk']) copyWithLibraries(tool, rootfs);
+      },
+    }),
+    image('nonewprivs', ['e2e-test-images/nonewprivs:1.4'], {
+      entrypoint: [],
+      command: ['nnp'],
+      fill: (rootfs) => {
+        fillBusybox(rootfs);
+        const path = join(rootfs, 'usr/local/bin/nnp');
+        mkdirSync(dirname(path), { recursive: true });
+        copyFileSync(binaries.nonewprivs, path);
+        chmodSync(path, 0o6755);
+      },
+    }),
+    // The tests update pods from one version to the other.
+    image('agnhost', ['e2e-test-images/agnhost:2.63.0'], agnhost(binaries, pauseTree, '2.63.0')),
+    image('agnhost-previous', ['e2e-test-images/agnhost:2.55'], agnhost(binaries, pauseTree, '2.55')),
+  ];
+}
+
+function agnhost(binaries: ConformanceBinaries, pauseTree: (folder: string) => void, version: string): Omit<LocalImage, 'name'> {
+  return {
+    entrypoint: ['/agnhost'],
+    command: ['pause'],
+    fill: (rootfs) => {
+      fillBusybox(rootfs);
+      copyFileSync(binaries.agnhost, join(rootfs, 'agnhost'));
+      symlinkSync('agnhost', join(rootfs, 'agnhost-2'));
+      mkdirSync(join(rootfs, 'uploads'));
+      for (const tool of ['/usr/bin/curl', '/usr/bin/bash', '/usr/sbin/ip', '/usr/bin/unshare']) copyWithLibraries(tool, rootfs);
+      // Of upstream's Dockerfile: a user of the image with a second group, for tests of supplementalGroupsPolicy.
+      appendFileSync(join(rootfs, 'etc/passwd'), 'user-defined-in-image:x:1000:1000::/home:/bin/sh\n');
+      appendFileSync(join(rootfs, 'etc/group'), 'user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n');
+      writeFileSync(join(rootfs, 'etc/version'), `${version}\n`);
+      pauseTree(join(rootfs, 'var/registry'));
+    },
+  };
+}
+
+/** Copies a dynamically linked program of the host with the libraries that `ldd` lists. Replaces an applet of busybox. */
+function copyWithLibraries(program: string, rootfs: string): void {
+  const libraries = [...execFileSync('ldd', [program], { encoding: 'utf8' }).matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(
+    ([, path = '']) => path,
+  );
+  for (const path of [program, ...libraries]) {
+    const target = join(rootfs, path);
+    mkdirSync(dirname(target), { recursive: true });
+    if (!existsSync(target)) copyFileSync(realpathSync(path), target);
+  }
+  execFileSync('ln', ['-sf', program, join(rootfs, 'bin', basename(program))]);
+}

@@ -1,0 +1,89 @@
+/** Compares the results of the tests with the expected ones. Pure. */
+
+export interface TestResult {
+  /** With the texts of all containers: `[sig-node] Pods should …`. */
+  readonly name: string;
+  readonly outcome: 'passed' | 'failed' | 'skipped';
+  /** The failure, or why the test skipped itself. */
+  readonly message: string;
+  readonly seconds: number;
+}
+
+/** A row of test/conformance/expected.yaml. */
+export interface Expectation {
+  /** A part of the names of one or more tests. */
+  readonly test: string;
+  /** `not run`: the test needs what this host or these images do not have. */
+  readonly outcome: 'fails' | 'not run';
+  readonly reason: string;
+}
+
+export interface Verdict {
+  readonly passed: number;
+  readonly failedAsExpected: readonly (TestResult & { readonly reason: string })[];
+  readonly failed: readonly TestResult[];
+  readonly passedUnexpectedly: readonly TestResult[];
+  readonly skipped: readonly TestResult[];
+  /** Rows that name no test of the suite: upstream has renamed it, or the row has a mistake. */
+  readonly unknown: readonly Expectation[];
+}
+
+/**
+ * @param results of the tests that were started
+ * @param names of all tests of the suite
+ */
+export function computeVerdict(results: readonly TestResult[], names: readonly string[], expectations: readonly Expectation[]): Verdict {
+  const rowOf = (name: string) => expectations.find(({ test, outcome }) => outcome === 'fails' && name.includes(test));
+  const failures = results.filter(({ outcome }) => outcome === 'failed');
+  const passes = results.filter(({ outcome }) => outcome === 'passed');
+  return {
+    passed: passes.length,
+    failedAsExpected: failures.flatMap((result) => {
+      const row = rowOf(result.name);
+      return row === undefined ? [] : [{ ...result, reason: row.reason }];
+    }),
+    failed: failures.filter(({ name }) => rowOf(name) === undefined),
+    passedUnexpectedly: passes.filter(({ name }) => rowOf(name) !== undefined),
+    skipped: results.filter(({ outcome }) => outcome === 'skipped'),
+    unknown: expectations.filter(({ test }) => !names.some((name) => name.includes(test))),
+  };
+}
+
+export function isGood({ failed, passedUnexpectedly, unknown, passed }: Verdict): boolean {
+  return failed.length === 0 && passedUnexpectedly.length === 0 && unknown.length === 0 && passed > 0;
+}
+
+/** Returns the table at the end of a run. */
+export function verdictText(verdict: Verdict, notRun: readonly Expectation[]): string {
+  const { passed, failedAsExpected, failed, passedUnexpectedly, skipped, unknown } = verdict;
+  const section = (title: string, lines: readonly string[]) => (lines.length === 0 ? [] : ['', `${title}:`, ...lines]);
+  const firstLine = (text: string) => text.trim().split('\n')[0]?.slice(0, 200) ?? '';
+  return [
+    ...section(
+      'not run',
+      notRun.map(({ test, reason }) => `  ${test}: ${reason}`),
+    ),
+    ...section(
+      'skipped by the tests',
+      skipped.map(({ name, message }) => `  ${name}: ${firstLine(message)}`),
+    ),
+    ...section(
+      'failed as expected',
+      failedAsExpected.map(({ name, reason }) => `  ${name}: ${reason}`),
+    ),
+    ...section(
+      'expected to fail, but passed',
+      passedUnexpectedly.map(({ name }) => `✖ ${name}`),
+    ),
+    ...section(
+      'expected, but in no test’s name',
+      unknown.map(({ test }) => `✖ ${test}`),
+    ),
+    ...section(
+      'failed',
+      failed.map(({ name, message }) => `✖ ${name}: ${firstLine(message)}`),
+    ),
+    '',
+    `${passed} passed, ${failed.length} failed, ${failedAsExpected.length} failed as expected, ${skipped.length} skipped`,
+  ].join('\n');
+}
