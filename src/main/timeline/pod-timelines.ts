@@ -127,7 +127,7 @@ export class PodTimelines {
   }
 
   /** Calls `ensure`, which is the phase Image of the request's container. */
-  async measureImage<T extends Pick<EnsureImageResult, 'outcome'>>(
+  async measureImage<T extends { readonly outcome: EnsureImageResult['outcome']; readonly pulledBytes?: number }>(
     { podUID: uid, containerName: container }: Pick<EnsureImageRequest, 'podUID' | 'containerName'>,
     ensure: () => Promise<T>,
   ): Promise<T> {
@@ -136,6 +136,7 @@ export class PodTimelines {
     try {
       const result = await ensure();
       failed = result.outcome === 'failed';
+      this.#records.setImageBytes(uid, container, result.pulledBytes ?? 0);
       return result;
     } finally {
       this.end(uid, 'Image', { container, failed });

@@ -3,6 +3,7 @@ import { contain } from '../../shared/errors/contain.ts';
 import { podPhases, type ContainerPhase, type PodPhase } from '../../shared/contracts/timeline.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { podsWithoutTimeline } from '../../shared/metrics/definitions/pods.ts';
 import type { TableWriter } from '../../shared/state/typed-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { peekTimeline, type PodTimeline } from '../../shared/timeline/pod-timeline.ts';
@@ -38,6 +39,8 @@ export interface SpanPlace {
   readonly merged: boolean;
 }
 
+const maxMissing = 10_000;
+
 export class TimelineRecords {
   /** The table, for the server thread. */
   readonly buffer: SharedArrayBuffer;
@@ -46,6 +49,8 @@ export class TimelineRecords {
   readonly #rows = new Map<PodUID, number>();
   /** Oldest first. */
   readonly #finished = new Set<PodUID>();
+  /** Pods that found no row, up to `maxMissing`. */
+  readonly #missing = new Set<PodUID>();
 
   constructor(options: TimelineRecordsOptions) {
     this.#options = options;
@@ -89,6 +94,7 @@ export class TimelineRecords {
       this.#finished.delete(uid);
       if (existing !== undefined) this.#table.putSparse(existing, values);
       else if (this.#table.used < this.#table.capacity || this.#dropOldest()) this.#rows.set(uid, this.#table.insertSparse(values));
+      else this.#countMissing(uid);
     });
   }
 
@@ -135,6 +141,18 @@ export class TimelineRecords {
     });
   }
 
+  /** The size of the image that was pulled for the container; 0: it was present. */
+  setImageBytes(uid: PodUID, container: string, bytes: number): void {
+    const row = this.#rows.get(uid);
+    if (row === undefined) return;
+    this.#contain(uid, () => {
+      const containerRow = this.#containerRow(row, container);
+      const before = containerRow === sharedRow ? this.#table.peek(row, `imageKiB${sharedRow}`) : 0;
+      const imageKiB = Math.min(2 ** 32 - 1, before + Math.ceil(bytes / 1024));
+      this.#table.update(row, { [`imageKiB${containerRow}`]: imageKiB });
+    });
+  }
+
   /** A finished pod makes room. Returns false when no pod has finished. */
   #dropOldest(): boolean {
     const [oldest] = this.#finished;
@@ -144,6 +162,18 @@ export class TimelineRecords {
     this.#rows.delete(oldest);
     this.#table.free(row);
     return true;
+  }
+
+  /** Once per pod, which is offered with each of its updates; the set is bounded, because such pods may come and go. */
+  #countMissing(uid: PodUID): void {
+    if (this.#missing.has(uid)) return;
+    if (this.#missing.size === 0)
+      this.#options.logger.warn(
+        { podUID: uid, rows: this.#table.capacity },
+        'all rows of the pod timelines are in use: further pods have none',
+      );
+    if (this.#missing.size < maxMissing) this.#missing.add(uid);
+    podsWithoutTimeline.inc();
   }
 
   /** Returns the container's row: its own, a free one, or the last one, which further containers share. */

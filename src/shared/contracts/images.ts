@@ -85,7 +85,8 @@ export interface EnsureImageRequest {
 }
 
 export type EnsureImageResult =
-  | { readonly outcome: 'present'; readonly imageRef: string }
+  /** `pulledBytes`: the size of the image when this request pulled it, alone or with others. */
+  | { readonly outcome: 'present'; readonly imageRef: string; readonly pulledBytes?: number }
   /** Reasons: ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName, ImageInspectError, RegistryUnavailable, SignatureValidationFailed. */
   | { readonly outcome: 'failed'; readonly failure: Failure };
 

@@ -122,6 +122,8 @@ export interface PhaseJson {
   readonly outcome: 'open' | 'ok' | 'failed';
   /** How often the phase began; 255 means as often or more. */
   readonly count: number;
+  /** The size of the image that the phase Image pulled, rounded up to KiB. Absent when the image was present. */
+  readonly imageBytes?: number;
   readonly wait?: { readonly for: WaitKind; readonly durationMs: number; readonly open: boolean };
 }
 

@@ -1,6 +1,6 @@
 /** The decoded record of one pod. */
 import { containerPhases, podPhases, type ContainerPhase, type PodPhase, type TimelineState } from '../contracts/timeline.ts';
-import type { TableReader } from '../state/typed-table.ts';
+import type { TableReader } from '../state/table-reader.ts';
 import type { Span } from './span.ts';
 import {
   containerRows,
@@ -17,6 +17,8 @@ export interface PhaseSpan extends Span {
   readonly phase: PodPhase | ContainerPhase;
   /** Undefined for a phase of the pod. */
   readonly container?: string;
+  /** Of a phase Image that pulled. */
+  readonly imageKiB?: number;
 }
 
 /** Times are monotonic ms; null: not yet. */
@@ -52,7 +54,9 @@ export function peekTimeline(table: TableReader<TimelineFields>, row: number): P
   const spans: PhaseSpan[] = [];
   const add = (phase: PodPhase | ContainerPhase, container?: { readonly row: ContainerRow; readonly name: string }) => {
     const span = peekSpan(table, row, spanKey(phase, container?.row), seenAtMs);
-    if (span) spans.push({ ...span, phase, ...(container && { container: container.name }) });
+    if (!span) return;
+    const imageKiB = phase === 'Image' && container ? table.peek(row, `imageKiB${container.row}`) : 0;
+    spans.push({ ...span, phase, ...(container && { container: container.name }), ...(imageKiB > 0 && { imageKiB }) });
   };
   for (const phase of podPhases) add(phase);
   for (const containerRow of containerRows) {

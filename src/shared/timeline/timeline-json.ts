@@ -66,7 +66,7 @@ function spanMs({ outcome, startMs, durationMs }: PhaseSpan, nowMs: number): num
 }
 
 function phaseJson(span: PhaseSpan, seenAtMs: number, nowMs: number): PhaseJson {
-  const { phase, container, startMs, outcome, count, wait, waitedMs, waitingSinceMs } = span;
+  const { phase, container, startMs, outcome, count, wait, waitedMs, waitingSinceMs, imageKiB } = span;
   const waitMs = waitingSinceMs === null ? waitedMs : Math.max(0, nowMs - waitingSinceMs);
   return {
     phase,
@@ -75,6 +75,7 @@ function phaseJson(span: PhaseSpan, seenAtMs: number, nowMs: number): PhaseJson 
     durationMs: spanMs(span, nowMs),
     outcome,
     count,
+    ...(imageKiB !== undefined && { imageBytes: imageKiB * 1024 }),
     ...(wait !== 'Nothing' && { wait: { for: wait, durationMs: Math.round(waitMs), open: waitingSinceMs !== null } }),
   };
 }

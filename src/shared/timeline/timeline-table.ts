@@ -5,7 +5,8 @@
  */
 import { containerPhases, podPhases, type ContainerPhase, type PodPhase } from '../contracts/timeline.ts';
 import { f64, text, u32, u8, type Field } from '../state/table-layout.ts';
-import { defineTable, type TableReader } from '../state/typed-table.ts';
+import type { TableReader } from '../state/table-reader.ts';
+import { defineTable } from '../state/typed-table.ts';
 import { fromCells, type Span, type SpanCells } from './span.ts';
 
 /** The rows of the containers. The last one is shared by all containers after the first six. */
@@ -13,7 +14,7 @@ export const containerRows = [0, 1, 2, 3, 4, 5, 6] as const;
 export type ContainerRow = (typeof containerRows)[number];
 export const sharedRow: ContainerRow = 6;
 /** Longer texts are shortened (shorten.ts). */
-export const maxTexts = { uid: 64, namespace: 63, name: 253, containerName: 24, problem: 200 };
+export const maxTexts = { uid: 48, namespace: 63, name: 253, containerName: 24, problem: 200 };
 
 export const timelineSources = ['api', 'file', 'http', 'runtime'] as const;
 export type TimelineSource = (typeof timelineSources)[number];
@@ -65,12 +66,18 @@ const containerNameFields = Object.fromEntries(containerRows.map((row) => [`name
   Field<string>
 >;
 
+/** What the newest pull of each container's image brought, in KiB; 0: the image was present. The shared row has the sum. */
+const imageFields = Object.fromEntries(containerRows.map((row) => [`imageKiB${row}`, u32])) as Record<
+  `imageKiB${ContainerRow}`,
+  Field<number>
+>;
+
 const spanColumns = Object.fromEntries(spanKeys.flatMap((key) => cellNames.map((cell) => [`${key}.${cell}`, spanFields[cell]]))) as Record<
   `${SpanKey}.${keyof SpanCells}`,
   Field<number>
 >;
 
-const fields = { ...headerFields, ...spanColumns, ...containerNameFields };
+const fields = { ...headerFields, ...spanColumns, ...imageFields, ...containerNameFields };
 export const timelineTable = defineTable('pod-timelines', fields);
 export type TimelineFields = typeof fields;
 

@@ -45,6 +45,8 @@ export interface SecureRoutesOptions {
   readonly extra: ExtraHandlers;
 }
 
+const timelineDisabledText = 'Debug endpoints are disabled. On the node, the command `kubelet timeline` shows timelines.';
+
 /** Upstream's WriteTimeout. */
 const maxResponseMs = 4 * 3600 * 1000;
 
@@ -70,7 +72,11 @@ export function createSecureRoutes(options: SecureRoutesOptions): ServeMux<Handl
   };
   if (!switches.debugging) {
     const disabled: Handler = async () => error(405, 'Debug endpoints are disabled.');
-    return new ServeMux({ ...always, ...Object.fromEntries(debugPrefixes.map((prefix) => [prefix, disabled])) });
+    return new ServeMux({
+      ...always,
+      ...Object.fromEntries(debugPrefixes.map((prefix) => [prefix, disabled])),
+      '/debug/timeline': async () => error(405, timelineDisabledText),
+    });
   }
   const served = { ...always, ...debugHandlers(options) };
   return new ServeMux(switches.statusz ? { ...served, '/statusz': options.extra.statusz(new ServeMux(served).roots()) } : served);

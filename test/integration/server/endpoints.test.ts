@@ -100,6 +100,7 @@ test('disabled handlers return an error', async () => {
     const { status, body } = await none.ask(path);
     assert.deepEqual([path, status, body], [path, 405, 'Debug endpoints are disabled.\n']);
   }
+  assert.match((await none.ask('/debug/timeline')).body, /^Debug endpoints are disabled\. On the node, the command `kubelet timeline`/);
   for (const path of ['/configz', '/statusz', '/flagz', '/checkpoint/a/b/c']) assert.equal((await none.ask(path)).status, 404, path);
   assert.equal((await none.ask('/pods')).status, 200);
   const some = await aSecureServer(t, { secure: { handlers: { ...handlers, profiling: false, systemLogs: false, statusz: false } } });

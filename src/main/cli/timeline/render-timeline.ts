@@ -84,8 +84,9 @@ function renderBar(
   return `${' '.repeat(start)}${marked}`.padEnd(barWidth);
 }
 
-function noteOf({ wait, count }: PhaseJson): string {
+function noteOf({ wait, count, imageBytes }: PhaseJson): string {
   const notes: string[] = [];
+  if (imageBytes !== undefined) notes.push(`pulled ${(imageBytes / 1e6).toFixed(1)} MB`);
   if (wait && (wait.open || wait.durationMs > 0))
     notes.push(`${wait.open ? 'waits' : 'waited'} ${formatMs(wait.durationMs)} for ${wait.for}`);
   if (count > 1) notes.push(`${count === 255 ? '255+' : count} times`);

@@ -112,3 +112,7 @@ export const startPermitsHung = gauge(
   'Number of sandboxes and containers whose start takes so long that it does not count against the limit.',
 );
 export const startPermitsWaiting = gauge('kubelet_start_permits_waiting', 'Number of starts that wait for a start permit.');
+export const podsWithoutTimeline = counter(
+  'kubelet_pods_without_timeline_total',
+  'Cumulative number of pods without a timeline, because all rows of the table belonged to pods that run or terminate',
+);

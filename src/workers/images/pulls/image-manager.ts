@@ -58,6 +58,8 @@ interface EnsureImageLabels {
   pullRequired?: boolean;
 }
 
+type PresentImage = Omit<Extract<EnsureImageResult, { outcome: 'present' }>, 'outcome'>;
+
 export class ImageManager {
   readonly #images: CriClient['images'];
   readonly #clock: Clock;
@@ -89,9 +91,9 @@ export class ImageManager {
   async ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult> {
     const end = await this.#uses.begin(request.image);
     try {
-      const imageRef = await this.#ensure(request);
-      this.#uses.give(imageRef, this.#clock.monotonic());
-      return { outcome: 'present', imageRef };
+      const image = await this.#ensure(request);
+      this.#uses.give(image.imageRef, this.#clock.monotonic());
+      return { outcome: 'present', ...image };
     } catch (err) {
       return { outcome: 'failed', failure: toFailure(err, 'ErrImagePull') };
     } finally {
@@ -99,7 +101,7 @@ export class ImageManager {
     }
   }
 
-  async #ensure(request: EnsureImageRequest): Promise<string> {
+  async #ensure(request: EnsureImageRequest): Promise<PresentImage> {
     const labels: EnsureImageLabels = {};
     try {
       return await this.#ensurePresent(request, labels);
@@ -112,7 +114,7 @@ export class ImageManager {
     }
   }
 
-  async #ensurePresent(request: EnsureImageRequest, labels: EnsureImageLabels): Promise<string> {
+  async #ensurePresent(request: EnsureImageRequest, labels: EnsureImageLabels): Promise<PresentImage> {
     const spec = this.#imageSpec(request);
     const credentials = new RequestCredentials(request, this.#credentialSources);
     const policy = request.imagePullPolicy;
@@ -123,7 +125,7 @@ export class ImageManager {
         labels.pullRequired = false;
         const accessNote = this.#records ? ' and can be accessed by the pod' : '';
         this.#recordEvent(request, 'Normal', 'Pulled', `Container image "${request.image}" already present on machine${accessNote}`);
-        return imageRef;
+        return { imageRef };
       }
     }
     if (policy !== 'Never' || labels.present) labels.pullRequired = true;
@@ -165,7 +167,7 @@ export class ImageManager {
     }
   }
 
-  async #pull(spec: ImageSpec, request: EnsureImageRequest, requestCredentials: RequestCredentials): Promise<string> {
+  async #pull(spec: ImageSpec, request: EnsureImageRequest, requestCredentials: RequestCredentials): Promise<PresentImage> {
     const { podUID, image } = request;
     const key = `${podUID}_${image}`;
     const backoff = this.#backoff.get(key);
@@ -195,7 +197,7 @@ export class ImageManager {
       const duration = `${goDuration(Math.floor(pulled.durationMs))} (${goDuration(Math.floor(waitedMs))} including waiting)`;
       const message = `Successfully pulled image "${image}" in ${duration}. Image size: ${pulled.sizeBytes} bytes.`;
       this.#recordEvent(request, 'Normal', 'Pulled', message);
-      return pulled.imageRef;
+      return { imageRef: pulled.imageRef, pulledBytes: pulled.sizeBytes };
     } catch (err) {
       await this.#records?.recordEnd(image);
       this.#recordEvent(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${pullMessage(err)}`);

@@ -5,6 +5,7 @@ import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
 import { containerPhases, podPhases } from '../../../../src/shared/contracts/timeline.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { podsWithoutTimeline } from '../../../../src/shared/metrics/definitions/pods.ts';
 import { timelineJson } from '../../../../src/shared/timeline/timeline-json.ts';
 import { timelineTable } from '../../../../src/shared/timeline/timeline-table.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -168,6 +169,32 @@ test('refused pods make room while their objects stay, and get no record again',
   // A kubelet that restarts while it stops the pod's containers shows what their end takes.
   timelines.see({ ...pod({ uid: refused! }), status: { phase: 'Failed' } }, true);
   assert.notEqual(timelines.get(refused!), undefined);
+});
+
+test('a pod without a free row is counted once, with one warning for all', (t) => {
+  const logged = aLogger();
+  const timelines = new PodTimelines({ buffer: timelineTable.create(1), clock: new FakeClock(), logger: logged.logger });
+  const count = t.mock.method(podsWithoutTimeline, 'inc');
+  for (const name of ['a', 'b', 'c', 'b']) timelines.see(pod({ uid: name }), false);
+  assert.equal(count.mock.callCount(), 2);
+  assert.equal(logged.lines.length, 1);
+});
+
+test('the phase of an image has the size of what was pulled', async () => {
+  const { timelines, span } = await start();
+  timelines.see(pod({}, 9), false);
+  const ensure = (containerName: string, pulledBytes?: number) =>
+    timelines.measureImage({ podUID: uid, containerName }, async () => ({
+      outcome: 'present',
+      ...(pulledBytes !== undefined && { pulledBytes }),
+    }));
+  await ensure('c0', 5_000_001);
+  await ensure('c1');
+  assert.deepEqual([span('Image', 'c0')?.imageKiB, span('Image', 'c1')?.imageKiB], [4883, undefined]);
+  await ensure('c0');
+  assert.equal(span('Image', 'c0')?.imageKiB, undefined);
+  for (let index = 2; index < 9; index += 1) await ensure(`c${index}`, 2048);
+  assert.equal(timelines.get(uid)?.spans.at(-1)?.imageKiB, 6);
 });
 
 test('one event per pod and phase says which phase exceeds its budget', async () => {

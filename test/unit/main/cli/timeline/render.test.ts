@@ -4,6 +4,8 @@ import { printable, printableJSON } from '../../../../../src/main/cli/printable.
 import { renderList } from '../../../../../src/main/cli/timeline/render-list.ts';
 import { renderTimeline } from '../../../../../src/main/cli/timeline/render-timeline.ts';
 import type { PhaseJson, TimelineJson } from '../../../../../src/shared/contracts/timeline.ts';
+import { timelineJson } from '../../../../../src/shared/timeline/timeline-json.ts';
+import { aTimeline } from '../../../../support/pods/pod-timeline.ts';
 import { table } from '../../../../support/table.ts';
 
 const phase = (name: PhaseJson['phase'], startMs: number, durationMs: number, over: Partial<PhaseJson> = {}): PhaseJson => ({
@@ -15,17 +17,9 @@ const phase = (name: PhaseJson['phase'], startMs: number, durationMs: number, ov
   ...over,
 });
 const timeline = (phases: PhaseJson[], over: Partial<TimelineJson> = {}): TimelineJson => ({
-  namespace: 'default',
-  name: 'web',
-  uid: 'u',
-  source: 'api',
-  state: 'Running',
-  seenAt: '2026-01-01T00:00:00.000Z',
-  restored: false,
+  ...timelineJson(aTimeline([], { state: 'Running', seenAtMs: 0, epochMs: Date.UTC(2026, 0, 1) }), 0),
   startMs: 1000,
   phases,
-  mergedContainers: 0,
-  ledger: [],
   ...over,
 });
 const lines = (json: TimelineJson, width = 80) => renderTimeline(json, width).trimEnd().split('\n');
@@ -50,6 +44,12 @@ table('the chart of a timeline', (row) => {
         '  Sandbox     |     --------########     | 600 ms  waited 300 ms for StartPermit',
         '  Start (app) |                     #####| 200 ms',
       ],
+    ),
+  );
+  row('the size of a pulled image', () =>
+    assert.match(
+      renderTimeline(timeline([phase('Image', 0, 9, { container: 'app', imageBytes: 52_430_848 })]), 80),
+      /Image \(app\).*pulled 52\.4 MB$/m,
     ),
   );
   row('a wait of no time is not worth a note', () =>
