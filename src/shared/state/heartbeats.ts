@@ -2,8 +2,7 @@
  * The health of all threads in one buffer, the source of `/healthz`. Two tables with a row for each thread: main writes the thread statuses (it starts the
  * threads and sees them exit); each thread writes its own row of the beats.
  */
-import type { TableReader } from './table-reader.ts';
-import { defineTable, type TableWriter } from './typed-table.ts';
+import { defineTable, type TableReader, type TableWriter } from './typed-table.ts';
 import { f64, i32, text, u32, u8, type Row } from './table-layout.ts';
 
 const statusFields = {

@@ -4,8 +4,7 @@
  */
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
 import { f64, text, u32, u8, type Row } from './table-layout.ts';
-import type { TableReader } from './table-reader.ts';
-import { defineTable, TableFullError, type TableWriter } from './typed-table.ts';
+import { defineTable, TableFullError, type TableReader, type TableWriter } from './typed-table.ts';
 
 const fields = {
   /** An index into `snapshotKinds`. */

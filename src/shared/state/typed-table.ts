@@ -9,6 +9,8 @@
 import { layoutOf, rowHeaderBytes, type Fields, type Layout, type Row } from './table-layout.ts';
 import { headerBytes, headerCell, headerCells, TableReader } from './table-reader.ts';
 
+export { TableReader } from './table-reader.ts';
+
 export class TableFullError extends Error {
   override readonly name = 'TableFullError';
   constructor(table: string, capacity: number) {

@@ -1,6 +1,6 @@
+import type { TableReader } from '../state/typed-table.ts';
 /** The decoded record of one pod. */
 import { containerPhases, podPhases, type ContainerPhase, type PodPhase, type TimelineState } from '../contracts/timeline.ts';
-import type { TableReader } from '../state/table-reader.ts';
 import type { Span } from './span.ts';
 import {
   containerRows,

@@ -5,8 +5,7 @@
  */
 import { containerPhases, podPhases, type ContainerPhase, type PodPhase } from '../contracts/timeline.ts';
 import { f64, text, u32, u8, type Field } from '../state/table-layout.ts';
-import type { TableReader } from '../state/table-reader.ts';
-import { defineTable } from '../state/typed-table.ts';
+import { defineTable, type TableReader } from '../state/typed-table.ts';
 import { fromCells, type Span, type SpanCells } from './span.ts';
 
 /** The rows of the containers. The last one is shared by all containers after the first six. */

@@ -1,7 +1,7 @@
 /** Answers a request for timelines: of one pod, or the list of the slowest ones. */
 import type { TimelineListJson } from '../../../shared/contracts/timeline.ts';
 import { accepts, error, methodNotAllowed, notAcceptable, ok, type Reply } from '../../../shared/http/reply.ts';
-import type { TableReader } from '../../../shared/state/table-reader.ts';
+import type { TableReader } from '../../../shared/state/typed-table.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
 import { readTimeline } from '../../../shared/timeline/pod-timeline.ts';
 import { summaryJson, timelineJson } from '../../../shared/timeline/timeline-json.ts';
