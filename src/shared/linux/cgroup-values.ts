@@ -102,7 +102,7 @@ export function computePodCgroupResources(pod: Pod, options: PodCgroupOptions): 
     cpuPeriodUs: options.cpuPeriodUs,
   };
   const memory = { memoryBytes: value(limits['memory']) };
-  const qos = qosClass(pod);
+  const qos = qosClass(skipPodLevel ? withoutPodLevel(pod) : pod);
   const guaranteed = qos === 'Guaranteed';
   return {
     cpuShares: qos === 'BestEffort' ? minShares : sharesFromMilliCPU(milliValue(requests['cpu'])),
@@ -112,6 +112,11 @@ export function computePodCgroupResources(pod: Pod, options: PodCgroupOptions): 
     hugePageLimits: hugePageLimits(requests),
     ...(options.reservesMemory ? memoryReservation(qos, value(requests['memory'])) : {}),
   };
+}
+
+function withoutPodLevel(pod: Pod): Pick<Pod, 'spec' | 'status'> {
+  const { resources: _, ...spec } = pod.spec;
+  return { spec, ...(pod.status && { status: pod.status }) };
 }
 
 /** The kernel never reclaims the memory of a Guaranteed pod, and that of a Burstable pod only when there is no other. */
