@@ -1,27 +1,47 @@
 /** The order in which rotated logs are compressed. A folder with the name of a log cannot be compressed, so each turn reports it. */
 import assert from 'node:assert/strict';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import { LogCompressor } from '../../../src/workers/images/log-rotation/log-compressor.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
-function aCompressor(t: TestContext) {
+const maxSizeBytes = 10 * 1024;
+/** gzip needs seconds for it. */
+const hugeBytes = 128 * 1024 * 1024;
+
+function aCompressor(t: TestContext, { workers = 1 } = {}) {
   const podLogsDir = mkdtempSync(join(tmpdir(), 'log-compressor-'));
-  t.after(() => rmSync(podLogsDir, { recursive: true }));
   const turns: string[] = [];
   const onError = (path: string) => turns.push(path.slice(podLogsDir.length + 1));
-  const compressor = new LogCompressor({ podLogsDir, clock: systemClock, onError });
+  const compressor = new LogCompressor({ podLogsDir, maxSizeBytes, workers, clock: systemClock, onError });
+  t.after(async () => {
+    await compressor.close();
+    rmSync(podLogsDir, { recursive: true });
+  });
   /** What a rotation of the pod's log leaves to compress. */
   const rotate = (pod: string, ...rotations: readonly number[]) => {
     const log = join(podLogsDir, pod, '0.log');
     const paths = rotations.map((rotation) => `${log}.${rotation}`);
     for (const path of paths) mkdirSync(path, { recursive: true });
-    compressor.add(log, paths);
+    compressor.add(
+      log,
+      paths.map((path) => ({ path, sizeBytes: 0 })),
+    );
   };
-  return { podLogsDir, compressor, rotate, turns };
+  /** Creates a rotated log of incompressible bytes, and lets it wait. */
+  const write = (pod: string, sizeBytes: number) => {
+    const log = join(podLogsDir, pod, '0.log');
+    const path = `${log}.20260101-000001`;
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, randomBytes(sizeBytes));
+    compressor.add(log, [{ path, sizeBytes }]);
+    return { isDone: () => existsSync(`${path}.gz`) && !existsSync(path), temporary: `${path}.tmp` };
+  };
+  return { podLogsDir, compressor, rotate, write, turns };
 }
 
 test('logs take turns, and each begins with its newest rotation', async (t) => {
@@ -58,12 +78,36 @@ test('a rotated log that the runtime still writes to is not compressed', async (
   writeFileSync(rotated, 'a line\n');
   const writer = openSync(rotated, 'a');
   try {
-    compressor.add(log, [rotated]);
+    compressor.add(log, [{ path: rotated, sizeBytes: 7 }]);
     await waitUntil('its turn', () => turns.length === 1 || readdirSync(podLogsDir).join() !== '0.log.20260101-000001');
     assert.deepEqual(readdirSync(podLogsDir), ['0.log.20260101-000001']);
   } finally {
     closeSync(writer);
   }
-  compressor.add(log, [rotated]);
+  compressor.add(log, [{ path: rotated, sizeBytes: 7 }]);
   await waitUntil('the archive', () => readdirSync(podLogsDir).join() === '0.log.20260101-000001.gz');
+});
+
+test('huge logs delay the compression of no other log', async (t) => {
+  const { compressor, write } = aCompressor(t);
+  const huge = write('flood', hugeBytes);
+  await waitUntil('the huge log is being compressed', () => existsSync(huge.temporary));
+  write('second-flood', maxSizeBytes * 5);
+  const others = Array.from({ length: 20 }, (_, n) => write(`calm-${n}`, maxSizeBytes));
+  await waitUntil('the others are compressed', () => others.every(({ isDone }) => isDone()));
+  assert.ok(compressor.isInProgress(huge.temporary));
+  await compressor.close();
+  // What is interrupted leaves no archive.
+  assert.deepEqual([existsSync(huge.temporary), huge.isDone()], [false, false]);
+});
+
+test('as many logs are compressed at a time as there are workers, and one that is huge', async (t) => {
+  const { compressor, write } = aCompressor(t, { workers: 2 });
+  const logs = Array.from({ length: 5 }, (_, n) => write(`huge-${n}`, hugeBytes / 4));
+  const active = () => logs.filter(({ temporary }) => compressor.isInProgress(temporary)).length;
+  assert.equal(active(), 2);
+  const other = write('calm', maxSizeBytes);
+  assert.ok(compressor.isInProgress(other.temporary));
+  await waitUntil('the other is compressed', other.isDone);
+  assert.equal(active(), 2);
 });

@@ -70,6 +70,8 @@ export class ContainerLogManager {
     });
     this.#compressor = new LogCompressor({
       podLogsDir,
+      maxSizeBytes: policy.maxSizeBytes,
+      workers: policy.maxWorkers,
       clock,
       onError: (path, err) => logger.warn({ err, path }, 'Failed to compress log; it stays uncompressed until the next rotation'),
     });
@@ -186,8 +188,10 @@ export class ContainerLogManager {
         isInProgress: (name) => this.#compressor.isInProgress(join(dirname(path), name)),
         onRemovalError: (name, err) => logger.error({ err, containerID: id, path: join(dirname(path), name) }, 'Failed to remove old log'),
       });
-      const rotated = toCompress.map((name) => join(dirname(path), name));
-      this.#compressor.add(path, rotated);
+      this.#compressor.add(
+        path,
+        toCompress.map((rotated) => ({ ...rotated, path: join(dirname(path), rotated.path) })),
+      );
       logger.debug({ containerID: id, path, sizeBytes: log.sizeBytes }, 'Rotated container log');
     } finally {
       await folder.handle.close();

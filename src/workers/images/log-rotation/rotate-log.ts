@@ -5,6 +5,7 @@
 import { link, lstat, readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LogFolder } from '../../../shared/kubernetes/open-log-folder.ts';
+import type { RotatedLog } from './compression-queue.ts';
 import { planRotation, type LogFolderFile } from './plan-rotation.ts';
 
 export interface RotateLogOptions {
@@ -24,10 +25,10 @@ export class HalfReopenedError extends Error {
 }
 
 /**
- * Resolves to the file names of the rotated logs to compress. Rejects with the runtime's or the file system's error; the log then has its old
+ * Resolves to the rotated logs to compress, with the names of their files as paths. Rejects with the runtime's or the file system's error; the log then has its old
  * name, except with HalfReopenedError.
  */
-export async function rotateLog(folder: LogFolder, options: RotateLogOptions): Promise<readonly string[]> {
+export async function rotateLog(folder: LogFolder, options: RotateLogOptions): Promise<readonly RotatedLog[]> {
   const { log, path } = folder;
   const { maxFiles, nowMs, reopen, onRemovalError } = options;
   const files = await listFiles(folder, options);
@@ -41,7 +42,13 @@ export async function rotateLog(folder: LogFolder, options: RotateLogOptions): P
     await restore(join(path, rotated), join(path, log), err);
     throw err;
   }
-  return compress;
+  return Promise.all(compress.map(async (name) => ({ path: name, sizeBytes: await sizeOf(join(path, name)) })));
+}
+
+/** 0 for a file that is gone meanwhile. */
+async function sizeOf(path: string): Promise<number> {
+  const stats = await lstat(path).catch(() => null);
+  return stats?.size ?? 0;
 }
 
 async function listFiles({ log, path }: LogFolder, { isInProgress }: RotateLogOptions): Promise<LogFolderFile[]> {

@@ -1,0 +1,50 @@
+/**
+ * The rotated logs that wait for their compression. Logs take turns, so that one that is rotated each second delays no other for long. Large
+ * files, those of containers that write faster than logs are checked, wait in a queue of their own: their compression takes many seconds. Pure.
+ */
+export interface RotatedLog {
+  readonly path: string;
+  readonly sizeBytes: number;
+}
+
+export type CompressionClass = 'usual' | 'large';
+
+/** In sizes at which a log is rotated. A log that is rotated in time is smaller. */
+const usualSizes = 4;
+
+export class CompressionQueue {
+  readonly #largeBytes: number;
+  /** The rotated logs of each log, oldest first. Never an empty list. */
+  readonly #waiting = { usual: new Map<string, readonly string[]>(), large: new Map<string, readonly string[]>() };
+
+  /** @param maxSizeBytes containerLogMaxSize */
+  constructor(maxSizeBytes: number) {
+    this.#largeBytes = usualSizes * maxSizeBytes;
+  }
+
+  /** `rotated`, oldest first, replaces what waits of this log. A log that waits already keeps its place. */
+  set(log: string, rotated: readonly RotatedLog[]): void {
+    const byClass = Object.groupBy(rotated, ({ sizeBytes }): CompressionClass => (sizeBytes > this.#largeBytes ? 'large' : 'usual'));
+    for (const kind of ['usual', 'large'] as const) this.#set(kind, log, byClass[kind]?.map(({ path }) => path) ?? []);
+  }
+
+  /** Removes and returns the next path. The newest rotation of a log is first: when logs are rotated fast, the oldest are removed soon. */
+  take(kind: CompressionClass): string | undefined {
+    for (const [log, paths] of this.#waiting[kind]) {
+      this.#waiting[kind].delete(log);
+      this.#set(kind, log, paths.slice(0, -1));
+      return paths.at(-1);
+    }
+    return undefined;
+  }
+
+  clear(): void {
+    this.#waiting.usual.clear();
+    this.#waiting.large.clear();
+  }
+
+  #set(kind: CompressionClass, log: string, paths: readonly string[]): void {
+    if (paths.length > 0) this.#waiting[kind].set(log, paths);
+    else this.#waiting[kind].delete(log);
+  }
+}
