@@ -11,7 +11,9 @@ folder=$(cd "$1" && pwd)
 exec 9> "$folder/lock"
 flock 9
 wanted=$(sha256sum < "$here/kernel.config")
-[ ! -x "$folder/linux" ] || [ "$(cat "$folder/config-sum" 2>/dev/null)" != "$wanted" ] || exit 0
+[ ! -x "$folder/linux" ] || [ "$(cat "$folder/sum" 2>/dev/null)" != "$wanted" ] || exit 0
+. "$here/reuse.sh"
+! reuse guest-kernel linux || exit 0
 log=$folder/build.log
 work=$(mktemp -d "$folder/build.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -56,4 +58,4 @@ cp .config "$folder/config"
 cp linux "$folder/linux.part"
 strip "$folder/linux.part"
 mv "$folder/linux.part" "$folder/linux"
-echo "$wanted" > "$folder/config-sum"
+echo "$wanted" > "$folder/sum"

@@ -10,6 +10,8 @@ exec 9> "$folder/lock"
 flock 9
 wanted=$(cat "$here/root.sh" "$here/agent.sh" | sha256sum)
 [ ! -e "$folder/root.img" ] || [ "$(cat "$folder/sum" 2>/dev/null)" != "$wanted" ] || exit 0
+. "$here/reuse.sh"
+! reuse guest-root root.img || exit 0
 work=$(mktemp -d "$folder/build.XXXXXX")
 root=$work/root
 # debootstrap mounts these while it runs, and leaves them when it is killed.
