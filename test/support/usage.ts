@@ -14,7 +14,7 @@ function readNoValues(): UsageValues {
 }
 
 export function anIdentity(over: Partial<CgroupIdentity>): CgroupIdentity {
-  const none = { podUID: '', podName: '', podNamespace: '', containerName: '', containerID: '' } as const;
+  const none = { podUID: '', podName: '', podNamespace: '', containerName: '', containerID: '', image: '' } as const;
   return { kind: 'root', path: '/', ...none, createdAtMs: Date.UTC(2026, 0, 1), ...over };
 }
 

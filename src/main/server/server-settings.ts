@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ListenAddress, SecureServerSettings, TlsSettings } from '../../shared/contracts/server/settings.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { KubeletOptions } from '../cli/options.ts';
+import { cgroupFsRoot } from '../node/index.ts';
 import type { ServerSettings } from '../threads/server-thread.ts';
 import { localSocketDir } from '../../shared/local-socket/socket-path.ts';
 import { kubernetesVersion } from '../cli/version.ts';
@@ -56,7 +57,7 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
       translateWebSockets: featureGates.enabled('ExtendWebSocketsToKubelet'),
     },
     snapshot: environment.snapshot,
-    stats: { usage: environment.usage, nodeName: environment.nodeName },
+    stats: { usage: environment.usage, nodeName: environment.nodeName, cgroupFsRoot },
     timelines: { table: environment.timelines, socketDir: localSocketDir(flags.rootDirectory) },
   };
 }

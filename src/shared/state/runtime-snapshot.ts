@@ -6,6 +6,8 @@ import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
 import { f64, text, u32, u8, type Row } from './table-layout.ts';
 import { defineTable, TableFullError, type TableReader, type TableWriter } from './typed-table.ts';
 
+export const maxImageBytes = 512;
+
 const fields = {
   /** An index into `snapshotKinds`. */
   kind: u8,
@@ -23,6 +25,8 @@ const fields = {
   podNamespace: text(63),
   /** Empty for a sandbox. */
   containerName: text(63),
+  /** The image in the pod's spec. Empty for a sandbox, and when it is longer than the column. */
+  image: text(maxImageBytes),
 };
 const relistFields = {
   /** Monotonic ms at which the last complete relist began. 0: none yet, so an item that is missing here may exist. */
@@ -96,6 +100,10 @@ export class RuntimeSnapshotWriter {
 
   setState(row: number, state: SnapshotState): void {
     this.#items.update(row, { state: snapshotStates.indexOf(state) });
+  }
+
+  setImage(row: number, image: string): void {
+    if (this.#items.peek(row, 'image') !== image) this.#items.update(row, { image });
   }
 
   remove(row: number): void {

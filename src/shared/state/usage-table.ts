@@ -23,6 +23,8 @@ const identityFields = {
   containerName: text(63),
   /** Of a container or a sandbox. */
   containerID: text<ContainerID | SandboxID | ''>(128),
+  /** Of a container. */
+  image: text(512),
   /** Wall-clock ms of the cgroup's creation. */
   createdAtMs: f64,
 };
@@ -86,6 +88,23 @@ const valueFields = {
   network: text(2046),
 };
 
+/** One row: what /metrics/cadvisor shows of the machine. */
+const machineFields = {
+  /** Wall-clock ms. */
+  readAtMs: f64,
+  numCores: u32,
+  numPhysicalCores: u32,
+  numSockets: u32,
+  memoryBytes: f64,
+  swapBytes: f64,
+  machineID: text(128),
+  systemUUID: text(128),
+  bootID: text(128),
+  kernelVersion: text(256),
+  osImage: text(256),
+};
+export type MachineFacts = Row<typeof machineFields>;
+
 /** Bytes and operations on one block device, by the kernel's names of operations (`Read`, `Write`, …). */
 export interface DeviceIo {
   /** `8:0` */
@@ -115,29 +134,42 @@ export interface CgroupUsage {
 
 const identities = defineTable('usage-identities', identityFields);
 const usage = defineTable('usage', valueFields);
+const machines = defineTable('machine', machineFields);
 
 /** Ten rows per pod, for its cgroup, its sandbox and eight containers, and 200 more for terminating pods above the maximum and the node's own. */
 export function createUsageTable(maxPods: number): SharedArrayBuffer {
   const capacity = maxPods * 10 + 200;
-  const buffer = new SharedArrayBuffer(identities.bytes(capacity) + usage.bytes(capacity));
+  const buffer = new SharedArrayBuffer(machineOffset(capacity) + machines.bytes(1));
   identities.create(capacity, buffer);
   usage.create(capacity, buffer, identities.bytes(capacity));
+  machines.create(1, buffer, machineOffset(capacity));
   return buffer;
+}
+function machineOffset(capacity: number): number {
+  return identities.bytes(capacity) + usage.bytes(capacity);
 }
 
 /** The stats thread's view. The writer identifies a cgroup by its row number. Frees the rows of a predecessor: the next sample adds them again. */
 export class UsageWriter {
   readonly #identities: TableWriter<typeof identityFields>;
   readonly #usage: TableWriter<typeof valueFields>;
+  readonly #machine: TableWriter<typeof machineFields>;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#identities = identities.writer(buffer);
-    this.#usage = usage.writer(buffer, identities.bytes(this.#identities.capacity), Array.from(Array(this.#identities.capacity).keys()));
+    const { capacity } = this.#identities;
+    this.#usage = usage.writer(buffer, identities.bytes(capacity), Array.from(Array(capacity).keys()));
+    this.#machine = machines.writer(buffer, machineOffset(capacity), [0]);
     for (let row = this.#identities.highWater - 1; row >= 0; row -= 1) this.#identities.free(row);
   }
 
   get size(): number {
     return this.#identities.used;
+  }
+
+  /** Throws RangeError for a text that is too long. */
+  setMachine(facts: MachineFacts): void {
+    this.#machine.put(0, facts);
   }
 
   /** Throws TableFullError, or RangeError for a text that is too long. The cgroup is visible once it has values. */
@@ -164,12 +196,19 @@ export class UsageWriter {
 export class UsageReader {
   readonly #identities: TableReader<typeof identityFields>;
   readonly #usage: TableReader<typeof valueFields>;
+  readonly #machine: TableReader<typeof machineFields>;
   /** Decoded identities by row. */
   readonly #decoded: ({ readonly version: number; readonly identity: CgroupIdentity } | undefined)[] = [];
 
   constructor(buffer: SharedArrayBuffer) {
     this.#identities = identities.reader(buffer);
     this.#usage = usage.reader(buffer, identities.bytes(this.#identities.capacity));
+    this.#machine = machines.reader(buffer, machineOffset(this.#identities.capacity));
+  }
+
+  /** Undefined until the stats thread has read the machine. */
+  machine(): MachineFacts | undefined {
+    return this.#machine.read(0);
   }
 
   /** Every measured cgroup, in no particular order. Each is consistent; different ones may be from different samples. */

@@ -31,10 +31,12 @@ const sources: RouteSources = {
     return main.resetHealthMetrics();
   },
   summary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
-  metrics: async (page) =>
-    page === 'resource'
-      ? stats.resource()
-      : renderMetricsPage(page, { segments: workerData.metricsSegments, heartbeats, monotonicMs, probeMetrics: () => main.probeMetrics() }),
+  metrics: async (page) => {
+    if (page === 'resource') return stats.resource();
+    if (page === 'cadvisor') return stats.cadvisor();
+    const { metricsSegments: segments } = workerData;
+    return renderMetricsPage(page, { segments, heartbeats, monotonicMs, probeMetrics: () => main.probeMetrics() });
+  },
   main,
 };
 

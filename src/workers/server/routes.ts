@@ -40,12 +40,13 @@ export const debugPrefixes = [
 ];
 /** The content type that Prometheus' Go client sends for its text format. */
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
-export type MetricsPage = 'all' | 'probes' | 'slis' | 'resource';
+export type MetricsPage = 'all' | 'probes' | 'slis' | 'resource' | 'cadvisor';
 export const metricsPages: Readonly<Record<string, MetricsPage>> = {
   '/metrics': 'all',
   '/metrics/probes': 'probes',
   '/metrics/slis': 'slis',
   '/metrics/resource': 'resource',
+  '/metrics/cadvisor': 'cadvisor',
 };
 
 /** Handles a request to the read-only server. */

@@ -30,7 +30,7 @@ interface KnownPod {
   readonly children: Map<string, CgroupIdentity>;
 }
 
-const noPod = { podUID: '', podName: '', podNamespace: '', containerName: '', containerID: '' } as const;
+const noPod = { podUID: '', podName: '', podNamespace: '', containerName: '', containerID: '', image: '' } as const;
 
 export class CgroupCatalog {
   readonly #options: CgroupCatalogOptions;
@@ -83,8 +83,15 @@ export class CgroupCatalog {
     const known = new Set(Array.from(pod.children.values(), ({ containerID }) => containerID as string));
     if ([...byID.keys()].some((id) => !known.has(id))) this.#addChildren(pod, byID, known);
     for (const [childPath, child] of pod.children) {
-      if (byID.has(child.containerID)) found.push(child);
-      else pod.children.delete(childPath);
+      const item = byID.get(child.containerID);
+      if (!item) {
+        pod.children.delete(childPath);
+        continue;
+      }
+      // The image's name may be known later than the container.
+      const identity = item.image === child.image ? child : { ...child, image: item.image };
+      pod.children.set(childPath, identity);
+      found.push(identity);
     }
   }
 
@@ -93,7 +100,7 @@ export class CgroupCatalog {
       const item = byID.get(containerIDOfCgroup(directory));
       if (!item || known.has(item.id)) continue;
       const path = join(identity.path, directory);
-      const { kind, podName, podNamespace, containerName } = item;
+      const { kind, podName, podNamespace, containerName, image } = item;
       children.set(path, {
         kind,
         path,
@@ -102,6 +109,7 @@ export class CgroupCatalog {
         podNamespace,
         containerName,
         containerID: item.id,
+        image,
         createdAtMs: this.#createdAtMs(path),
       });
     }

@@ -8,6 +8,7 @@ import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
+import { readCpuTopology } from './cpu-topology.ts';
 import { readMachineInfo } from './machine-info.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
 import { readNetwork } from './read-network.ts';
@@ -39,12 +40,36 @@ const sampler = new UsageSampler({
   logger,
 });
 
+/** Upstream reads the machine again every five minutes (cadvisor's update_machine_info_interval). */
+const machinePeriodMs = 300_000;
+let machineReadAtMs = -Infinity;
+
+async function readMachine(): Promise<void> {
+  if (systemClock.monotonic() - machineReadAtMs < machinePeriodMs) return;
+  machineReadAtMs = systemClock.monotonic();
+  const [info, topology] = await Promise.all([readMachineInfo({ root: '/', rootDir }), readCpuTopology('/')]);
+  const { numCores, memoryBytes, swapBytes, machineID, systemUUID, bootID, kernelVersion, osImage } = info;
+  sampler.setMachine({
+    readAtMs: systemClock.now(),
+    numCores,
+    ...topology,
+    memoryBytes,
+    swapBytes,
+    machineID,
+    systemUUID,
+    bootID,
+    kernelVersion,
+    osImage,
+  });
+}
+
 async function keepSampling(signal: AbortSignal): Promise<void> {
   let failing = false;
   await systemClock.sleep(Math.min(firstSampleDelayMs, housekeepingPeriodMs), signal).catch(() => {});
   while (!signal.aborted) {
     try {
       const rows = await sampler.sample();
+      await readMachine();
       logger.debug({ rows }, 'Sampled the usage of pods');
       failing = false;
     } catch (err) {

@@ -7,7 +7,7 @@ import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { RuntimeSnapshotReader, type SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
 import { TableFullError } from '../../shared/state/typed-table.ts';
-import { UsageWriter, type CgroupIdentity } from '../../shared/state/usage-table.ts';
+import { UsageWriter, type CgroupIdentity, type MachineFacts } from '../../shared/state/usage-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { CgroupCatalog, type CgroupCatalogOptions } from './cgroup-catalog.ts';
 import { HandleBudget } from './cgroup-file.ts';
@@ -74,6 +74,10 @@ export class UsageSampler {
       }
     }
     return this.#measured.size;
+  }
+
+  setMachine(facts: MachineFacts): void {
+    this.#table.setMachine(facts);
   }
 
   close(): void {

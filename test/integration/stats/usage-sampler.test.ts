@@ -140,6 +140,7 @@ function aSampler(root: string, maxPods = 10) {
     podUID: 'a' as PodUID,
     podName: 'p',
     podNamespace: 'n',
+    image: 'busybox',
   } as const;
   const add = (id: string, containerName: string) =>
     runtime.add({ ...common, kind: containerName === '' ? 'sandbox' : 'container', id: id as ContainerID, containerName })!;

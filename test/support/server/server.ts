@@ -25,7 +25,7 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
       translateWebSockets: true,
     },
     snapshot: createRuntimeSnapshot(10),
-    stats: { usage: createUsageTable(10), nodeName: 'node-1' },
+    stats: { usage: createUsageTable(10), nodeName: 'node-1', cgroupFsRoot: '/nowhere' },
     timelines: { table: timelineTable.create(4), socketDir: mkdtempSync(join(tmpdir(), 'timeline-')) },
     ...over,
   };

@@ -85,13 +85,14 @@ export class KnownItems<T extends Item> {
   }
 
   /**
-   * Publishes an item in the snapshot unless it is removed or already there. The caller must know the item's creation time, because other
-   * threads use its age.
+   * Publishes an item in the snapshot unless it is removed; updates the image of one that is already there, since lists may name it by its ID only. The
+   * caller must know the item's creation time, because other threads use its age.
    */
   publish(item: T): void {
-    if (item.slot < 0 || item.row !== undefined) return;
+    if (item.slot < 0) return;
     const { snapshot, onSkipped } = this.#options;
     try {
+      if (item.row !== undefined) return snapshot.setImage(item.row, toSnapshotItem(item).image);
       item.row = snapshot.add(toSnapshotItem(item));
       if (item.row === undefined) onSkipped(item.id, `the snapshot is full: ${snapshot.capacity} rows`);
     } catch (err) {

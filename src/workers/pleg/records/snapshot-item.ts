@@ -1,5 +1,5 @@
 /** Converts an item to its row in the shared runtime snapshot. Pure. */
-import { snapshotStates, type SnapshotItem, type SnapshotState } from '../../../shared/state/runtime-snapshot.ts';
+import { maxImageBytes, snapshotStates, type SnapshotItem, type SnapshotState } from '../../../shared/state/runtime-snapshot.ts';
 import type { Item } from './pod-record.ts';
 
 export function toSnapshotItem(item: Item): SnapshotItem {
@@ -7,8 +7,18 @@ export function toSnapshotItem(item: Item): SnapshotItem {
   const state = toSnapshotState(item);
   const common = { kind, state, id, podUID: pod.uid, podName: pod.name, podNamespace: pod.namespace, createdAtMs: status.createdAtMs };
   return item.kind === 'sandbox'
-    ? { ...common, sandboxID: item.status.id, containerName: '', attempt: item.status.attempt }
-    : { ...common, sandboxID: item.status.sandboxID, containerName: item.status.name, attempt: item.status.restartCount };
+    ? { ...common, sandboxID: item.status.id, containerName: '', image: '', attempt: item.status.attempt }
+    : {
+        ...common,
+        sandboxID: item.status.sandboxID,
+        containerName: item.status.name,
+        image: imageOf(item.status.image),
+        attempt: item.status.restartCount,
+      };
+}
+
+function imageOf(image: string): string {
+  return Buffer.byteLength(image) > maxImageBytes ? '' : image;
 }
 
 export function toSnapshotState(item: Item): SnapshotState {

@@ -2,9 +2,12 @@
  * The pages about resource usage: /stats/summary, /metrics/resource and /metrics/cadvisor. Renders them from the usage table, which the stats thread writes;
  * no page waits for another thread. Created by the server thread; called by its routes.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseBootTime } from '../../../shared/linux/procfs.ts';
 import { UsageReader } from '../../../shared/state/usage-table.ts';
+import { renderCadvisorPage } from './cadvisor-page.ts';
+import { createDeviceNames } from './device-names.ts';
 import { groupUsage } from './group-usage.ts';
 import { renderResourcePage } from './resource-page.ts';
 import { renderSummary } from './summary.ts';
@@ -12,21 +15,27 @@ import { renderSummary } from './summary.ts';
 export interface StatsPagesOptions {
   readonly nodeName: string;
   readonly usage: SharedArrayBuffer;
+  /** `/sys/fs/cgroup` */
+  readonly cgroupFsRoot: string;
 }
 
 export interface StatsPages {
   /** Throws until the node was measured once, a few seconds after the start. */
   summary(onlyCpuAndMemory: boolean): string;
   resource(): string;
+  cadvisor(): string;
 }
 
-export function createStatsPages({ nodeName, usage }: StatsPagesOptions): StatsPages {
+export function createStatsPages({ nodeName, usage, cgroupFsRoot }: StatsPagesOptions): StatsPages {
   const reader = new UsageReader(usage);
   const node = {
     nodeName,
     bootedAtMs: parseBootTime(readFileSync('/proc/stat', 'utf8')) * 1000,
     kubeletStartedAtMs: Date.now() - process.uptime() * 1000,
   };
+  // Upstream: IsPsiEnabled of pkg/kubelet/cadvisor. Without cgroup v2 there is no such file.
+  const hasPressure = existsSync(join(cgroupFsRoot, 'cpu.pressure'));
+  const deviceName = createDeviceNames();
   return {
     summary(onlyCpuAndMemory) {
       const grouped = groupUsage(reader.all());
@@ -34,6 +43,7 @@ export function createStatsPages({ nodeName, usage }: StatsPagesOptions): StatsP
       if (!grouped.root) throw new Error('failed to get root cgroup stats: failed to get container info for "/": unknown container "/"');
       return renderSummary(node, grouped, { onlyCpuAndMemory });
     },
+    cadvisor: () => renderCadvisorPage({ rows: reader.all(), machine: reader.machine(), nowMs: Date.now(), hasPressure, deviceName }),
     resource: () => renderResourcePage(groupUsage(reader.all())),
   };
 }

@@ -15,6 +15,7 @@ const container: SnapshotItem = {
   podName: 'web',
   podNamespace: 'default',
   containerName: 'app',
+  image: 'busybox',
 };
 
 suite('the snapshot of the runtime', () => {

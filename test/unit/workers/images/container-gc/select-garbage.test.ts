@@ -25,6 +25,7 @@ function container(
     podName: pod,
     podNamespace: 'default',
     containerName: name,
+    image: 'busybox',
   };
 }
 

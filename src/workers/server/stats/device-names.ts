@@ -1,0 +1,28 @@
+/** The names of block devices: `/dev/sda` of `8:0`, as cadvisor reads them from sysfs. */
+import { readFileSync } from 'node:fs';
+
+/** Devices come and go: the names of the last ones are kept. */
+const maxNames = 256;
+
+export function createDeviceNames(): (device: string) => string {
+  const names = new Map<string, string>();
+  return (device) => {
+    let name = names.get(device);
+    if (name === undefined) {
+      name = readDeviceName(device);
+      if (names.size >= maxNames) names.clear();
+      names.set(device, name);
+    }
+    return name;
+  };
+}
+
+/** Empty when it is not known, as in cadvisor. */
+function readDeviceName(device: string): string {
+  try {
+    const name = /^DEVNAME=(.+)$/m.exec(readFileSync(`/sys/dev/block/${device}/uevent`, 'utf8'))?.[1];
+    return name === undefined ? '' : `/dev/${name}`;
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,151 @@
+/** Resource usage on a node with a real containerd: the summary, and the pages for metrics-server and Prometheus. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { aBusybox, aManifest, busybox, TestNode } from '../support/kubelet/test-node.ts';
+import { parsePrometheus, type Metric } from '../support/prometheus.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+
+interface Usage {
+  readonly name: string;
+  readonly startTime: string;
+  readonly cpu: { readonly usageNanoCores: number; readonly usageCoreNanoSeconds: number };
+  readonly memory: Readonly<Record<'availableBytes' | 'usageBytes' | 'workingSetBytes' | 'rssBytes' | 'pageFaults', number>>;
+}
+interface PodUsage extends Usage {
+  readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
+  readonly containers: readonly Usage[];
+  readonly network?: { readonly name: string; readonly rxBytes: number; readonly interfaces: readonly { readonly name: string }[] };
+  readonly process_stats?: { readonly process_count: number };
+}
+interface Summary {
+  readonly node: Usage & { readonly nodeName: string; readonly systemContainers: readonly Usage[] };
+  readonly pods: readonly PodUsage[];
+}
+
+const MiB = 1024 * 1024;
+
+describe('the usage of a node', () => {
+  const cleanups: (() => Promise<unknown> | void)[] = [];
+  let node: TestNode;
+  let pod: Pod;
+
+  const summary = async (query = ''): Promise<Summary> => {
+    const reply = await node.get(`/stats/summary${query}`);
+    assert.equal(reply.status, 200, await reply.clone().text());
+    return (await reply.json()) as Summary;
+  };
+  const page = async (path: string): Promise<Map<string, Metric>> => {
+    const reply = await node.get(path);
+    assert.equal(reply.status, 200);
+    return parsePrometheus(await reply.text());
+  };
+  const podUsage = async (query = '') => (await summary(query)).pods.find(({ podRef }) => podRef.uid === pod.metadata.uid);
+
+  before(async () => {
+    node = await TestNode.start({ after: (clean) => void cleanups.push(clean) });
+    await node.startKubelet();
+    const limits = { cpu: '200m', memory: '64Mi' };
+    node.apply(
+      aManifest('eater', {
+        containers: [
+          aBusybox({ name: 'busy', sh: 'while :; do :; done', resources: { limits } }),
+          // The variable is 20 MB of anonymous memory.
+          aBusybox({
+            name: 'large',
+            sh: 'x=$(head -c 20000000 /dev/zero | tr "\\0" x); sleep 10000 & wait; echo $x',
+            resources: { limits },
+          }),
+        ],
+        terminationGracePeriodSeconds: 0,
+      }),
+    );
+    pod = await node.untilRunning('eater');
+    // The second sample of a container has its processor time per second. The node itself is measured two seconds after the start.
+    await waitUntil('both containers are measured', async () => (await podUsage().catch(() => undefined))?.containers.length === 2, 40_000);
+  });
+  after(async () => {
+    for (const clean of cleanups.toReversed()) await clean();
+  });
+
+  test('is in the summary, with the limits of containers', async () => {
+    const usage = (await podUsage())!;
+    assert.deepEqual(usage.podRef, { name: 'eater-test-node', namespace: 'default', uid: pod.metadata.uid });
+    const [busy, large] = usage.containers;
+    assert.deepEqual([busy?.name, large?.name], ['busy', 'large']);
+    const { usageNanoCores, usageCoreNanoSeconds } = busy!.cpu;
+    assert.ok(usageNanoCores > 50e6 && usageNanoCores < 300e6, `${usageNanoCores} nano cores with a limit of 200m`);
+    assert.ok(usageCoreNanoSeconds > 0);
+    assert.ok(large!.memory.rssBytes > 20e6 && large!.memory.rssBytes < 64 * MiB, `${large!.memory.rssBytes} bytes`);
+    assert.equal(large!.memory.availableBytes, 64 * MiB - large!.memory.workingSetBytes);
+    assert.ok(usage.cpu.usageCoreNanoSeconds >= usageCoreNanoSeconds && usage.memory.rssBytes >= large!.memory.rssBytes);
+    assert.ok(Math.abs(Date.parse(large!.startTime) - Date.parse(pod.status!.startTime!)) < 20_000, large!.startTime);
+    assert.equal(usage.network?.name, 'eth0');
+    assert.ok(usage.process_stats!.process_count >= 4);
+  });
+
+  test('is what the kernel counts', async () => {
+    const { status, metadata } = pod;
+    const id = status!.containerStatuses!.find(({ name }) => name === 'busy')!.containerID!.split('//')[1]!;
+    const file = join('/sys/fs/cgroup/cpuacct', node.cgroupRoot, 'kubepods/burstable', `pod${metadata.uid}`, id, 'cpuacct.usage');
+    const guaranteed = file.replace('burstable/', '');
+    const before = (await podUsage())!.containers[0]!.cpu.usageCoreNanoSeconds;
+    const counted = Number(readFileSync(guaranteed, 'utf8'));
+    // A sample is at most a period old, and a container uses at most 0.2 cores.
+    assert.ok(counted >= before && counted - before < 15e9 * 0.3, `${before} in the summary, ${counted} in ${guaranteed}`);
+  });
+
+  test('of the node and its system containers is in the summary', async () => {
+    const { node: usage } = await summary();
+    assert.equal(usage.nodeName, 'test-node');
+    assert.ok(usage.memory.availableBytes > 0 && usage.memory.usageBytes > 100 * MiB);
+    assert.ok(usage.systemContainers.some(({ name }) => name === 'pods'));
+  });
+
+  test('is processor time and memory only on request', async () => {
+    const usage = (await podUsage('?only_cpu_and_memory=true'))!;
+    assert.deepEqual(Object.keys(usage), ['podRef', 'startTime', 'containers', 'cpu', 'memory', 'swap']);
+  });
+
+  test('is on the page that metrics-server reads', async () => {
+    const metrics = await page('/metrics/resource');
+    const labels = { container: 'busy', namespace: 'default', pod: 'eater-test-node' };
+    const of = (name: string) =>
+      metrics.get(name)?.samples.find((sample) => JSON.stringify(sample.labels) === JSON.stringify(labels))?.value;
+    assert.ok(of('container_cpu_usage_seconds_total')! > 0);
+    assert.ok(of('container_memory_working_set_bytes')! > 0);
+    assert.ok(Math.abs(of('container_start_time_seconds')! * 1000 - Date.parse(pod.status!.startTime!)) < 20_000);
+    assert.equal(metrics.get('resource_scrape_error')?.samples[0]?.value, 0);
+    assert.ok(metrics.get('node_cpu_usage_seconds_total')!.samples[0]!.value > 0);
+  });
+
+  test('is on the page of cadvisor, with the machine', async () => {
+    const metrics = await page('/metrics/cadvisor');
+    const of = (name: string) => metrics.get(name)?.samples.filter(({ labels }) => labels['container'] === 'busy') ?? [];
+    const [cpu] = of('container_cpu_usage_seconds_total');
+    assert.deepEqual([cpu?.labels['image'], cpu?.labels['namespace'], cpu?.labels['cpu']], [busybox, 'default', 'total']);
+    assert.ok(of('container_cpu_cfs_throttled_periods_total')[0]!.value > 0);
+    assert.equal(of('container_spec_memory_limit_bytes')[0]?.value, 64 * MiB);
+    assert.equal(of('container_spec_cpu_quota')[0]?.value, 20_000);
+    const network = metrics.get('container_network_receive_bytes_total')?.samples.find(({ labels }) => labels['pod'] === 'eater-test-node');
+    assert.equal(network?.labels['interface'], 'eth0');
+    assert.ok(metrics.get('machine_memory_bytes')!.samples[0]!.value > 100 * MiB);
+    assert.deepEqual(
+      [metrics.get('container_scrape_error')?.samples[0]?.value, metrics.get('machine_scrape_error')?.samples[0]?.value],
+      [0, 0],
+    );
+  });
+
+  test('can be scraped strictly, as all pages of metrics', async () => {
+    for (const path of ['/metrics', '/metrics/probes', '/metrics/slis']) assert.ok((await page(path)).size > 0, path);
+  });
+
+  test('of a pod that is gone disappears', async () => {
+    node.delete('eater');
+    await node.untilGone('eater');
+    await waitUntil('the pod is not measured', async () => (await podUsage()) === undefined, 30_000);
+    assert.ok(!(await (await node.get('/metrics/cadvisor')).text()).includes(pod.metadata.uid));
+  });
+});

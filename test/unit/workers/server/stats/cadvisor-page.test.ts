@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { renderCadvisorPage } from '../../../../../src/workers/server/stats/cadvisor-page.ts';
+import { parsePrometheus } from '../../../../support/prometheus.ts';
+import { aUsage } from '../../../../support/usage.ts';
+
+const ofPod = { podUID: 'uid-1' as PodUID, podName: 'web', podNamespace: 'default' };
+const eth0 = { name: 'eth0', rxBytes: 1, rxPackets: 2, rxErrors: 3, rxDropped: 4, txBytes: 5, txPackets: 6, txErrors: 7, txDropped: 8 };
+const machine = {
+  readAtMs: 1000,
+  numCores: 4,
+  numPhysicalCores: 2,
+  numSockets: 1,
+  memoryBytes: 8192,
+  swapBytes: 0,
+  machineID: 'm',
+  systemUUID: 's',
+  bootID: 'b',
+  kernelVersion: '6.18',
+  osImage: 'Debian "12"',
+};
+const rows = [
+  aUsage({ kind: 'root' }, { cpuUsageNs: 5n }),
+  aUsage({ kind: 'pods', path: '/kubepods' }),
+  aUsage({ kind: 'qos', path: '/kubepods' }),
+  aUsage({ kind: 'kubelet', path: '/system/kubelet' }),
+  aUsage({ kind: 'pod', path: '/kubepods/pod1', ...ofPod }),
+  aUsage(
+    { kind: 'sandbox', path: '/kubepods/pod1/s', containerID: 's' as ContainerID, ...ofPod },
+    { network: JSON.stringify([eth0, { ...eth0, name: 'bad"name\n' }]) },
+  ),
+  aUsage(
+    { kind: 'container', path: '/kubepods/pod1/c', containerID: 'c' as ContainerID, containerName: 'app', image: 'busybox:1', ...ofPod },
+    {
+      cpuUsageNs: 2_500_000_000n,
+      cpuQuotaUs: 20_000,
+      cfsThrottledNs: 1_000_000_000,
+      memoryLimitBytes: Infinity,
+      io: '[{"device":"8:0","bytes":{"Read":4096,"Write":1},"operations":{"Read":2}}]',
+      cpuSomeTotalUs: 3_000_000,
+    },
+  ),
+];
+const pageOf = (hasPressure: boolean) =>
+  parsePrometheus(renderCadvisorPage({ rows, machine, nowMs: 5000, hasPressure, deviceName: (device) => `/dev/disk-${device}` }));
+const container = { container: 'app', id: '/kubepods/pod1/c', image: 'busybox:1', name: 'c', namespace: 'default', pod: 'web' };
+const sampledAtMs = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+test('the page of cgroups is strictly correct, and has each cgroup once', () => {
+  const page = pageOf(false);
+  const ids = page.get('container_memory_rss')?.samples.map(({ labels }) => labels['id']);
+  assert.deepEqual(ids, ['/', '/kubepods', '/kubepods/pod1', '/kubepods/pod1/c', '/kubepods/pod1/s', '/system/kubelet']);
+  assert.equal(page.has('container_pressure_cpu_waiting_seconds_total'), false);
+});
+
+test('a container has its labels, its limits without and its values with a timestamp', () => {
+  const page = pageOf(true);
+  const of = (name: string) => page.get(name)?.samples.filter(({ labels }) => labels['id'] === container.id);
+  assert.deepEqual(of('container_cpu_usage_seconds_total'), [
+    { labels: { ...container, cpu: 'total' }, value: 2.5, timestampMs: sampledAtMs },
+  ]);
+  assert.deepEqual(of('container_cpu_cfs_throttled_seconds_total'), [{ labels: container, value: 1, timestampMs: sampledAtMs }]);
+  assert.deepEqual(of('container_spec_cpu_quota'), [{ labels: container, value: 20_000, timestampMs: undefined }]);
+  assert.deepEqual(of('container_spec_memory_limit_bytes'), [{ labels: container, value: 0, timestampMs: undefined }]);
+  assert.deepEqual(of('container_fs_reads_bytes_total'), [
+    { labels: { ...container, device: '/dev/disk-8:0' }, value: 4096, timestampMs: sampledAtMs },
+  ]);
+  assert.deepEqual(of('container_pressure_cpu_waiting_seconds_total'), [{ labels: container, value: 3, timestampMs: sampledAtMs }]);
+  assert.equal(of('container_memory_failures_total')?.length, 4);
+  assert.deepEqual(
+    page.get('container_cpu_cfs_periods_total')?.samples.map(({ labels }) => labels['id']),
+    [container.id],
+  );
+});
+
+test('a sandbox has the network of its pod', () => {
+  const { labels, value } = pageOf(false).get('container_network_transmit_errors_total')!.samples[1]!;
+  assert.deepEqual([labels['interface'], labels['pod'], labels['container'], value], ['bad"name\n', 'web', '', 7]);
+});
+
+test('the machine has its identity as labels', () => {
+  const page = pageOf(false);
+  const labels = { boot_id: 'b', machine_id: 'm', system_uuid: 's' };
+  assert.deepEqual(page.get('machine_cpu_physical_cores')?.samples, [{ labels, value: 2, timestampMs: 1000 }]);
+  assert.equal(page.get('cadvisor_version_info')?.samples[0]?.labels['osVersion'], 'Debian "12"');
+  assert.equal(page.get('container_scrape_error')?.samples[0]?.value, 0);
+});
+
+test('a node that was not measured yet has an error for each part', () => {
+  const empty = { rows: [], machine: undefined, nowMs: 1, hasPressure: false, deviceName: () => '' };
+  const page = parsePrometheus(renderCadvisorPage(empty));
+  assert.equal(page.get('container_scrape_error')?.samples[0]?.value, 1);
+  assert.equal(page.get('machine_scrape_error')?.samples[0]?.value, 1);
+});
