@@ -1,4 +1,4 @@
-/** Builds a Kubernetes program from Go modules. */
+/** Builds a program of Kubernetes, or containerd, from Go modules. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, renameSync } from 'node:fs';
@@ -19,27 +19,31 @@ export interface GoBuild {
   readonly target: string;
   /** The version that the program reports: `v1.36.3`. */
   readonly version: string;
+  /** The variable of the program that holds its version. Default: those of Kubernetes. */
+  readonly versionVariable?: string;
   readonly progress: (what: string) => void;
 }
 
 /** Throws when Go is missing and can not be fetched, or when the build fails. Concurrent builds of the same program are safe. */
-export async function buildWithGo({ module, name, path, args, target, version, progress }: GoBuild): Promise<void> {
+export async function buildWithGo(build: GoBuild): Promise<void> {
+  const { module, name, path, args, target, progress } = build;
   const go = await ensureGo(module, progress);
   mkdirSync(dirname(path), { recursive: true });
   const startedMs = performance.now();
   progress(`building ${name} with Go, once: minutes, of which the first program takes most`);
   // Concurrent builds are safe: each has its own unfinished file, and the rename is atomic.
   const unfinished = `${path}.${process.pid}.part`;
-  await run(go, module, name, [...args, '-mod=readonly', '-trimpath', '-ldflags', linkerFlags(version), '-o', unfinished, target]);
+  await run(go, module, name, [...args, '-mod=readonly', '-trimpath', '-ldflags', linkerFlags(build), '-o', unfinished, target]);
   renameSync(unfinished, path);
   progress(`built ${name} in ${Math.round((performance.now() - startedMs) / 1000)} s`);
 }
 
 /** Sets the version. Without it the server reports v0.0.0, and kubectl warns about version skew. */
-function linkerFlags(version: string): string {
+function linkerFlags({ version, versionVariable }: GoBuild): string {
   const [major, minor] = version.slice(1).split('.');
-  const variables = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
-  const settings = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
+  const ofKubernetes = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
+  const variables = Object.entries(ofKubernetes).map(([name, value]) => [`k8s.io/component-base/version.${name}`, value]);
+  const settings = (versionVariable === undefined ? variables : [[versionVariable, version]]).map(([name, value]) => `-X ${name}=${value}`);
   return ['-s', '-w', ...settings].join(' ');
 }
 

@@ -1,5 +1,5 @@
 /**
- * Provides a Go toolchain for the control plane: the host's if it is new enough, else the module golang.org/toolchain from a Go module proxy,
+ * Provides a Go toolchain for the control plane and for containerd 2.3: the host's if it is new enough, else the module golang.org/toolchain from a Go module proxy,
  * which is fetched once and unpacked into `.cache/go-<version>` together with its build caches.
  */
 import { execFileSync } from 'node:child_process';
@@ -14,7 +14,7 @@ export interface Go {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** The oldest version that test/cluster/go.mod accepts. */
+/** The oldest version that test/cluster/go.mod and test/containerd/go.mod accept. */
 const oldestMinor = 26;
 const fetchedVersion = '1.26.8';
 /**

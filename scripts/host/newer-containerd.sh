@@ -1,12 +1,14 @@
 #!/bin/sh
-# Unpacks a containerd of a later Debian release into FOLDER without installing it:
-#   newer-containerd.sh 1.7|2.1 FOLDER
+# Unpacks a containerd of a later Debian release into FOLDER without installing it, or builds one that no release has:
+#   newer-containerd.sh 1.7|2.1|2.3 FOLDER
 # 1.7 (trixie) has GetContainerEvents, and runs with the host's runc. 2.1 or what replaces it in sid (2.1.9 in November 2026) has user
 # namespaces, image volumes and recursive read-only mounts. It needs runc 1.3, which gets sid's libc and libseccomp: an interpreter and a
-# library path in FOLDER, which must not move.
+# library path in FOLDER, which must not move. 2.3 has subPath of image volumes and stop signals. It is built with Go (test/containerd), in
+# minutes, and has the runc of 2.1.
 # Does nothing when it exists. Uses the package mirrors of this host.
 set -eu
 version=$1
+here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
 # Test files that run at the same time wait for each other.
@@ -20,6 +22,10 @@ case "$version" in
 2.1)
   [ "$(cat "$folder/unpacked-at" 2>/dev/null)" != "$folder" ] || exit 0
   release=sid packages='containerd runc libc6 libseccomp2'
+  ;;
+2.3)
+  [ "$(cat "$folder/unpacked-at" 2>/dev/null)" != "$folder" ] || exit 0
+  release=sid packages='runc libc6 libseccomp2'
   ;;
 *) echo "unknown version of containerd: $version" >&2; exit 1 ;;
 esac
@@ -44,7 +50,10 @@ apt() {
 # shellcheck disable=SC2086
 download "$release" $packages
 for package in "$work"/*.deb; do dpkg -x "$package" "$folder"; done
-if [ "$version" = 2.1 ]; then
+if [ "$version" = 2.3 ]; then
+  PATH="$here/../../node_modules/.bin:$PATH" node "$here/build-containerd.ts" "$folder/usr/bin"
+fi
+if [ "$version" != 1.7 ]; then
   # Every release has it. This one fits the host's libraries.
   download "$(. /etc/os-release && echo "$VERSION_CODENAME")" patchelf
   dpkg -x "$work"/patchelf_*.deb "$work/tools"

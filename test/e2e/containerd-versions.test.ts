@@ -135,6 +135,59 @@ describe('containerd 2.1', () => {
   });
 });
 
+describe('containerd 2.3', () => {
+  let node: TestNode;
+  before(async () => {
+    node = await TestNode.start(null, { containerd: '2.3', config: { featureGates: { ContainerStopSignals: true } } });
+    await node.startKubelet();
+  });
+  after(() => node.destroy());
+
+  const volumes = [{ name: 'model', image: { reference: busybox, pullPolicy: 'IfNotPresent' } }];
+
+  test('a subPath of an image volume is the folder of the image, also in a user namespace', async () => {
+    const volumeMounts = [{ name: 'model', mountPath: '/model', subPath: 'etc' }];
+    const app = aBusybox({ volumeMounts, sh: `stat -c '%u %n' /model/*; touch /model/x 2>&1; echo end; ${untilStopped}` });
+    for (const [name, hostUsers] of [
+      ['sub-path', true],
+      ['sub-path-userns', false],
+    ] as const) {
+      node.apply(aManifest(name, { hostUsers, containers: [app], volumes }));
+      const pod = await node.untilRunning(name);
+      const output = await waitUntil('the folder is listed', () => /^end$/m.test(node.logsOf(pod, 'app')) && node.logsOf(pod, 'app'));
+      assert.match(String(output), /^0 \/model\/passwd$/m);
+      assert.match(String(output), /Read-only file system/);
+    }
+  });
+
+  test('a subPath that the image lacks fails its container, with the reason', async () => {
+    const volumeMounts = [{ name: 'model', mountPath: '/model', subPath: 'no-such-folder' }];
+    node.apply(aManifest('no-sub-path', { containers: [aBusybox({ volumeMounts })], volumes }));
+    const isRefused = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerError';
+    const pod = await node.until('no-sub-path', 'is refused', isRefused);
+    assert.match(pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /no-such-folder/);
+  });
+
+  test('a container gets the stop signal of its lifecycle', async () => {
+    const sh = `trap "echo usr1 > /dev/termination-log; exit 3" USR1; trap "exit 4" TERM; while :; do sleep 1000 & wait $!; done`;
+    const containers = [aBusybox({ sh, lifecycle: { stopSignal: 'SIGUSR1' } }), aBusybox({ name: 'default' })];
+    node.apply(aManifest('stop-signal', { os: { name: 'linux' }, restartPolicy: 'Never', containers, activeDeadlineSeconds: 5 }));
+    const { status } = await node.untilRunning('stop-signal');
+    assert.deepEqual(
+      status?.containerStatuses?.map(({ name, stopSignal }) => [name, stopSignal]),
+      [
+        ['app', 'SIGUSR1'],
+        ['default', 'SIGTERM'],
+      ],
+    );
+    const failed = await node.until('stop-signal', 'has ended', ({ status: ended }) =>
+      (ended?.containerStatuses ?? []).every(({ state }) => state?.terminated !== undefined),
+    );
+    const { exitCode, message } = failed.status?.containerStatuses?.[0]?.state?.terminated ?? {};
+    assert.deepEqual([exitCode, message], [3, 'usr1\n']);
+  });
+});
+
 describe('containerd 1.7', () => {
   let node: TestNode;
   before(async () => {

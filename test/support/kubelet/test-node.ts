@@ -21,8 +21,11 @@ const imageCache = join(project, '.cache/images');
 export const busybox = 'local.example/busybox:1';
 
 export interface TestNodeOptions {
-  /** Default 1.7. It has the event stream, 1.6 does not. 2.1 has user namespaces, image volumes and recursive read-only mounts. */
-  readonly containerd?: '1.6' | '1.7' | '2.1';
+  /**
+   * Default 1.7. It has the event stream, 1.6 does not. 2.1 has user namespaces, image volumes and recursive read-only mounts; 2.3 has subPath of
+   * image volumes and stop signals.
+   */
+  readonly containerd?: '1.6' | '1.7' | '2.1' | '2.3';
   readonly config?: Readonly<Record<string, unknown>>;
   /** Additional flags of the kubelet. */
   readonly flags?: readonly string[];

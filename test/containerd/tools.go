@@ -1,0 +1,10 @@
+//go:build tools
+
+// Package containerd names the programs that scripts/host/newer-containerd.ts builds.
+package containerd
+
+import (
+	_ "github.com/containerd/containerd/v2/cmd/containerd"
+	_ "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2"
+	_ "github.com/containerd/containerd/v2/cmd/ctr"
+)
