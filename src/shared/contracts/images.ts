@@ -9,7 +9,7 @@ import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { CredentialProvider } from './credential-providers.ts';
 import type { RecordedEvent } from './event.ts';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
-import type { PullSecret } from './pod-objects.ts';
+import type { Credential } from '../registry-credentials/keyring.ts';
 
 export interface ImagesWorkerData extends ThreadWorkerData {
   readonly runtimeEndpoint: string;
@@ -67,6 +67,14 @@ export interface PullWait {
 
 export type ImagesNotification = RecordedEvent | { readonly pullWait: PullWait };
 
+/** What the pull secrets of a pod, as far as they exist, have for one image. */
+export interface PullCredentials {
+  /** In the order in which a pull tries them. */
+  readonly credentials: readonly Credential[];
+  /** Why the secrets cannot be used: a failure as soon as the credentials are needed. */
+  readonly problem: string | null;
+}
+
 export interface EnsureImageRequest {
   readonly podUID: PodUID;
   readonly podName: string;
@@ -78,8 +86,7 @@ export interface EnsureImageRequest {
   readonly imagePullPolicy: string;
   readonly runtimeHandler: string;
   readonly podAnnotations: Readonly<Record<string, string>>;
-  /** The pod's pull secrets, as far as they exist, with the entries that this image can use. */
-  readonly pullSecrets: readonly PullSecret[];
+  readonly pullCredentials: PullCredentials;
   /** The container in its pod, for events. Null: unknown. */
   readonly about: ObjectReference | null;
 }

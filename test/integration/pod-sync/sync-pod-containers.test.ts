@@ -43,8 +43,8 @@ test('images are pulled with the existing pull secrets, and one event names the 
   );
   const imageRequests = channel.requests.flatMap((request) => (request.type === 'ensureImage' ? [request.image] : []));
   assert.deepEqual(
-    imageRequests.map(({ pullSecrets }) => pullSecrets),
-    Array.from({ length: 2 }, () => [{ namespace: 'default', name: 'existing', uid: 'u', type: secret.type, data: config(usable) }]),
+    imageRequests.map(({ pullCredentials: { credentials } }) => credentials.map(({ login, secret: origin }) => [login.username, origin])),
+    Array.from({ length: 2 }, () => [['a', { namespace: 'default', name: 'existing', uid: 'u' }]]),
   );
   assert.deepEqual(
     imageRequests.map(({ about }) => about?.fieldPath),

@@ -84,7 +84,10 @@ const image: EnsureImageRequest = {
   imagePullPolicy: 'Always',
   runtimeHandler: '',
   podAnnotations: { a: 'b' },
-  pullSecrets: [{ namespace: 'd', name: 's', uid: 'u', type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' } }],
+  pullCredentials: {
+    credentials: [{ login: { username: 'u', password: 'p', email: '' }, hash: 'h', secret: { namespace: 'd', name: 's', uid: 'u' } }],
+    problem: null,
+  },
   about: { kind: 'Pod', namespace: 'd', name: 'web', uid: podUID, fieldPath: 'spec' },
 };
 const pullTokenRequest: PullTokenRequest = {

@@ -1,6 +1,6 @@
 /** An image manager with a fake image store, for tests of pulls. */
 import type { EnsureImageRequest, EnsureImageResult } from '../../../src/shared/contracts/images.ts';
-import type { PullSecret } from '../../../src/shared/contracts/pod-objects.ts';
+import { findCredentials } from '../../../src/shared/registry-credentials/keyring.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { CriClient } from '../../../src/shared/cri/client.ts';
 import { CriError } from '../../../src/shared/cri/cri-error.ts';
@@ -64,7 +64,7 @@ export function aManager(options: Partial<ImageManagerOptions> = {}) {
   const ensure = async (image: string, fields: Partial<EnsureImageRequest> = {}): Promise<Ensured> => {
     const about = { kind: 'Pod', namespace: 'default', name: 'web', uid: `${(count += 1)}`, fieldPath: 'spec.containers{app}' };
     const result = await manager.ensureImage({
-      pullSecrets: [],
+      pullCredentials: { credentials: [], problem: null },
       about,
       podUID: 'uid' as never,
       podName: 'web',
@@ -88,10 +88,13 @@ export function reasons(result: Ensured): string {
   return [result.outcome === 'present' ? result.imageRef : result.failure.reason, ...result.events.map(({ reason }) => reason)].join(' ');
 }
 
-export function aPullSecret(name: string, username: string): PullSecret {
-  const config = JSON.stringify({ auths: { 'r.example': { username, password: 'geheim' } } });
-  const data = { '.dockerconfigjson': Buffer.from(config).toString('base64') };
-  return { namespace: 'ns', name, uid: `u-${name}`, type: 'kubernetes.io/dockerconfigjson', data };
+/** The credentials of pull secrets with these names, for the registry r.example. */
+export function ofSecrets(
+  ...usernames: readonly (readonly [secret: string, username: string])[]
+): Pick<EnsureImageRequest, 'pullCredentials'> {
+  const config = (username: string) => new Map([['r.example', { username, password: 'geheim', email: '' }]]);
+  const sources = usernames.map(([name, username]) => ({ config: config(username), secret: { namespace: 'ns', name, uid: `u-${name}` } }));
+  return { pullCredentials: { credentials: findCredentials('r.example/app', sources), problem: null } };
 }
 
 export const notFound = new CriError('PullImage', 5, 'failed to pull and unpack image');

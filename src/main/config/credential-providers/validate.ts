@@ -1,7 +1,7 @@
 /** Validates credential providers, with upstream's paths and messages (upstream validateCredentialProviderConfig). Pure. */
 import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import { labelKeyErrors } from '../../../shared/kubernetes/names.ts';
-import { registryKey } from '../../../shared/kubernetes/registry-match.ts';
+import { registryKey } from '../../../shared/registry-credentials/registry-match.ts';
 import { duplicate, forbidden, invalid, notSupported, required } from '../../../shared/manifest/validation/field-error.ts';
 import type { RawCredentialProvider, RawTokenAttributes } from './schema.ts';
 

@@ -11,7 +11,7 @@ import { goDuration } from '../../../shared/kubernetes/go-text.ts';
 import { withDefaultTag } from '../../../shared/kubernetes/image-name.ts';
 import { ensureImageRequests, imagePullDuration } from '../../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import type { Credential } from './credentials/keyring.ts';
+import type { Credential } from '../../../shared/registry-credentials/keyring.ts';
 import { credentialsToRecord, RequestCredentials, type CredentialSources } from './credentials/request-credentials.ts';
 import type { ImageUses } from '../image-uses.ts';
 import { imageSizeBucket } from './image-size-bucket.ts';

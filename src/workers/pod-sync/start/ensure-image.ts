@@ -2,14 +2,14 @@
 import type { EnsureImageResult } from '../../../shared/contracts/images.ts';
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
-import { KubeletError, toFailure } from '../../../shared/errors/kubelet-error.ts';
+import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, ObjectReference, Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID } from '../../../shared/kubernetes/ids.ts';
 import { imageVolumesFailed, imageVolumesMounted, imageVolumesRequested } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { descriptionOf } from '../pod-runtime.ts';
 import { imageVolumeProblem } from './image-volume-support.ts';
-import { matchingPullSecrets } from './matching-pull-secrets.ts';
+import { pullCredentials } from './pull-credentials.ts';
 import { imageRuntimeHandlerOf } from './runtime-handler.ts';
 
 interface ImagesRequest {
@@ -47,12 +47,6 @@ async function requestImage(
   { image, pullPolicy, about }: RequestedImage,
 ): Promise<EnsureImageResult> {
   const { channel, identity } = context;
-  let matching: readonly PullSecret[];
-  try {
-    matching = matchingPullSecrets(image, pullSecrets);
-  } catch (err) {
-    return { outcome: 'failed', failure: toFailure(err, 'ErrImagePull') };
-  }
   return channel.ensureImage({
     podUID: podUID(pod),
     podName: identity.name,
@@ -63,7 +57,7 @@ async function requestImage(
     imagePullPolicy: pullPolicy ?? 'IfNotPresent',
     runtimeHandler: imageRuntimeHandlerOf(context),
     podAnnotations: pod.metadata.annotations ?? {},
-    pullSecrets: matching,
+    pullCredentials: pullCredentials(image, pullSecrets),
     about,
   });
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
 import type { Clock } from '../../../../shared/time/clock.ts';
-import { parseDockerConfigJSON, parseDockercfg, type DockerConfig } from './docker-config.ts';
+import { parseDockerConfigJSON, parseDockercfg, type DockerConfig } from '../../../../shared/registry-credentials/docker-config.ts';
 
 export interface NodeCredentialsOptions {
   readonly rootDir: string;

@@ -6,7 +6,7 @@ import type { EnsureImageRequest } from '../../../../shared/contracts/images.ts'
 import { parseImageName } from '../../../../shared/kubernetes/image-name.ts';
 import type { ImagePullCredentials, ImagePullSecret } from '../records/image-pulled-record.ts';
 import type { PodCredentials } from '../records/must-pull.ts';
-import { credentialsOfSecrets, findCredentials, type Credential, type ObjectCoordinates } from './keyring.ts';
+import { findCredentials, type Credential, type ObjectCoordinates } from '../../../../shared/registry-credentials/keyring.ts';
 import type { NodeCredentials } from './node-credentials.ts';
 import type { CredentialPlugins } from './plugins/index.ts';
 
@@ -19,7 +19,6 @@ export class RequestCredentials implements PodCredentials {
   readonly #request: EnsureImageRequest;
   readonly #repository: string;
   readonly #sources: CredentialSources;
-  #fromSecrets: Credential[] | undefined;
   #fromPlugins: Promise<Credential[]> | undefined;
 
   /** The image name must be valid. */
@@ -29,7 +28,7 @@ export class RequestCredentials implements PodCredentials {
     this.#sources = sources;
   }
 
-  /** Throws an Error with the name of an unreadable secret. */
+  /** Throws an Error when the pod's secrets cannot be used. */
   secrets(): ImagePullSecret[] {
     return this.#secretCredentials().flatMap(toPullSecret);
   }
@@ -38,7 +37,7 @@ export class RequestCredentials implements PodCredentials {
     return (await this.#pluginCredentials()).find(({ serviceAccount }) => serviceAccount)?.serviceAccount;
   }
 
-  /** Rejects with an Error with the name of an unreadable secret. */
+  /** Rejects with an Error when the pod's secrets cannot be used. */
   async all(): Promise<Credential[]> {
     const fromSecrets = this.#secretCredentials();
     const { nodeCredentials } = this.#sources;
@@ -46,9 +45,10 @@ export class RequestCredentials implements PodCredentials {
     return [...fromSecrets, ...findCredentials(this.#repository, [{ config }]), ...fromPlugins];
   }
 
-  #secretCredentials(): Credential[] {
-    this.#fromSecrets ??= credentialsOfSecrets(this.#repository, this.#request.pullSecrets);
-    return this.#fromSecrets;
+  #secretCredentials(): readonly Credential[] {
+    const { credentials, problem } = this.#request.pullCredentials;
+    if (problem !== null) throw new Error(problem);
+    return credentials;
   }
 
   #pluginCredentials(): Promise<Credential[]> {

@@ -3,9 +3,9 @@
  * kubelet and this one. Pure.
  */
 
-import type { ObjectCoordinates } from '../credentials/keyring.ts';
+import type { ObjectCoordinates } from '../../../../shared/registry-credentials/keyring.ts';
 
-export type { ObjectCoordinates } from '../credentials/keyring.ts';
+export type { ObjectCoordinates } from '../../../../shared/registry-credentials/keyring.ts';
 
 export const apiVersion = 'kubelet.config.k8s.io/v1beta1';
 /** Files in these versions are read and rewritten in the current version. */

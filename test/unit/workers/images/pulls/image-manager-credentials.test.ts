@@ -4,15 +4,14 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { ImageManagerOptions } from '../../../../../src/workers/images/pulls/image-manager.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aManager, aPullSecret, notFound, reasons } from '../../../../support/runtime/image-manager.ts';
+import { aManager, notFound, ofSecrets, reasons } from '../../../../support/runtime/image-manager.ts';
 
 test('the credentials of the pod are tried in order', async () => {
   const { images, ensure } = aManager();
   images.acceptedUsers.add('right');
-  const pullSecrets = [aPullSecret('a', 'wrong'), aPullSecret('b', 'right')];
-  assert.equal(reasons(await ensure('r.example/app:1', { pullSecrets })), 'ref-r.example/app:1 Pulling Pulled');
+  assert.equal(reasons(await ensure('r.example/app:1', ofSecrets(['a', 'wrong'], ['b', 'right']))), 'ref-r.example/app:1 Pulling Pulled');
   assert.deepEqual(images.pullUsers, ['wrong', 'right']);
-  const failed = await ensure('r.example/other:1', { pullSecrets: [aPullSecret('a', 'x'), aPullSecret('b', 'y')] });
+  const failed = await ensure('r.example/other:1', ofSecrets(['a', 'x'], ['b', 'y']));
   assert.ok(failed.outcome === 'failed');
   assert.equal(
     failed.failure.message,
@@ -23,7 +22,7 @@ test('the credentials of the pod are tried in order', async () => {
 test('pods with different credentials never share a pull', async () => {
   const { images, ensure } = aManager();
   images.blocksPulls = true;
-  const withSecret = (username: string) => ({ pullSecrets: [aPullSecret('s', username)] });
+  const withSecret = (username: string) => ofSecrets(['s', username]);
   const waiting = [ensure('r.example/app:1', withSecret('one')), ensure('r.example/app:1', withSecret('two')), ensure('r.example/app:1')];
   await settle();
   assert.deepEqual(images.pullUsers, ['one', 'two', '']);
@@ -35,7 +34,7 @@ test('a name that looks like another pull’s credentials shares no pull', async
   const { images, ensure } = aManager();
   images.blocksPulls = true;
   const hash = createHash('sha256').update('{"username":"one","password":"geheim"}').digest('hex');
-  const waiting = [ensure('r.example/app:1', { pullSecrets: [aPullSecret('s', 'one')] }), ensure(`r.example/app:1_${hash}`)];
+  const waiting = [ensure('r.example/app:1', ofSecrets(['s', 'one'])), ensure(`r.example/app:1_${hash}`)];
   await settle();
   assert.deepEqual(images.pullUsers, ['one', '']);
   void waiting;
@@ -60,8 +59,7 @@ test('a present image without access for the pod is pulled with the pod’s cred
   const { records, written } = someRecords(true);
   const { images, ensure } = aManager({ records });
   images.present.add('r.example/app:1');
-  const pullSecrets = [aPullSecret('a', 'me')];
-  assert.equal(reasons(await ensure('r.example/app:1', { pullSecrets })), 'ref-r.example/app:1 Pulling Pulled');
+  assert.equal(reasons(await ensure('r.example/app:1', ofSecrets(['a', 'me']))), 'ref-r.example/app:1 Pulling Pulled');
   const credentialHash = createHash('sha256').update('{"username":"me","password":"geheim"}').digest('hex');
   assert.deepEqual(written, [
     ['mustPull', 'r.example/app:1', 'id-r.example/app:1', ['a']],

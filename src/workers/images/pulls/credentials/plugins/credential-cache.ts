@@ -1,6 +1,6 @@
 /** The cached logins of one plugin, until their time is over (upstream getCachedCredentials). */
 import type { Clock } from '../../../../../shared/time/clock.ts';
-import type { DockerConfig } from '../docker-config.ts';
+import type { DockerConfig } from '../../../../../shared/registry-credentials/docker-config.ts';
 import type { PluginResponse } from './plugin-messages.ts';
 
 /** Bounds the memory for a plugin that caches by image. The oldest entry is dropped. */

@@ -5,14 +5,14 @@
 import { createHash } from 'node:crypto';
 import type { CredentialProvider, PullTokenReply, PullTokenRequest } from '../../../../../shared/contracts/credential-providers.ts';
 import { messageOf } from '../../../../../shared/errors/kubelet-error.ts';
-import { registryMatches } from '../../../../../shared/kubernetes/registry-match.ts';
+import { registryMatches } from '../../../../../shared/registry-credentials/registry-match.ts';
 import type { PluginCommand, PluginExit } from '../../../../../shared/linux/run-plugin.ts';
 import type { Logger } from '../../../../../shared/log/logger.ts';
 import { pluginDuration, pluginErrors } from '../../../../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../../../../shared/time/clock.ts';
 import { SharedQueue } from '../../shared-queue.ts';
-import type { DockerConfig } from '../docker-config.ts';
-import type { CredentialSource, ObjectCoordinates } from '../keyring.ts';
+import type { DockerConfig } from '../../../../../shared/registry-credentials/docker-config.ts';
+import type { CredentialSource, ObjectCoordinates } from '../../../../../shared/registry-credentials/keyring.ts';
 import { CredentialCache } from './credential-cache.ts';
 import { encodeRequest, parseResponse, type PluginRequest, type PluginResponse } from './plugin-messages.ts';
 

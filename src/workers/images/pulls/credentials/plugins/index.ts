@@ -4,7 +4,7 @@
  * pulled with the token of a service account.
  */
 import type { CredentialProvider } from '../../../../../shared/contracts/credential-providers.ts';
-import type { CredentialSource } from '../keyring.ts';
+import type { CredentialSource } from '../../../../../shared/registry-credentials/keyring.ts';
 import { CredentialPlugin, type CredentialPluginOptions, type PullingPod } from './credential-plugin.ts';
 
 export type { PullingPod } from './credential-plugin.ts';

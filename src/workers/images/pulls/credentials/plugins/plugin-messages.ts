@@ -5,7 +5,7 @@
 import { messageOf } from '../../../../../shared/errors/kubelet-error.ts';
 import { parseDuration } from '../../../../../shared/kubernetes/duration.ts';
 import { toGoJSON } from '../../../../../shared/kubernetes/go-text.ts';
-import type { DockerConfig } from '../docker-config.ts';
+import type { DockerConfig } from '../../../../../shared/registry-credentials/docker-config.ts';
 
 export interface PluginRequest {
   /** The repository, with its host and without tag and digest. */

@@ -3,10 +3,10 @@
  * pkg/credentialprovider/keyring.go). Pure.
  */
 import { createHash } from 'node:crypto';
-import type { PullSecret } from '../../../../shared/contracts/pod-objects.ts';
-import { toGoJSON } from '../../../../shared/kubernetes/go-text.ts';
+import type { PullSecret } from '../contracts/pod-objects.ts';
+import { toGoJSON } from '../kubernetes/go-text.ts';
 import { parseDockerConfigJSON, parseDockercfg, type DockerConfig, type Login } from './docker-config.ts';
-import { defaultRegistryKey, registryKey, registryMatches } from '../../../../shared/kubernetes/registry-match.ts';
+import { defaultRegistryKey, registryKey, registryMatches } from './registry-match.ts';
 
 export interface ObjectCoordinates {
   readonly uid: string;

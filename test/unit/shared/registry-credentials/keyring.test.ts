@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import type { PullSecret } from '../../../../../../src/shared/contracts/pod-objects.ts';
-import {
-  parseDockerConfigJSON,
-  parseDockercfg,
-  type DockerConfig,
-} from '../../../../../../src/workers/images/pulls/credentials/docker-config.ts';
-import { credentialsOfSecrets, findCredentials } from '../../../../../../src/workers/images/pulls/credentials/keyring.ts';
-import { registryKey, registryMatches } from '../../../../../../src/shared/kubernetes/registry-match.ts';
-import { table } from '../../../../../support/table.ts';
+import type { PullSecret } from '../../../../src/shared/contracts/pod-objects.ts';
+import { parseDockerConfigJSON, parseDockercfg, type DockerConfig } from '../../../../src/shared/registry-credentials/docker-config.ts';
+import { credentialsOfSecrets, findCredentials } from '../../../../src/shared/registry-credentials/keyring.ts';
+import { registryKey, registryMatches } from '../../../../src/shared/registry-credentials/registry-match.ts';
+import { table } from '../../../support/table.ts';
 
 table('a registry in a config becomes a key', (row) => {
   for (const [written, want] of [
