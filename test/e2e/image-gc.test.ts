@@ -19,7 +19,6 @@ const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.p
 let aged: TestNode;
 /** Its runtime names an image filesystem that is not there. */
 let broken: TestNode;
-let isBroken = true;
 
 before(async () => {
   aged = await TestNode.start(hooks, { env, config: { imageMinimumGCAge: '1m', imageMaximumGCAge: '4m' } });
@@ -30,7 +29,7 @@ before(async () => {
   const config: Record<string, unknown> = { imageGCHighThresholdPercent: 90, imageGCLowThresholdPercent: 80 };
   broken = await TestNode.start(hooks, { env, config });
   const proxy = await startHostileRuntime(hooks, broken.containerd.endpoint, ({ call, reply, bytes, encode }) => {
-    if (call !== 'ImageFsInfo' || !isBroken) return bytes;
+    if (call !== 'ImageFsInfo') return bytes;
     const { imageFilesystems } = reply as ImageFsInfoResponse;
     return encode({ ...reply, imageFilesystems: imageFilesystems.map((each) => ({ ...each, fsId: { mountpoint: '/no/such/folder' } })) });
   });
@@ -51,8 +50,6 @@ test('a runtime whose disk has no capacity is an event at each pass, and a faile
   assert.equal(occurrences(broken, event('ImageGCFailed')), 0);
   await untilLogged(broken, event('ImageGCFailed'));
   assert.equal(occurrences(broken, event('InvalidDiskCapacity')), 2);
-  isBroken = false;
-  await untilLogged(broken, 'Image garbage collection succeeded');
 });
 
 test('an image that no container has used for imageMaximumGCAge goes, at one of the passes every five minutes', async () => {

@@ -119,8 +119,8 @@ describe('a registry with TLS and authentication', () => {
     await create('refused', 'token.test/team/other:1', { imagePullSecrets: [{ name: 'wrong' }] });
     await node.untilRunning('bearer');
     const { status } = await untilWaiting('refused', 'ErrImagePull');
-    assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /^rpc error: code = \w+ desc = .*401 Unauthorized/);
-    await node.untilEvent('refused', 'Failed', /^Failed to pull image "token\.test\/team\/other:1": rpc error: code = \w+ desc = .*401/);
+    assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /^failed to pull and unpack image .*401 Unauthorized/);
+    await node.untilEvent('refused', 'Failed', /^Failed to pull image "token\.test\/team\/other:1": .*401 Unauthorized/);
     await node.untilEvent('refused', 'Failed', /^Error: ErrImagePull$/);
   });
 
@@ -137,7 +137,7 @@ describe('a registry with TLS and authentication', () => {
     await create('stalled', `${registry.host}/team/app:1`);
     await node.untilEvent('stalled', 'Pulling', /^Pulling image /);
     await create('behind', 'token.test/team/behind:1', { imagePullSecrets: [{ name: 'token' }] });
-    await node.untilEvent('stalled', 'Failed', /^Failed to pull image ".*": rpc error: code = /);
+    await node.untilEvent('stalled', 'Failed', /^Failed to pull image ".*": .*failed to pull and unpack image/);
     await node.untilRunning('behind');
     await node.delete('stalled', { gracePeriodSeconds: 1 });
   });
