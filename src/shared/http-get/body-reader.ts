@@ -66,7 +66,7 @@ export class BodyReader {
       }
       const end = chunk.indexOf(10, offset);
       this.#line += chunk.toString('latin1', offset, end < 0 ? chunk.length : end);
-      if (this.#line.length > maxChunkLineBytes) throw new ResponseError('http: chunk line too long', true);
+      if (this.#line.length > maxChunkLineBytes) throw new ResponseError('header line too long', true);
       if (end < 0) return false;
       offset = end + 1;
       const line = this.#line.trimEnd();
@@ -80,7 +80,8 @@ export class BodyReader {
   /** Returns whether this is the last chunk. Its trailers are not read: the connection is not used again. */
   #onChunkSize(line: string): boolean {
     const size = line.split(';', 1)[0]!.trim();
-    if (!/^[0-9a-fA-F]{1,16}$/.test(size)) throw new ResponseError('invalid byte in chunk length', true);
+    if (!/^[0-9a-fA-F]+$/.test(size)) throw new ResponseError('invalid byte in chunk length', true);
+    if (size.length > 16) throw new ResponseError('http chunk length too large', true);
     this.#chunkLeft = Number.parseInt(size, 16);
     if (this.#chunkLeft === 0) return true;
     this.#next = 'data';

@@ -7,7 +7,7 @@ import { openConnection, type OpeningConnection } from '../dial/open-connection.
 import { addressesOf, codeOf, readError } from '../dial/socket-error.ts';
 import { faultText } from '../errors/contain.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
-import { computeRedirect } from './redirect.ts';
+import { computeRedirect, isRedirect } from './redirect.ts';
 import { renderRequest, requestFault, toHttpRequest, urlText, type HttpGetTarget, type HttpRequest } from './request.ts';
 import { ResponseError } from './response-error.ts';
 import { ResponseReader } from './response-reader.ts';
@@ -171,9 +171,15 @@ class Exchange implements RunningGet {
     } catch (err) {
       // An exception here would end the thread.
       if (!(err instanceof ResponseError)) this.#finish('fault', faultText(err));
-      else if (err.inBody) this.#finish('body', err.message, doubt);
+      else if (err.inBody) this.#onBrokenBody(err.message, doubt);
       else this.fail(err.message, doubt);
     }
+  }
+
+  /** A redirect is followed without its body. */
+  #onBrokenBody(message: string, doubt: HttpGetFailure['doubt']): void {
+    if (isRedirect(this.#reader)) this.#onResponse();
+    else this.#finish('body', message, doubt);
   }
 
   #onSocketError(err: Error, socket: Socket): void {

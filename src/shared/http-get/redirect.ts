@@ -12,12 +12,17 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 /** Go's limit. */
 const maxRequests = 10;
 
+export function isRedirect({ statusCode, location }: { readonly statusCode: number; readonly location: string }): boolean {
+  return redirectStatuses.has(statusCode) && location !== '';
+}
+
 /** `requests` is the number of requests so far; `first` and `last` are the first and the last of them. */
 export function computeRedirect(
-  { statusCode, location }: { readonly statusCode: number; readonly location: string },
+  response: { readonly statusCode: number; readonly location: string },
   { first, last, requests }: { readonly first: HttpRequest; readonly last: HttpRequest; readonly requests: number },
 ): Redirect {
-  if (!redirectStatuses.has(statusCode) || location === '') return { type: 'none' };
+  if (!isRedirect(response)) return { type: 'none' };
+  const { location } = response;
   const from = urlText(last.url);
   if (!URL.canParse(location, from)) return { type: 'failed', url: from, message: `failed to parse Location header ${goQuote(location)}` };
   const { protocol, hostname, port, pathname, search } = new URL(location, from);

@@ -14,6 +14,8 @@ export class ResponseReader {
   location = '';
   #line = '';
   #headerBytes = 0;
+  #hasStatusLine = false;
+  #hasHeaderLine = false;
   #contentLength: number | undefined;
   #isChunked = false;
   #body: BodyReader | undefined;
@@ -50,8 +52,11 @@ export class ResponseReader {
 
   /** The server has closed the connection. Throws ResponseError when the response is not complete. */
   end(): void {
-    if (!this.#body) throw new ResponseError(this.hasStarted ? 'unexpected EOF' : 'EOF', false);
-    this.#body.end();
+    if (this.#body) return this.#body.end();
+    if (!this.hasStarted) throw new ResponseError('EOF', false);
+    // A server of another protocol may end its first line by closing the connection.
+    if (!this.#hasStatusLine) this.#onStatusLine(this.#line);
+    throw broken('unexpected EOF');
   }
 
   #count(bytes: number): void {
@@ -60,10 +65,14 @@ export class ResponseReader {
   }
 
   #onLine(line: string): void {
-    if (this.statusCode === 0) this.#onStatusLine(line);
-    else if (line === '') this.#onHeadersEnd();
+    if (!this.#hasStatusLine) return this.#onStatusLine(line);
+    if (line === '') return this.#onHeadersEnd();
+    const continues = /^[ \t]/.test(line);
+    if (continues && !this.#hasHeaderLine) throw broken(`malformed MIME header initial line: ${goQuote(line)}`);
+    this.#hasHeaderLine = true;
+    if (hasControlCharacter(line)) throw broken(`malformed MIME header line: ${goQuote(line)}`);
     // A line that begins with a space continues the one before it.
-    else if (!/^[ \t]/.test(line)) this.#onHeader(line);
+    if (!continues) this.#onHeader(line);
   }
 
   #onStatusLine(line: string): void {
@@ -77,24 +86,27 @@ export class ResponseReader {
     if (!/^\d{3}$/.test(code)) throw broken(`malformed HTTP status code ${goQuote(code)}`);
     if (!/^HTTP\/\d\.\d$/.test(proto)) throw broken(`malformed HTTP version ${goQuote(proto)}`);
     this.statusCode = Number(code);
-    if (this.statusCode === 0) throw broken(`malformed HTTP status code ${goQuote(code)}`);
+    this.#hasStatusLine = true;
   }
 
   #onHeader(line: string): void {
     const colon = line.indexOf(':');
     if (colon < 0) throw broken(`malformed MIME header: missing colon: ${goQuote(line)}`);
+    // Go accepts spaces in a name.
+    if (!/^[A-Za-z0-9!#$%&'*+\-.^_`|~ ]+$/.test(line.slice(0, colon))) throw broken(`malformed MIME header line: ${goQuote(line)}`);
     const value = line.slice(colon + 1).trim();
     switch (line.slice(0, colon).toLowerCase()) {
       case 'location':
         this.location ||= Buffer.from(value, 'latin1').toString();
         break;
       case 'content-length':
-        if (!/^\d+$/.test(value)) throw broken(`bad Content-Length ${goQuote(value)}`);
+        if (!/^\d+$/.test(value) || Number(value) >= 2 ** 63) throw broken(`bad Content-Length ${goQuote(value)}`);
         if (this.#contentLength !== undefined && this.#contentLength !== Number(value))
-          throw broken('http: message cannot contain multiple Content-Length headers');
+          throw broken(`http: message cannot contain multiple Content-Length headers; got ["${this.#contentLength}" ${goQuote(value)}]`);
         this.#contentLength = Number(value);
         break;
       case 'transfer-encoding':
+        if (this.#isChunked) throw broken(`too many transfer encodings: ["chunked" ${goQuote(value)}]`);
         if (value.toLowerCase() !== 'chunked') throw broken(`unsupported transfer encoding: ${goQuote(value)}`);
         this.#isChunked = true;
         break;
@@ -103,8 +115,9 @@ export class ResponseReader {
 
   #onHeadersEnd(): void {
     // An interim response precedes the response. 101 is final for a client that asked for no other protocol.
-    if (this.statusCode < 200 && this.statusCode !== 101) {
-      this.statusCode = 0;
+    if (this.statusCode >= 100 && this.statusCode < 200 && this.statusCode !== 101) {
+      this.#hasStatusLine = false;
+      this.#hasHeaderLine = false;
       this.location = '';
       this.#contentLength = undefined;
       this.#isChunked = false;
@@ -117,6 +130,12 @@ export class ResponseReader {
       keptBytes: keeps ? maxBodyBytes : 0,
     });
   }
+}
+
+/** Go: validHeaderValueByte. */
+function hasControlCharacter(line: string): boolean {
+  // oxlint-disable-next-line no-control-regex
+  return /[\u0000-\u0008\u000a-\u001f\u007f]/.test(line);
 }
 
 function broken(message: string): ResponseError {

@@ -198,6 +198,26 @@ const hostile: readonly {
     want: 'success: ',
   },
   {
+    name: 'endless chunks',
+    serve: (socket) => flood(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', `400\r\n${'x'.repeat(1024)}\r\n`),
+    want: 'success: ',
+  },
+  {
+    name: 'a header of 1 MiB',
+    serve: (socket) => socket.end(`HTTP/1.1 200 OK\r\nA: ${'b'.repeat(1 << 20)}\r\n\r\n`),
+    want: `${getError}${broken}net/http: server response headers exceeded 65536 bytes; aborted`,
+  },
+  {
+    name: 'the text of HTTP/0.9',
+    serve: (socket) => socket.end('<html>hello</html>'),
+    want: `${getError}${broken}malformed HTTP response "<html>hello</html>"`,
+  },
+  {
+    name: 'a redirect with half a body',
+    serve: (socket) => socket.end('HTTP/1.1 302 Found\r\nLocation: ftp://127.0.0.1/x\r\nContent-Length: 5\r\n\r\nab'),
+    want: 'failure: Get "ftp://127.0.0.1/x": unsupported protocol scheme "ftp"',
+  },
+  {
     name: 'endless interim responses',
     serve: (socket) => flood(socket, '', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)),
     want: `${getError}${broken}net/http: server response headers exceeded 65536 bytes; aborted`,
