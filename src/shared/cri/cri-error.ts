@@ -40,7 +40,9 @@ export class CriError extends Error {
 
 /** Returns the code's name as Go prints it: `DeadlineExceeded`, not `DEADLINE_EXCEEDED`. */
 export function codeName(code: number): string {
-  const name = names[code] ?? 'UNKNOWN';
+  const name = names[code];
+  if (name === undefined) return `Code(${code})`;
+  if (code === grpcCode.CANCELLED) return 'Canceled';
   return name === 'OK' ? name : name.toLowerCase().replace(/(^|_)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
 }
 

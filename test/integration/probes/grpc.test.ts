@@ -1,5 +1,7 @@
 /** gRPC probes against a real server, and against ports that speak something else. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { constants as http2, createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { Server, ServerCredentials, status, type handleUnaryCall, type Metadata } from '@grpc/grpc-js';
@@ -19,7 +21,7 @@ const check: Check = ({ request: { service }, metadata: received }, done) => {
   else done(null, Buffer.from([8, answer]));
 };
 
-async function serve(path: string): Promise<number> {
+async function serve(path: string, atPort = 0): Promise<number> {
   const server = new Server();
   const definition = {
     path,
@@ -33,7 +35,7 @@ async function serve(path: string): Promise<number> {
   server.addService({ check: definition }, { check });
   after(() => server.forceShutdown());
   return new Promise((resolve, reject) =>
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (err, port) => (err ? reject(err) : resolve(port))),
+    server.bindAsync(`127.0.0.1:${atPort}`, ServerCredentials.createInsecure(), (err, port) => (err ? reject(err) : resolve(port))),
   );
 }
 
@@ -90,4 +92,82 @@ test('no server, a silent one, and one that is no gRPC server, fail at the timeo
     results.map(({ outcome, output, doubt }) => `${outcome} ${doubt}: ${output}`),
     ports.map((port) => `failure time: timeout: failed to connect service "127.0.0.1:${port}" within 1s: context deadline exceeded`),
   );
+});
+
+test('servers that break the protocol', { timeout: 20_000 }, async () => {
+  const started = (stream: ServerHttp2Stream) => stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+  const cases: readonly [name: string, serve: (stream: ServerHttp2Stream) => void, want: string][] = [
+    ['no answer', () => {}, 'timeout: health rpc did not complete within 1s'],
+    [
+      'no trailers, ever',
+      (stream) => {
+        started(stream);
+        stream.write(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
+      },
+      'timeout: health rpc did not complete within 1s',
+    ],
+    [
+      'an endless message',
+      (stream) => {
+        started(stream);
+        const write = () => {
+          while (!stream.destroyed && stream.write(Buffer.alloc(16_384)));
+        };
+        stream.on('drain', write);
+        stream.write(Buffer.from([0, 0, 0, 255, 255]));
+        write();
+      },
+      'error: health rpc probe failed: rpc error: code = Internal desc = cardinality violation: expected <EOF> for non server-streaming RPCs, but received another message',
+    ],
+    [
+      'a page',
+      (stream) => {
+        stream.respond({ ':status': 404, 'content-type': 'text/html' });
+        stream.end('<html>');
+      },
+      'error: this server does not implement the grpc health protocol (grpc.health.v1.Health): unexpected HTTP status code received from server: 404 (Not Found); transport: received unexpected content-type "text/html"',
+    ],
+    [
+      'a reset',
+      (stream) => stream.close(http2.NGHTTP2_ENHANCE_YOUR_CALM),
+      'error: health rpc probe failed: rpc error: code = ResourceExhausted desc = stream terminated by RST_STREAM with error code: ENHANCE_YOUR_CALM',
+    ],
+    [
+      'a lost connection',
+      (stream) => stream.session?.destroy(),
+      'error: health rpc probe failed: rpc error: code = Unavailable desc = closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway: code: NO_ERROR',
+    ],
+    ['a server that reads no request', (stream) => stream.session?.goaway(0, 0), 'timeout: health rpc did not complete within 1s'],
+  ];
+  for (const [name, serve, want] of cases) {
+    const server = createHttp2Server();
+    const sessions: ServerHttp2Session[] = [];
+    server.on('session', (session) => sessions.push(session.on('error', () => {})));
+    server.on('stream', (stream: ServerHttp2Stream) => {
+      stream.on('error', () => {});
+      serve(stream);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { outcome, output } = await attempt(
+      { type: 'grpc', host: '127.0.0.1', port: (server.address() as AddressInfo).port, service: '' },
+      1,
+    );
+    assert.equal(`${outcome}: ${output}`, `failure: ${want}`, name);
+    // The attempt leaves no connection.
+    for (const session of sessions) if (!session.destroyed) await once(session, 'close');
+    server.close();
+  }
+});
+
+test('a server that starts within the timeout is found', { timeout: 20_000 }, async () => {
+  const reserved = createServer();
+  await new Promise<void>((resolve) => reserved.listen(0, '127.0.0.1', resolve));
+  const { port } = reserved.address() as AddressInfo;
+  // The first connection is closed before it has settings.
+  reserved.once('connection', (socket) => {
+    socket.on('error', () => {}).destroy();
+    reserved.close(() => void serve('/grpc.health.v1.Health/Check', port));
+  });
+  const { outcome } = await attempt({ type: 'grpc', host: '127.0.0.1', port, service: '' }, 10);
+  assert.equal(outcome, 'success');
 });

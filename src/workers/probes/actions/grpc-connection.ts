@@ -1,0 +1,146 @@
+/**
+ * One call of grpc.health.v1.Health/Check on an HTTP/2 connection of its own. A channel of grpc-js costs 550 µs of CPU for it, this 240 µs, and its texts are
+ * not grpc-go's.
+ */
+import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import { addressesOf, codeOf, joinHostPort, readError } from '../../../shared/dial/socket-error.ts';
+import { grpcCode } from '../../../shared/cri/cri-error.ts';
+import type { ActionOf } from './attempt.ts';
+import {
+  bodyFault,
+  computeReply,
+  headersFault,
+  maxMessageBytes,
+  prefixBytes,
+  resetName,
+  type ReplyHeaders,
+  type RpcStatus,
+} from './grpc-reply.ts';
+import { encodeHealthRequest } from './health-messages.ts';
+
+export interface GrpcConnectionHandlers {
+  /** The server has sent its settings: it speaks HTTP/2. */
+  readonly onReady: () => void;
+  /** The connection ended before that, or the server has refused to read the request: another connection may succeed. */
+  readonly onRetry: () => void;
+  readonly onReply: (reply: string | RpcStatus) => void;
+}
+
+/** grpc-timeout has eight digits; with whole seconds of 2^31 they suffice. */
+const maxTimeoutDigits = 99_999_999;
+
+export class GrpcConnection {
+  readonly #action: ActionOf<'grpc'>;
+  readonly #timeoutSeconds: number;
+  readonly #handlers: GrpcConnectionHandlers;
+  readonly #session: ClientHttp2Session;
+  readonly #addresses: string;
+  #stream: ClientHttp2Stream | undefined;
+  #headers: ReplyHeaders | undefined;
+  #trailers: ReplyHeaders | undefined;
+  #body = Buffer.alloc(0);
+  #goaway = '';
+  #isOver = false;
+
+  constructor(socket: Socket, action: ActionOf<'grpc'>, timeoutSeconds: number, handlers: GrpcConnectionHandlers) {
+    this.#action = action;
+    this.#timeoutSeconds = timeoutSeconds;
+    this.#handlers = handlers;
+    this.#addresses = addressesOf(socket);
+    let error: Error | undefined;
+    // An error without a listener would end the thread.
+    socket.on('error', (err) => (error ??= err));
+    this.#session = connect(`http://${joinHostPort(action.host, action.port)}`, {
+      createConnection: () => socket,
+      settings: { enablePush: false, maxHeaderListSize: maxMessageBytes },
+      maxReservedRemoteStreams: 0,
+    });
+    this.#session.on('error', (err) => (error ??= err));
+    this.#session.once('remoteSettings', () => this.#call());
+    this.#session.on('goaway', (code, lastStreamID, data) => this.#onGoaway(code, lastStreamID, data));
+    // Whatever else has arrived is read first.
+    this.#session.once('close', () => setImmediate(() => this.#onClose(error)));
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#session.destroy();
+  }
+
+  #finish(report: () => void): void {
+    if (this.#isOver) return;
+    this.close();
+    report();
+  }
+
+  #reply(reply: string | RpcStatus): void {
+    this.#finish(() => this.#handlers.onReply(reply));
+  }
+
+  #call(): void {
+    if (this.#isOver) return;
+    this.#handlers.onReady();
+    const timeoutMs = this.#timeoutSeconds * 1000;
+    const stream = this.#session.request({
+      ':method': 'POST',
+      ':path': '/grpc.health.v1.Health/Check',
+      'content-type': 'application/grpc',
+      'user-agent': 'kube-probe/1.36 grpc-node',
+      te: 'trailers',
+      'grpc-timeout': timeoutMs <= maxTimeoutDigits ? `${Math.round(timeoutMs)}m` : `${Math.min(maxTimeoutDigits, this.#timeoutSeconds)}S`,
+    });
+    this.#stream = stream;
+    stream.on('error', () => {});
+    stream.on('response', (headers, flags) => {
+      this.#headers = headers;
+      const fault = headersFault(this.#headers);
+      if (fault) return this.#reply(fault);
+      // END_STREAM: the headers are the trailers, too.
+      if ((flags & 1) !== 0) this.#trailers = this.#headers;
+    });
+    stream.on('trailers', (trailers) => (this.#trailers = trailers));
+    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
+    stream.once('close', () => {
+      if (this.#trailers) this.#onStreamEnd(0);
+      // A connection that ends closes its streams before it.
+      else setImmediate(() => this.#session.destroyed || this.#onStreamEnd(stream.rstCode ?? 0));
+    });
+    const message = encodeHealthRequest(this.#action.service);
+    const prefix = Buffer.alloc(prefixBytes);
+    prefix.writeUInt32BE(message.length, 1);
+    stream.end(Buffer.concat([prefix, message]));
+  }
+
+  #onStreamEnd(resetCode: number): void {
+    this.#reply(computeReply(this.#body, { headers: this.#headers, trailers: this.#trailers, resetCode }));
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#body = Buffer.concat([this.#body, chunk.subarray(0, maxMessageBytes + 2 * prefixBytes - this.#body.length)]);
+    const fault = bodyFault(this.#body, this.#headers);
+    if (fault) this.#reply(fault);
+  }
+
+  #onGoaway(code: number, lastStreamID: number, data: unknown): void {
+    const debugData = data instanceof Uint8Array && data.length > 0 ? `, debug data: ${JSON.stringify(Buffer.from(data).toString())}` : '';
+    this.#goaway = `, received prior goaway: code: ${resetName(code)}${debugData}`;
+    // The server has not read the request, and will not.
+    if (code === 0 && lastStreamID === 0 && this.#stream && !this.#headers) this.#finish(this.#handlers.onRetry);
+  }
+
+  #onClose(error: Error | undefined): void {
+    if (!this.#stream) return this.#finish(this.#handlers.onRetry);
+    const lost = `error reading from server: ${error === undefined ? 'EOF' : readFailure(error, this.#addresses)}`;
+    const details = this.#goaway === '' ? lost : `closing transport due to: connection error: desc = "${lost}"${this.#goaway}`;
+    this.#reply({ code: grpcCode.UNAVAILABLE, details });
+  }
+}
+
+function readFailure(error: Error, addresses: string): string {
+  const code = codeOf(error);
+  // The server ended the session with a code, which the text of its GOAWAY has.
+  if (code === 'ERR_HTTP2_SESSION_ERROR') return 'EOF';
+  return code.startsWith('ERR_') ? error.message : readError(error, addresses);
+}
