@@ -10,6 +10,7 @@ const shutdownOrder = [
   'allocation-manager',
   'pod-faults',
   'pod-workers',
+  'node-cgroups',
   'user-namespaces',
   'work-queue',
   'pod-sync',

@@ -154,7 +154,7 @@ test('a restarted kubelet reconciles its Node, reports a reboot, and otherwise w
   await second.close();
   assert.deepEqual(writes(node.name).slice(before), ['create  409', 'patch status 200']);
   const machine = aMachine({ bootID: 'boot-2', hugePages: [{ pageSizeKiB: 2048, pages: 4 }] });
-  const third = await node.join({ machine });
+  const third = await node.join({ machine: () => machine });
   await waitUntil('the reboot is recorded', () => third.events.includes('Rebooted'));
   const { status } = await cluster.api.get<Node>(node.path);
   assert.deepEqual(

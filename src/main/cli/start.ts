@@ -16,6 +16,7 @@ import { flagTable } from '../flags/flag-table.ts';
 import { checkNodeLabels } from '../flags/node-labels.ts';
 import type { ParsedFlags } from '../flags/parse-flags.ts';
 import { cgroupVersion, checkSwap, setOOMScore } from '../process/host-settings.ts';
+import { setUpKernelTunables } from '../process/kernel-tunables.ts';
 import { acquireLockFile } from '../process/lock-file.ts';
 import type { KubeletFlags, KubeletOptions } from './options.ts';
 import { ensureRootDir } from '../process/root-dir.ts';
@@ -139,6 +140,7 @@ function checkHost({ config }: KubeletOptions, logger: Logger): void {
   const uid = process.getuid?.();
   if (uid !== 0) logger.warn({ uid }, 'Kubelet running with insufficient permissions: it should run as root');
   if (config.failSwapOn) checkSwap();
+  setUpKernelTunables({ protect: config.protectKernelDefaults, logger });
   setOOMScore(config.oomScoreAdj, logger);
 }
 

@@ -51,19 +51,8 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     ],
   },
   {
-    feature: 'enforcing what is kept back for the host, and the kubelet’s own limits',
-    fields: [
-      'enforceNodeAllocatable',
-      'systemReservedCgroup',
-      'kubeReservedCgroup',
-      'kubeletCgroups',
-      'systemCgroups',
-      'qosReserved',
-      'memoryThrottlingFactor',
-      'memoryReservationPolicy',
-      'maxOpenFiles',
-      'protectKernelDefaults',
-    ],
+    feature: 'moving processes of the host into cgroups, and the kubelet’s own limits',
+    fields: ['kubeletCgroups', 'systemCgroups', 'maxOpenFiles'],
     flags: ['runtime-cgroups'],
   },
   {

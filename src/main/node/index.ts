@@ -9,6 +9,7 @@
 export { ClusterNode, type ClusterNodeOptions } from './cluster-node.ts';
 export { cgroupFsRoot, readCgroupSettings, type CgroupSettings } from './host/cgroup-settings.ts';
 export { ownCgroup } from './host/own-cgroup.ts';
+export { MachineWatch } from './host/machine-watch.ts';
 export { recordHostWarnings } from './host/record-host-warnings.ts';
 export { NodeInfoSource } from './node-info-source.ts';
 export { toNodeName } from './node-name.ts';

@@ -11,8 +11,7 @@ export interface NodeInfoSourceOptions {
   readonly nodeIP: string;
   /** The addresses of the Node in the API server, including those of a cloud provider. Empty: not known yet, so the host's own are used. */
   readonly registeredHostIPs?: () => readonly string[];
-  readonly capacity: NodeResources;
-  readonly allocatable: NodeResources;
+  readonly resources: () => { readonly capacity: NodeResources; readonly allocatable: NodeResources };
   readonly runtimeState: RuntimeState;
   readonly clock: Clock;
 }
@@ -37,15 +36,14 @@ export class NodeInfoSource {
   }
 
   current(): NodeInfo {
-    const { nodeName, capacity, allocatable, runtimeState } = this.#options;
+    const { nodeName, resources, runtimeState } = this.#options;
     const networkProblem = runtimeState.networkErrors();
     const registered = this.#options.registeredHostIPs?.() ?? [];
     return {
       nodeName,
       hostname: nodeName,
       hostIPs: registered.length > 0 ? registered : this.#hostIPs,
-      capacity,
-      allocatable,
+      ...resources(),
       runtimeName: runtimeState.info?.runtimeName ?? '',
       runtimeVersion: runtimeState.info?.runtimeVersion ?? '',
       runtimeHandlers: runtimeState.info?.handlers ?? [],

@@ -3,6 +3,7 @@
  * again: tasks are idempotent.
  */
 import type { Piscina } from 'piscina';
+import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import { failedResult, type PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
@@ -144,6 +145,18 @@ export class PodSyncPool {
       if (this.#closed) throw err;
       return { pods: [], errors: [`${task.origin}: ${messageOf(err)}`], readable: false };
     });
+  }
+
+  /** Sets the values of cgroups that belong to no pod. Rejects when the pool is closed or the task was lost too often. */
+  syncCgroups(task: SyncCgroupsTask): Promise<SyncCgroupsResult> {
+    const sendOnce = async (pool: Piscina) => (await pool.run(task, { name: 'syncCgroups' })) as SyncCgroupsResult;
+    return this.#sendUntilDone('setting cgroups', sendOnce);
+  }
+
+  /** Lists the pods that have a cgroup. Rejects like `syncCgroups`. */
+  listPodCgroups(): Promise<ListPodCgroupsResult> {
+    const sendOnce = async (pool: Piscina) => (await pool.run(undefined, { name: 'listPodCgroups' })) as ListPodCgroupsResult;
+    return this.#sendUntilDone('listing the cgroups of pods', sendOnce);
   }
 
   /** Terminates the threads and rejects the tasks under way. Callers that need the results wait for them first. */

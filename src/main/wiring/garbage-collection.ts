@@ -1,5 +1,6 @@
 /** Creates the parts that clean up: housekeeping for pods that are gone, and the container deletor for dead containers of running pods. */
 import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { EventSink } from '../events/index.ts';
 import { ContainerDeletor, Housekeeping, ImageGarbageCollection, listPodDirectories, neededImages } from '../pods/housekeeping/index.ts';
@@ -11,7 +12,7 @@ import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 
-export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log'> {
+export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'threads'> {
   readonly images: Pick<ImagesThread, 'collectContainers' | 'collectImages' | 'removeContainers'>;
   readonly events: EventSink;
   readonly podManager: PodManager;
@@ -30,7 +31,7 @@ export interface GarbageCollection {
 }
 
 export function createGarbageCollection(collection: GarbageCollectionOptions): GarbageCollection {
-  const { options, nodeName, log, images, events, podManager, cache, statuses, workers, podHandlers, mirrorPods } = collection;
+  const { options, nodeName, log, threads, images, events, podManager, cache, statuses, workers, podHandlers, mirrorPods } = collection;
   const { rootDirectory, minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
   const housekeeping = new Housekeeping({
     podManager,
@@ -40,6 +41,7 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     start: (pod) => podHandlers.start(pod),
     activePods: () => podHandlers.active(),
     listPodDirectories: () => listPodDirectories(rootDirectory),
+    listPodCgroups: () => threads.pool.listPodCgroups().then(({ podUIDs }) => podUIDs as PodUID[]),
     collectContainers: (request) => images.collectContainers(request),
     reconcileMirrorPods: () => mirrorPods?.reconcile(),
     gcPolicy: {

@@ -2,6 +2,7 @@
  * Starts the parts that know this node, once the runtime has answered: the machine's facts, the node's facts for pods, and in a cluster the
  * Node object.
  */
+import type { MachineInfo } from '../../shared/contracts/stats.ts';
 import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
@@ -11,6 +12,7 @@ import { setCgroupVersionMetric } from '../process/constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import {
   LocalNodeStatus,
+  MachineWatch,
   nodeAllocatable,
   nodeCapacity,
   NodeInfoSource,
@@ -34,6 +36,7 @@ export interface NodeServicesOptions extends KubeletContext {
 export interface NodeServices {
   /** The facts that syncs and pods read. */
   readonly facts: NodeInfoSource;
+  readonly machine: MachineWatch;
   /** Null when standalone. */
   readonly clusterNode: ClusterNode | null;
   /** The Node of the API server; before it is known, and standalone, as this kubelet would register it. */
@@ -48,14 +51,15 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const { runtimeState, images } = runtime;
   setCgroupVersionMetric(host.cgroupVersion);
 
-  const machine = await untilAborted(stats.machineInfo(), signal);
+  const machine = await untilAborted(MachineWatch.start({ read: () => stats.machineInfo(), clock, logger: log('machine') }), signal);
+  void machine.watch(signal);
   const heartbeats = new HeartbeatsReader(state.heartbeats);
   const local = LocalNodeStatus.start({
     nodeName,
     config,
     flags,
     featureGates,
-    machine,
+    machine: () => machine.current(),
     runtimeState,
     listImages: () => images.listImages(),
     healthErrors: () => threadErrors(heartbeats.threads(), clock.monotonic()),
@@ -64,19 +68,24 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   });
   await yieldToEventLoop();
   const clusterNode = cluster?.startClusterNode(local, events, untilPodsKnown()) ?? null;
-  if (clusterNode) runtimeState.onChanged(() => clusterNode.wake());
+  if (clusterNode) {
+    runtimeState.onChanged(() => clusterNode.wake());
+    machine.onChanged(() => clusterNode.wake());
+  }
   await yieldToEventLoop();
 
-  const capacity = nodeCapacity(machine, config);
+  const toNodeResources = (info: MachineInfo) => {
+    const capacity = nodeCapacity(info, config);
+    return { capacity, allocatable: nodeAllocatable(capacity, resourceSettings(config, flags), info.hugePages) };
+  };
   const facts = await NodeInfoSource.start({
     nodeName,
     nodeIP: flags.nodeIP,
-    capacity,
-    allocatable: nodeAllocatable(capacity, resourceSettings(config, flags), machine.hugePages),
+    resources: () => toNodeResources(machine.current()),
     runtimeState,
     ...(clusterNode && { registeredHostIPs: () => clusterNode.hostIPs() }),
     clock,
   });
   void facts.watch(signal);
-  return { facts, clusterNode, node: () => clusterNode?.node() ?? local.node() };
+  return { facts, machine, clusterNode, node: () => clusterNode?.node() ?? local.node() };
 }

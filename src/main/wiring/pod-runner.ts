@@ -11,6 +11,7 @@ import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { declaredFeatures } from '../node/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
+import { NodeCgroups } from '../resources/index.ts';
 import { admitHandlers, AllocationManager, missingFeaturesForUpdate } from '../pods/admission/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -130,6 +131,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     onFinished: (uid) => {
       podObjects?.unregisterPod(uid);
       void userNamespaces.release(uid);
+      nodeCgroups.onPodsChanged();
       syncLoop.requestHousekeeping();
     },
     onForgotten: (uid) => {
@@ -174,6 +176,22 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
           },
         })
       : undefined;
+  const { machine } = nodeServices;
+  const nodeCgroups = new NodeCgroups({
+    config,
+    featureGates,
+    cgroupVersion: threads.host.cgroupVersion,
+    machine: () => machine.current(),
+    activePods: () => podHandlers.active(),
+    syncCgroups: (task) => pool.syncCgroups(task),
+    nodeName: runner.nodeName,
+    events,
+    clock,
+    logger: log('node-cgroups'),
+  });
+  machine.onChanged(() => nodeCgroups.onMachineChanged());
+  nodeCgroups.start();
+  shutdown.register('node-cgroups', async () => nodeCgroups.close());
   const { housekeeping, containerDeletor, imageGarbageCollection } = createGarbageCollection({
     ...runner,
     images,
@@ -191,6 +209,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
         await podHandlers.handle(update);
       } finally {
         sources.markHandled(update);
+        nodeCgroups.onPodsChanged();
       }
     },
     handleContainerChanged: (uid, id) => containerDeletor.deleteContainersInPod(uid, id),

@@ -23,6 +23,10 @@ export interface MachineInfo {
   readonly memoryBytes: number;
   readonly swapBytes: number;
   readonly hugePages: readonly { readonly pageSizeKiB: number; readonly pages: number }[];
+  /** The most processes that the kernel allows. Absent: not known. */
+  readonly maxPids?: number;
+  /** A list such as `0-3`. Absent: not known. */
+  readonly onlineCPUs?: string;
   readonly rootFsCapacityBytes: number;
   readonly rootFsInodes: number;
   readonly machineID: string;

@@ -55,6 +55,14 @@ export function cgroupPath(name: CgroupName, driver: CgroupDriver): string {
   return driver === 'systemd' ? toSystemdPath(name) : `/${name.join('/')}`;
 }
 
+/** Parses a configured cgroup in the form of its driver: `/system`, or `/system.slice`, of which the last slice has all components. */
+export function parseCgroupName(text: string, driver: CgroupDriver): CgroupName {
+  const components = text.split('/').filter(Boolean);
+  if (driver === 'cgroupfs') return components;
+  const slice = components.at(-1)?.replace(/\.slice$/, '') ?? '';
+  return slice.split('-').filter(Boolean).map(unescape);
+}
+
 /** Returns the UID of the pod whose cgroup has this folder name (the last part of its path), or undefined for any other cgroup. */
 export function podUIDOfCgroup(folder: string, driver: CgroupDriver): string | undefined {
   const last =

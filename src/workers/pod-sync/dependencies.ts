@@ -17,7 +17,7 @@ import type { PodVolumes } from './volumes/index.ts';
 export interface PodSyncDependencies {
   readonly settings: PodSyncSettings;
   readonly runtime: PodRuntime;
-  readonly cgroups: Pick<PodCgroups, 'cgroupParent' | 'exists' | 'ensureExists' | 'create' | 'remove'>;
+  readonly cgroups: Pick<PodCgroups, 'cgroupParent' | 'exists' | 'ensureExists' | 'create' | 'remove' | 'syncCgroups' | 'listPods'>;
   readonly volumes: Pick<
     PodVolumes,
     'mountVolumes' | 'makeContainerMounts' | 'writeHostsFile' | 'readEnvFiles' | 'unmountVolumes' | 'removePodDirectory'

@@ -3,6 +3,7 @@
  * piscina (main/threads/pod-sync-pool.ts), with hundreds of tasks at a time on each thread. A task keeps no state for later tasks, and never lists the
  * runtime.
  */
+import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import { failedResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
@@ -37,6 +38,17 @@ export default async function podSyncTask(task: PodSyncTask): Promise<PodSyncTas
   } catch (err) {
     return { result: failedResult(err, { changedRuntime: false }), notifications: [] };
   }
+}
+
+/** Rejects when the thread's dependencies cannot be created. */
+export async function syncCgroups(task: SyncCgroupsTask): Promise<SyncCgroupsResult> {
+  const { cgroups } = await (dependencies ??= createThreadDependencies());
+  return cgroups.syncCgroups(task);
+}
+
+export async function listPodCgroups(): Promise<ListPodCgroupsResult> {
+  const { cgroups } = await (dependencies ??= createThreadDependencies());
+  return { podUIDs: await cgroups.listPods() };
 }
 
 /** Loads the decoder with the first manifest: on a node without manifests the first pods do not wait for it. */

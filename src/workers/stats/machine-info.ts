@@ -27,6 +27,10 @@ export async function readMachineInfo({ root, rootDir }: MachinePaths): Promise<
     statfs(rootDir),
   ]);
   const memory = parseMeminfo(meminfo);
+  const [pidMax, threadsMax, onlineCPUs] = await Promise.all(
+    ['proc/sys/kernel/pid_max', 'proc/sys/kernel/threads-max', 'sys/devices/system/cpu/online'].map((path) => readFirst(root, [path])),
+  );
+  const maxPids = Math.min(Number(pidMax || Infinity), Number(threadsMax || Infinity));
   const [hugePages, machineID, systemUUID, osRelease] = await Promise.all([
     readHugePages(root),
     readFirst(root, machineIdFiles),
@@ -38,6 +42,8 @@ export async function readMachineInfo({ root, rootDir }: MachinePaths): Promise<
     memoryBytes: memory.get('MemTotal') ?? 0,
     swapBytes: memory.get('SwapTotal') ?? 0,
     hugePages,
+    ...(Number.isFinite(maxPids) ? { maxPids } : {}),
+    ...(onlineCPUs ? { onlineCPUs } : {}),
     rootFsCapacityBytes: filesystem.blocks * filesystem.bsize,
     rootFsInodes: filesystem.files,
     machineID,

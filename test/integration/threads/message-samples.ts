@@ -368,6 +368,14 @@ export const samples: Samples = {
     },
     { request: { kind: 'cleanUp', podUID, node }, reply: { result: { outcome: 'synced', ...report }, notifications: [] } },
   ],
+  'pool.syncCgroups': [
+    {
+      request: { cgroups: [{ cgroup: ['kubepods'], resources: { cpuShares: 2, unified: { 'memory.min': '0' } }, create: true }] },
+      reply: { failures: [null] },
+    },
+    { request: { cgroups: [{ cgroup: '/system.slice', resources: {}, create: false }] }, reply: { failures: ['no such cgroup'] } },
+  ],
+  'pool.listPodCgroups': [{ request: undefined, reply: { podUIDs: ['uid-1'] } }],
   'pool.decodeManifest': [
     {
       request: { source: 'file', origin: '/a.yaml', nodeName: 'n', content: new Uint8Array([0, 255, 10]) },

@@ -64,6 +64,8 @@ export interface FakeNodeInputs {
   unreadable: boolean;
 }
 
+const defaultMachine = aMachine();
+
 export async function aLocalNodeStatus(
   changes: Partial<LocalNodeStatusOptions> = {},
 ): Promise<{ local: LocalNodeStatus; world: FakeNodeInputs }> {
@@ -73,7 +75,7 @@ export async function aLocalNodeStatus(
     config: localConfig,
     flags: { nodeIP: '', cloudProvider: '', nodeLabels: {}, experimentalAllocatableIgnoreEviction: false },
     featureGates: computeFeatureGates({}).gates,
-    machine: aMachine(),
+    machine: () => defaultMachine,
     runtimeState: { info: runtimeFacts(), problems: () => world.problems, networkErrors: () => world.network },
     listImages: async () => [],
     readNetwork: async () => hostNetwork,

@@ -14,6 +14,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     node,
     collected,
     podDirectories: [] as PodUID[],
+    podCgroups: [] as PodUID[],
     rejection: null as { reason: string; message: string } | null,
     /** While set, the collection of dead containers fails with this error. */
     gcError: null as Error | null,
@@ -48,6 +49,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     start: (pod) => handlers.start(pod),
     activePods: () => handlers.active(),
     listPodDirectories: async () => setup.podDirectories,
+    listPodCgroups: async () => setup.podCgroups,
     collectContainers: async (request) => {
       collected.push(request);
       if (setup.gcError) throw setup.gcError;

@@ -176,6 +176,8 @@ export class PodSyncHarness {
           this.hasCgroup = true;
         },
         remove: () => effect('remove cgroup'),
+        syncCgroups: async () => ({ failures: [] }),
+        listPods: async () => [],
       },
       volumes: {
         mountVolumes: () =>

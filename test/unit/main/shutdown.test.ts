@@ -29,6 +29,7 @@ const standaloneParts: ShutdownPart[] = [
   'probes',
   'work-queue',
   'pod-workers',
+  'node-cgroups',
   'user-namespaces',
   'pod-faults',
   'allocation-manager',

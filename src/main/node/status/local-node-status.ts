@@ -40,7 +40,8 @@ export interface LocalNodeStatusOptions {
   >;
   readonly flags: Pick<KubeletFlags, 'nodeIP' | 'cloudProvider' | 'nodeLabels' | 'experimentalAllocatableIgnoreEviction'>;
   readonly featureGates: FeatureGates;
-  readonly machine: MachineInfo;
+  /** The same object while the machine has not changed. */
+  readonly machine: () => MachineInfo;
   readonly runtimeState: Pick<RuntimeState, 'info' | 'problems' | 'networkErrors'>;
   /** Lists the runtime's images. */
   readonly listImages: () => Promise<readonly RuntimeImage[]>;
@@ -77,8 +78,13 @@ export class LocalNodeStatus {
   #isListing = false;
   #loggedFailures = '';
   /** The last result of `node()` and the inputs that it was computed from. */
-  #cachedNode: { node: Node; network: HostNetwork | null; images: readonly RuntimeImage[] | null; runtime: RuntimeState['info'] } | null =
-    null;
+  #cachedNode: {
+    node: Node;
+    network: HostNetwork | null;
+    images: readonly RuntimeImage[] | null;
+    runtime: RuntimeState['info'];
+    machine: MachineInfo;
+  } | null = null;
 
   private constructor(options: LocalNodeStatusOptions, nodeIPs: NodeIPs['ips']) {
     const { nodeName, clock } = options;
@@ -132,10 +138,12 @@ export class LocalNodeStatus {
    */
   node(): Node {
     const { info } = this.#options.runtimeState;
+    const machine = this.#options.machine();
     const cached = this.#cachedNode;
-    if (cached?.network === this.#network && cached.images === this.#images && cached.runtime === info) return cached.node;
+    const isHostSame = cached?.network === this.#network && cached.machine === machine;
+    if (isHostSame && cached.images === this.#images && cached.runtime === info) return cached.node;
     const { node } = this.initialNode();
-    this.#cachedNode = { node, network: this.#network, images: this.#images, runtime: info };
+    this.#cachedNode = { node, network: this.#network, images: this.#images, runtime: info, machine };
     return node;
   }
 
@@ -177,7 +185,7 @@ export class LocalNodeStatus {
       nodeIPs: this.#nodeIPs,
       externalCloudProvider: this.#hasExternalCloud,
       network: this.#network ?? noNetwork,
-      machine,
+      machine: machine(),
       resources: resourceSettings(config, flags),
       runtime: runtimeState.info,
       images: this.#images,

@@ -14,6 +14,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { nodeReference } from '../../../shared/kubernetes/node-reference.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { orphanedRuntimePods, orphanPodsFound, orphanPodsLeft } from '../../../shared/metrics/definitions/pods.ts';
+import { orphanedPodCgroups } from '../../../shared/metrics/definitions/resources.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { EventSink } from '../../events/index.ts';
 import type { PodManager } from '../pod-manager.ts';
@@ -42,6 +43,8 @@ export interface HousekeepingDependencies {
   readonly reconcileMirrorPods?: () => void;
   /** Lists the UIDs with a directory below the pods directory. The promise must always settle. */
   readonly listPodDirectories: () => Promise<readonly PodUID[]>;
+  /** Lists the UIDs with a cgroup. The promise must always settle. */
+  readonly listPodCgroups: () => Promise<readonly PodUID[]>;
   /** The promise must always settle. */
   readonly collectContainers: (request: ContainerGcRequest) => Promise<unknown>;
   readonly gcPolicy: ContainerGcPolicy;
@@ -56,7 +59,7 @@ const containerGcPeriodMs = 60_000;
 /** The delay after a pod was forgotten, so that the containers of pods that terminate together are collected together. */
 const containerGcSoonMs = 1000;
 /**
- * A terminating pod removes its own directory, so this only finds the directories that an earlier kubelet left. Upstream lists them every two
+ * A terminating pod removes its own directory and cgroup, so this only finds what an earlier kubelet left. Upstream lists them every two
  * seconds.
  */
 const directoriesPeriodMs = 60_000;
@@ -152,18 +155,23 @@ export class Housekeeping {
 
   #cleanUpDirectories(nowMs: number): void {
     if (this.#listing) return;
-    const { listPodDirectories, logger } = this.#deps;
+    const { listPodDirectories, listPodCgroups, logger } = this.#deps;
     this.#listing = true;
     this.#directoriesAtMs = nowMs + directoriesPeriodMs;
-    listPodDirectories()
-      .then((uids) => this.#cleanUpUnknown(uids))
+    const cgroups = listPodCgroups().catch((err: unknown) => {
+      logger.error({ err }, 'Could not list the cgroups of pods');
+      return [];
+    });
+    Promise.all([listPodDirectories(), cgroups])
+      .then(([directories, withCgroup]) => this.#cleanUpUnknown(directories, withCgroup))
       .catch((err: unknown) => logger.error({ err }, 'Could not list the pod directories'))
       .finally(() => {
         this.#listing = false;
       });
   }
 
-  #cleanUpUnknown(uids: readonly PodUID[]): void {
+  #cleanUpUnknown(directories: readonly PodUID[], withCgroup: readonly PodUID[]): void {
+    const uids = [...new Set([...directories, ...withCgroup])];
     const { podManager, podWorkers, cache, clock, logger } = this.#deps;
     // Checked after the listing, because a pod may have been added meanwhile.
     const unknown = uids.filter((uid) => !podManager.get(uid) && !podWorkers.isKnown(uid) && !isPodRunning(cache.get(uid)));
@@ -174,6 +182,7 @@ export class Housekeeping {
     this.#orphans = new Set([...remaining, ...removed]);
     for (const uid of removed) {
       logger.info({ podUID: uid }, 'Orphaned pod found, removing');
+      if (withCgroup.includes(uid)) orphanedPodCgroups.inc();
       podWorkers.cleanUpUnknown(uid);
     }
     if (unknown.length > removalsPerRound) this.#directoriesAtMs = clock.monotonic();

@@ -11,6 +11,7 @@ import * as podSync from './pod-sync.ts';
 import * as pods from './pods.ts';
 import * as probes from './probes.ts';
 import * as process from './process.ts';
+import * as resources from './resources.ts';
 import * as restClient from './rest-client.ts';
 import * as runtimeOperations from './runtime-operations.ts';
 import * as threads from './threads.ts';
@@ -29,6 +30,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   pods,
   probes,
   process,
+  resources,
   restClient,
   runtimeOperations,
   threads,

@@ -94,6 +94,21 @@ export class CgroupTree {
     return existsSync(target) ? readOrEmpty(target).trim() : undefined;
   }
 
+  /** Whether the kernel's files have these values. A file that does not exist counts as equal: its value cannot be set. */
+  async hasValues(path: string, files: readonly CgroupFile[]): Promise<boolean> {
+    for (const { controller, file, value } of files) {
+      const current = await this.read(path, controller, file);
+      if (current !== undefined && current !== value && current !== wholePages(file, value)) return false;
+    }
+    return true;
+  }
+
+  /** Returns the bytes that the cgroup uses; 0 when they cannot be read. */
+  async memoryUsage(path: string): Promise<number> {
+    const file = this.#options.version === 1 ? 'memory.usage_in_bytes' : 'memory.current';
+    return Number(await this.read(path, 'memory', file)) || 0;
+  }
+
   /** Returns the names of the direct child cgroups in all hierarchies. */
   async children(path: string): Promise<string[]> {
     return [...new Set(this.#findHierarchies().flatMap(({ mount }) => childFolders(join(mount, path))))];
@@ -170,6 +185,11 @@ function killWithKernel(folder: string): void {
   try {
     if (existsSync(file) && processesIn(folder).length > 0) writeFileSync(file, '1');
   } catch {}
+}
+
+/** The kernel keeps sizes of memory in whole pages. */
+function wholePages(file: string, value: string): string {
+  return file.startsWith('memory.') ? String(Math.floor(Number(value) / 4096) * 4096) : value;
 }
 
 /** A new cpuset has no CPUs and no memory nodes and accepts no process, so each level copies those of its parent. */

@@ -3,18 +3,30 @@
  * pod_container_manager_linux.go, qos_container_manager_linux.go). Keeps no state that the kernel does not have, so that a lost task or a
  * restart needs no recovery.
  */
+import type { CgroupChange, SyncCgroupsResult, SyncCgroupsTask } from '../../../shared/contracts/pod-sync/cgroups.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts';
-import { cgroupPath, podCgroup, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupName } from '../../../shared/linux/cgroup-names.ts';
-import { minShares, computePodCgroupResources, sharesFromWeight } from '../../../shared/linux/cgroup-values.ts';
+import {
+  cgroupPath,
+  parseCgroupName,
+  podCgroup,
+  podsCgroup,
+  podUIDOfCgroup,
+  qosCgroup,
+  type CgroupName,
+} from '../../../shared/linux/cgroup-names.ts';
+import { minShares, computePodCgroupResources, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { cgroupManagerDuration } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
+import { toCgroupFiles } from './cgroup-files.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
+import { roundedForSystemd } from './systemd/unit-properties.ts';
 
 export type PodCgroupSettings = Pick<
   PodSyncSettings,
@@ -40,14 +52,12 @@ export interface PodCgroupsOptions {
   readonly logger: Logger;
 }
 
-/** Pods start in bursts: the shares of the Burstable class are updated once for all changes within this time. */
-const qosUpdateDelayMs = 1000;
+const qosClasses = ['Guaranteed', 'Burstable', 'BestEffort'] as const;
 /** Large enough to never limit (upstream setHugePagesUnbounded). A power of two, which a double represents exactly. */
 const unboundedBytes = 2 ** 62;
 
 export class PodCgroups {
   readonly #options: PodCgroupsOptions;
-  #cancelQosUpdate: (() => void) | undefined;
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
@@ -63,17 +73,32 @@ export class PodCgroups {
     return !this.#perQOS || this.#options.tree.exists(this.cgroupParent(pod));
   }
 
-  /** Creates the cgroups of the pod and of its QoS class, unless the pod's exists. Rejects with the file system's error. */
+  /**
+   * Creates the cgroups of the pod and of its QoS class, unless the pod's exists with its values. A kubelet that was killed may have left one without
+   * them. Rejects with the error of the file system or of systemd.
+   */
   async ensureExists(pod: Pod): Promise<void> {
-    if (!(await this.exists(pod))) await this.create(pod);
+    if (!(await this.exists(pod)) || !(await this.#hasValues(pod))) await this.create(pod);
   }
 
   /** Also sets the values of a cgroup that exists, since the runtime creates a missing one without values. */
   async create(pod: Pod): Promise<void> {
     if (!this.#perQOS) return;
     await this.#ensureQosCgroups();
-    const { settings, manager } = this.#options;
-    const resources = computePodCgroupResources(pod, {
+    await this.#measure('create', () => this.#options.manager.create(this.#podCgroupName(pod), this.#resources(pod)));
+  }
+
+  async #hasValues(pod: Pod): Promise<boolean> {
+    if (!this.#perQOS) return true;
+    const { settings, tree, manager } = this.#options;
+    const resources = this.#resources(pod);
+    const written = manager.driver === 'systemd' ? roundedForSystemd(resources) : resources;
+    return tree.hasValues(this.cgroupParent(pod), toCgroupFiles(written, settings.cgroupVersion, []));
+  }
+
+  #resources(pod: Pod): CgroupResources {
+    const { settings } = this.#options;
+    return computePodCgroupResources(pod, {
       enforceCPULimits: settings.cpuCFSQuota,
       cpuPeriodUs: settings.cpuCFSQuotaPeriodUs,
       podPidsLimit: settings.podPidsLimit,
@@ -82,8 +107,6 @@ export class PodCgroups {
       reservesMemory:
         settings.cgroupVersion === 2 && isGateEnabled(settings, 'MemoryQoS') && settings.memoryReservationPolicy === 'TieredReservation',
     });
-    await this.#measure('create', () => manager.create(this.#podCgroupName(pod), resources));
-    if (qosClass(pod) === 'Burstable') this.#scheduleQosUpdate();
   }
 
   /**
@@ -92,18 +115,56 @@ export class PodCgroups {
    */
   async remove(uid: PodUID, signal: AbortSignal): Promise<void> {
     if (!this.#perQOS) return;
-    for (const qos of ['Guaranteed', 'Burstable', 'BestEffort'] as const) {
+    for (const qos of qosClasses) {
       const name = podCgroup(this.#options.settings, qos, uid);
       if (!(await this.#options.tree.existsInAnyHierarchy(this.#path(name)))) continue;
       await this.#measure('destroy', () => this.#options.manager.remove(name, signal));
-      if (qos === 'Burstable') this.#scheduleQosUpdate();
     }
   }
 
-  /** Cancels the pending update of the Burstable class, and closes the manager. */
+  /** Sets the values of cgroups that belong to no pod. One that fails does not stop the others. */
+  async syncCgroups({ cgroups }: SyncCgroupsTask): Promise<SyncCgroupsResult> {
+    const failures: (string | null)[] = [];
+    for (const change of cgroups) {
+      const operation = change.create ? 'create' : 'update';
+      const failure = this.#measure(operation, () => this.#sync(change)).then(() => null, describe);
+      failures.push(await failure);
+    }
+    return { failures };
+  }
+
+  /** Lists the UIDs of the pods that have a cgroup in any hierarchy. */
+  async listPods(): Promise<string[]> {
+    if (!this.#perQOS) return [];
+    const { settings, tree } = this.#options;
+    const uids = new Set<string>();
+    for (const qos of qosClasses) {
+      for (const folder of await tree.children(this.#qosPath(qos))) {
+        const uid = podUIDOfCgroup(folder, settings.cgroupDriver);
+        if (uid !== undefined) uids.add(uid);
+      }
+    }
+    return [...uids];
+  }
+
+  /** Closes the manager. */
   close(): void {
     this.#options.manager.close();
-    this.#cancelQosUpdate?.();
+  }
+
+  async #sync({ cgroup, resources, create, memoryAtLeastUsage }: CgroupChange): Promise<void> {
+    const { settings, tree, manager } = this.#options;
+    const name = typeof cgroup === 'string' ? parseCgroupName(cgroup, settings.cgroupDriver) : cgroup;
+    const path = this.#path(name);
+    if (!(await tree.exists(path))) {
+      if (!create) throw new Error(`cgroup ${JSON.stringify(name)} does not exist, or lacks controllers`);
+      await manager.create(name, resources);
+    }
+    await manager.update(name, resources).catch(async (err: unknown) => {
+      const usage = await tree.memoryUsage(path);
+      if (!memoryAtLeastUsage || resources.memoryBytes === undefined || usage <= resources.memoryBytes) throw err;
+      await manager.update(name, { ...resources, memoryBytes: usage });
+    });
   }
 
   get #perQOS(): boolean {
@@ -144,34 +205,10 @@ export class PodCgroups {
       if (!(await tree.exists(this.#path(name)))) await manager.create(name, resources);
     }
   }
+}
 
-  #scheduleQosUpdate(): void {
-    const { clock, logger } = this.#options;
-    if (this.#cancelQosUpdate) return;
-    this.#cancelQosUpdate = clock.after(qosUpdateDelayMs, () => {
-      this.#cancelQosUpdate = undefined;
-      this.#measure('update', () => this.#updateBurstableShares()).catch((err: unknown) =>
-        logger.warn({ err }, 'cannot set the CPU shares of burstable pods'),
-      );
-    });
-  }
-
-  /**
-   * Sets the CPU shares of the Burstable class to the sum of its pods' shares. Every thread of the pool can read the sum from the pods'
-   * cgroups. Upstream adds up the specs of the active pods; the results differ by at most one share for each pod.
-   */
-  async #updateBurstableShares(): Promise<void> {
-    const { settings, tree, manager } = this.#options;
-    const path = this.#qosPath('Burstable');
-    let shares = 0;
-    for (const folder of await tree.children(path)) {
-      if (podUIDOfCgroup(folder, settings.cgroupDriver) === undefined) continue;
-      const podShares =
-        settings.cgroupVersion === 1
-          ? Number(await tree.read(`${path}/${folder}`, 'cpu', 'cpu.shares'))
-          : sharesFromWeight(Number(await tree.read(`${path}/${folder}`, 'cpu', 'cpu.weight')));
-      if (Number.isFinite(podShares) && podShares > minShares) shares += podShares;
-    }
-    await manager.update(qosCgroup(settings, 'Burstable'), { cpuShares: Math.min(Math.max(shares, minShares), 262_144) });
-  }
+/** The error with its cause, in one line. */
+function describe(err: unknown): string {
+  const cause = err instanceof Error && err.cause !== undefined ? `: ${messageOf(err.cause)}` : '';
+  return `${messageOf(err)}${cause}`;
 }

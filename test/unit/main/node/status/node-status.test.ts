@@ -56,7 +56,7 @@ test('the status has the runtime’s handlers and features, and the swap capacit
     features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
   });
   const runtimeState = { info, problems: () => [], networkErrors: () => null };
-  const { local } = await aLocalNodeStatus({ runtimeState, machine: aMachine({ swapBytes: 1024 }) });
+  const { local } = await aLocalNodeStatus({ runtimeState, machine: () => aMachine({ swapBytes: 1024 }) });
   const { status } = local.initialNode().node;
   assert.deepEqual(status?.runtimeHandlers, [
     { name: '', features: { recursiveReadOnlyMounts: false, userNamespaces: false } },
@@ -79,7 +79,7 @@ test('the volumes in use are sorted', async () => {
 });
 
 test('a reboot causes an event with the boot ID', async () => {
-  const { local } = await aLocalNodeStatus({ machine: aMachine({ bootID: 'boot-2' }) });
+  const { local } = await aLocalNodeStatus({ machine: () => aMachine({ bootID: 'boot-2' }) });
   const before = (await aLocalNodeStatus()).local.initialNode().node;
   const { hasRebooted, events } = local.compute(before);
   assert.equal(hasRebooted, true);

@@ -1,0 +1,194 @@
+/**
+ * Keeps the cgroups above those of pods current: at the start, when pods or the machine change, and every minute against changes from outside. Upstream:
+ * qos_container_manager_linux.go and node_container_manager_linux.go in pkg/kubelet/cm.
+ */
+import type { CgroupChange, SyncCgroupsTask, SyncCgroupsResult } from '../../shared/contracts/pod-sync/cgroups.ts';
+import type { MachineInfo } from '../../shared/contracts/stats.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
+import { value } from '../../shared/kubernetes/quantity.ts';
+import { qosCgroup } from '../../shared/linux/cgroup-names.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { memoryQosNodeMemoryLowBytes, memoryQosNodeMemoryMinBytes } from '../../shared/metrics/definitions/resources.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { FeatureGates } from '../config/feature-gates.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
+import type { EventSink } from '../events/index.ts';
+import { hugePageSizes, planEnforcement, type Enforcement, type EnforcementHost, type EnforcementSettings } from './enforcement.ts';
+import { toAmounts, unreservedCapacity } from './node-limits.ts';
+import { computeQosLevels, toPodRequests, type PodRequests, type QosLevels } from './qos-levels.ts';
+
+export interface NodeCgroupsOptions {
+  readonly config: EnforcementSettings & Pick<KubeletConfiguration, 'qosReserved' | 'memoryReservationPolicy'>;
+  readonly featureGates: FeatureGates;
+  readonly cgroupVersion: 1 | 2;
+  readonly machine: () => MachineInfo;
+  readonly activePods: () => readonly Pod[];
+  readonly syncCgroups: (task: SyncCgroupsTask) => Promise<SyncCgroupsResult>;
+  readonly nodeName: string;
+  readonly events: EventSink;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Upstream's periodicQOSCgroupUpdateInterval, and its retry of a failed enforcement. */
+const periodMs = 60_000;
+/** Pods start in bursts: their changes within this time are one update. */
+const podChangesDelayMs = 1000;
+
+export class NodeCgroups {
+  readonly #options: NodeCgroupsOptions;
+  /** The requests of a pod do not change: an update is another object. */
+  readonly #requests = new WeakMap<Pod, PodRequests>();
+  #cancel: (() => void) | undefined;
+  #isRunning = false;
+  /** When the next round starts. */
+  #dueAtMs = 0;
+  /** The levels as JSON. Empty before the first update. */
+  #appliedLevels = '';
+  #lastFullSyncMs = -Infinity;
+  /** The last successful change of each limit, as JSON. */
+  readonly #enforced = new Map<string, string>();
+  #isClosed = false;
+
+  constructor(options: NodeCgroupsOptions) {
+    this.#options = options;
+  }
+
+  /** Sets all cgroups, and continues to. Does not wait. */
+  start(): void {
+    this.#runIn(0);
+  }
+
+  /** Pods were added, changed or removed. */
+  onPodsChanged(): void {
+    if (this.#appliedLevels !== '') this.#runIn(podChangesDelayMs);
+  }
+
+  /** The machine has other resources now. */
+  onMachineChanged(): void {
+    this.#runIn(0);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel?.();
+  }
+
+  #runIn(delayMs: number): void {
+    const { clock } = this.#options;
+    const dueAtMs = clock.monotonic() + delayMs;
+    if (this.#isClosed || (this.#cancel && this.#dueAtMs <= dueAtMs)) return;
+    this.#cancel?.();
+    this.#dueAtMs = dueAtMs;
+    this.#cancel = clock.after(delayMs, () => {
+      this.#cancel = undefined;
+      void this.#run();
+    });
+  }
+
+  /** One round at a time: a request during a round starts another one after it. */
+  async #run(): Promise<void> {
+    const { clock, logger } = this.#options;
+    if (this.#isRunning) return this.#runIn(podChangesDelayMs);
+    this.#isRunning = true;
+    try {
+      await this.#enforce();
+      await this.#syncLevels(clock.monotonic());
+    } catch (err) {
+      if (!this.#isClosed) logger.error({ err: messageOf(err) }, 'Could not update the cgroups of the node');
+    } finally {
+      this.#isRunning = false;
+      this.#runIn(periodMs);
+    }
+  }
+
+  /** Sets limits that were not set yet, or failed, and records an event for each. */
+  async #enforce(): Promise<void> {
+    const { config, syncCgroups } = this.#options;
+    const open = planEnforcement(config, this.#host()).filter(
+      ({ change, failure }) => this.#enforced.get(failure) !== JSON.stringify(change),
+    );
+    if (open.length === 0) return;
+    const { failures } = await syncCgroups({ cgroups: open.map(({ change }) => change) });
+    open.forEach((enforcement, index) => this.#report(enforcement, failures[index] ?? null));
+  }
+
+  #report({ change, success, failure }: Enforcement, error: string | null): void {
+    const { events, nodeName, logger } = this.#options;
+    const object = nodeReference(nodeName);
+    if (error === null) {
+      this.#enforced.set(failure, JSON.stringify(change));
+      events.record({ object, type: 'Normal', reason: 'NodeAllocatableEnforced', message: success });
+      return;
+    }
+    logger.error({ err: error }, failure);
+    events.record({ object, type: 'Warning', reason: 'FailedNodeAllocatableEnforcement', message: `${failure}: ${error}` });
+  }
+
+  async #syncLevels(nowMs: number): Promise<void> {
+    const { config, syncCgroups, logger } = this.#options;
+    if (!config.cgroupsPerQOS) return;
+    const levels = this.#withRootLimits(this.#levels());
+    const text = JSON.stringify(levels);
+    if (text === this.#appliedLevels && nowMs - this.#lastFullSyncMs < periodMs) return;
+    const { failures } = await syncCgroups({ cgroups: this.#toChanges(levels) });
+    const failed = failures.filter((failure) => failure !== null);
+    this.#appliedLevels = failed.length === 0 ? text : 'failed';
+    this.#lastFullSyncMs = nowMs;
+    setMemoryMetrics(levels);
+    if (failed.length > 0) logger.warn({ err: failed.join('; ') }, 'Failed to update QoS cgroup configuration');
+  }
+
+  #levels(): QosLevels {
+    const { config, featureGates, cgroupVersion, machine, activePods } = this.#options;
+    const capacity = machine();
+    const unreserved = unreservedCapacity(toAmounts(capacity), config.systemReserved, config.kubeReserved);
+    const hasMemoryQos = cgroupVersion === 2 && featureGates.enabled('MemoryQoS');
+    const percent = featureGates.enabled('QOSReserved') ? config.qosReserved['memory'] : undefined;
+    return computeQosLevels(
+      activePods().map((pod) => this.#requestsOf(pod)),
+      {
+        hugePageSizes: hugePageSizes(capacity),
+        memoryQos: hasMemoryQos ? (config.memoryReservationPolicy === 'TieredReservation' ? 'TieredReservation' : 'None') : 'off',
+        ...(percent === undefined ? {} : { reservedMemoryPercent: Number.parseInt(percent, 10) }),
+        allocatableMemoryBytes: value(unreserved['memory']),
+      },
+    );
+  }
+
+  /** The cgroup of all pods gets its limits with each update: it may have been removed. */
+  #withRootLimits(levels: QosLevels): QosLevels {
+    const [pods] = planEnforcement(this.#options.config, this.#host());
+    return { ...levels, Guaranteed: { ...pods?.change.resources, ...levels.Guaranteed } };
+  }
+
+  #host(): EnforcementHost {
+    const { featureGates, cgroupVersion, machine } = this.#options;
+    return { machine: machine(), cgroupVersion, memoryQos: featureGates.enabled('MemoryQoS') };
+  }
+
+  #requestsOf(pod: Pod): PodRequests {
+    const known = this.#requests.get(pod) ?? toPodRequests(pod, this.#options.featureGates.enabled('PodLevelResources'));
+    this.#requests.set(pod, known);
+    return known;
+  }
+
+  #toChanges(levels: QosLevels): CgroupChange[] {
+    return (['Guaranteed', 'Burstable', 'BestEffort'] as const).map((qos) => ({
+      cgroup: qosCgroup(this.#options.config, qos),
+      resources: levels[qos],
+      create: true,
+      memoryAtLeastUsage: true,
+    }));
+  }
+}
+
+/** The protected memory of Guaranteed and of Burstable pods. The first level also covers the second. */
+function setMemoryMetrics({ Guaranteed, Burstable }: QosLevels): void {
+  const [total, low] = [Guaranteed.unified?.['memory.min'], Burstable.unified?.['memory.low']];
+  if (total === undefined || low === undefined) return;
+  memoryQosNodeMemoryMinBytes.set(Number(total) - Number(low));
+  memoryQosNodeMemoryLowBytes.set(Number(low));
+}

@@ -1,0 +1,27 @@
+/** Tasks of the sync pool for cgroups that belong to no single pod: main computes their values (main/resources/). */
+import type { CgroupName } from '../../linux/cgroup-names.ts';
+import type { CgroupResources } from '../../linux/cgroup-values.ts';
+
+export interface SyncCgroupsTask {
+  readonly cgroups: readonly CgroupChange[];
+}
+
+export interface CgroupChange {
+  /** Text: as configured, in the driver's form (`/system.slice`). */
+  readonly cgroup: CgroupName | string;
+  readonly resources: CgroupResources;
+  /** True: a missing cgroup is created. False: it must exist. */
+  readonly create: boolean;
+  /** True: when the kernel refuses a memory limit below the usage, the limit is set to the usage, which stops growth. */
+  readonly memoryAtLeastUsage?: boolean;
+}
+
+export interface SyncCgroupsResult {
+  /** For each change its error, or null. */
+  readonly failures: readonly (string | null)[];
+}
+
+/** The UIDs of the pods that have a cgroup. */
+export interface ListPodCgroupsResult {
+  readonly podUIDs: readonly string[];
+}
