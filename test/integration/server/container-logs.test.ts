@@ -21,6 +21,9 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import type { ContainerID } from '../../../src/shared/kubernetes/ids.ts';
+import { Followers } from '../../../src/workers/server/logs/followers.ts';
+import { aLogger } from '../../support/logger.ts';
 import { aLogsServer } from '../../support/server/logs-server.ts';
 
 const line = (text: string, tag = 'F') => `2026-01-02T03:04:05.6Z stdout ${tag} ${text}\n`;
@@ -44,10 +47,10 @@ function follow(url: string, query = '', agent?: Agent) {
   request.on('error', () => {});
   return { state, stop: () => request.destroy() };
 }
-async function waitUntil(what: string, check: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5_000;
+async function waitUntil(what: string, check: () => boolean, timeoutMs = 5_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
   while (!check()) {
-    if (Date.now() > deadline) assert.fail(`not within 5 s: ${what}`);
+    if (Date.now() > deadline) assert.fail(`not within ${timeoutMs} ms: ${what}`);
     await sleep(5);
   }
 }
@@ -377,6 +380,101 @@ test('200 followers are served, and their files are closed when they disconnect'
   for (const { stop } of followers) stop();
   await waitUntil('no open file', () => openBelow(podLogsDir) === 0);
 });
+
+test('500 followers of one container get every line, also while others read nothing', async () => {
+  const { url, port, container, podLogsDir } = await aLog(line('one'));
+  const stalled = Array.from({ length: 50 }, () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('GET /web?follow=true HTTP/1.1\r\nHost: x\r\n\r\n');
+    return socket.pause();
+  });
+  const agent = new Agent({ maxSockets: Infinity });
+  const followers = Array.from({ length: 450 }, () => follow(url, 'tailLines=0', agent));
+  await waitUntil('all followers', () => followers.every(({ state }) => state.status === 200), 30_000);
+  const text = 'x'.repeat(1000);
+  for (let n = 0; n < 200; n += 1) appendFileSync(container.logPath, line(`${n} ${text}`));
+  appendFileSync(container.logPath, line('end'));
+  await waitUntil('the last line at all of them', () => followers.every(({ state }) => state.text.endsWith('end\n')), 60_000);
+  for (const { state } of followers) assert.equal(state.text.length, followers[0]!.state.text.length);
+  assert.equal(followers[0]!.state.text.split('\n').length, 202);
+  for (const { stop } of followers) stop();
+  for (const socket of stalled) socket.destroy();
+  await waitUntil('no open file', () => openBelow(podLogsDir) === 0, 30_000);
+});
+
+test('a container that writes without a pause wakes its followers seldom', async (t) => {
+  const { podLogsDir } = await aLogsServer();
+  const followers = new Followers({ containers: { relistedAtMs: 0, all: () => [] }, monotonicMs: () => 0, logger: aLogger().logger });
+  const follower = followers.add('c' as ContainerID, podLogsDir);
+  t.after(() => follower.close());
+  let changes = 0;
+  const count = async () => {
+    for (let event = await follower.next(); event !== 'closed'; event = await follower.next()) changes += Number(event === 'changed');
+  };
+  void count();
+  const startedAtMs = performance.now();
+  for (let n = 0; n < 2000; n += 1) {
+    appendFileSync(join(podLogsDir, '0.log'), line('one'));
+    await new Promise(setImmediate);
+  }
+  const tookMs = performance.now() - startedAtMs;
+  assert.ok(changes >= 1);
+  assert.ok(changes <= tookMs / 9 + 2, `${changes} changes in ${tookMs} ms`);
+  // The last change is not lost.
+  const before = changes;
+  appendFileSync(join(podLogsDir, '0.log'), line('last'));
+  await waitUntil('the last change', () => changes > before);
+});
+
+test('a log of which the client wants nothing is not read on after the client has gone', async () => {
+  const { url, container, podLogsDir } = await aLog('');
+  // A line of 64 GiB, most of it a hole.
+  truncateSync(container.logPath, 64 * 1024 ** 3);
+  for (const query of ['sinceTime=2040-01-01T00:00:00Z', 'tailLines=1']) {
+    const request = httpGet(`${url}?${query}`).on('error', () => {});
+    await waitUntil(`${query} is being read`, () => openBelow(podLogsDir) === 1);
+    request.destroy();
+    await waitUntil(`${query} is not read on`, () => openBelow(podLogsDir) === 0);
+  }
+});
+
+test('a line without an end arrives in pieces, with its NUL bytes, and is not kept in memory', async () => {
+  const { url, container, responses } = await aLog(`2026-01-02T03:04:05.6Z stdout F `);
+  truncateSync(container.logPath, 256 * 1024 * 1024);
+  let received = 0;
+  let peak = 0;
+  const response = await fetch(`${url}?limitBytes=${200 * 1024 * 1024}`);
+  for await (const chunk of response.body!) {
+    assert.ok(chunk.every((byte: number) => byte === 0));
+    received += chunk.length;
+    peak = Math.max(peak, responses[0]!.writableLength);
+  }
+  assert.equal(received, 200 * 1024 * 1024);
+  assert.ok(peak < 1024 * 1024, `${peak} bytes`);
+});
+
+for (const [what, archive] of [
+  ['truncated', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
+  ['no gzip', () => Buffer.from('no gzip')],
+  ['empty', () => Buffer.alloc(0)],
+] as const) {
+  test(`a follower that meets an archive that is ${what} gets an end that names it, and the next one the log`, async () => {
+    const { url, read, container, podLogsDir } = await aLog(line('one'));
+    const { state } = follow(url);
+    await waitUntil('the first line', () => state.text === 'one\n');
+    const { logPath } = container;
+    // A privileged pod replaces the rotated log while the follower does not look.
+    writeFileSync(`${logPath}.20260101-000002.gz`, archive(gzipSync(Buffer.from(line('two').repeat(1000)))));
+    renameSync(logPath, `${logPath}.20260101-000001`);
+    rmSync(`${logPath}.20260101-000001`);
+    writeFileSync(logPath, line('three'));
+    container.state = 'exited';
+    await waitUntil('the end', () => state.ended);
+    assert.match(state.text, what === 'empty' ? /^one\n(.*0\.log.*|three\n)$/s : /^one\n.*0\.log\.20260101-000002\.gz/s);
+    assert.equal(await read(), 'three\n');
+    await waitUntil('no open file', () => openBelow(podLogsDir) === 0);
+  });
+}
 
 test('a fast writer is followed without loss', async () => {
   const { url, container } = await aLog('');

@@ -96,6 +96,7 @@ export class ContainerLogsHandler implements ContainerLogs {
         },
         write: (bytes) => write(response, bytes, disconnected),
         sleep: (ms) => sleep(ms),
+        signal: disconnected,
       });
       sendHead(response);
       response.end();

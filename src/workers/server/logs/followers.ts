@@ -12,6 +12,8 @@ import { createEndedCheck, type ContainerList } from './ended-containers.ts';
 const tickMs = 250;
 /** Upstream's logForceCheckPeriod. */
 const rescanMs = 1000;
+/** A container that writes without a pause causes 100,000 changes a second, each of which would wake all followers of its log. */
+const minChangeMs = 10;
 
 /** `closed`: the client has disconnected or the server is closing. */
 export type FollowEvent = 'changed' | 'ended' | 'rescan' | 'closed';
@@ -36,6 +38,9 @@ interface Waiting {
 interface WatchedFolder {
   watcher: FSWatcher | null;
   readonly followers: Set<Waiting>;
+  /** Runs for a short time after followers were woken. */
+  pause: NodeJS.Timeout | null;
+  changedInPause: boolean;
 }
 
 export interface FollowersDependencies {
@@ -117,7 +122,7 @@ export class Followers {
   #watch(directory: string, waiting: Waiting): void {
     let folder = this.#folders.get(directory);
     if (!folder) {
-      folder = { watcher: null, followers: new Set() };
+      folder = { watcher: null, followers: new Set(), pause: null, changedInPause: false };
       this.#folders.set(directory, folder);
       folder.watcher = this.#startWatch(directory, folder);
     }
@@ -130,9 +135,7 @@ export class Followers {
       this.#deps.logger.warn({ directory, reason: messageOf(err) }, 'a log folder can not be watched; its logs are checked every second');
     };
     try {
-      const watcher = watch(directory, { persistent: false }, () => {
-        for (const waiting of folder.followers) notify(waiting);
-      });
+      const watcher = watch(directory, { persistent: false }, () => onChange(folder));
       watcher.on('error', (err) => {
         failed(err);
         watcher.close();
@@ -150,8 +153,24 @@ export class Followers {
     folder.followers.delete(waiting);
     if (folder.followers.size > 0) return;
     folder.watcher?.close();
+    if (folder.pause) clearTimeout(folder.pause);
     this.#folders.delete(directory);
   }
+}
+
+/** Wakes the followers at once, and then again after a pause if there were more changes. */
+function onChange(folder: WatchedFolder): void {
+  if (folder.pause) {
+    folder.changedInPause = true;
+    return;
+  }
+  for (const waiting of folder.followers) notify(waiting);
+  folder.pause = setTimeout(() => {
+    folder.pause = null;
+    if (!folder.changedInPause) return;
+    folder.changedInPause = false;
+    onChange(folder);
+  }, minChangeMs);
 }
 
 function notify(waiting: Waiting): void {

@@ -69,13 +69,13 @@ export class LogFile {
 
   /**
    * Seeks to the start of the n-th line before the end, reading blocks backwards. An incomplete last line is not counted. Upstream:
-   * findTailLineStartIndex.
+   * findTailLineStartIndex. Stops anywhere when the signal aborts.
    */
-  async seekTail(lines: number): Promise<void> {
+  async seekTail(lines: number, signal: AbortSignal): Promise<void> {
     const { size } = await this.#handle.stat();
     let newlinesLeft = lines + 1;
     const buffer = Buffer.allocUnsafeSlow(blockBytes);
-    for (let blockEnd = size; blockEnd > 0;) {
+    for (let blockEnd = size; blockEnd > 0 && !signal.aborted;) {
       const blockStart = Math.max(0, blockEnd - blockBytes);
       const { bytesRead } = await this.#handle.read(buffer, 0, blockEnd - blockStart, blockStart);
       for (let lineStart = bytesRead; lineStart > 0;) {

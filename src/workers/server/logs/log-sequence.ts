@@ -83,7 +83,9 @@ export class LogSequence {
       const next = await this.#openRotation(rotation);
       if (next === null) continue;
       // The first is the rotation of the file itself, unless that one has been removed.
-      if (!(file instanceof LogFile) || !(await file.isSameLog(next))) return { file: next, timestamp: rotation, previous: null };
+      if (!(file instanceof LogFile) || !(await closeOnFailure(next, file.isSameLog(next)))) {
+        return { file: next, timestamp: rotation, previous: null };
+      }
       await next.close();
     }
     return null;
@@ -94,7 +96,7 @@ export class LogSequence {
       const file = await LogFile.open(this.#path, this.#podLogsDir);
       this.#folder = file.directory;
       this.#log = basename(file.realPath);
-      const previous = (await this.#rotations()).at(-1) ?? null;
+      const previous = (await closeOnFailure(file, this.#rotations())).at(-1) ?? null;
       if (await file.isAt(this.#path)) return { file, timestamp: null, previous };
       // It has been rotated meanwhile: its own rotation may be the newest one.
       await file.close();
@@ -136,6 +138,16 @@ export class LogSequence {
     const rotations = names.map((name) => parseRotatedLogName(this.#log, name)).filter((parsed) => parsed !== null);
     const timestamps = new Set(rotations.filter(({ kind }) => kind !== 'temporary').map(({ timestamp }) => timestamp));
     return [...timestamps].toSorted(compareRotations(Date.now()));
+  }
+}
+
+/** Closes the file when the result rejects: a file that nobody closes ends the thread when it is collected. */
+async function closeOnFailure<T>(file: LogFile | CompressedLog, result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (err) {
+    await file.close();
+    throw err;
   }
 }
 

@@ -25,6 +25,8 @@ export interface LogSource {
   /** Called when the file is open, so that the response can start. */
   readonly onOpen: () => void;
   readonly sleep: (ms: number) => Promise<void>;
+  /** Aborts when the client has disconnected. A long log without a line for the client is not read further. */
+  readonly signal: AbortSignal;
 }
 
 /** Resolves at the end of the log, or when the client needs no more. Rejects with a message for the client. */
@@ -51,9 +53,9 @@ class LogReader {
   }
 
   async run(): Promise<void> {
-    const { filter, follow, tailLines, onOpen } = this.#source;
+    const { filter, follow, tailLines, onOpen, signal } = this.#source;
     const { file } = this.#current;
-    if (tailLines !== null && file instanceof LogFile) await file.seekTail(tailLines);
+    if (tailLines !== null && file instanceof LogFile) await file.seekTail(tailLines, signal);
     // Starts to watch before reading, so that a line written after the last read wakes the follower.
     this.#follower = follow?.(this.#sequence.folder) ?? null;
     onOpen();
@@ -125,8 +127,8 @@ class LogReader {
 
   /** Reads to the current end of the file. Returns false when the client needs no more. */
   async #drain(): Promise<boolean> {
-    const { filter } = this.#source;
-    while (!filter.done) {
+    const { filter, signal } = this.#source;
+    while (!filter.done && !signal.aborted) {
       const block = await this.#current.file.read();
       if (!block) return true;
       if (!(await this.#write(filter.push(block)))) return false;
