@@ -54,13 +54,13 @@ export class ContainerGC {
       await remover.removeSandbox(id as SandboxID);
       return true;
     });
-    const isRunning = new Set(items.filter(({ kind, state }) => kind === 'container' && state !== 'exited').map(({ id }) => id as string));
+    const notExited = items.filter(({ kind, state }) => kind === 'container' && state !== 'exited').map(({ id }) => id as string);
     try {
       if (request.allSourcesReady) {
         const removed = await removePodLogDirectories(podLogsDir, podLogsRemovable(snapshot.all(), request), request.requestedAtMs);
         containersRemoved.inc({ kind: 'logs' }, removed);
       }
-      await removeDeadLogSymlinks(containerLogsDir, podLogsDir, (id) => isRunning.has(id));
+      await removeDeadLogSymlinks(containerLogsDir, podLogsDir, notExited);
     } catch (err) {
       // Errors cross to main without their cause, so the message includes the cause.
       throw new KubeletError('ContainerGCFailed', `failed to remove logs of deleted pods:  ${messageOf(err)}`);

@@ -1,5 +1,5 @@
 /** Removes log directories of deleted pods, and symlinks to deleted logs (upstream evictPodLogsDirectories). */
-import { lstat, readdir, readlink, rm, stat } from 'node:fs/promises';
+import { lstat, readdir, readlink, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { containerOfLogSymlink } from '../../../shared/kubernetes/container-log-symlink.ts';
@@ -13,8 +13,17 @@ const tickMs = 10;
 const removalDeadlineMs = 30_000;
 
 /**
- * Removes the directory `<namespace>_<name>_<uid>` of each removable pod. Skips a directory that changed after `madeBeforeMs`
- * (wall-clock): a new pod created it or a container directory in it. Resolves with the number of removed directories. A failure does not
+ * Parses the UID of `<namespace>_<name>_<uid>`. Neither namespace nor name contains an underscore, but the UID of a static pod may; upstream
+ * takes what follows the last one.
+ */
+export function podOfLogDirectory(name: string): PodUID {
+  const parts = name.split('_');
+  return (parts.length > 3 ? parts.slice(2).join('_') : parts.at(-1)) as PodUID;
+}
+
+/**
+ * Removes the directory `<namespace>_<name>_<uid>` of each removable pod, or the symlink in its place. Skips a directory that changed after
+ * `madeBeforeMs` (wall-clock): a new pod created it or a container directory in it. Resolves with the number of removed directories. A failure does not
  * stop the other removals; the AggregateError lists all failures.
  */
 export async function removePodLogDirectories(
@@ -24,17 +33,18 @@ export async function removePodLogDirectories(
 ): Promise<number> {
   const names = await readdir(podLogsDir, { withFileTypes: true }).catch(ifMissing);
   const staleDirectories = names.filter(
-    (entry) => entry.isDirectory() && isRemovable(entry.name.slice(entry.name.lastIndexOf('_') + 1) as PodUID),
+    (entry) => (entry.isDirectory() || entry.isSymbolicLink()) && isRemovable(podOfLogDirectory(entry.name)),
   );
   let removed = 0;
   const failures: unknown[] = [];
-  for (const { name } of staleDirectories) {
-    const path = join(podLogsDir, name);
+  for (const entry of staleDirectories) {
+    const path = join(podLogsDir, entry.name);
     const changedAtMs = (await lstat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
     if (changedAtMs + tickMs >= madeBeforeMs) continue;
     try {
       // A pod that collects logs may write to the directory during the removal.
-      await removeTree(path, { calls: pooledCalls, signal: AbortSignal.timeout(removalDeadlineMs) });
+      if (entry.isSymbolicLink()) await unlink(path);
+      else await removeTree(path, { calls: pooledCalls, signal: AbortSignal.timeout(removalDeadlineMs) });
       removed += 1;
     } catch (err) {
       failures.push(err);
@@ -46,20 +56,18 @@ export async function removePodLogDirectories(
 
 /**
  * Removes symlinks to missing logs below `podLogsDir`. A log is missing briefly during rotation, so symlinks of running containers stay.
- * Symlinks to other directories belong to other programs.
+ * Symlinks to other directories, and other names than `*.log`, belong to other programs. The name may end in the start of an ID.
  */
-export async function removeDeadLogSymlinks(
-  containerLogsDir: string,
-  podLogsDir: string,
-  isRunning: (containerID: string) => boolean,
-): Promise<number> {
+export async function removeDeadLogSymlinks(containerLogsDir: string, podLogsDir: string, runningIDs: Iterable<string>): Promise<number> {
+  const running = [...runningIDs];
   let removed = 0;
   for (const entry of await readdir(containerLogsDir, { withFileTypes: true }).catch(ifMissing)) {
     const path = join(containerLogsDir, entry.name);
-    if (!entry.isSymbolicLink() || !(await readlink(path).catch(() => '')).startsWith(`${podLogsDir}/`)) continue;
+    if (!entry.isSymbolicLink() || !entry.name.endsWith('.log')) continue;
+    if (!(await readlink(path).catch(() => '')).startsWith(`${podLogsDir}/`)) continue;
     if (await exists(path)) continue;
     const containerID = containerOfLogSymlink(entry.name);
-    if (containerID !== undefined && isRunning(containerID)) continue;
+    if (containerID !== undefined && running.some((id) => id.startsWith(containerID))) continue;
     await rm(path, { force: true });
     removed += 1;
   }
