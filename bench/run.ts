@@ -29,6 +29,8 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'cluster-delete': () => import('./cluster-delete.ts'),
   probes: () => import('./probes.ts'),
   liveness: () => import('./liveness.ts'),
+  'log-rotation': () => import('./log-rotation.ts'),
+  'dead-instances': () => import('./dead-instances.ts'),
   idle: () => import('./idle.ts'),
 };
 

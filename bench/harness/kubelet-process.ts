@@ -107,6 +107,11 @@ export class KubeletProcess {
     return this.#healthz;
   }
 
+  /** The folder of all pods' logs. */
+  get podLogs(): string {
+    return join(this.#folder, 'logs');
+  }
+
   get pid(): number {
     return this.#child.pid ?? 0;
   }
