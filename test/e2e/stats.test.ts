@@ -12,8 +12,10 @@ interface Usage {
   readonly name: string;
   readonly startTime: string;
   readonly cpu: { readonly usageNanoCores: number; readonly usageCoreNanoSeconds: number };
+  readonly logs?: Filesystem;
   readonly memory: Readonly<Record<'availableBytes' | 'usageBytes' | 'workingSetBytes' | 'rssBytes' | 'pageFaults', number>>;
 }
+type Filesystem = Readonly<Record<'availableBytes' | 'capacityBytes' | 'usedBytes' | 'inodesFree' | 'inodesUsed', number>>;
 interface PodUsage extends Usage {
   readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly containers: readonly Usage[];
@@ -21,7 +23,13 @@ interface PodUsage extends Usage {
   readonly process_stats?: { readonly process_count: number };
 }
 interface Summary {
-  readonly node: Usage & { readonly nodeName: string; readonly systemContainers: readonly Usage[] };
+  readonly node: Usage & {
+    readonly nodeName: string;
+    readonly systemContainers: readonly Usage[];
+    readonly fs?: Filesystem;
+    readonly runtime?: { readonly imageFs?: Filesystem; readonly containerFs?: Filesystem };
+    readonly rlimit?: { readonly maxpid: number; readonly curproc: number };
+  };
   readonly pods: readonly PodUsage[];
 }
 
@@ -51,7 +59,7 @@ describe('the usage of a node', () => {
     node.apply(
       aManifest('eater', {
         containers: [
-          aBusybox({ name: 'busy', sh: 'while :; do :; done', resources: { limits } }),
+          aBusybox({ name: 'busy', sh: 'head -c 100000 /dev/zero | tr "\\0" "\\n"; while :; do :; done', resources: { limits } }),
           // The variable is 20 MB of anonymous memory.
           aBusybox({
             name: 'large',
@@ -83,6 +91,8 @@ describe('the usage of a node', () => {
     assert.ok(usage.cpu.usageCoreNanoSeconds >= usageCoreNanoSeconds && usage.memory.rssBytes >= large!.memory.rssBytes);
     assert.ok(Math.abs(Date.parse(large!.startTime) - Date.parse(pod.status!.startTime!)) < 20_000, large!.startTime);
     assert.equal(usage.network?.name, 'eth0');
+    // The log has more than 100,000 lines of CRI's format, and one file.
+    assert.ok(busy!.logs!.usedBytes > 100_000 && busy!.logs!.inodesUsed === 1, JSON.stringify(busy!.logs));
     assert.ok(usage.process_stats!.process_count >= 4);
   });
 
@@ -102,6 +112,11 @@ describe('the usage of a node', () => {
     assert.equal(usage.nodeName, 'test-node');
     assert.ok(usage.memory.availableBytes > 0 && usage.memory.usageBytes > 100 * MiB);
     assert.ok(usage.systemContainers.some(({ name }) => name === 'pods'));
+    assert.ok(usage.fs!.capacityBytes > usage.fs!.availableBytes && usage.fs!.inodesFree > 0);
+    // The runtime counts the used bytes some time after an import.
+    assert.ok(usage.runtime!.imageFs!.usedBytes >= 0 && usage.runtime!.imageFs!.capacityBytes > 0);
+    assert.equal(usage.runtime!.containerFs!.capacityBytes, usage.runtime!.imageFs!.capacityBytes);
+    assert.ok(usage.rlimit!.maxpid > usage.rlimit!.curproc && usage.rlimit!.curproc > 10);
   });
 
   test('is processor time and memory only on request', async () => {

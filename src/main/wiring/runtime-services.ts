@@ -39,11 +39,11 @@ export function startRuntimeServices({
   onProbeResults,
   onPullWait,
 }: RuntimeServicesOptions): RuntimeServices {
-  const { state, snapshot, pleg } = threads;
+  const { state, snapshot, usage, pleg } = threads;
   const images = ImagesThread.start({
     state,
     logger: log('images'),
-    settings: imagesSettings(options, snapshot),
+    settings: imagesSettings(options, { snapshot, usage }),
     onEvent: (event) => events.record(event),
     onPullWait,
   });

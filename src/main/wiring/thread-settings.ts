@@ -34,7 +34,7 @@ export function plegSettings({ config, flags }: KubeletOptions, snapshot: Shared
 
 export function imagesSettings(
   { config, flags, featureGates, credentialProviders }: KubeletOptions,
-  snapshot: SharedArrayBuffer,
+  shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer },
 ): Settings<ImagesWorkerData, 'events' | 'main'> {
   const verifies = featureGates.enabled('KubeletEnsureSecretPulledImages');
   return {
@@ -60,7 +60,9 @@ export function imagesSettings(
     },
     podLogsDir: config.podLogsDir,
     containerLogsDir,
-    snapshot,
+    splitDisks: featureGates.enabled('KubeletSeparateDiskGC'),
+    snapshot: shared.snapshot,
+    usage: shared.usage,
   };
 }
 
@@ -92,6 +94,7 @@ export function statsSettings(
 ): Settings<StatsWorkerData, 'runtimeCgroupDriver'> {
   return {
     rootDir: flags.rootDirectory,
+    podLogsDir: config.podLogsDir,
     ...host,
     cgroupFsRoot,
     cgroupRoot: config.cgroupRoot,

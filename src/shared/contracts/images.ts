@@ -40,7 +40,11 @@ export interface ImagesWorkerData extends ThreadWorkerData {
     /** Gate RuntimeClassInImageCriApi: an image is identified by its ID and the handler that pulled it. */
     readonly byRuntimeHandler: boolean;
   };
+  /** Gate KubeletSeparateDiskGC. */
+  readonly splitDisks: boolean;
   readonly snapshot: SharedArrayBuffer;
+  /** The usage table (shared/state/usage-table.ts): the images thread writes its filesystems. */
+  readonly usage: SharedArrayBuffer;
   /** PullTokensApi, over Comlink. */
   readonly main: MessagePort;
   /** ImagesNotification. The RecordedEvent of the requesting container, posted immediately: a pull may take long. */

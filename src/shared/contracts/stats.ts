@@ -3,6 +3,7 @@ import type { ThreadWorkerData } from './thread-worker-data.ts';
 
 export interface StatsWorkerData extends ThreadWorkerData {
   readonly rootDir: string;
+  readonly podLogsDir: string;
   /** The configured driver. The runtime's (shared/state/runtime-cgroup-driver.ts) overrides it. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly runtimeCgroupDriver: SharedArrayBuffer;

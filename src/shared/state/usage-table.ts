@@ -4,6 +4,7 @@
  * Meaning and units of the values are cadvisor's (github.com/google/cadvisor, info/v1/container.go). NaN: not known.
  */
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
+import { filesystemRows, filesystemTable, type FilesystemUsage, type FilesystemWriter } from './filesystem-table.ts';
 import { f64, i64, text, u32, u8, type Row } from './table-layout.ts';
 import { defineTable, type TableReader, type TableWriter } from './typed-table.ts';
 
@@ -71,6 +72,9 @@ const valueFields = {
   threadsMax: f64,
   /** Out-of-memory kills in the cgroup and below since it is measured. */
   oomEvents: f64,
+  /** Of a container: the files in its log folder. */
+  logBytes: f64,
+  logInodes: f64,
   cpuShares: f64,
   cpuPeriodUs: f64,
   /** 0: no quota. */
@@ -139,14 +143,30 @@ const machines = defineTable('machine', machineFields);
 /** Ten rows per pod, for its cgroup, its sandbox and eight containers, and 200 more for terminating pods above the maximum and the node's own. */
 export function createUsageTable(maxPods: number): SharedArrayBuffer {
   const capacity = maxPods * 10 + 200;
-  const buffer = new SharedArrayBuffer(machineOffset(capacity) + machines.bytes(1));
+  const buffer = new SharedArrayBuffer(filesystemOffset(capacity) + filesystemTable.bytes(filesystemCount));
   identities.create(capacity, buffer);
   usage.create(capacity, buffer, identities.bytes(capacity));
   machines.create(1, buffer, machineOffset(capacity));
+  filesystemTable.create(filesystemCount, buffer, filesystemOffset(capacity));
   return buffer;
 }
 function machineOffset(capacity: number): number {
   return identities.bytes(capacity) + usage.bytes(capacity);
+}
+
+const filesystemCount = Object.keys(filesystemRows).length;
+function filesystemOffset(capacity: number): number {
+  return machineOffset(capacity) + machines.bytes(1);
+}
+
+/** The view of a thread that measures some of the filesystems. */
+export function openFilesystems(buffer: SharedArrayBuffer, measured: readonly (keyof typeof filesystemRows)[]): FilesystemWriter {
+  const { capacity } = identities.reader(buffer);
+  return filesystemTable.writer(
+    buffer,
+    filesystemOffset(capacity),
+    measured.map((name) => filesystemRows[name]),
+  );
 }
 
 /** The stats thread's view. The writer identifies a cgroup by its row number. Frees the rows of a predecessor: the next sample adds them again. */
@@ -197,6 +217,7 @@ export class UsageReader {
   readonly #identities: TableReader<typeof identityFields>;
   readonly #usage: TableReader<typeof valueFields>;
   readonly #machine: TableReader<typeof machineFields>;
+  readonly #filesystems;
   /** Decoded identities by row. */
   readonly #decoded: ({ readonly version: number; readonly identity: CgroupIdentity } | undefined)[] = [];
 
@@ -204,6 +225,12 @@ export class UsageReader {
     this.#identities = identities.reader(buffer);
     this.#usage = usage.reader(buffer, identities.bytes(this.#identities.capacity));
     this.#machine = machines.reader(buffer, machineOffset(this.#identities.capacity));
+    this.#filesystems = filesystemTable.reader(buffer, filesystemOffset(this.#identities.capacity));
+  }
+
+  /** Undefined until it was measured. */
+  filesystem(name: keyof typeof filesystemRows): FilesystemUsage | undefined {
+    return this.#filesystems.read(filesystemRows[name]);
   }
 
   /** Undefined until the stats thread has read the machine. */

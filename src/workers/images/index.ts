@@ -15,6 +15,7 @@ import { systemClock } from '../../shared/time/clock.ts';
 import { ContainerGC } from './container-gc/container-gc.ts';
 import { ContainerRemover, parallelRemovals } from './container-gc/container-remover.ts';
 import { runPlugin } from '../../shared/linux/run-plugin.ts';
+import { FilesystemSampler } from './filesystem-sampler.ts';
 import { ImageFilesystemReader } from './image-gc/image-filesystem.ts';
 import { ImageGC } from './image-gc/index.ts';
 import { ImageUses } from './image-uses.ts';
@@ -99,6 +100,15 @@ const logManager =
     logger,
   });
 logManager?.start();
+const filesystems = new FilesystemSampler({
+  images: images.images,
+  deadlineMs: workerData.runtimeRequestTimeoutMs,
+  usage: workerData.usage,
+  splitDisks: workerData.splitDisks,
+  clock: systemClock,
+  logger,
+});
+void filesystems.run(stopped.signal);
 
 const api: ImagesApi = {
   ensureImage: (request) => imageManager.ensureImage(request),

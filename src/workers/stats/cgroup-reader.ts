@@ -14,7 +14,10 @@ export interface CgroupHierarchy {
 }
 
 /** What one read returns. The sampler adds what needs an earlier sample, or other files. */
-export type CgroupValues = Omit<UsageValues, 'sampledAtMs' | 'cpuNanoCores' | 'network' | 'oomEvents' | keyof CgroupLimits | 'processes'>;
+export type CgroupValues = Omit<
+  UsageValues,
+  'sampledAtMs' | 'cpuNanoCores' | 'network' | 'oomEvents' | 'logBytes' | 'logInodes' | keyof CgroupLimits | 'processes'
+>;
 export type CgroupLimits = Pick<
   UsageValues,
   'cpuShares' | 'cpuPeriodUs' | 'cpuQuotaUs' | 'memoryLimitBytes' | 'memorySwapLimitBytes' | 'memoryReservationBytes' | 'threadsMax'

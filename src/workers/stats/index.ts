@@ -5,17 +5,21 @@
 import { readFileSync } from 'node:fs';
 import type { StatsApi, StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
+import { containerLogsDirectory } from '../../shared/kubernetes/paths.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { readCpuTopology } from './cpu-topology.ts';
 import { readMachineInfo } from './machine-info.ts';
+import { readLogUsage } from './read-log-usage.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
 import { readNetwork } from './read-network.ts';
+import { RootFilesystem } from './root-filesystem.ts';
 import { UsageSampler } from './usage-sampler.ts';
 
 const { workerData, logger, heartbeat } = enterThread<StatsWorkerData>();
-const { rootDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs, systemCgroups } = workerData;
+const { rootDir, podLogsDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs, systemCgroups } =
+  workerData;
 const stop = new AbortController();
 /** Delays the first sample: the start of the kubelet waits for the machine's information, and nothing waits for usage. */
 const firstSampleDelayMs = 2000;
@@ -36,9 +40,12 @@ const sampler = new UsageSampler({
   maxHandles: Math.min(maxHandles, Math.floor(maxOpenFiles() / 4)),
   machineMemory: readMachineMemory,
   readNetwork,
+  readLogs: (pod, container) => readLogUsage(containerLogsDirectory(podLogsDir, pod, container)),
   clock: systemClock,
   logger,
 });
+
+const rootFilesystem = new RootFilesystem(rootDir, usage, systemClock);
 
 /** Upstream reads the machine again every five minutes (cadvisor's update_machine_info_interval). */
 const machinePeriodMs = 300_000;
@@ -70,6 +77,9 @@ async function keepSampling(signal: AbortSignal): Promise<void> {
     try {
       const rows = await sampler.sample();
       await readMachine();
+      rootFilesystem
+        .sample()
+        .catch((err: unknown) => logger.warn({ err, rootDir }, 'Failed to measure the filesystem of the root directory'));
       logger.debug({ rows }, 'Sampled the usage of pods');
       failing = false;
     } catch (err) {

@@ -13,6 +13,7 @@ import { CgroupCatalog, type CgroupCatalogOptions } from './cgroup-catalog.ts';
 import { HandleBudget } from './cgroup-file.ts';
 import { createCgroupReader, type CgroupLimits, type CgroupReader, type CgroupValues } from './cgroup-reader.ts';
 import { computeNanoCores } from './compute-nano-cores.ts';
+import type { LogUsage } from './read-log-usage.ts';
 import type { MachineMemory } from './read-machine-memory.ts';
 
 export interface UsageSamplerOptions extends CgroupCatalogOptions {
@@ -24,6 +25,8 @@ export interface UsageSamplerOptions extends CgroupCatalogOptions {
   readonly machineMemory: () => MachineMemory;
   /** The usage of the interfaces in a process' network namespace, as the table has it. */
   readonly readNetwork: (pid: number) => string;
+  /** Undefined when the container has no log folder. */
+  readonly readLogs: (pod: LoggingPod, container: string) => LogUsage | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -32,6 +35,10 @@ export interface UsageSamplerOptions extends CgroupCatalogOptions {
 const cgroupsPerIteration = 25;
 /** Limits are read with every sixth sample: once a minute. */
 const samplesPerLimits = 6;
+
+interface LoggingPod {
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
+}
 
 interface Measured {
   readonly identity: CgroupIdentity;
@@ -128,6 +135,7 @@ export class UsageSampler {
       cpuNanoCores: computeNanoCores(measured.last, { cpuUsageNs: values.cpuUsageNs, sampledAtMs }),
       processes: countLines(pids),
       oomEvents: 0,
+      ...this.#logs(identity),
       network: this.#network(identity, pids),
     });
     measured.last = { cpuUsageNs: values.cpuUsageNs, sampledAtMs };
@@ -148,6 +156,12 @@ export class UsageSampler {
   #network({ kind }: CgroupIdentity, pids: string): string {
     const pid = kind === 'root' ? 1 : Number.parseInt(pids, 10);
     return (kind === 'sandbox' || kind === 'root') && pid > 0 ? this.#options.readNetwork(pid) : '[]';
+  }
+
+  #logs({ kind, podUID: uid, podName: name, podNamespace: namespace, containerName }: CgroupIdentity) {
+    if (kind !== 'container') return { logBytes: NaN, logInodes: NaN };
+    const usage = this.#options.readLogs({ metadata: { name, namespace, uid } }, containerName);
+    return { logBytes: usage?.bytes ?? NaN, logInodes: usage?.inodes ?? NaN };
   }
 
   #runningItems(): Map<PodUID, SnapshotItem[]> {

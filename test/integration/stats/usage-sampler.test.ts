@@ -159,6 +159,8 @@ function aSampler(root: string, maxPods = 10) {
     maxHandles: 8,
     machineMemory: () => ({ memoryBytes: 8000, swapBytes: 0, swapUsedBytes: 0 }),
     readNetwork: (pid: number) => JSON.stringify([{ name: `eth${pid}` }]),
+    readLogs: ({ metadata }: { metadata: { name: string } }, container: string) =>
+      metadata.name === 'p' && container === 'app' ? { bytes: 4096, inodes: 1 } : undefined,
     clock,
     logger,
   } as const;
@@ -202,7 +204,10 @@ test('pods, sandboxes and containers are sampled; unknown cgroups are not', asyn
   const byKind = new Map(new UsageReader(options.usage).all().map((row) => [row.identity.kind, row]));
   const { identity, values } = byKind.get('container')!;
   assert.deepEqual([identity.containerID, identity.podName, identity.podNamespace], ['c1', 'p', 'n']);
-  assert.deepEqual([values.sampledAtMs, values.memoryWorkingSetBytes, values.cpuNanoCores], [15_000, 600, 500_000_000]);
+  assert.deepEqual(
+    [values.sampledAtMs, values.memoryWorkingSetBytes, values.cpuNanoCores, values.logBytes],
+    [15_000, 600, 500_000_000, 4096],
+  );
   const sandbox = byKind.get('sandbox')!;
   assert.deepEqual([sandbox.values.network, sandbox.values.processes], ['[{"name":"eth12"}]', 2]);
   assert.equal(byKind.get('root')!.values.memoryLimitBytes, 8000);

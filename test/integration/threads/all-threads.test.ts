@@ -80,6 +80,7 @@ function startAll() {
     },
     onMessage: () => {},
   });
+  const usage = createUsageTable(110);
   const images = ImagesThread.start({
     ...common,
     settings: {
@@ -95,7 +96,9 @@ function startAll() {
       verificationPolicy: { name: 'NeverVerifyPreloadedImages', allowlist: [] },
       credentialProviders: [],
       imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0, byRuntimeHandler: false },
+      splitDisks: true,
       snapshot,
+      usage,
     },
     onEvent: () => {},
     onPullWait: () => {},
@@ -107,7 +110,7 @@ function startAll() {
       housekeepingPeriodMs: 10_000,
       snapshot,
       systemCgroups: { kubelet: '', runtime: '', misc: '' },
-      usage: createUsageTable(110),
+      usage,
     },
   });
   const probes = ProbesThread.start({

@@ -13,6 +13,7 @@ test('the stats thread returns the machine info, also after a restart', async ()
   const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   const settings = {
     rootDir: '/',
+    podLogsDir: '/nowhere',
     cgroupDriver: 'cgroupfs',
     cgroupVersion: 1,
     cgroupFsRoot: '/sys/fs/cgroup',

@@ -9,6 +9,7 @@ import { UsageReader } from '../../../shared/state/usage-table.ts';
 import { renderCadvisorPage } from './cadvisor-page.ts';
 import { createDeviceNames } from './device-names.ts';
 import { groupUsage } from './group-usage.ts';
+import { readRlimit } from './read-rlimit.ts';
 import { renderResourcePage } from './resource-page.ts';
 import { renderSummary } from './summary.ts';
 
@@ -41,7 +42,8 @@ export function createStatsPages({ nodeName, usage, cgroupFsRoot }: StatsPagesOp
       const grouped = groupUsage(reader.all());
       // Upstream's message, without its path through cadvisor.
       if (!grouped.root) throw new Error('failed to get root cgroup stats: failed to get container info for "/": unknown container "/"');
-      return renderSummary(node, grouped, { onlyCpuAndMemory });
+      const filesystems = { root: reader.filesystem('root'), image: reader.filesystem('image'), container: reader.filesystem('container') };
+      return renderSummary(node, grouped, { onlyCpuAndMemory, filesystems, rlimit: readRlimit(), nowMs: Date.now() });
     },
     cadvisor: () => renderCadvisorPage({ rows: reader.all(), machine: reader.machine(), nowMs: Date.now(), hasPressure, deviceName }),
     resource: () => renderResourcePage(groupUsage(reader.all())),

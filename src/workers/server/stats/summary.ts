@@ -3,7 +3,9 @@
  * pods has a megabyte of it. Upstream: pkg/kubelet/server/stats/summary.go, pkg/kubelet/stats/helper.go.
  */
 import type { CgroupUsage, InterfaceUsage } from '../../../shared/state/usage-table.ts';
+import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
 import type { NodeUsage, PodUsage } from './group-usage.ts';
+import type { Rlimit } from './read-rlimit.ts';
 
 export interface SummaryNode {
   readonly nodeName: string;
@@ -14,6 +16,16 @@ export interface SummaryNode {
 
 export interface SummaryOptions {
   readonly onlyCpuAndMemory: boolean;
+  readonly filesystems: NodeFilesystems;
+  readonly rlimit: Rlimit;
+  readonly nowMs: number;
+}
+
+/** Undefined: not measured yet. */
+export interface NodeFilesystems {
+  readonly root: FilesystemUsage | undefined;
+  readonly image: FilesystemUsage | undefined;
+  readonly container: FilesystemUsage | undefined;
 }
 
 export function renderSummary(node: SummaryNode, usage: NodeUsage, options: SummaryOptions): string {
@@ -30,8 +42,23 @@ function nodeStats(node: SummaryNode, { root, systemContainers }: NodeUsage, opt
     system.length > 0 && `"systemContainers":[${system.join(',')}]`,
     `"startTime":${time(startTime)}`,
     root && usageFields(root, options),
-    root && !options.onlyCpuAndMemory && networkStats(root),
   ];
+  if (!options.onlyCpuAndMemory) {
+    const { filesystems, rlimit, nowMs } = options;
+    if (root) fields.push(networkStats(root));
+    fields.push(
+      filesystems.root && `"fs":${filesystemStats(filesystems.root)}`,
+      `"runtime":${object([
+        filesystems.image && `"imageFs":${filesystemStats(filesystems.image)}`,
+        filesystems.container && `"containerFs":${filesystemStats(filesystems.container)}`,
+      ])}`,
+      `"rlimit":${object([
+        `"time":${time(nowMs)}`,
+        rlimit.maxPID !== undefined && `"maxpid":${rlimit.maxPID}`,
+        rlimit.tasks !== undefined && `"curproc":${rlimit.tasks}`,
+      ])}`,
+    );
+  }
   return object(fields);
 }
 
@@ -53,7 +80,34 @@ function podStats({ podName, podNamespace, podUID, pod, sandbox, containers }: P
 }
 
 function containerStats(row: CgroupUsage, name: string, startedAtMs: number, options: SummaryOptions): string {
-  return `{"name":${JSON.stringify(name)},"startTime":${time(startedAtMs)},${usageFields(row, options)}}`;
+  const filesystems = options.onlyCpuAndMemory || row.identity.kind !== 'container' ? '' : containerFilesystems(row, options.filesystems);
+  return `{"name":${JSON.stringify(name)},"startTime":${time(startedAtMs)},${usageFields(row, options)}${filesystems}}`;
+}
+
+/** The fields logs and rootfs of a container. */
+function containerFilesystems({ values }: CgroupUsage, { root, container }: NodeFilesystems): string {
+  const at = values.sampledAtMs;
+  const logs =
+    root && !Number.isNaN(values.logBytes)
+      ? `,"logs":${filesystemStats({ ...root, readAtMs: at, usedBytes: values.logBytes, inodesUsed: values.logInodes })}`
+      : '';
+  // The usage of a container's writable layer is not known.
+  const rootfs = container ? `,"rootfs":${filesystemStats({ ...container, readAtMs: at, usedBytes: NaN, inodesUsed: NaN })}` : '';
+  return rootfs + logs;
+}
+
+/** Unknown values are left out. */
+function filesystemStats(usage: FilesystemUsage): string {
+  const value = (name: string, number: number) => !Number.isNaN(number) && `"${name}":${number}`;
+  return object([
+    `"time":${time(usage.readAtMs)}`,
+    value('availableBytes', usage.availableBytes),
+    value('capacityBytes', usage.capacityBytes),
+    value('usedBytes', usage.usedBytes),
+    value('inodesFree', usage.inodesFree),
+    value('inodes', usage.inodes),
+    value('inodesUsed', usage.inodesUsed),
+  ]);
 }
 
 /** The fields cpu, memory, io and swap of a container, a pod or the node. */

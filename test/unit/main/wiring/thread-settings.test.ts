@@ -6,6 +6,7 @@ import { imagesSettings, podSyncSettings } from '../../../../src/main/wiring/thr
 import { kubeletOptions as options } from '../../../support/kubelet/kubelet-options.ts';
 import { table } from '../../../support/table.ts';
 
+const sharedTables = { snapshot: new SharedArrayBuffer(0), usage: new SharedArrayBuffer(0) };
 const host = { cgroupVersion: 1, cgroupDriver: 'cgroupfs' } as const;
 
 /** Both gates, and `crashLoopBackOff.maxContainerRestartPeriod` (null: not configured). Without the gate KubeletCrashLoopBackOffMax it cannot be configured. */
@@ -52,11 +53,11 @@ table('the back-off of restarts follows both gates and the configuration', (row)
 test('links to container logs are in the folder of log collectors, wherever the logs are', () => {
   const moved = options({ podLogsDir: '/data/logs/pods' });
   assert.equal(podSyncSettings(moved, host).containerLogsDir, '/var/log/containers');
-  assert.equal(imagesSettings(moved, new SharedArrayBuffer(0)).containerLogsDir, '/var/log/containers');
+  assert.equal(imagesSettings(moved, sharedTables).containerLogsDir, '/var/log/containers');
 });
 
 test('container logs are rotated by the configured policy, or not at all when the size is negative', () => {
-  const policyOf = (fields: Partial<KubeletConfiguration>) => imagesSettings(options(fields), new SharedArrayBuffer(0)).logRotation;
+  const policyOf = (fields: Partial<KubeletConfiguration>) => imagesSettings(options(fields), sharedTables).logRotation;
   const policy = { containerLogMaxSize: '1Mi', containerLogMaxFiles: 3, containerLogMaxWorkers: 2, containerLogMonitorInterval: 5000 };
   assert.deepEqual(policyOf(policy), { maxSizeBytes: 1024 * 1024, maxFiles: 3, maxWorkers: 2, monitorIntervalMs: 5000 });
   assert.equal(policyOf({ ...policy, containerLogMaxSize: '-1' }), null);
@@ -84,7 +85,7 @@ test('the image service is at the runtime’s endpoint unless it has a separate 
   const containerRuntimeEndpoint = 'unix:///run/runtime.sock';
   const imagesOf = (fields: Partial<KubeletConfiguration>) => {
     const given = options({ containerRuntimeEndpoint, ...fields });
-    return [imagesSettings(given, new SharedArrayBuffer(0)).imageEndpoint, podSyncSettings(given, host).imageEndpoint];
+    return [imagesSettings(given, sharedTables).imageEndpoint, podSyncSettings(given, host).imageEndpoint];
   };
   assert.deepEqual(imagesOf({}), [containerRuntimeEndpoint, containerRuntimeEndpoint]);
   assert.deepEqual(imagesOf({ imageServiceEndpoint: 'unix:///run/images.sock' }), ['unix:///run/images.sock', 'unix:///run/images.sock']);

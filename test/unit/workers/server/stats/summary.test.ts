@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { groupUsage, pickContainers } from '../../../../../src/workers/server/stats/group-usage.ts';
+import { parseTasks } from '../../../../../src/workers/server/stats/read-rlimit.ts';
 import { renderResourcePage } from '../../../../../src/workers/server/stats/resource-page.ts';
 import { renderSummary } from '../../../../../src/workers/server/stats/summary.ts';
 import { parsePrometheus } from '../../../../support/prometheus.ts';
@@ -36,11 +37,28 @@ const rows = [
       cpuSomeTotalUs: 77,
       cpuSomeAvg10: 1.5,
       processes: 3,
+      logBytes: 40,
+      logInodes: 2,
     },
   ),
 ];
 const node = { nodeName: 'node-1', bootedAtMs: Date.UTC(2025, 11, 31), kubeletStartedAtMs: Date.UTC(2025, 11, 31, 1) };
-const summaryOf = (onlyCpuAndMemory: boolean) => JSON.parse(renderSummary(node, groupUsage(rows), { onlyCpuAndMemory }));
+const filesystem = {
+  readAtMs: Date.UTC(2026, 0, 2),
+  capacityBytes: 900,
+  availableBytes: 500,
+  usedBytes: 350,
+  inodes: 90,
+  inodesFree: 80,
+  inodesUsed: 10,
+};
+const unknown = { ...filesystem, capacityBytes: NaN, availableBytes: NaN, inodes: NaN, inodesFree: NaN };
+const rest = {
+  filesystems: { root: filesystem, image: unknown, container: undefined },
+  rlimit: { maxPID: 32768, tasks: 120 },
+  nowMs: Date.UTC(2026, 0, 2, 3, 4, 5),
+};
+const summaryOf = (onlyCpuAndMemory: boolean) => JSON.parse(renderSummary(node, groupUsage(rows), { onlyCpuAndMemory, ...rest }));
 
 test('the summary has every field of a pod and a container', () => {
   const { pods } = summaryOf(false);
@@ -70,6 +88,7 @@ test('the summary has every field of a pod and a container', () => {
           },
           io: { time, psi },
           swap: { time, swapAvailableBytes: 30, swapUsageBytes: 20 },
+          logs: { time, availableBytes: 500, capacityBytes: 900, usedBytes: 40, inodesFree: 80, inodes: 90, inodesUsed: 2 },
         },
       ],
       cpu: { time, usageNanoCores: 5, usageCoreNanoSeconds: 0, psi },
@@ -101,6 +120,19 @@ test('the summary of the node has its system containers and the time of its star
     ['kubelet', '2025-12-31T01:00:00Z'],
     ['pods', '2026-01-01T00:00:00Z'],
   ]);
+});
+
+test('the summary of the node has its filesystems and its limit of tasks; unknown values are left out', () => {
+  const { node: found } = summaryOf(false);
+  const { readAtMs, ...values } = filesystem;
+  assert.deepEqual(found.fs, { time: new Date(readAtMs).toISOString().replace('.000', ''), ...values });
+  assert.deepEqual(found.runtime, { imageFs: { time: '2026-01-02T00:00:00Z', usedBytes: 350, inodesUsed: 10 } });
+  assert.deepEqual(found.rlimit, { time, maxpid: 32768, curproc: 120 });
+});
+
+test('the number of tasks is the second one of /proc/loadavg', () => {
+  assert.equal(parseTasks('1.36 3.49 4.53 2/3518 3715089\n'), 3518);
+  assert.equal(parseTasks('nonsense'), undefined);
 });
 
 test('the short summary has processor and memory only', () => {

@@ -1,0 +1,17 @@
+/** Reads the usage of a filesystem with statfs(2), as cadvisor does. */
+import { statfs } from 'node:fs/promises';
+import type { FilesystemUsage } from '../state/filesystem-table.ts';
+
+/** Rejects with Node's error. May hang with the filesystem: the caller needs a deadline, and must not call again meanwhile. */
+export async function readFilesystemUsage(path: string, nowMs: number): Promise<FilesystemUsage> {
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
+  return {
+    readAtMs: nowMs,
+    capacityBytes: blocks * bsize,
+    availableBytes: bavail * bsize,
+    usedBytes: (blocks - bfree) * bsize,
+    inodes: files,
+    inodesFree: ffree,
+    inodesUsed: files - ffree,
+  };
+}

@@ -1,0 +1,25 @@
+/**
+ * The usage of the node's filesystems, one row each: the root directory's (written by the stats thread), and those of images and of containers (written by the
+ * images thread, which calls the runtime). In the buffer of the usage table. The server thread renders them; eviction (main) will read them.
+ */
+import { f64, type Row } from './table-layout.ts';
+import { defineTable, type TableWriter } from './typed-table.ts';
+
+const fields = {
+  /** Wall-clock ms. */
+  readAtMs: f64,
+  /** NaN in every field below: not known. */
+  capacityBytes: f64,
+  /** For users without privileges. */
+  availableBytes: f64,
+  usedBytes: f64,
+  inodes: f64,
+  inodesFree: f64,
+  inodesUsed: f64,
+};
+export type FilesystemUsage = Row<typeof fields>;
+
+export const filesystemTable = defineTable('filesystems', fields);
+export type FilesystemWriter = TableWriter<typeof fields>;
+/** The row of each filesystem. Without split disks images and containers have equal rows. */
+export const filesystemRows = { root: 0, image: 1, container: 2 } as const;

@@ -1,0 +1,29 @@
+/** Samples the filesystem of the kubelet's root directory: the node's ephemeral storage. */
+import { readFilesystemUsage } from '../../shared/linux/filesystem-usage.ts';
+import { filesystemRows, type FilesystemWriter } from '../../shared/state/filesystem-table.ts';
+import { openFilesystems } from '../../shared/state/usage-table.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+
+export class RootFilesystem {
+  readonly #rootDir: string;
+  readonly #clock: Clock;
+  readonly #table: FilesystemWriter;
+  #isReading = false;
+
+  constructor(rootDir: string, usage: SharedArrayBuffer, clock: Clock) {
+    this.#rootDir = rootDir;
+    this.#clock = clock;
+    this.#table = openFilesystems(usage, ['root']);
+  }
+
+  /** Not awaited by the sampler. A filesystem that hangs occupies one file thread, and its row gets old. */
+  async sample(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      this.#table.put(filesystemRows.root, await readFilesystemUsage(this.#rootDir, this.#clock.now()));
+    } finally {
+      this.#isReading = false;
+    }
+  }
+}
