@@ -1,6 +1,7 @@
 /** A one-node cluster for the conformance tests: control plane, containerd with the images of the tests, and `bin/kubelet`. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
@@ -86,7 +87,11 @@ export class ConformanceNode {
 
   /** Returns the archive of each reference. */
   #buildImages(binaries: ConformanceBinaries): Map<string, string> {
-    const cache = join(binaries.agnhost, '../images');
+    // Images of an earlier version of the list are not used again.
+    const version = createHash('sha256')
+      .update(readFileSync(join(import.meta.dirname, 'images.ts')))
+      .digest('hex');
+    const cache = join(binaries.agnhost, '..', `images-${version.slice(0, 12)}`);
     const pauseTree = (folder: string) => {
       const work = join(this.folder, 'pause');
       const [pause] = testImages(binaries, () => {});

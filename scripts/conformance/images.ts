@@ -3,7 +3,7 @@
  * tools of the host with their libraries. An image is here only if it does what the tests check.
  */
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fillBusybox, type LocalImage } from '../host/local-images.ts';
 import type { ConformanceBinaries } from './binaries.ts';
@@ -25,7 +25,16 @@ export function testImages(binaries: ConformanceBinaries, pauseTree: (folder: st
       entrypoint: ['/pause', '-P'],
       fill: (rootfs) => copyFileSync('/usr/bin/catatonit', join(rootfs, 'pause')),
     }),
-    image('busybox', ['e2e-test-images/busybox:1.37.0-1'], { entrypoint: [], command: ['sh'], fill: fillBusybox }),
+    image('busybox', ['e2e-test-images/busybox:1.37.0-1'], {
+      entrypoint: [],
+      command: ['sh'],
+      fill: (rootfs) => {
+        fillBusybox(rootfs);
+        // The shell of busybox 1.35 drops variables whose names are no identifiers. That of upstream's 1.37 keeps them, as bash does.
+        copyWithLibraries('/usr/bin/bash', rootfs);
+        replaceLink('/usr/bin/bash', join(rootfs, 'bin/sh'));
+      },
+    }),
     image('nonroot', ['e2e-test-images/nonroot:1.5'], { entrypoint: [], command: ['/bin/sh'], user: '1234', fill: fillBusybox }),
     image('ipc-utils', ['e2e-test-images/ipc-utils:1.4'], {
       entrypoint: [],
@@ -46,6 +55,25 @@ export function testImages(binaries: ConformanceBinaries, pauseTree: (folder: st
         chmodSync(path, 0o6755);
       },
     }),
+    // Tests of names need a resolver of glibc.
+    image('glibc-dns-testing', ['e2e-test-images/glibc-dns-testing:2.0.0'], {
+      entrypoint: [],
+      command: ['bash'],
+      fill: (rootfs) => {
+        fillBusybox(rootfs);
+        for (const tool of ['/usr/bin/bash', '/bin/hostname', '/usr/bin/getent']) copyWithLibraries(tool, rootfs);
+        copyFileSync('/etc/nsswitch.conf', join(rootfs, 'etc/nsswitch.conf'));
+      },
+    }),
+    // The files that a test of image volumes reads.
+    image('kitten', ['e2e-test-images/kitten:1.8'], {
+      entrypoint: ['/bin/httpd', '-f'],
+      fill: (rootfs) => {
+        fillBusybox(rootfs);
+        writeFileSync(join(rootfs, 'data.json'), '{"image": "kitten.jpg"}\n');
+        writeFileSync(join(rootfs, 'etc/os-release'), 'NAME="Alpine Linux"\n');
+      },
+    }),
     // The tests update pods from one version to the other.
     image('agnhost', ['e2e-test-images/agnhost:2.63.0'], agnhost(binaries, pauseTree, '2.63.0')),
     image('agnhost-previous', ['e2e-test-images/agnhost:2.55'], agnhost(binaries, pauseTree, '2.55')),
@@ -62,6 +90,10 @@ function agnhost(binaries: ConformanceBinaries, pauseTree: (folder: string) => v
       symlinkSync('agnhost', join(rootfs, 'agnhost-2'));
       mkdirSync(join(rootfs, 'uploads'));
       for (const tool of ['/usr/bin/curl', '/usr/bin/bash', '/usr/sbin/ip', '/usr/bin/unshare']) copyWithLibraries(tool, rootfs);
+      const keyAndCertificate = ['-keyout', join(rootfs, 'localhost.key'), '-out', join(rootfs, 'localhost.crt')];
+      const subject = ['-subj', '/CN=localhost', '-days', '3650'];
+      execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-noenc', ...subject, ...keyAndCertificate], { stdio: 'pipe' });
+      chmodSync(join(rootfs, 'localhost.key'), 0o644);
       // Of upstream's Dockerfile: a user of the image with a second group, for tests of supplementalGroupsPolicy.
       appendFileSync(join(rootfs, 'etc/passwd'), 'user-defined-in-image:x:1000:1000::/home:/bin/sh\n');
       appendFileSync(join(rootfs, 'etc/group'), 'user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n');
@@ -79,7 +111,15 @@ function copyWithLibraries(program: string, rootfs: string): void {
   for (const path of [program, ...libraries]) {
     const target = join(rootfs, path);
     mkdirSync(dirname(target), { recursive: true });
-    if (!existsSync(target)) copyFileSync(realpathSync(path), target);
+    // An applet of busybox is a symlink.
+    rmSync(target, { force: true });
+    copyFileSync(realpathSync(path), target);
   }
-  execFileSync('ln', ['-sf', program, join(rootfs, 'bin', basename(program))]);
+  const link = join(rootfs, 'bin', basename(program));
+  if (link !== join(rootfs, program)) replaceLink(program, link);
+}
+
+function replaceLink(target: string, path: string): void {
+  rmSync(path, { force: true });
+  symlinkSync(target, path);
 }
