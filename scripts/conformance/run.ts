@@ -3,6 +3,7 @@
  *
  *   node scripts/conformance/run.ts                       the tests with the labels NodeConformance or Conformance, without Slow
  *   node scripts/conformance/run.ts --focus Probing       those whose name matches a regular expression
+ *     --skip PATTERN          not those
  *     --label-filter FILTER   ginkgo's label filter
  *     --procs N               tests at the same time (default 4)
  *     --reports FOLDER        report.json, junit.xml, kubelet.log (default .cache/conformance-reports)
@@ -29,6 +30,7 @@ const insideVariable = 'KUBELET_CONFORMANCE_NAMESPACE';
 const { values } = parseArgs({
   options: {
     focus: { type: 'string', multiple: true, default: [] },
+    skip: { type: 'string', multiple: true, default: [] },
     'label-filter': { type: 'string', default: '(NodeConformance || Conformance) && !Slow' },
     procs: { type: 'string', default: '4' },
     reports: { type: 'string', default: join(project, '.cache/conformance-reports') },
@@ -67,7 +69,7 @@ async function runTests(): Promise<boolean> {
     await node.start(binaries, progress);
     progress(`running the tests; the kubelet's log is ${node.kubeletLog}`);
     const { kubeconfig, kubectl } = node;
-    const skip = notRun.map(({ test }) => test.replaceAll(/[\^$.*+?()[\]{}|]/g, '\\$&'));
+    const skip = [...values.skip, ...notRun.map(({ test }) => test.replaceAll(/[\^$.*+?()[\]{}|]/g, '\\$&'))];
     const options = { processes: Number(values.procs), labelFilter: values['label-filter'], focus: values.focus, skip, stop };
     const { names, results } = await runGinkgo({ binaries, kubeconfig, kubectl, reports, ...options });
     const verdict = computeVerdict(results, names, expectations);
