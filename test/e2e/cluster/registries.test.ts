@@ -72,6 +72,7 @@ describe('a registry with TLS and authentication', () => {
         'account/app',
         'account/other',
         'hangs/app',
+        'floods/app',
       ],
     });
     token = await DockerRegistry.start(hooks, {
@@ -184,6 +185,15 @@ describe('a registry with TLS and authentication', () => {
     assert.equal(basic.requestsFor('account/app'), pulls);
   });
 
+  test('a plugin that prints without end is ended, and the pull uses the other credentials', async () => {
+    await create('flooded', 'basic.test/floods/app:1', { imagePullSecrets: [{ name: 'basic' }] });
+    await node.untilRunning('flooded');
+    assert.match(
+      node.node.log(),
+      /credential provider plugin flooding for image basic\.test\/floods\/app: .*printed more than 1048576 bytes/,
+    );
+  });
+
   test('a plugin that hangs delays only the pods whose images it matches', async () => {
     await create('delayed', 'basic.test/hangs/app:1');
     await waitUntil('the plugin runs', () => existsSync(join(folder, 'hanging')), 60_000);
@@ -204,6 +214,7 @@ function writePlugins(folder: string): string[] {
     robot: `cat >> ${join(folder, 'requests')}\necho '${response}'`,
     failing: 'echo no metadata server >&2\nexit 1',
     account: `cat >> ${join(folder, 'requests')}\necho '${response.replace('Registry', 'Image')}'`,
+    flooding: 'yes "a plugin without an end"',
     hanging: `touch ${join(folder, 'hanging')}\nsleep 1000`,
   };
   for (const [name, script] of Object.entries(scripts)) {
@@ -228,6 +239,7 @@ function writePlugins(folder: string): string[] {
     provider('robot', 'plugin'),
     provider('account', 'account', { tokenAttributes }),
     provider('hanging', 'hangs'),
+    provider('flooding', 'floods'),
   ];
   writeFileSync(
     join(config, 'providers.json'),

@@ -44,16 +44,24 @@ export interface Reply {
 /** Returns the bytes to reply with. Called for each reply, and for each message of a stream. */
 export type ReplaceReply = (reply: Reply) => Buffer;
 
+/** Returns the error of a call that does not reach the runtime, or null. Called for each call without a stream. */
+export type Refuse = (call: string, request: object) => { readonly code: number; readonly details: string } | null;
+
 const maxMessageBytes = 16 * 1024 * 1024;
 const limits = { 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': maxMessageBytes };
 
 /** Starts the proxy on a separate socket. It stops when the test ends. */
-export async function startHostileRuntime(t: TestHooks, endpoint: string, replace: ReplaceReply): Promise<{ readonly endpoint: string }> {
+export async function startHostileRuntime(
+  t: TestHooks,
+  endpoint: string,
+  replace: ReplaceReply,
+  refuse: Refuse = () => null,
+): Promise<{ readonly endpoint: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
   const client = new Client(endpoint, credentials.createInsecure(), { ...limits, 'grpc.default_authority': 'localhost' });
   const server = new Server(limits);
   for (const { fullName, methods } of [RuntimeServiceDefinition, ImageServiceDefinition]) {
-    addService(server, client, fullName, methods, replace);
+    addService(server, client, fullName, methods, { replace, refuse });
   }
   const proxyEndpoint = `unix://${join(folder, 'cri.sock')}`;
   await new Promise<void>((resolve, reject) => {
@@ -76,7 +84,7 @@ function addService(
   client: Client,
   service: string,
   methods: Readonly<Record<string, Method>>,
-  replace: ReplaceReply,
+  { replace, refuse }: { readonly replace: ReplaceReply; readonly refuse: Refuse },
 ): void {
   const definition: Record<string, ServiceDefinition[string]> = {};
   const implementation: UntypedServiceImplementation = {};
@@ -100,13 +108,22 @@ function addService(
       responseSerialize: identity,
       responseDeserialize: identity,
     };
-    implementation[key] = method.responseStream ? streamOf(client, path, toReply) : unaryOf(client, path, toReply);
+    implementation[key] = method.responseStream
+      ? streamOf(client, path, toReply)
+      : unaryOf(client, path, toReply, (request) => refuse(method.name, method.requestType.decode(request)));
   }
   server.addService(definition, implementation);
 }
 
-function unaryOf(client: Client, path: string, toReply: (request: Buffer, bytes: Buffer) => Buffer) {
+function unaryOf(
+  client: Client,
+  path: string,
+  toReply: (request: Buffer, bytes: Buffer) => Buffer,
+  refuse: (request: Buffer) => ReturnType<Refuse>,
+) {
   return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>): void => {
+    const refusal = refuse(call.request);
+    if (refusal) return callback(refusal);
     const forwarded = client.makeUnaryRequest(path, identity, identity, call.request, new Metadata(), (err, bytes) => {
       if (err || !bytes) callback(err);
       else callback(null, toReply(call.request, bytes));

@@ -4,6 +4,7 @@ import { findCredentials } from '../../../src/shared/registry-credentials/keyrin
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { CriClient } from '../../../src/shared/cri/client.ts';
 import { CriError } from '../../../src/shared/cri/cri-error.ts';
+import type { PodSandboxConfig } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { ImageUses } from '../../../src/workers/images/image-uses.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../src/workers/images/pulls/image-manager.ts';
 import { FakeClock } from '../fake-clock.ts';
@@ -14,19 +15,25 @@ export class FakeImages {
   readonly pulls: string[] = [];
   /** The users of the pulls. Empty for anonymous pulls. */
   readonly pullUsers: string[] = [];
+  /** The namespaces of the pods for which the runtime pulls. */
+  readonly pullNamespaces: string[] = [];
   /** The users that the registry accepts. Empty for a registry without authentication. */
   readonly acceptedUsers = new Set<string>();
   readonly #open = new Map<string, (err?: Error) => void>();
   failWith: Error | undefined;
   blocksPulls = false;
 
-  readonly call = async (method: string, request: { image?: { image?: string }; auth?: { username: string } }): Promise<unknown> => {
+  readonly call = async (
+    method: string,
+    request: { image?: { image?: string }; auth?: { username: string }; sandboxConfig?: PodSandboxConfig },
+  ): Promise<unknown> => {
     const image = request.image?.image ?? '';
     if (method === 'imageStatus') {
       if (this.failWith) throw this.failWith;
       return { image: this.present.has(image) ? { id: `id-${image}`, size: 20_000_000n } : undefined };
     }
     this.pulls.push(image);
+    this.pullNamespaces.push(request.sandboxConfig?.metadata?.namespace ?? '');
     const user = request.auth?.username ?? '';
     this.pullUsers.push(user);
     if (this.acceptedUsers.size > 0 && !this.acceptedUsers.has(user)) throw new CriError('PullImage', 7, `${user} is not allowed`);

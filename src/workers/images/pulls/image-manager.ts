@@ -16,7 +16,7 @@ import { credentialsToRecord, RequestCredentials, type CredentialSources } from 
 import type { ImageUses } from '../image-uses.ts';
 import { imageSizeBucket } from './image-size-bucket.ts';
 import { PullBackoff } from './pull-backoff.ts';
-import { pullFailure, pullMessage, rpcMessage } from './pull-failure.ts';
+import { pullFailure, pullMessage, PullMessages, rpcMessage } from './pull-failure.ts';
 import { PullThrottle } from './pull-throttle.ts';
 import type { PullRecords } from './records/pull-records.ts';
 import { SharedQueue } from './shared-queue.ts';
@@ -183,13 +183,14 @@ export class ImageManager {
     this.#recordEvent(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const startedMs = this.#clock.monotonic();
     try {
-      // Requests with different credentials do not share a pull, because access to an image depends on the credentials.
-      const sharingKey = JSON.stringify([spec.runtimeHandler, spec.image, ...credentials.map(({ hash }) => hash)]);
+      // Requests with different credentials do not share a pull, because access to an image depends on the credentials; nor do those of different
+      // namespaces, on which a runtime's policies for signatures and registries may depend (CRI-O).
+      const sharingKey = JSON.stringify([spec.runtimeHandler, spec.image, request.podNamespace, ...credentials.map(({ hash }) => hash)]);
       const wait = this.#queue.waitFor(sharingKey);
       if (wait !== null) this.#recordWait(request, wait === 'limit' ? 'PullQueue' : 'SharedPull');
       const pulled = await this.#queue.run(sharingKey, () => {
         if (wait !== null) this.#recordWait(request, null);
-        return this.#throttledPull(spec, credentials);
+        return this.#throttledPull({ spec, pod: request }, credentials);
       });
       await this.#records?.recordPulled(image, pulled.imageRef, credentialsToRecord(pulled.credential, credentials));
       const waitedMs = this.#clock.monotonic() - startedMs;
@@ -207,36 +208,44 @@ export class ImageManager {
     }
   }
 
-  async #throttledPull(spec: ImageSpec, credentials: readonly Credential[]): Promise<PullResult> {
+  async #throttledPull(target: PullTarget, credentials: readonly Credential[]): Promise<PullResult> {
     if (!this.#throttle.tryAccept()) throw new KubeletError('ErrImagePull', 'pull QPS exceeded');
     const startedMs = this.#clock.monotonic();
-    const { imageRef, credential } = await this.#pullWithAny(spec, credentials);
+    const { imageRef, credential } = await this.#pullWithAny(target, credentials);
     const durationMs = this.#clock.monotonic() - startedMs;
     // The size serves only the event and a metric. The pull succeeded even when this call fails.
-    const status = await this.#images.call('imageStatus', { image: spec }, { deadlineMs: this.#deadlineMs }).catch(() => undefined);
+    const status = await this.#images.call('imageStatus', { image: target.spec }, { deadlineMs: this.#deadlineMs }).catch(() => undefined);
     return { imageRef, sizeBytes: Number(status?.image?.size ?? 0n), durationMs, ...(credential && { credential }) };
   }
 
   /** Tries the credentials in order. Pulls anonymously when there are none. */
-  async #pullWithAny(spec: ImageSpec, credentials: readonly Credential[]): Promise<{ imageRef: string; credential?: Credential }> {
+  async #pullWithAny(
+    { spec, pod }: PullTarget,
+    credentials: readonly Credential[],
+  ): Promise<{ imageRef: string; credential?: Credential }> {
+    const sandboxConfig = { metadata: { name: pod.podName, namespace: pod.podNamespace, uid: pod.podUID } };
     const pull = async (auth?: AuthConfig) => {
-      const pulled = await this.#images.call('pullImage', { image: spec, auth }, { deadlineMs: pullDeadlineMs });
+      const pulled = await this.#images.call('pullImage', { image: spec, auth, sandboxConfig }, { deadlineMs: pullDeadlineMs });
       if (pulled.imageRef === '') throw new Error(`imageRef of image "${spec.image}" is not set`);
       return pulled;
     };
     if (credentials.length === 0) return pull();
-    const failures: unknown[] = [];
+    const failures = new PullMessages();
     for (const credential of credentials) {
       try {
         return { ...(await pull(authConfig(credential))), credential };
       } catch (err) {
-        failures.push(err);
+        failures.add(err);
       }
     }
-    if (failures.length === 1) throw failures[0];
-    const messages = [...new Set(failures.map(pullMessage))];
-    throw new Error(messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`);
+    throw new Error(failures.toString());
   }
+}
+
+interface PullTarget {
+  readonly spec: ImageSpec;
+  /** Tells the runtime for which pod it pulls. */
+  readonly pod: Pick<EnsureImageRequest, 'podName' | 'podNamespace' | 'podUID'>;
 }
 
 function authConfig({ login: { username, password } }: Credential): AuthConfig {

@@ -8,10 +8,40 @@ export function rpcMessage(err: unknown): string {
   return err instanceof CriError ? message.slice(message.indexOf('rpc error:')) : message;
 }
 
+/**
+ * Characters of the message of a failed pull. A registry writes parts of it, gRPC allows it about 64 KiB, and it is in the pod's status, in events and
+ * in the back-off of each pod.
+ */
+const maxLength = 8 * 1024;
+
 /** Formats the message of a failed pull. The code Unknown adds nothing, and a reason at the beginning counts only without it. */
 export function pullMessage(err: unknown): string {
   const message = rpcMessage(err);
-  return err instanceof CriError && err.code === grpcCode.UNKNOWN ? message.slice(message.indexOf('desc = ') + 'desc = '.length) : message;
+  const isUnknown = err instanceof CriError && err.code === grpcCode.UNKNOWN;
+  return cut(isUnknown ? message.slice(message.indexOf('desc = ') + 'desc = '.length) : message);
+}
+
+/** The different messages of a pull that failed with each of a pod's credentials, which can be thousands. */
+export class PullMessages {
+  readonly #messages = new Set<string>();
+  #length = 0;
+
+  add(err: unknown): void {
+    const message = pullMessage(err);
+    if (this.#length > maxLength || this.#messages.has(message)) return;
+    this.#messages.add(message);
+    this.#length += message.length;
+  }
+
+  /** As Go prints several errors as one. */
+  toString(): string {
+    const messages = [...this.#messages];
+    return messages.length === 1 ? messages[0]! : cut(`[${messages.join(', ')}]`);
+  }
+}
+
+function cut(text: string): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength).toWellFormed()}…`;
 }
 
 /** Runtimes prefix the message of some failures with a reason. */

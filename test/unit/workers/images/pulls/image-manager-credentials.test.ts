@@ -30,6 +30,16 @@ test('pods with different credentials never share a pull', async () => {
   void waiting;
 });
 
+test('pods of different namespaces never share a pull, and the runtime learns for which pod it pulls', async () => {
+  const { images, ensure } = aManager();
+  images.blocksPulls = true;
+  const waiting = ['a', 'b', 'a'].map((podNamespace) => ensure('r.example/app:1', { podNamespace }));
+  await settle();
+  assert.deepEqual(images.pullNamespaces, ['a', 'b']);
+  images.finish('r.example/app:1');
+  void waiting;
+});
+
 test('a name that looks like another pull’s credentials shares no pull', async () => {
   const { images, ensure } = aManager();
   images.blocksPulls = true;
