@@ -1,4 +1,4 @@
-/** Checks test/e2e/README.md: each feature names an existing test that runs the bundle, and each end-to-end test file is named. */
+/** Checks test/e2e/README.md: each feature names an existing test that runs the bundle, and each file of test/e2e and test/guest is named. */
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
@@ -51,7 +51,7 @@ if (import.meta.main) {
       return undefined;
     }
   };
-  const files = globSync(`${folder}/**/*.test.ts`, { cwd: root }).map((path) => posix.relative(folder, path));
+  const files = globSync('test/{e2e,guest}/**/*.test.ts', { cwd: root }).map((path) => posix.relative(folder, path));
   const problems = findFeatureProblems({ readme: read('README.md') ?? '', files, read });
   for (const problem of problems) console.error(`${folder}/README.md: ${problem}`);
   process.exitCode = problems.length > 0 ? 1 : 0;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # npm test: installs missing packages and runs all checks and tests. Exits non-zero on any failure, after running every part.
-# KUBELET_TEST_SKIP names parts to skip where they can not run: unit, integration, e2e, check.
+# KUBELET_TEST_SKIP names parts to skip where they can not run: unit, integration, e2e, guest, check.
 set -u
 cd "$(dirname "$0")/.."
 skipped() {
@@ -37,4 +37,5 @@ part check sh scripts/check.sh
 part unit sh scripts/test-unit.sh
 part integration node --test --test-concurrency=1 --test-timeout=120000 'test/integration/**/*.test.ts'
 part e2e e2e
+part guest node scripts/e2e/run-guest.ts
 exit $failed
