@@ -281,3 +281,12 @@ test('a removed static pod does not block the next static pod of the same name',
   );
   assert.deepEqual(node.finished, ['second', 'first']);
 });
+
+test('a pod that has ended before the kubelet starts is cleaned up once', async () => {
+  const node = new FakeNode();
+  await node.add(aPod({ metadata: { name: 'web', uid: 'web' }, status: { phase: 'Failed' } }));
+  await node.completeAllTasks();
+  await node.syncKnownPods();
+  await node.completeAllTasks();
+  assert.deepEqual([node.startedTasks, node.forgotten], [['terminated web'], []]);
+});
