@@ -78,8 +78,8 @@ export class TaskChannel {
   /** True: the task starts with the permit of its sandbox. */
   readonly hasSandboxPermit: boolean;
 
-  constructor(task: PodTask, handlers: TaskHandlers, logger: Logger) {
-    const { port1, port2 } = new MessageChannel();
+  /** @param channel for tests without threads */
+  constructor(task: PodTask, handlers: TaskHandlers, logger: Logger, { port1, port2 } = new MessageChannel()) {
     this.#mainPort = port1;
     this.port = port2;
     this.#task = task;

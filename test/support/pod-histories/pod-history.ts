@@ -2,8 +2,27 @@
 import type { HistoryEntry } from '../../../bench/runtime/history.ts';
 import type { PodStatus } from '../../../src/shared/kubernetes/api.ts';
 
+/** What the model of a node knows of an entry beyond what the simulated runtime records. */
+export interface RuntimeDetails {
+  readonly sandboxID?: string;
+  readonly attempt?: number;
+  readonly podName?: string;
+  readonly exitCode?: number;
+}
+
+/** What a test did to a pod: the cause of what follows. */
+export interface PodDisturbance {
+  readonly source: 'test';
+  readonly type: 'imageChanged' | 'sandboxLost' | 'containerLost' | 'probeFailed' | 'probeUnready' | 'callFailed';
+  readonly atMs: number;
+  readonly podUID: string;
+  readonly container?: string;
+  readonly containerID?: string;
+}
+
 export type PodHistoryEntry =
-  | (HistoryEntry & { readonly source: 'runtime' })
+  | (HistoryEntry & RuntimeDetails & { readonly source: 'runtime' })
+  | PodDisturbance
   /** A client has deleted the pod; again with a shorter grace period. Without grace: by force. */
   | { readonly source: 'api'; readonly type: 'deleted'; readonly atMs: number; readonly podUID: string; readonly graceSeconds: number }
   /** The kubelet has written the status. */
@@ -28,9 +47,11 @@ export function describeHistory(history: readonly PodHistoryEntry[], isShown: (p
 
 function describeEntry(entry: PodHistoryEntry): string {
   if (entry.source === 'kubelet') return 'kubelet launched';
+  if (entry.source === 'test') return `${entry.podUID}/${entry.container ?? ''} ${entry.type} by the test ${entry.containerID ?? ''}`;
   if (entry.source === 'runtime') {
     const grace = entry.graceSeconds === undefined ? '' : ` with ${entry.graceSeconds} s`;
-    return `${entry.podUID}/${entry.container} ${entry.type}${grace} ${entry.containerID.slice(0, 12)}`;
+    const code = entry.exitCode === undefined ? '' : ` with code ${entry.exitCode}`;
+    return `${entry.podUID}/${entry.container} ${entry.type}${grace}${code} ${entry.containerID.slice(0, 12)}`;
   }
   switch (entry.type) {
     case 'status': {

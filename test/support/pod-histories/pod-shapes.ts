@@ -49,6 +49,19 @@ export const shapes: readonly object[] = [
   },
   { containers: [container('app', 'run', { lifecycle: { preStop: { sleep: { seconds: 1 } } } }), container('other', 'crash')] },
   { containers: [container('app', 'run', { restartPolicy: 'Never', restartPolicyRules: rules }), container('other', 'run')] },
+  {
+    initContainers: [container('init', 'exit'), sidecar(), container('init-2', 'exit')],
+    containers: [container('app', 'run', { readinessProbe: probe() }), container('other', 'exit')],
+  },
+  {
+    initContainers: [
+      sidecar({ livenessProbe: probe() }),
+      sidecar({ name: 'sidecar-2', lifecycle: { preStop: { sleep: { seconds: 1 } } } }),
+    ],
+    containers: [container('app', 'slow'), container('other', 'crash')],
+  },
+  { containers: [container('app', 'run', { lifecycle: { postStart: { exec: { command: ['check'] } } } }), container('other', 'run')] },
+  { containers: [container('app', 'run'), container('other', 'exit'), container('third', 'run', { livenessProbe: probe() })] },
 ];
 
 /** As the API server would store it. */

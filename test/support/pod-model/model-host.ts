@@ -1,0 +1,105 @@
+/** What outlives a kubelet, and what its threads do with it. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ApiClient } from '../../../src/main/api/index.ts';
+import type { ContainerGcRequest } from '../../../src/shared/contracts/images.ts';
+import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
+import type { ProbeOutcome, ProbeResult, ProbeType } from '../../../src/shared/contracts/probes.ts';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
+import type { RuntimeSnapshotReader } from '../../../src/shared/state/runtime-snapshot.ts';
+import { containersToRemove, sandboxesToRemove } from '../../../src/workers/images/container-gc/select-garbage.ts';
+import type { PlegRuntime } from '../../../src/workers/pleg/pleg-runtime.ts';
+import type { PodSyncDependencies } from '../../../src/workers/pod-sync/dependencies.ts';
+import { someHostInfo, someSettings } from '../pods/runtime-config-inputs.ts';
+import { MortalClock, type Life, type ModelClock } from './model-clock.ts';
+import { modelLogger as logger } from './model-log.ts';
+import type { ModelRuntime } from './model-runtime.ts';
+import type { RuntimeCalls } from './runtime-calls.ts';
+
+export interface ModelHost {
+  readonly clock: ModelClock;
+  readonly runtime: ModelRuntime;
+  readonly calls: RuntimeCalls;
+  readonly folder: string;
+  /** The allocation checkpoint. */
+  readonly admitted: Set<string>;
+  readonly client: (life: Life) => ApiClient;
+  /** The object in the kubelet's watch cache. */
+  readonly apiPod: (uid: PodUID) => Pod | undefined;
+  readonly outcome: (podUID: string, container: string, probe: ProbeType) => ProbeOutcome;
+  readonly onProbeResult: (result: ProbeResult) => void;
+  readonly onEvent: (event: { readonly reason: string; readonly podUID: string; readonly message: string }) => void;
+  /** The runtime's event stream; null: the kubelet does not use it. */
+  readonly events: PlegRuntime['events'] | null;
+}
+
+/** The images thread's garbage collection, on the real selection. */
+export async function collectGarbage(
+  { runtime, clock }: ModelHost,
+  snapshot: RuntimeSnapshotReader,
+  request: ContainerGcRequest,
+): Promise<void> {
+  if (snapshot.relistedAtMs === 0) return;
+  const items = [...snapshot.all()];
+  const removed = new Set<string>();
+  for (const { id } of containersToRemove(items, request, clock.now())) {
+    if (runtime.containers.get(id)?.state === 'running') continue;
+    runtime.removeContainer(id);
+    removed.add(id);
+  }
+  for (const { id } of sandboxesToRemove(items, removed, request)) runtime.removeSandbox(id);
+}
+
+export function removeDead({ runtime }: ModelHost, id: string): void {
+  const container = runtime.containers.get(id);
+  if (!container || container.state === 'running') return;
+  rmSync(join(container.sandbox.config.logDirectory, container.config.logPath), { force: true });
+  runtime.removeContainer(id);
+}
+
+/** The dependencies of a thread of the sync pool, which end with its life. */
+export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): PodSyncDependencies {
+  const { folder, calls } = host;
+  const life = {
+    get isAlive() {
+      return kubelet.isAlive && thread.isAlive;
+    },
+  } as Life;
+  life.guard = (work) => kubelet.guard(thread.guard(work));
+  const settings: PodSyncSettings = {
+    ...someSettings,
+    rootDir: join(folder, 'kubelet'),
+    podLogsDir: join(folder, 'pods'),
+    containerLogsDir: join(folder, 'containers'),
+    maxContainerBackOffMs: 40_000,
+    resolvConf: '',
+  };
+  const nothing = () => Promise.resolve();
+  mkdirSync(settings.containerLogsDir, { recursive: true });
+  return {
+    settings,
+    runtime: calls.forTasks(life),
+    cgroups: {
+      cgroupParent: (pod) => `/kubepods/pod${pod.metadata.uid}`,
+      exists: async () => true,
+      ensureExists: nothing,
+      create: nothing,
+      remove: nothing,
+      syncCgroups: async ({ cgroups }) => ({ failures: cgroups.map(() => null) }),
+      listPods: async () => [],
+    },
+    volumes: {
+      mountVolumes: async () => [],
+      makeContainerMounts: async () => [],
+      writeHostsFile: nothing,
+      readEnvFiles: async () => new Map(),
+      unmountVolumes: nothing,
+      removePodDirectory: async (uid) => rmSync(join(settings.rootDir, 'pods', uid), { recursive: true, force: true }),
+    },
+    hostInfo: { read: async () => someHostInfo },
+    httpGet: async () => {},
+    clock: new MortalClock(host.clock, life),
+    logger,
+  };
+}

@@ -1,0 +1,208 @@
+/**
+ * The container runtime of a modelled node: what exists, what happens to it in time, and what it was asked for. Kubelets reach it through
+ * runtime-calls.ts. Images name the behaviour of their containers (pod-histories/pod-shapes.ts).
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { HistoryEntry } from '../../../bench/runtime/history.ts';
+import { CriError, grpcCode } from '../../../src/shared/cri/cri-error.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../../../src/shared/cri/generated/cri-v1.ts';
+import type { ModelClock } from './model-clock.ts';
+
+export interface ModelSandbox {
+  readonly id: string;
+  readonly podUID: string;
+  readonly config: PodSandboxConfig;
+  readonly runtimeHandler: string;
+  readonly createdAtMs: number;
+  readonly ip: string;
+  ready: boolean;
+}
+
+export interface ModelContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly attempt: number;
+  readonly sandbox: ModelSandbox;
+  readonly config: ContainerConfig;
+  readonly createdAtMs: number;
+  state: 'created' | 'running' | 'exited' | 'unknown';
+  startedAtMs: number;
+  finishedAtMs: number;
+  exitCode: number;
+  reason: string;
+  /** Ms of the runtime's clock at which a stop request kills it. */
+  killAtMs: number;
+  readonly ended: PromiseWithResolvers<void>;
+}
+
+/** An entry of the history, with what the invariants need to know of it. */
+export type ModelRuntimeEntry = HistoryEntry & {
+  readonly sandboxID: string;
+  readonly attempt: number;
+  readonly podName: string;
+  readonly exitCode?: number;
+};
+
+const killedCode = 137;
+
+export class ModelRuntime {
+  readonly sandboxes = new Map<string, ModelSandbox>();
+  readonly containers = new Map<string, ModelContainer>();
+  readonly history: ModelRuntimeEntry[] = [];
+  /** Called after each change, with the pod's UID. */
+  onChange: (podUID: string) => void = () => {};
+  readonly #clock: ModelClock;
+  #lastID = 0;
+
+  constructor(clock: ModelClock) {
+    this.#clock = clock;
+  }
+
+  runSandbox(config: PodSandboxConfig, runtimeHandler: string): ModelSandbox {
+    const { uid = '', attempt = 0 } = config.metadata ?? {};
+    const taken = [...this.sandboxes.values()].some((one) => one.podUID === uid && (one.config.metadata?.attempt ?? 0) === attempt);
+    if (taken) throw new CriError('RunPodSandbox', grpcCode.UNKNOWN, `failed to reserve sandbox name for ${uid}, attempt ${attempt}`);
+    const sandbox = {
+      id: this.#id('s'),
+      podUID: uid,
+      config,
+      runtimeHandler,
+      createdAtMs: this.#clock.now(),
+      ip: `10.0.${this.#lastID >> 8}.${this.#lastID & 255}`,
+      ready: true,
+    };
+    this.sandboxes.set(sandbox.id, sandbox);
+    this.onChange(uid);
+    return sandbox;
+  }
+
+  stopSandbox(id: string): void {
+    const sandbox = this.sandboxes.get(id);
+    if (!sandbox) return;
+    sandbox.ready = false;
+    for (const container of this.#containersIn(id)) this.exit(container, killedCode);
+    this.onChange(sandbox.podUID);
+  }
+
+  removeSandbox(id: string): void {
+    const sandbox = this.sandboxes.get(id);
+    if (!sandbox) return;
+    this.stopSandbox(id);
+    for (const container of this.#containersIn(id)) this.removeContainer(container.id);
+    this.sandboxes.delete(id);
+    this.onChange(sandbox.podUID);
+  }
+
+  createContainer(sandboxID: string, config: ContainerConfig): ModelContainer {
+    const sandbox = this.sandboxes.get(sandboxID);
+    if (!sandbox) throw new CriError('CreateContainer', grpcCode.NOT_FOUND, `sandbox ${sandboxID} not found`);
+    if (!sandbox.ready) throw new CriError('CreateContainer', grpcCode.UNKNOWN, `sandbox ${sandboxID} is not running`);
+    const { name = '', attempt = 0 } = config.metadata ?? {};
+    const taken = this.#containersIn(sandboxID).some((one) => one.name === name && one.attempt === attempt);
+    if (taken) throw new CriError('CreateContainer', grpcCode.UNKNOWN, `failed to reserve container name ${name}, attempt ${attempt}`);
+    const container: ModelContainer = {
+      id: this.#id('c'),
+      name,
+      attempt,
+      sandbox,
+      config,
+      createdAtMs: this.#clock.now(),
+      state: 'created',
+      startedAtMs: 0,
+      finishedAtMs: 0,
+      exitCode: 0,
+      reason: '',
+      killAtMs: Infinity,
+      ended: Promise.withResolvers(),
+    };
+    this.containers.set(container.id, container);
+    this.onChange(sandbox.podUID);
+    return container;
+  }
+
+  startContainer(id: string): void {
+    const container = this.containers.get(id);
+    if (!container) throw new CriError('StartContainer', grpcCode.NOT_FOUND, `container ${id} not found`);
+    this.#record('startRequested', container);
+    if (container.state !== 'created')
+      throw new CriError('StartContainer', grpcCode.UNKNOWN, `container ${id} is in state ${container.state}`);
+    if (!container.sandbox.ready) throw new CriError('StartContainer', grpcCode.UNKNOWN, 'its sandbox is not running');
+    container.state = 'running';
+    container.startedAtMs = this.#clock.now();
+    this.#record('started', container);
+    writeLog(container);
+    this.onChange(container.sandbox.podUID);
+    const end = /^sim\/exit:(?<code>\d+)-after-(?<ms>\d+)ms$/.exec(container.config.image?.userSpecifiedImage ?? '')?.groups;
+    if (end) this.#clock.after(Number(end['ms']), () => this.exit(container, Number(end['code'])));
+  }
+
+  /** Resolves when the container has ended. */
+  async stopContainer(id: string, graceSeconds: number): Promise<void> {
+    const container = this.containers.get(id);
+    if (!container) return;
+    this.#record('stopRequested', container, { graceSeconds });
+    if (container.state === 'created' || container.state === 'exited') return;
+    const image = container.config.image?.userSpecifiedImage ?? '';
+    const killAtMs = this.#clock.monotonic() + graceSeconds * 1000;
+    if (killAtMs < container.killAtMs) {
+      container.killAtMs = killAtMs;
+      this.#clock.after(graceSeconds * 1000, () => this.exit(container, killedCode));
+    }
+    if (image.startsWith('sim/slowstop')) this.#clock.after(1000, () => this.exit(container, 0));
+    else if (!image.startsWith('sim/stubborn')) this.#clock.after(20, () => this.exit(container, 143));
+    await container.ended.promise;
+  }
+
+  removeContainer(id: string): void {
+    const container = this.containers.get(id);
+    if (!container) return;
+    this.exit(container, killedCode);
+    this.containers.delete(id);
+    this.#record('removed', container);
+    this.onChange(container.sandbox.podUID);
+  }
+
+  exit(container: ModelContainer, exitCode: number, reason = exitCode === 0 ? 'Completed' : 'Error'): void {
+    container.ended.resolve();
+    if (container.state !== 'running' && container.state !== 'unknown') return;
+    Object.assign(container, { state: 'exited', exitCode, reason, finishedAtMs: this.#clock.now() });
+    this.#record('ended', container, { exitCode });
+    this.onChange(container.sandbox.podUID);
+  }
+
+  running(): readonly ModelContainer[] {
+    return [...this.containers.values()].filter(({ state }) => state === 'running');
+  }
+
+  #containersIn(sandboxID: string): readonly ModelContainer[] {
+    return [...this.containers.values()].filter(({ sandbox }) => sandbox.id === sandboxID);
+  }
+
+  #record(type: HistoryEntry['type'], container: ModelContainer, more: { graceSeconds?: number; exitCode?: number } = {}): void {
+    const { id, name, attempt, sandbox } = container;
+    this.history.push({
+      atMs: this.#clock.monotonic(),
+      type,
+      podUID: sandbox.podUID,
+      podName: sandbox.config.metadata?.name ?? '',
+      container: name,
+      containerID: id,
+      sandboxID: sandbox.id,
+      attempt,
+      ...more,
+    });
+  }
+
+  #id(prefix: string): string {
+    this.#lastID += 1;
+    return `${prefix}-${this.#lastID}`;
+  }
+}
+
+/** The kubelet reads restart counts from the names of logs when the runtime has lost a container. */
+function writeLog({ sandbox, config }: ModelContainer): void {
+  const path = join(sandbox.config.logDirectory, config.logPath);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, '');
+}
