@@ -6,7 +6,8 @@
  */
 import { noCreatedObjects, type CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
 import { isUnimplemented } from '../../shared/cri/cri-error.ts';
-import { ContainerEventType, type ContainerEventResponse } from '../../shared/cri/generated/cri-v1.ts';
+import type { RuntimeEvent } from '../../shared/cri/decode-event.ts';
+import { ContainerEventType } from '../../shared/cri/generated/cri-v1.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { eventedPlegConn, eventedPlegConnErr, eventedPlegConnLatency } from '../../shared/metrics/definitions/pleg.ts';
@@ -118,7 +119,7 @@ export class EventStream {
     this.#broken = true;
   }
 
-  #handleEvent(event: ContainerEventResponse): void {
+  #handleEvent(event: RuntimeEvent): void {
     const { records, inspect, clock, logger } = this.#deps;
     eventedPlegConnLatency.observe(clock.now() / 1000 - Number(event.createdAt) / 1e9);
     const known = records.invalidate(event.containerId);
@@ -139,10 +140,10 @@ export class EventStream {
   }
 }
 
-function isRemoval({ containerEventType: type }: ContainerEventResponse): boolean {
+function isRemoval({ containerEventType: type }: RuntimeEvent): boolean {
   return type === ContainerEventType.CONTAINER_DELETED_EVENT;
 }
 
-function isStart({ containerEventType: type }: ContainerEventResponse): boolean {
+function isStart({ containerEventType: type }: RuntimeEvent): boolean {
   return type === ContainerEventType.CONTAINER_CREATED_EVENT || type === ContainerEventType.CONTAINER_STARTED_EVENT;
 }

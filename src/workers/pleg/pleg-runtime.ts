@@ -6,14 +6,9 @@ import type { RuntimeInfo } from '../../shared/contracts/pleg.ts';
 import { CriClient } from '../../shared/cri/client.ts';
 import { isNotFound, isUnimplemented } from '../../shared/cri/cri-error.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
+import { decodeEvent, type RuntimeEvent } from '../../shared/cri/decode-event.ts';
 import { CgroupDriver } from '../../shared/cri/generated/cri-v1.ts';
-import type {
-  Container,
-  ContainerEventResponse,
-  ContainerStatus,
-  PodSandbox,
-  PodSandboxStatus,
-} from '../../shared/cri/generated/cri-v1.ts';
+import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../shared/cri/generated/cri-v1.ts';
 import { podUIDLabel } from '../../shared/kubernetes/annotations.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -32,7 +27,7 @@ export interface PlegRuntime {
   sandboxStatus(id: string, signal: AbortSignal): Promise<PodSandboxStatus | null>;
   containerStatus(id: string, signal: AbortSignal): Promise<ContainerStatus | null>;
   /** Ends with the signal, or when the runtime ends the stream. */
-  events(signal: AbortSignal): AsyncIterable<ContainerEventResponse>;
+  events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
   facts(signal: AbortSignal): Promise<RuntimeInfo>;
   close(): void;
 }
@@ -107,8 +102,8 @@ export class CriPlegRuntime implements PlegRuntime {
     return statusOf('ContainerStatus', id, this.#cri.runtime.call('containerStatus', { containerId: id }, limits));
   }
 
-  events(signal: AbortSignal): AsyncIterable<ContainerEventResponse> {
-    return this.#cri.runtime.stream('getContainerEvents', {}, { signal });
+  async *events(signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+    for await (const bytes of this.#cri.runtime.streamRaw('getContainerEvents', {}, { signal })) yield decodeEvent(bytes);
   }
 
   async facts(signal: AbortSignal): Promise<RuntimeInfo> {
