@@ -47,7 +47,7 @@ function follow(url: string, query = '', agent?: Agent) {
   request.on('error', () => {});
   return { state, stop: () => request.destroy() };
 }
-async function waitUntil(what: string, check: () => boolean, timeoutMs = 5_000): Promise<void> {
+async function waitUntil(what: string, check: () => boolean, timeoutMs = 20_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!check()) {
     if (Date.now() > deadline) assert.fail(`not within ${timeoutMs} ms: ${what}`);
@@ -241,13 +241,18 @@ for (const isRemoved of [false, true]) {
       write(1000);
     }
     if (isRemoved) rmSync(`${container.logPath}.20260102-000001.gz`);
-    let text = '';
-    socket.on('data', (data: string) => (text += data));
+    const received: string[] = [];
+    socket.on('data', (data: string) => received.push(data));
     socket.resume();
-    await waitUntil('the last line', () => text.includes(` ${written - 1}\n`));
+    await waitUntil('the last line', () =>
+      received
+        .slice(-2)
+        .join('')
+        .includes(` ${written - 1}\n`),
+    );
     container.state = 'exited';
     await waitUntil('the end', () => socket.destroyed || socket.readableEnded);
-    const numbers = [...text.matchAll(/^x+ (\d+)$/gm)].map(([, number]) => Number(number));
+    const numbers = [...received.join('').matchAll(/^x+ (\d+)$/gm)].map(([, number]) => Number(number));
     assert.deepEqual([numbers.length, numbers.every((number, n) => number === n)], [written, true]);
   });
 }
@@ -382,15 +387,19 @@ test('200 followers are served, and their files are closed when they disconnect'
 });
 
 test('500 followers of one container get every line, also while others read nothing', async () => {
-  const { url, port, container, podLogsDir } = await aLog(line('one'));
+  const { url, port, container, podLogsDir, responses } = await aLog(line('one'));
   const stalled = Array.from({ length: 50 }, () => {
     const socket = connect(port, '127.0.0.1');
     socket.write('GET /web?follow=true HTTP/1.1\r\nHost: x\r\n\r\n');
     return socket.pause();
   });
+  await waitUntil('they are served', () => responses.length === 50);
   const agent = new Agent({ maxSockets: Infinity });
   const followers = Array.from({ length: 450 }, () => follow(url, 'tailLines=0', agent));
   await waitUntil('all followers', () => followers.every(({ state }) => state.status === 200), 30_000);
+  const another = await fetch(url);
+  assert.deepEqual([another.status, await another.text()], [429, '500 logs are being read already, 500 of namespace default']);
+  assert.equal(await (await fetch(`${url}/other-namespace`)).text(), 'one\n');
   const text = 'x'.repeat(1000);
   for (let n = 0; n < 200; n += 1) appendFileSync(container.logPath, line(`${n} ${text}`));
   appendFileSync(container.logPath, line('end'));

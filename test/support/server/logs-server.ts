@@ -45,7 +45,8 @@ export async function aLogsServer() {
   const server = createServer((request, response) => {
     responses.push(response);
     const { pathname, searchParams } = new URL(request.url!, 'http://server');
-    void logs.serve(request, response, { namespace: 'default', pod: pathname.slice(1), container: 'app' }, searchParams);
+    const [pod = '', namespace = 'default'] = pathname.slice(1).split('/');
+    void logs.serve(request, response, { namespace, pod, container: 'app' }, searchParams);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

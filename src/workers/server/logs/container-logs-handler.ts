@@ -10,16 +10,16 @@ import type { ContainerLogs, ContainerLogsDependencies, ContainerLogsTarget } fr
 import { LogFilter } from './log-filter.ts';
 import { parseLogOptions, type LogOptions } from './log-options.ts';
 import { readLog } from './read-log.ts';
+import { refuseReader } from './reader-limits.ts';
 
-/** Each reader has an open file descriptor and one buffered block. */
-const maxReaders = 1000;
 /** Time after which a client that reads nothing is disconnected: upstream's write timeout. */
 const maxStallMs = 4 * 3600 * 1000;
 
 export class ContainerLogsHandler implements ContainerLogs {
   readonly #deps: ContainerLogsDependencies;
   readonly #followers: Followers;
-  readonly #open = new Set<AbortController>();
+  /** With the namespace of the pod. */
+  readonly #open = new Map<AbortController, string>();
 
   constructor(dependencies: ContainerLogsDependencies) {
     this.#deps = dependencies;
@@ -27,15 +27,16 @@ export class ContainerLogsHandler implements ContainerLogs {
   }
 
   async serve(_: IncomingMessage, response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams): Promise<void> {
-    if (this.#open.size >= maxReaders) {
-      return sendText(response, 429, `${maxReaders} logs are being read already`, { 'Retry-After': '1' });
-    }
+    const { namespace } = target;
+    const ofNamespace = this.#open.values().reduce((count, each) => count + Number(each === namespace), 0);
+    const refusal = refuseReader({ total: this.#open.size, ofNamespace }, namespace);
+    if (refusal !== null) return sendText(response, 429, refusal, { 'Retry-After': '1' });
     const disconnected = new AbortController();
     const onClose = () => disconnected.abort();
     response.once('close', onClose);
     // A listener is required; the `close` event follows.
     response.on('error', onClose);
-    this.#open.add(disconnected);
+    this.#open.set(disconnected, namespace);
     try {
       await this.#serve(response, target, query, disconnected.signal);
     } catch (err) {
@@ -47,7 +48,7 @@ export class ContainerLogsHandler implements ContainerLogs {
   }
 
   close(): void {
-    for (const reader of this.#open) reader.abort();
+    for (const reader of this.#open.keys()) reader.abort();
   }
 
   async #serve(response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams, disconnected: AbortSignal): Promise<void> {
