@@ -12,7 +12,8 @@ import { startRuntimeProcess, type ControlClient } from './runtime/client.ts';
 
 const image = 'registry.example/sim/run:1';
 const counts = [75, 300] as const;
-const goalMs = 2000;
+/** Over the runtime's time. */
+const goalMs = 500;
 const timeoutMs = 120_000;
 const limits = { deadlineMs: 10_000 };
 
@@ -34,7 +35,7 @@ export const benchmark: Benchmark = {
           unit: 'ms',
           floor: { what: 'the runtime', value: own.runtimeMs / 4 },
           peer: go.tookMs,
-          ...(count === 300 && { goal: { text: `${goalMs} ms`, met: own.tookMs <= goalMs } }),
+          ...(count === 300 && { goal: { text: `floor + ${goalMs} ms`, met: own.tookMs <= own.runtimeMs / 4 + goalMs } }),
         },
         { what: `CPU, start and ${count} removals`, value: own.cpuMs, unit: 'ms', peer: go.cpuMs },
       );
