@@ -215,6 +215,7 @@ export class PodTimelines {
       if (outcome === 'open' && !apiPhases.has(phase)) this.end(uid, phase, container === undefined ? {} : { container });
     }
     this.#setOnce(uid, 'finishedAtMs');
+    this.clearProblem(uid, 'task');
     this.#records.setFinished(uid);
   }
 

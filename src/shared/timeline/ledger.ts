@@ -32,12 +32,16 @@ export function computeLedger(timeline: PodTimeline, nowMs: number): ObstacleJso
 /** Steps whose end is a progress of the termination. */
 const isStep = ({ phase }: PhaseSpan): boolean => phase !== 'StatusWrite' && phase !== 'Queue' && phase !== 'Retry';
 
-/** A step that is repeated waits since the last step that succeeded, not since its last attempt. */
+/** A step that is repeated waits since the last progress, not since its last attempt. */
 function sinceMs(span: PhaseSpan, spans: readonly PhaseSpan[]): number {
-  if (span.count === 1 && span.phase !== 'Retry') return span.startMs;
-  const beganAtMs = spans.find(({ phase }) => phase === 'Termination')?.startMs ?? span.startMs;
-  const ends = spans.filter((one) => one.outcome === 'ok' && isStep(one) && endOf(one) <= span.startMs).map(endOf);
-  return Math.min(span.startMs, Math.max(beganAtMs, ...ends));
+  return span.count === 1 && span.phase !== 'Retry' ? span.startMs : lastProgressMs(spans, span.startMs);
+}
+
+/** The last end of a step that succeeded at once. Each retry repeats other steps, too, and their success is no progress. */
+function lastProgressMs(spans: readonly PhaseSpan[], untilMs: number): number {
+  const beganAtMs = spans.find(({ phase }) => phase === 'Termination')?.startMs ?? untilMs;
+  const ends = spans.filter((one) => one.outcome === 'ok' && one.count === 1 && isStep(one) && endOf(one) <= untilMs).map(endOf);
+  return Math.min(untilMs, Math.max(beganAtMs, ...ends));
 }
 
 type Describe = (span: PhaseSpan, timeline: PodTimeline, nowMs: number) => Obstacle | undefined;
@@ -58,7 +62,8 @@ const describe: Readonly<Partial<Record<PodPhase | ContainerPhase, Describe>>> =
           waitsFor: `container ${span.container}: its exit after SIGTERM`,
           next: due(span, nowMs, {
             before: (ms) => `SIGKILL in ${ms}`,
-            after: 'the runtime was to send SIGKILL: its answer to StopContainer is awaited; without one the call is repeated',
+            after:
+              'the runtime was to send SIGKILL: its answer to StopContainer is awaited; without one until runtimeRequestTimeout the call is repeated',
           }),
         }
       : {
@@ -72,7 +77,7 @@ const describe: Readonly<Partial<Record<PodPhase | ContainerPhase, Describe>>> =
   SandboxStop: () => ({
     kind: 'sandbox',
     waitsFor: 'the runtime: StopPodSandbox',
-    next: 'the volumes are unmounted; StopPodSandbox is repeated when it fails or reaches its deadline',
+    next: 'the volumes are unmounted; StopPodSandbox is repeated when it fails, or has no answer until runtimeRequestTimeout',
   }),
   VolumeUnmount: () => ({
     kind: 'volume',
@@ -172,7 +177,10 @@ function notBegun({ spans, state }: PodTimeline, sinceMs: number, nowMs: number)
 /** The termination goes on, but no step is open: the worker inspects the pod, or its task is on its way. */
 function betweenSteps({ spans, finishedAtMs }: PodTimeline, open: readonly PhaseSpan[], nowMs: number): ObstacleJson {
   const sync = open.find(({ phase }) => phase === 'Sync');
-  const sinceMs = sync?.startMs ?? Math.max(...spans.filter(({ outcome }) => outcome !== 'open').map(endOf), finishedAtMs ?? -Infinity);
+  const beganAtMs = spans.find(({ phase }) => phase === 'Termination')?.startMs ?? Infinity;
+  const isRetried = spans.some(({ phase, startMs }) => phase === 'Retry' && startMs >= beganAtMs);
+  const newestMs = sync?.startMs ?? Math.max(...spans.filter(({ outcome }) => outcome !== 'open').map(endOf), finishedAtMs ?? -Infinity);
+  const sinceMs = isRetried ? lastProgressMs(spans, newestMs) : newestMs;
   return {
     kind: 'kubelet',
     waitsFor: sync ? 'a task of the sync pool, between two steps' : 'an inspection of the pod in the runtime',

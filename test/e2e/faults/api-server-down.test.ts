@@ -10,6 +10,7 @@ import { privateCluster, sharedCluster } from '../../support/cluster/control-pla
 import { loopDelay, loopDelayEnv, resetLoopDelay, startFaultyNode } from '../../support/cluster/faulty-node.ts';
 import { containersOf, runningOf, untilOnlyThese } from '../../support/kubelet/observed-node-state.ts';
 import { isRunning, PodWatch } from '../../support/cluster/pod-watch.ts';
+import { untilTimeline } from '../../support/kubelet/local-command.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../../support/kubelet/test-node.ts';
 
@@ -79,6 +80,10 @@ test('the API server stops for a minute: healthy pods are untouched, and changes
     async () => (await runningOf(node, uidOnNode(pods.get('deleted')!.metadata))).length === 0,
     40_000,
   );
+  const timeline = await untilTimeline(node.rootDir, `${namespace}/deleted`, 'waits for the API server', ({ ledger }) =>
+    ledger.some(({ kind, waitsFor }) => kind === 'api' && waitsFor.startsWith('the API server: the write of the final status')),
+  );
+  assert.equal(timeline.state, 'Finished');
   assert.equal((await node.healthz()).status, 200);
   // The minute is part of the test.
   await sleep(Math.max(0, downMs - (performance.now() - stoppedAt)));

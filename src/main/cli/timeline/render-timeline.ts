@@ -42,7 +42,8 @@ function header({ namespace, name, uid, source, state, seenAt, restored, startMs
 function footer({ mergedContainers, problem, ledger, state }: TimelineJson): string[] {
   const lines: string[] = [];
   if (mergedContainers > 0) lines.push('', `The last container row stands for ${mergedContainers} containers.`);
-  if (problem !== undefined) lines.push('', `Last problem: ${printable(problem)}`);
+  const isInLedger = problem !== undefined && ledger.some(({ waitsFor }) => waitsFor.includes(problem));
+  if (problem !== undefined && !isInLedger) lines.push('', `Last problem: ${printable(problem)}`);
   if (ledger.length > 0) lines.push('', state === 'Finished' ? 'Its object still waits for:' : 'Waits for:');
   for (const { waitsFor, forMs, next } of ledger) {
     lines.push(`  ${printable(waitsFor)}, for ${formatMs(forMs)}`, `      next: ${printable(next)}`);

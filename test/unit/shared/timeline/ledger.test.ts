@@ -68,6 +68,31 @@ const cases: Case[] = [
     want: [/^volume: a retry after: FailedCleanUp: .*x still mounted 20000 the unmount is retried in 2.0 s$/],
   },
   {
+    name: 'a sandbox whose retries repeat other steps',
+    timeline: timeline([
+      termination,
+      ended('Stop', false, 'web'),
+      {
+        ...open('SandboxStop', 55_000),
+        ...endSpan(beginSpan(undefined, { atMs: 55_000 }), { atMs: 55_100, failed: true }),
+        phase: 'SandboxStop',
+        count: 3,
+      },
+      { ...endSpan(beginSpan(undefined, { atMs: 55_100 }), { atMs: 55_200, failed: false }), phase: 'VolumeUnmount', count: 3 },
+      open('Retry', 55_200, { dueMs: 62_000 }),
+    ]),
+    want: [/^sandbox: a retry after a failure 18000 StopPodSandbox is retried in 2.0 s$/],
+  },
+  {
+    name: 'an inspection after a retry',
+    timeline: timeline([
+      termination,
+      { ...endSpan(beginSpan(undefined, { atMs: 55_200 }), { atMs: 58_000, failed: false }), phase: 'Retry', count: 2 },
+      { ...endSpan(beginSpan(undefined, { atMs: 58_000 }), { atMs: 59_000, failed: true }), phase: 'Sync', count: 3 },
+    ]),
+    want: [/^kubelet: an inspection of the pod in the runtime 20000 /],
+  },
+  {
     name: 'a container that could not be killed',
     timeline: timeline([termination, ended('Stop', true, 'web'), open('Retry', 58_000, { dueMs: 62_000 })]),
     want: [/^container: container web: a retry after a failure 20000 the kill is retried in 2.0 s$/],

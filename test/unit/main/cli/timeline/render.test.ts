@@ -107,7 +107,7 @@ table('the chart of a timeline', (row) => {
     const text = renderTimeline(
       timeline([phase('Image', 0, 1, { container: evil })], {
         name: evil,
-        problem: evil,
+        problem: `${evil}!`,
         ledger: [{ kind: 'volume', waitsFor: evil, forMs: 1, next: evil }],
       }),
       80,
@@ -120,6 +120,10 @@ table('the chart of a timeline', (row) => {
     const text = printableJSON(value);
     assert.equal(text, '{\n  "problem": "a\\u009b31m\\u202e\\n\\u2028\\udb40\\udc41b"\n}');
     assert.deepEqual(JSON.parse(text), value);
+  });
+  row('a problem that the ledger names is not repeated', () => {
+    const ledger = [{ kind: 'sandbox', waitsFor: 'a retry after: no plugin', forMs: 1, next: 'x' }] as const;
+    assert.ok(!renderTimeline(timeline([], { problem: 'no plugin', ledger }), 80).includes('Last problem'));
   });
   row('a list has a line per pod', () =>
     assert.equal(
