@@ -19,7 +19,7 @@ export class ImageRecords {
   readonly beganMs: number;
   /** Gate RuntimeClassInImageCriApi: images are distinguished by the handler that pulled them. */
   readonly #byHandler: boolean;
-  #records: ReadonlyMap<string, ImageRecord> | null = null;
+  #records: Map<string, ImageRecord> | null = null;
 
   constructor(nowMs: number, byHandler: boolean) {
     this.beganMs = nowMs;
@@ -31,7 +31,7 @@ export class ImageRecords {
   }
 
   delete(image: ImageRecord): void {
-    this.#records = new Map([...(this.#records ?? [])].filter(([, record]) => record !== image));
+    this.#records?.delete(this.#keyOf(image.id, image.runtimeHandler));
   }
 
   /** Updates the records to the runtime's images. Forgets images that are gone. */
