@@ -1,7 +1,8 @@
 /** Asks the running kubelet through its local socket. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 
-const deadlineMs = 10_000;
+/** Longer than the kubelet's own deadlines, so that its error says what did not answer. */
+const deadlineMs = 15_000;
 /** The list of 500 pods has 100 KB. That of images is bounded by the runtime's message, of at most 16 MiB. */
 const maxBodyBytes = 64 * 1024 * 1024;
 
@@ -20,6 +21,7 @@ function reasonOf({ code, message }: NodeJS.ErrnoException, socketPath: string):
   if (code === 'EACCES') return `no permission to open ${socketPath}: run this command as root`;
   if (code !== undefined && ['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes(code))
     return `no kubelet runs with this root directory (${socketPath}): start it, or set --root-dir`;
+  if (code === 'ABORT_ERR') return `the kubelet did not answer within ${deadlineMs / 1000} s (${socketPath})`;
   return `${socketPath}: ${message}`;
 }
 
