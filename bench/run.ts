@@ -30,6 +30,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   probes: () => import('./probes.ts'),
   liveness: () => import('./liveness.ts'),
   'log-rotation': () => import('./log-rotation.ts'),
+  stats: () => import('./stats.ts'),
   'dead-instances': () => import('./dead-instances.ts'),
   idle: () => import('./idle.ts'),
 };

@@ -168,11 +168,15 @@ function pressure(
   full60: number,
   full300: number,
 ): string {
+  // The averages of a total of 0 are 0. Without the kernel's measurement all are.
+  if (someTotal === 0 && fullTotal === 0) return noPressure;
   return (
     `"psi":{"full":{"total":${fullTotal},"avg10":${full10},"avg60":${full60},"avg300":${full300}}` +
     `,"some":{"total":${someTotal},"avg10":${some10},"avg60":${some60},"avg300":${some300}}}`
   );
 }
+
+const noPressure = '"psi":{"full":{"total":0,"avg10":0,"avg60":0,"avg300":0},"some":{"total":0,"avg10":0,"avg60":0,"avg300":0}}';
 
 /** Upstream's default interface, whose numbers are repeated beside the list. */
 const defaultInterface = 'eth0';
@@ -189,8 +193,13 @@ function networkStats({ values }: CgroupUsage): string {
 
 /** RFC 3339 in whole seconds, as metav1.Time. */
 function time(ms: number): string {
-  return ms > 0 ? `"${new Date(ms).toISOString().slice(0, 19)}Z"` : 'null';
+  if (!(ms > 0)) return 'null';
+  const second = Math.floor(ms / 1000);
+  if (second !== lastTime.second) lastTime = { second, text: `"${new Date(ms).toISOString().slice(0, 19)}Z"` };
+  return lastTime.text;
 }
+/** Most times of a page are in the same second. */
+let lastTime = { second: 0, text: '' };
 
 /** A counter that was read at another moment than its limit may exceed it. */
 function integer(value: number): number {
