@@ -14,7 +14,7 @@ import { systemClock as clock } from '../shared/time/clock.ts';
 import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './cli/options.ts';
 import { EventLog } from './events/index.ts';
-import { recordHostWarnings, toNodeName } from './node/index.ts';
+import { recordHostWarnings, systemOOMEvent, toNodeName } from './node/index.ts';
 import { neededImages } from './pods/housekeeping/index.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
@@ -89,6 +89,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       cluster && statusManager
         ? cluster.startEventRecorder(eventLog, scheduler, { statuses: statusManager, syncInProgress: (uid) => syncs.get(uid) })
         : eventLog;
+    stats.setReceiver((oom) => events.record(systemOOMEvent(nodeName, oom)));
     const slowPhases = new SlowPhases({ timelines, events, clock, logger: log('pod-timelines') });
     shutdown.register('pod-timelines', async () => slowPhases.close());
     const probes = new ProbeManager({

@@ -70,6 +70,9 @@ describe('the usage of a node', () => {
         terminationGracePeriodSeconds: 0,
       }),
     );
+    // Exceeds its limit in a child process, which the kernel ends.
+    const leaky = aBusybox({ sh: 'tail -c 200000000 /dev/zero; sleep 10000 & wait', resources: { limits: { memory: '16Mi' } } });
+    node.apply(aManifest('leaky', { containers: [leaky], terminationGracePeriodSeconds: 0 }));
     pod = await node.untilRunning('eater');
     // The second sample of a container has its processor time per second. The node itself is measured two seconds after the start.
     await waitUntil('both containers are measured', async () => (await podUsage().catch(() => undefined))?.containers.length === 2, 40_000);
@@ -151,6 +154,18 @@ describe('the usage of a node', () => {
       [metrics.get('container_scrape_error')?.samples[0]?.value, metrics.get('machine_scrape_error')?.samples[0]?.value],
       [0, 0],
     );
+  });
+
+  test('has the kills by the kernel for lack of memory', async () => {
+    await waitUntil(
+      'the kill is counted',
+      async () => {
+        const samples = (await page('/metrics/cadvisor')).get('container_oom_events_total')?.samples;
+        return samples?.some(({ labels, value }) => labels['pod'] === 'leaky-test-node' && labels['container'] === 'app' && value > 0);
+      },
+      30_000,
+    );
+    assert.match(node.log(), /The kernel ended a process for lack of memory.*processName="tail"/);
   });
 
   test('can be scraped strictly, as all pages of metrics', async () => {

@@ -8,6 +8,7 @@
  */
 export { ClusterNode, type ClusterNodeOptions } from './cluster-node.ts';
 export { cgroupFsRoot, readCgroupSettings, type CgroupSettings } from './host/cgroup-settings.ts';
+export { systemOOMEvent } from './host/system-oom-event.ts';
 export { ownCgroup } from './host/own-cgroup.ts';
 export { MachineWatch } from './host/machine-watch.ts';
 export { recordHostWarnings } from './host/record-host-warnings.ts';

@@ -1,10 +1,15 @@
 /** Main's half of the stats thread. */
-import type { MachineInfo, StatsApi, StatsWorkerData } from '../../shared/contracts/stats.ts';
+import type { MachineInfo, StatsApi, StatsWorkerData, SystemOOM } from '../../shared/contracts/stats.ts';
+import { EventChannel } from './event-channel.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
 
 export interface StatsThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<StatsWorkerData, 'runtimeCgroupDriver'>;
+  readonly settings: Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'>;
+}
+
+interface Receiver {
+  onSystemOOM: ((event: SystemOOM) => void) | null;
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
@@ -12,21 +17,31 @@ const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4
 export class StatsThread {
   readonly thread: Thread<StatsApi>;
 
-  private constructor(thread: Thread<StatsApi>) {
+  readonly #receiver: Receiver;
+
+  private constructor(thread: Thread<StatsApi>, receiver: Receiver) {
     this.thread = thread;
+    this.#receiver = receiver;
   }
 
   static start({ state, logger, settings }: StatsThreadOptions): StatsThread {
     const { runtimeCgroupDriver } = state;
-    return new StatsThread(
-      startThread<StatsApi, StatsWorkerData>({
-        name: 'stats',
-        resourceLimits,
-        state,
-        logger,
-        onStart: () => ({ ...settings, runtimeCgroupDriver }),
-      }),
-    );
+    const receiver: Receiver = { onSystemOOM: null };
+    const events = new EventChannel<SystemOOM>((event) => receiver.onSystemOOM?.(event), logger);
+    const thread = startThread<StatsApi, StatsWorkerData>({
+      name: 'stats',
+      resourceLimits,
+      state,
+      logger,
+      onStart: () => ({ ...settings, runtimeCgroupDriver, events: events.open() }),
+      onClosed: () => events.close(),
+    });
+    return new StatsThread(thread, receiver);
+  }
+
+  /** Sets the only receiver. The thread reads the kernel's log seconds after its start, when main has loaded its parts. */
+  setReceiver(onSystemOOM: (event: SystemOOM) => void): void {
+    this.#receiver.onSystemOOM = onSystemOOM;
   }
 
   machineInfo(): Promise<MachineInfo> {

@@ -91,7 +91,7 @@ export function statsSettings(
   { config, flags }: KubeletOptions,
   host: CgroupSettings,
   shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer },
-): Settings<StatsWorkerData, 'runtimeCgroupDriver'> {
+): Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'> {
   return {
     rootDir: flags.rootDirectory,
     podLogsDir: config.podLogsDir,

@@ -19,7 +19,7 @@ import type { PodSyncTask, PodSyncTaskReply } from './pod-sync/task.ts';
 import type { SlotClaimed } from './pod-sync/worker-data.ts';
 import type { ProbeNotification, ProbesApi, ProbesWorkerData } from './probes.ts';
 import type { MainApi, ServerApi } from './server/calls.ts';
-import type { StatsApi } from './stats.ts';
+import type { StatsApi, StatsWorkerData, SystemOOM } from './stats.ts';
 
 /** `helper` is the helper process; the others are threads. */
 type Party = 'main' | 'pleg' | 'images' | 'stats' | 'probes' | 'server' | 'health' | 'pod-sync' | 'helper';
@@ -86,11 +86,16 @@ interface PortNotifications {
   readonly 'pleg.events': PlegNotification;
   readonly 'images.events': ImagesNotification;
   readonly 'probes.results': ProbeNotification;
+  readonly 'stats.events': SystemOOM;
 }
 
 export type Notifications = { readonly [Type in PodSyncNotification['type'] as `task.${Type}`]: OfType<PodSyncNotification, Type> } & {
   readonly [
-    Port in Ports<'pleg', PlegWorkerData> | Ports<'images', Omit<ImagesWorkerData, 'main'>> | Ports<'probes', ProbesWorkerData>
+    Port in
+      | Ports<'pleg', PlegWorkerData>
+      | Ports<'images', Omit<ImagesWorkerData, 'main'>>
+      | Ports<'probes', ProbesWorkerData>
+      | Ports<'stats', StatsWorkerData>
   ]: PortNotifications[Port];
 } & { readonly 'pool.slotClaimed': SlotClaimed };
 
@@ -128,6 +133,7 @@ export const messages = {
 
   'stats.machineInfo': request('main', 'stats'),
   'stats.close': request('main', 'stats'),
+  'stats.events': notification('stats'),
 
   'probes.setPods': request('main', 'probes'),
   'probes.removePods': request('main', 'probes'),

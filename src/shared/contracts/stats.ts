@@ -1,4 +1,5 @@
 /** The stats thread reads the machine's information, and samples the usage of each pod's cgroup. It decides nothing. */
+import type { MessagePort } from 'node:worker_threads';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
 
 export interface StatsWorkerData extends ThreadWorkerData {
@@ -17,6 +18,15 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly snapshot: SharedArrayBuffer;
   /** The usage table (shared/state/usage-table.ts). This thread is its only writer. */
   readonly usage: SharedArrayBuffer;
+  /** SystemOOM. */
+  readonly events: MessagePort;
+}
+
+/** A process was ended because the node's memory was exhausted. */
+export interface SystemOOM {
+  /** 0: not known. */
+  readonly pid: number;
+  readonly processName: string;
 }
 
 export interface MachineInfo {

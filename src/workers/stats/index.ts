@@ -11,6 +11,7 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { readCpuTopology } from './cpu-topology.ts';
 import { readMachineInfo } from './machine-info.ts';
+import { OomWatcher } from './oom/index.ts';
 import { readLogUsage } from './read-log-usage.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
 import { readNetwork } from './read-network.ts';
@@ -45,6 +46,11 @@ const sampler = new UsageSampler({
   logger,
 });
 
+const oomWatcher = new OomWatcher({
+  onSystemOOM: (event) => workerData.events.postMessage(event),
+  onKill: (cgroup) => sampler.countKill(cgroup),
+  logger,
+});
 const rootFilesystem = new RootFilesystem(rootDir, usage, systemClock);
 
 /** Upstream reads the machine again every five minutes (cadvisor's update_machine_info_interval). */
@@ -75,6 +81,8 @@ async function keepSampling(signal: AbortSignal): Promise<void> {
   await systemClock.sleep(Math.min(firstSampleDelayMs, housekeepingPeriodMs), signal).catch(() => {});
   while (!signal.aborted) {
     try {
+      // Before the sample, which shows the counts and forgets cgroups that are gone.
+      oomWatcher.read();
       const rows = await sampler.sample();
       await readMachine();
       rootFilesystem
@@ -99,6 +107,8 @@ const api: StatsApi = {
     stop.abort();
     await sampling;
     sampler.close();
+    oomWatcher.close();
+    workerData.events.close();
     heartbeat.stop();
   },
 };

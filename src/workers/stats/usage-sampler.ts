@@ -2,6 +2,7 @@
  * Samples the usage of each measured cgroup into the usage table, once per housekeeping period. Updates existing rows, and frees the rows of cgroups that are
  * gone. The only writer of the table.
  */
+import { dirname } from 'node:path';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -33,6 +34,7 @@ export interface UsageSamplerOptions extends CgroupCatalogOptions {
 
 /** Reading this many cgroups takes one to two milliseconds. Then the sampler yields to the event loop. */
 const cgroupsPerIteration = 25;
+const maxPendingKills = 10_000;
 /** Limits are read with every sixth sample: once a minute. */
 const samplesPerLimits = 6;
 
@@ -46,6 +48,7 @@ interface Measured {
   readonly row: number;
   limits: CgroupLimits;
   samplesUntilLimits: number;
+  oomEvents: number;
   /** The last sample. */
   last: { readonly cpuUsageNs: bigint; readonly sampledAtMs: number } | undefined;
 }
@@ -57,7 +60,11 @@ export class UsageSampler {
   readonly #catalog: CgroupCatalog;
   readonly #handles: HandleBudget;
   readonly #measured = new Map<CgroupIdentity, Measured>();
+  /** The cgroups of kills since the last sample. */
+  readonly #kills: string[] = [];
+  /** The last sample refused a cgroup, and that was logged. */
   #isTableFull = false;
+  #hasRefused = false;
 
   constructor(options: UsageSamplerOptions) {
     this.#options = options;
@@ -72,15 +79,33 @@ export class UsageSampler {
     const identities = this.#catalog.find(this.#runningItems());
     const present = new Set(identities);
     for (const identity of this.#measured.keys()) if (!present.has(identity)) this.#drop(identity);
-    for (const [index, identity] of identities.entries()) {
-      if (index % cgroupsPerIteration === cgroupsPerIteration - 1) await nextIteration();
-      const measured = this.#measured.get(identity) ?? this.#add(identity, index);
-      if (measured && !this.#store(measured)) {
-        this.#catalog.forget(identity);
-        this.#drop(identity);
-      }
+    for (const [index, identity] of identities.entries()) if (!this.#measured.has(identity)) this.#add(identity, index);
+    this.#isTableFull = this.#hasRefused;
+    this.#hasRefused = false;
+    this.#applyKills();
+    let index = 0;
+    for (const measured of this.#measured.values()) {
+      if ((index += 1) % cgroupsPerIteration === 0) await nextIteration();
+      if (this.#store(measured)) continue;
+      this.#catalog.forget(measured.identity);
+      this.#drop(measured.identity);
     }
     return this.#measured.size;
+  }
+
+  /** The next sample counts a kill by the kernel in this cgroup, or in the measured one that contains it: the cgroup may be younger than the last sample. */
+  countKill(cgroup: string): void {
+    if (this.#kills.length < maxPendingKills) this.#kills.push(cgroup);
+  }
+
+  #applyKills(): void {
+    if (this.#kills.length === 0) return;
+    const byPath = new Map(Array.from(this.#measured.values(), (measured) => [measured.identity.path, measured]));
+    for (let path of this.#kills.splice(0)) {
+      while (path !== '/' && path !== '.' && !byPath.has(path)) path = dirname(path);
+      const measured = byPath.get(path);
+      if (measured) measured.oomEvents += 1;
+    }
   }
 
   setMachine(facts: MachineFacts): void {
@@ -98,14 +123,14 @@ export class UsageSampler {
       const reader = createCgroupReader(this.#options.hierarchy, identity.path, this.#handles);
       // Spreads the reads of limits over the samples.
       const samplesUntilLimits = index % samplesPerLimits;
-      const measured: Measured = { identity, reader, row, limits: reader.readLimits(), samplesUntilLimits, last: undefined };
+      const measured: Measured = { identity, reader, row, limits: reader.readLimits(), samplesUntilLimits, oomEvents: 0, last: undefined };
       this.#measured.set(identity, measured);
-      this.#isTableFull = false;
       return measured;
     } catch (err) {
       if (!(err instanceof TableFullError || err instanceof RangeError)) throw err;
       if (!this.#isTableFull) this.#options.logger.error({ err, cgroup: identity.path }, 'Can’t store the usage of a cgroup');
       this.#isTableFull = true;
+      this.#hasRefused = true;
       return undefined;
     }
   }
@@ -134,7 +159,7 @@ export class UsageSampler {
       sampledAtMs,
       cpuNanoCores: computeNanoCores(measured.last, { cpuUsageNs: values.cpuUsageNs, sampledAtMs }),
       processes: countLines(pids),
-      oomEvents: 0,
+      oomEvents: measured.oomEvents,
       ...this.#logs(identity),
       network: this.#network(identity, pids),
     });

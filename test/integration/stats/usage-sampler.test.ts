@@ -249,6 +249,22 @@ test('rows of cgroups that are gone are freed; a container that starts later is 
   assert.deepEqual(rows(), ['container a/app 7000', 'pod a/ 1000']);
 });
 
+test('a kill by the kernel counts for the measured cgroup that contains the process', async () => {
+  const root = aTree({ ...v2('kubepods/poda/c1', 1), ...v2('kubepods/poda', 1) });
+  const { options } = aSampler(root);
+  const sampler = new UsageSampler(options);
+  for (const cgroup of ['/kubepods/poda/c1/child', '/kubepods/poda/c1', '/elsewhere', '/', '']) sampler.countKill(cgroup);
+  await sampler.sample();
+  const counts = new UsageReader(options.usage).all().map(({ identity, values }) => [identity.kind, values.oomEvents] as const);
+  assert.deepEqual(
+    new Map(counts),
+    new Map([
+      ['container', 2],
+      ['pod', 0],
+    ]),
+  );
+});
+
 test('a successor measures the same cgroups again', async () => {
   const root = aTree({ ...v2('kubepods/poda/c1', 1), ...v2('kubepods/poda', 1) });
   const { options, rows } = aSampler(root);
@@ -263,7 +279,8 @@ test('a full table is logged once, and sampling continues', async () => {
   const pods = Array.from({ length: 201 }, (_, i) => v2(`kubepods/pod${i}`, 1));
   const { options, lines } = aSampler(aTree(Object.assign({}, ...pods)), 0);
   const sampler = new UsageSampler(options);
-  assert.equal(await sampler.sample(), 200);
-  assert.equal(await sampler.sample(), 200);
+  // Of 200 rows, six were for the root, the pods and the QoS classes, which this tree does not have.
+  assert.equal(await sampler.sample(), 194);
+  assert.equal(await sampler.sample(), 194);
   assert.equal(lines.length, 1);
 });

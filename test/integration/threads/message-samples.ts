@@ -289,6 +289,7 @@ export const samples: Samples = {
     },
   ],
   'stats.close': emptyCall,
+  'stats.events': [{ pid: 12, processName: 'stress' }],
 
   'probes.setPods': [{ request: [[probedPod]], reply: undefined }],
   'probes.removePods': [{ request: [[podUID]], reply: undefined }],

@@ -1,0 +1,46 @@
+/**
+ * Reads the new records of /dev/kmsg. A blocking read would occupy one of the process' few file threads for good, so the reads do not block, and the caller
+ * reads with each sample of usage.
+ */
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+
+/** The kernel's limit of a record (PRINTK_MESSAGE_MAX, CONSOLE_EXT_LOG_MAX). */
+const maxRecordBytes = 8192;
+/** The records of a ring of some megabytes. Without a limit, a kernel that logs without end would hold this thread. */
+const maxRecordsPerRead = 50_000;
+
+export class KernelLog {
+  readonly #fd: number;
+  readonly #buffer = Buffer.alloc(maxRecordBytes);
+
+  /** Skips the records so far: they were reported by a predecessor, or are older than this kubelet. Throws when the log cannot be opened. */
+  constructor(path = '/dev/kmsg') {
+    this.#fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    this.read(() => {});
+  }
+
+  /** Calls back for each record since the last call. */
+  read(onRecord: (record: string) => void): void {
+    for (let count = 0; count < maxRecordsPerRead; count += 1) {
+      const length = this.#readRecord();
+      if (length === 0) return;
+      if (length > 0) onRecord(this.#buffer.toString('utf8', 0, length));
+    }
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  /** 0 at the end, -1 when the kernel has overwritten records that were not read: the next read continues after them. */
+  #readRecord(): number {
+    try {
+      return readSync(this.#fd, this.#buffer, 0, maxRecordBytes, null);
+    } catch (err) {
+      const { code } = err as NodeJS.ErrnoException;
+      if (code === 'EAGAIN') return 0;
+      if (code === 'EPIPE') return -1;
+      throw err;
+    }
+  }
+}
