@@ -138,7 +138,8 @@ export class SystemdClient {
 
   async #connectTo({ path: socket, direct }: SystemdSocket): Promise<MessageBus> {
     const timeout = this.#options.callTimeoutMs ?? 5_000;
-    const options: ConnectionOptions = { socket, direct, timeout, maxMessageSize, authMethods: ['EXTERNAL'] };
+    // Without `direct` the library throws the failure of its own Hello where nobody can catch it.
+    const options: ConnectionOptions = { socket, direct: true, timeout, maxMessageSize, authMethods: ['EXTERNAL'] };
     const bus = createClient(options);
     const lost = Promise.withResolvers<never>();
     lost.promise.catch(() => {});
@@ -153,7 +154,7 @@ export class SystemdClient {
     try {
       const ready = direct
         ? bus.invoke({ destination, path, interface: 'org.freedesktop.DBus.Peer', member: 'Ping' })
-        : bus.addMatch(jobRule);
+        : bus.invokeDbus({ member: 'Hello' }).then(() => bus.addMatch(jobRule));
       await Promise.race([ready, lost.promise]);
       return (this.#connected = bus);
     } catch (err) {
