@@ -1,0 +1,109 @@
+/** The cgroups of pods and of the node on cgroup v2, with both drivers, in a guest with systemd. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { GuestNode } from '../support/guest/guest-node.ts';
+import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
+
+const config = {
+  podPidsLimit: 100,
+  kubeReserved: { cpu: '100m', memory: '100Mi' },
+  kubeReservedCgroup: '/kube.slice',
+  enforceNodeAllocatable: ['pods', 'kube-reserved'],
+};
+/** The Go kubelet gives the slice of this pod the values below, measured on the same kernel and systemd. */
+const limited = (name: string) =>
+  aManifest(name, {
+    containers: [aBusybox({ resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '200m', memory: '64Mi' } } })],
+  });
+const limitedValues = '67108864 100 4 20000 100000';
+const files = 'memory.max pids.max cpu.weight cpu.max';
+const valuesOf = (folder: string) => `cd ${folder} && echo $(cat ${files})`;
+const podSlices = "systemctl list-units --all --plain --no-legend 'kubepods*' | grep -c -- '-pod'";
+const burstable = '/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice';
+
+describe('cgroup v2', () => {
+  let node: GuestNode;
+  before(async () => {
+    node = await GuestNode.start();
+    await node.guest.check('systemctl start kube.slice');
+    await node.startKubelet(config);
+  });
+  after(() => node?.destroy());
+  // A test that fails leaves its pods behind.
+  afterEach(() => node.guest.check('rm -f /etc/kubernetes/manifests/*').then(() => node.untilPrints(podSlices, '0')));
+
+  test('a pod’s slice has its limits at every moment, also after a reload of systemd, and is gone after the pod', async () => {
+    const { guest } = node;
+    // Every value that the file has from its creation on, once each.
+    await guest.check(
+      `(until [ -e /run/stop ]; do cat ${burstable}/*-pod*.slice/memory.max 2>/dev/null; sleep 0.02; done | uniq > /run/seen) >/dev/null 2>&1 &`,
+    );
+    await node.apply(limited('web'));
+    await node.untilRunning('web');
+    assert.equal(await guest.check(valuesOf(`${burstable}/*-pod*.slice`)), limitedValues);
+    await guest.check('systemctl daemon-reload');
+    assert.equal(await guest.check(valuesOf(`${burstable}/*-pod*.slice`)), limitedValues);
+    await guest.check('touch /run/stop');
+    await node.untilPrints('cat /run/seen', '67108864');
+    await node.delete('web');
+    await node.untilPrints(podSlices, '0');
+    await node.untilPrints(`ls ${burstable} | grep -c pod`, '0');
+  });
+
+  test('the limits of all pods and of Kubernetes’ daemons are those of the configuration', async () => {
+    const total = Number(await node.guest.check(`awk '/^MemTotal/ {print $2}' /proc/meminfo`)) * 1024;
+    const reserved = 100 * 2 ** 20;
+    const read = (file: string) => node.guest.check(`cat /sys/fs/cgroup/${file}`);
+    await node.untilPrints('cat /sys/fs/cgroup/kubepods.slice/memory.max', String(total - reserved));
+    assert.equal(await read('kubepods.slice/cpu.weight'), '75');
+    assert.equal(await read('kube.slice/memory.max'), String(reserved));
+    assert.equal(await read('kube.slice/cpu.weight'), '4');
+  });
+
+  test('the weight of the Burstable level follows its pods', async () => {
+    await node.apply(limited('first'));
+    await node.apply(limited('second'));
+    await node.untilPrints(`cat ${burstable}/cpu.weight`, '8');
+    await node.delete('first');
+    await node.untilPrints(`cat ${burstable}/cpu.weight`, '4');
+    await node.delete('second');
+    await node.untilPrints(podSlices, '0');
+  });
+
+  test('while D-Bus hangs a new pod has a clear error; it starts when D-Bus continues', async () => {
+    const { guest } = node;
+    const inJournal = (text: string) => `journalctl -q -o cat -u kubelet | grep -o -m1 '${text}'`;
+    // Systemd itself waits for the bus then, also on its own socket.
+    await guest.check('systemctl daemon-reexec && pkill -STOP dbus-daemon');
+    try {
+      await node.apply(limited('hung'));
+      await node.untilPrints(inJournal('reason="FailedCreatePodContainer"'), 'reason="FailedCreatePodContainer"');
+    } finally {
+      await guest.check('pkill -CONT dbus-daemon');
+    }
+    await node.untilRunning('hung');
+    assert.equal(await guest.check(valuesOf(`${burstable}/*-pod*.slice`)), limitedValues);
+    assert.equal((await guest.run(inJournal('Uncaught fault'))).stdout, '');
+  });
+
+  test('the slice of a pod that nobody knows is removed with the processes in it', async () => {
+    await node.guest.check(
+      `systemctl start kubepods-podorphan.slice; d=/sys/fs/cgroup/kubepods.slice/kubepods-podorphan.slice; mkdir $d/left
+       sh -c "echo \\$\\$ > $d/left/cgroup.procs; exec sleep 1000" >/dev/null 2>&1 & sleep 0.5; grep -q . $d/left/cgroup.procs`,
+    );
+    await node.startKubelet(config);
+    await node.untilPrints(podSlices, '0');
+  });
+
+  test('with the driver cgroupfs a pod’s cgroup has the same limits and is gone after the pod', async () => {
+    await node.guest.check(
+      `sed -i 's/SystemdCgroup = true/SystemdCgroup = false/' /etc/containerd/config.toml && systemctl restart containerd`,
+    );
+    await node.startKubelet({ ...config, cgroupDriver: 'cgroupfs', kubeReservedCgroup: '/kube.slice' });
+    await node.apply(limited('plain'));
+    await node.untilRunning('plain');
+    assert.equal(await node.guest.check(valuesOf('/sys/fs/cgroup/kubepods/burstable/pod*')), limitedValues);
+    await node.delete('plain');
+    await node.untilPrints('ls /sys/fs/cgroup/kubepods/burstable | grep -c pod', '0');
+  });
+});
