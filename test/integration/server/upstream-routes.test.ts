@@ -11,9 +11,9 @@ import { anyPort, secureSettings } from '../../support/server/server.ts';
 
 /**
  * `served`: a handler is registered, which may return 404. `disabled`: 405, because debug endpoints are disabled. `absent`: nothing is
- * registered. `notBuilt`: upstream serves the route, and this kubelet does not yet.
+ * registered.
  */
-type Registration = 'served' | 'disabled' | 'absent' | 'notBuilt';
+type Registration = 'served' | 'disabled' | 'absent';
 
 interface Route {
   readonly ask: readonly [method: string, path: string];
@@ -28,7 +28,6 @@ interface Route {
 
 const health = { secure: 'served', withoutDebugging: 'served', readOnly: 'served', healthz: 'served' } as const;
 const everyServer = { ...health, healthz: 'absent' } as const;
-const notBuilt = { secure: 'notBuilt', withoutDebugging: 'notBuilt', readOnly: 'notBuilt', healthz: 'absent' } as const;
 const debug = { secure: 'served', withoutDebugging: 'disabled', readOnly: 'disabled', healthz: 'absent' } as const;
 /** Upstream registers no handler for these when debugging is disabled, and none on the read-only port. */
 const secureOnly = { secure: 'served', withoutDebugging: 'absent', readOnly: 'absent', healthz: 'absent' } as const;
@@ -42,10 +41,10 @@ const routes: readonly Route[] = [
   { ask: ['GET', '/metrics/slis'], needs: 'metrics', ...everyServer },
   { ask: ['DELETE', '/metrics/slis'], needs: 'metrics', ...everyServer },
   { ask: ['GET', '/metrics/probes'], needs: 'metrics', ...everyServer },
-  { ask: ['GET', '/metrics/cadvisor'], needs: 'metrics', ...notBuilt },
-  { ask: ['GET', '/metrics/resource'], needs: 'metrics', ...notBuilt },
-  { ask: ['GET', '/stats/summary'], needs: 'stats', ...notBuilt },
-  { ask: ['POST', '/stats/summary'], needs: 'stats', ...notBuilt },
+  { ask: ['GET', '/metrics/cadvisor'], needs: 'metrics', ...everyServer },
+  { ask: ['GET', '/metrics/resource'], needs: 'metrics', ...everyServer },
+  { ask: ['GET', '/stats/summary'], needs: 'stats', ...everyServer },
+  { ask: ['POST', '/stats/summary'], needs: 'stats', ...everyServer },
   { ask: ['POST', '/run/ns/pod/app'], needs: 'proxy', ...debug },
   { ask: ['POST', '/run/ns/pod/uid/app'], needs: 'proxy', ...debug },
   { ask: ['GET', '/exec/ns/pod/app?output=1'], needs: 'proxy', ...debug },
@@ -94,8 +93,7 @@ async function everyRoute(context: TestContext, port: Port, ask: (method: string
   for (const route of routes) {
     const [method, path] = route.ask;
     await context.test(`${method} ${path} is ${route[port]}`, async () => {
-      const want = route[port] === 'notBuilt' ? 'absent' : route[port];
-      assert.equal(registrationOf(await ask(method, path)), want);
+      assert.equal(registrationOf(await ask(method, path)), route[port]);
     });
   }
 }
