@@ -98,7 +98,11 @@ export class PodProbes {
   }
 
   /** After the startup probe, readiness runs at once and liveness in its own rhythm (upstream: manualTriggerCh, and the worker's ticker). */
-  #firstRun(startedAtMs: number, { probe, initialDelaySeconds, periodSeconds }: ContainerProbe['spec'], afterStartup: boolean): number {
+  #firstRun(
+    startedAtMs: number,
+    { probe, initialDelaySeconds, periodSeconds, lastResult }: ContainerProbe['spec'],
+    afterStartup: boolean,
+  ): number {
     const { clock, random, threadStartedAtMs } = this.#deps;
     const nowMs = clock.monotonic();
     const initialDelayMs = initialDelaySeconds * 1000;
@@ -110,6 +114,7 @@ export class PodProbes {
       threadAgeMs: afterStartup ? Infinity : nowMs - threadStartedAtMs,
       initialDelayMs,
       periodMs,
+      isAwaited: probe !== 'liveness' && lastResult === undefined,
       random: random(),
     });
     return afterStartup && probe === 'liveness' && firstMs === nowMs

@@ -109,3 +109,18 @@ test('a removed pod is probed until its containers have stopped, and no longer',
   await waitUntil('the other pod is probed', () => http.countOf('/b') > other + 2);
   assert.equal(http.countOf('/a'), gone);
 });
+
+test(
+  'a ready container of a standalone kubelet is probed at once after a restart, not within its period',
+  { timeout: 60_000 },
+  async (t) => {
+    const { http, node, write } = await aNode(t);
+    const slow = { periodSeconds: 3600 };
+    write('a', { startupProbe: { ...http.get('/start'), ...slow }, readinessProbe: { ...http.get('/ready'), ...slow } });
+    await node.waitForPod('a', 'is ready', isReady);
+    await node.stopKubelet();
+    await node.startKubelet();
+    await node.waitForPod('a', 'is ready again', (pod) => isReady(pod) && app(pod)?.started === true);
+    assert.equal(app((await node.pod('a'))!)?.restartCount, 0);
+  },
+);

@@ -11,17 +11,20 @@ export interface FirstRun {
   readonly threadAgeMs: number;
   readonly initialDelayMs: number;
   readonly periodMs: number;
+  /** Until its first result the container is unready, or has not started up. */
+  readonly isAwaited: boolean;
   /** From 0 to 1. */
   readonly random: number;
 }
 
 /**
  * A container that starts under a running kubelet is probed at the end of its initial delay. The containers that a starting kubelet finds are spread over
- * their periods, so that their probes do not run all at once.
+ * their periods, so that their probes do not run all at once. Probes that decide what the status says are not: a standalone kubelet does not know the results of
+ * its predecessor, and a container that was ready would be unready for up to a period.
  */
-export function computeFirstRun({ nowMs, containerAgeMs, threadAgeMs, initialDelayMs, periodMs, random }: FirstRun): number {
+export function computeFirstRun({ nowMs, containerAgeMs, threadAgeMs, initialDelayMs, periodMs, isAwaited, random }: FirstRun): number {
   const delayLeftMs = Math.max(0, initialDelayMs - containerAgeMs);
-  const isSpread = containerAgeMs > threadAgeMs && threadAgeMs < periodMs;
+  const isSpread = containerAgeMs > threadAgeMs && threadAgeMs < periodMs && !isAwaited;
   return nowMs + Math.max(delayLeftMs, isSpread ? random * periodMs : 0);
 }
 

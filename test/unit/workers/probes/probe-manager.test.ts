@@ -81,11 +81,22 @@ test('a probe runs at once and then each period', async () => {
   assert.deepEqual(results(), ['readiness success']);
 });
 
-test('a container from before the start is probed at a random time in its period', async () => {
-  const { clock, manager, times } = aNode({ answers: { readiness: success } });
-  manager.setPods([probedPod('p', [container(clock, [spec('readiness')], { startedAtMs: clock.now() - 60_000 })])]);
+test('a container from before the start is probed at a random time in its period, and at once where a result is missing', async () => {
+  const { clock, manager, times } = aNode({ answers: { readiness: success, liveness: success } });
+  const startedAtMs = clock.now() - 60_000;
+  manager.setPods([probedPod('p', [container(clock, [spec('readiness', { lastResult: 'success' }), spec('liveness')], { startedAtMs })])]);
   await clock.advance(20_000);
-  assert.deepEqual(times('readiness'), [5, 15]);
+  assert.deepEqual(
+    [times('readiness'), times('liveness')],
+    [
+      [5, 15],
+      [5, 15],
+    ],
+  );
+  const other = aNode({ answers: { readiness: success } });
+  other.manager.setPods([probedPod('p', [container(other.clock, [spec('readiness')], { startedAtMs: other.clock.now() - 60_000 })])]);
+  await other.clock.advance(15_000);
+  assert.deepEqual(other.times('readiness'), [0, 10]);
 });
 
 test('until the startup probe succeeds, no other probe runs; then readiness runs at once and liveness in its rhythm', async () => {

@@ -3,7 +3,15 @@ import { computeFirstRun, computeNextRun } from '../../../../../src/workers/prob
 import { table } from '../../../../support/table.ts';
 
 const second = 1000;
-const base = { nowMs: 100 * second, containerAgeMs: 0, threadAgeMs: 100 * second, initialDelayMs: 0, periodMs: 10 * second, random: 0.5 };
+const base = {
+  nowMs: 100 * second,
+  containerAgeMs: 0,
+  threadAgeMs: 100 * second,
+  initialDelayMs: 0,
+  periodMs: 10 * second,
+  isAwaited: false,
+  random: 0.5,
+};
 
 table('computeFirstRun', (row) => {
   const cases: readonly [string, Partial<typeof base>, number][] = [
@@ -11,6 +19,7 @@ table('computeFirstRun', (row) => {
     ['the delay counts from the start of the container', { containerAgeMs: 2 * second, initialDelayMs: 5 * second }, 103 * second],
     ['a delay that has passed does not count', { containerAgeMs: 60 * second, initialDelayMs: 5 * second }, 100 * second],
     ['a container older than a new thread is probed within its period', { containerAgeMs: 60 * second, threadAgeMs: second }, 105 * second],
+    ['a probe whose result is awaited is not spread', { containerAgeMs: 60 * second, threadAgeMs: second, isAwaited: true }, 100 * second],
     [
       'a delay that ends after the spread counts',
       { containerAgeMs: 60 * second, threadAgeMs: second, initialDelayMs: 70 * second },
