@@ -1,0 +1,97 @@
+/** The guests themselves: commands, files, several at once, their ends. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Guest } from '../../scripts/host/guest/guest.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+
+const options = { memory: '512M', cpus: 1 };
+
+describe('a guest', () => {
+  let guest: Guest;
+  let folder: string;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'guest-test-'));
+    guest = await Guest.boot(options);
+  });
+  after(async () => {
+    await guest?.shutdown();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('has systemd, cgroup v2 with all controllers, and pressure information', async () => {
+    assert.equal(await guest.check('systemctl is-system-running --wait'), 'running');
+    assert.equal(await guest.check('cat /sys/fs/cgroup/cgroup.controllers'), 'cpuset cpu io memory pids');
+    assert.match(await guest.check('cat /proc/pressure/memory'), /^some avg10=/);
+  });
+
+  test('runs commands at once, and returns their output and exit codes', async () => {
+    const [slow, failed, killed] = await Promise.all([
+      guest.run('sleep 1; echo slow'),
+      guest.run('echo out; echo err >&2; exit 3'),
+      guest.run('kill -9 $$'),
+    ]);
+    assert.deepEqual(slow, { code: 0, stdout: 'slow\n', stderr: '' });
+    assert.deepEqual(failed, { code: 3, stdout: 'out\n', stderr: 'err\n' });
+    assert.equal(killed.code, 137);
+  });
+
+  test('kills a command at its time-out', async () => {
+    await assert.rejects(guest.run('echo begun; exec sleep 1234', { timeoutMs: 500 }), /killed after 500 ms\nbegun/);
+    assert.equal((await guest.run('pidof sleep')).code, 1);
+  });
+
+  test('copies files in and out', async () => {
+    const text = 'one\ntwo '.repeat(100_000);
+    writeFileSync(join(folder, 'in'), text, { mode: 0o750 });
+    await guest.copyIn(join(folder, 'in'), '/srv/new/file');
+    assert.equal(await guest.check('stat -c %a /srv/new/file'), '750');
+    await guest.copyOut('/srv/new/file', join(folder, 'out'));
+    assert.equal(readFileSync(join(folder, 'out'), 'utf8'), text);
+  });
+
+  test('shares nothing with a second one', async () => {
+    const second = await Guest.boot({ ...options, share: [folder] });
+    try {
+      await Promise.all([guest.check('echo first > /srv/mark'), second.check('echo second > /srv/mark')]);
+      assert.equal(await guest.check('cat /srv/mark'), 'first');
+      writeFileSync(join(folder, 'shared'), 'by the host');
+      assert.equal(await second.check(`cat ${folder}/shared`), 'by the host');
+      assert.notEqual((await second.run(`touch ${folder}/by-the-guest`)).code, 0);
+    } finally {
+      await second.shutdown();
+    }
+    assert.ok(!existsSync(second.folder));
+  });
+
+  test('that panics fails its commands immediately, with its console', async () => {
+    const dying = await Guest.boot(options);
+    try {
+      const waiting = dying.run('sleep 600', { timeoutMs: 600_000 });
+      const panic = dying.run('echo c > /proc/sysrq-trigger');
+      await assert.rejects(waiting, ({ cause }: Error) => /the guest has ended.*sysrq/s.test(String(cause)));
+      await assert.rejects(panic);
+      await assert.rejects(dying.run('true'), ({ cause }: Error) => /the guest has ended/.test(String(cause)));
+    } finally {
+      await dying.shutdown();
+    }
+  });
+
+  test('ends with the process that booted it, and its folder is removed at the next boot', async () => {
+    const module = join(import.meta.dirname, '../../scripts/host/guest/guest.ts');
+    const script = `const { Guest } = await import(${JSON.stringify(module)}); console.log((await Guest.boot(${JSON.stringify(options)})).folder);`;
+    const owner = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const orphaned = await new Promise<string>((resolve) => owner.stdout.once('data', (data: Buffer) => resolve(String(data).trim())));
+    const pid = readFileSync(join(orphaned, 'uml/guest/pid'), 'utf8').trim();
+    const ended = new Promise((resolve) => owner.once('exit', resolve));
+    owner.kill('SIGKILL');
+    await ended;
+    await waitUntil('the guest has ended', () => Promise.resolve(!existsSync(`/proc/${pid}`)));
+    const next = await Guest.boot(options);
+    await next.shutdown();
+    assert.ok(!existsSync(orphaned));
+  });
+});
