@@ -1,5 +1,6 @@
 /** Runs one history on a modelled node, and finds what must not happen. */
 import { findViolations } from '../pod-histories/invariants.ts';
+import { modelledInvariants } from '../pod-histories/modelled-invariants.ts';
 import type { PodHistoryEntry } from '../pod-histories/pod-history.ts';
 import { ModelNode } from './model-node.ts';
 import type { ModelOperation } from './model-operations.ts';
@@ -14,7 +15,34 @@ export async function runHistory(operations: readonly ModelOperation[], useEvent
   await node.clock.advance(100);
   for (const operation of operations) await node.apply(operation);
   await node.settle();
+  const differences = findDifferences(node);
   const left = await node.removeEverything();
-  const violations = [...findViolations(node.history), ...left.map((item) => `nothing is left at the end: ${item}`)];
-  return { history: node.history, violations };
+  const { history } = node;
+  const modelled = Object.entries(modelledInvariants).flatMap(([name, find]) => find(history).map((line) => `${name}: ${line}`));
+  const violations = [
+    ...findViolations(history),
+    ...modelled,
+    ...differences.map((item) => `a status shows the runtime at last: ${item}`),
+    ...left.map((item) => `nothing is left at the end: ${item}`),
+  ];
+  return { history, violations };
+}
+
+/** Containers of pods that are not being deleted, whose status shows another state than the runtime has. */
+function findDifferences({ api, runtime }: ModelNode): readonly string[] {
+  const running = new Set(runtime.running().map(({ id }) => id));
+  const known = new Map(runtime.running().map(({ id, sandbox, name }) => [id, `${sandbox.podUID}/${name}`]));
+  const shown = new Set<string>();
+  const differences: string[] = [];
+  for (const { metadata, status = {} } of api.pods.pods.values()) {
+    const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = status;
+    for (const { name, containerID, state } of [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses]) {
+      if (!state?.running) continue;
+      const id = containerID?.replace(/^.*:\/\//, '') ?? '';
+      shown.add(id);
+      if (!running.has(id)) differences.push(`${metadata.uid}/${name} does not run as ${id}`);
+    }
+  }
+  for (const [id, name] of known) if (!name.startsWith('static') && !shown.has(id)) differences.push(`${name} runs as ${id}`);
+  return differences;
 }
