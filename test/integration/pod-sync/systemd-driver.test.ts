@@ -73,7 +73,7 @@ test('a job that fails is an error with the name of the unit and the result', as
 });
 
 test('a job that does not end, and a systemd that does not answer, are errors after their deadlines', async (t) => {
-  const { systemd, manager } = await aHost(t, { callTimeoutMs: 50, jobTimeoutMs: 50 });
+  const { systemd, manager } = await aHost(t, { callTimeoutMs: 1_500, jobTimeoutMs: 50 });
   systemd.jobResult = 'never';
   await assert.rejects(manager.create(name, resources), /did not finish the job/);
   systemd.isHung = true;
