@@ -171,13 +171,16 @@ function shouldContainerBeStarted(
   return newest.state === 'exited' && shouldRestartContainer(container, pod.spec, newest.exitCode, restartGates);
 }
 
-/** True when the runtime has lost the init container but has regular containers, which proves that the init container completed. */
+/**
+ * True when the runtime has lost the init container but has regular containers, which proves that the init container completed. While all containers
+ * restart, the kubelet has removed it, before the container that triggered the restart.
+ */
 function isLostAfterInit(
-  { pod, status }: ContainerStatusesInput,
+  { pod, status, restarting }: ContainerStatusesInput,
   container: Container,
   newest: RuntimeContainerStatus | undefined,
 ): boolean {
-  if (newest || isRestartableInitContainer(container)) return false;
+  if (newest || restarting || isRestartableInitContainer(container)) return false;
   const names = new Set(pod.spec.containers.map(({ name }) => name));
   return status?.containers.some(({ name, state }) => names.has(name) && state !== 'unknown') ?? false;
 }

@@ -196,6 +196,9 @@ test('a RestartAllContainers rule restarts the whole pod, which stays Running me
     [run('app'), run('watcher'), ended('prepare', 0)],
     [run('app'), ended('watcher', 42), ended('prepare', 0)],
     [ended('watcher', 42)],
+    // More statuses may be generated before the last container is removed.
+    [ended('watcher', 42)],
+    [ended('watcher', 42)],
     [],
     [run('prepare', 1)],
     [run('app', 1), run('watcher', 1)],
@@ -204,10 +207,10 @@ test('a RestartAllContainers rule restarts the whole pod, which stays Running me
   const restarting = statuses.map((status) => conditionsOf(status).find((condition) => condition.startsWith('AllContainersRestarting')));
   const started = 'AllContainersRestarting=True RestartAllContainersStarted';
   const none = 'AllContainersRestarting=False';
-  assert.deepEqual(restarting, [none, started, started, none, none, none]);
+  assert.deepEqual(restarting, [none, started, started, started, started, none, none, none]);
   assert.deepEqual(
     statuses.map(({ phase }) => phase),
-    ['Running', 'Running', 'Running', 'Running', 'Pending', 'Running'],
+    ['Running', 'Running', 'Running', 'Running', 'Running', 'Running', 'Pending', 'Running'],
   );
   assert.ok(statuses.every((status) => conditionsOf(status).includes('Initialized=True')));
   const app = statuses.map(({ containerStatuses }) => containerStatuses?.find(({ name }) => name === 'app'));
@@ -219,8 +222,14 @@ test('a RestartAllContainers rule restarts the whole pod, which stays Running me
       ['RestartingAllContainers', 1, 'RestartingAllContainers'],
       ['PodInitializing', 1, 'RestartingAllContainers'],
       ['PodInitializing', 1, 'RestartingAllContainers'],
+      ['PodInitializing', 1, 'RestartingAllContainers'],
+      ['PodInitializing', 1, 'RestartingAllContainers'],
       [undefined, 1, 'RestartingAllContainers'],
     ],
+  );
+  assert.deepEqual(
+    statuses.map(({ initContainerStatuses }) => initContainerStatuses?.[0]?.restartCount),
+    [0, 0, 1, 1, 1, 1, 1, 1],
   );
 });
 
