@@ -54,6 +54,24 @@ test('a container that a lost task created and did not start is replaced', async
   );
 });
 
+test('an instance that was created and never started is removed before the next one is created', async () => {
+  using harness = new PodSyncHarness();
+  await harness.syncToEnd(aPod());
+  harness.runtime.change('app', { state: 'created' });
+  await harness.syncToEnd(aPod());
+  assert.deepEqual(instances(harness), ['app running 1']);
+});
+
+test('an instance that has started since the status was read is kept, and no other is created', async () => {
+  using harness = new PodSyncHarness();
+  await harness.syncToEnd(aPod());
+  harness.runtime.change('app', { state: 'created' });
+  const before = structuredClone(harness.runtime.status('uid-1'));
+  harness.runtime.change('app', { state: 'running' });
+  await harness.run({ kind: 'sync', pod: aPod(), status: before, apiStatus: {}, backoffs: [] }, 'uid-1').result;
+  assert.deepEqual(instances(harness), ['app running 0']);
+});
+
 test('a sandbox that a lost task left not ready is removed and created again', async () => {
   using harness = new PodSyncHarness();
   await harness.syncToEnd(aPod());

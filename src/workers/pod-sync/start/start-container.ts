@@ -22,6 +22,7 @@ import { countImageVolumes, ensureImages, type ContainerImages } from './ensure-
 import { linkContainerLog } from './link-container-log.ts';
 import { prepareContainerConfig } from './prepare-container-config.ts';
 import type { PreparedContainer } from './prepare-first-container.ts';
+import { removeUnstarted } from './remove-unstarted.ts';
 import { StaleStatusError } from './stale-status.ts';
 
 export interface StartRequest {
@@ -106,7 +107,11 @@ async function createAndStart(
   // A prepared config does not contain the pod's IPs. The hosts file is needed only when the container starts: write it during the creation.
   const hostsWritten = request.prepared?.config ? writeHostsFile(context, request) : Promise.resolve(true);
   hostsWritten.catch(() => {});
-  const created = await createContainer(context, request.sandboxID, config, request.sandboxConfig).catch((err: unknown) => {
+  const create = async () => {
+    await removeUnstarted(context, request.status, request.sandboxID, name);
+    return createContainer(context, request.sandboxID, config, request.sandboxConfig);
+  };
+  const created = await create().catch((err: unknown) => {
     countImageVolumes(imageVolumes, err);
     endCreation('failed');
     throw toStartError(context, name, 'CreateContainerError', err);
