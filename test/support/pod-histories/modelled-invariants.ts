@@ -62,9 +62,12 @@ function findEphemeralRestarts(history: readonly PodHistoryEntry[]): string[] {
   });
 }
 
-/** The first restart is immediate, the second waits for 10 s. */
+/**
+ * The first restart is immediate, the second waits for 10 s. A sync that kills a container for its probe also starts the next instance: only the
+ * restart after that one waits, as upstream.
+ */
 function findRapidRestarts(history: readonly PodHistoryEntry[]): string[] {
-  const excused = new Set(disturbed(history, 'containerLost', 'imageChanged'));
+  const excused = new Set(disturbed(history, 'containerLost', 'imageChanged', 'probeFailed'));
   const times = new Map<string, readonly number[]>();
   return starts(history).flatMap(({ podUID, container, atMs }) => {
     const key = `${podUID}/${container}`;
