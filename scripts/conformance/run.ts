@@ -1,11 +1,11 @@
 /**
  * `npm run test:conformance`: upstream's end-to-end tests of nodes against `bin/kubelet`, in a network namespace of their own.
  *
- *   node scripts/conformance/run.ts                       the tests with the labels NodeConformance or Conformance, without Slow
+ *   node scripts/conformance/run.ts                       the tests of nodes with the labels NodeConformance or Conformance, without Slow
  *   node scripts/conformance/run.ts --focus Probing       those whose name matches a regular expression
  *     --skip PATTERN          not those
  *     --label-filter FILTER   ginkgo's label filter
- *     --procs N               tests at the same time (default 4)
+ *     --procs N               tests at the same time (default 8; they mostly wait)
  *     --reports FOLDER        report.json, junit.xml, kubelet.log (default .cache/conformance-reports)
  *
  * Exits with 1 unless exactly the tests failed that test/conformance/expected.yaml lists.
@@ -29,10 +29,11 @@ const insideVariable = 'KUBELET_CONFORMANCE_NAMESPACE';
 
 const { values } = parseArgs({
   options: {
-    focus: { type: 'string', multiple: true, default: [] },
+    // Tests of the scheduler come with the suite's common part.
+    focus: { type: 'string', multiple: true, default: [String.raw`\[sig-(node|storage|network)\]`] },
     skip: { type: 'string', multiple: true, default: [] },
     'label-filter': { type: 'string', default: '(NodeConformance || Conformance) && !Slow' },
-    procs: { type: 'string', default: '4' },
+    procs: { type: 'string', default: '8' },
     reports: { type: 'string', default: join(project, '.cache/conformance-reports') },
   },
 });
