@@ -1,5 +1,6 @@
 /** Random operations on a node: what a cluster, its users, containers and a container runtime can do to it. */
 import * as fc from 'fast-check';
+import { faultyCalls, record } from './operation-parts.ts';
 
 /** Names of pods. A name gets a new pod when its last one is gone. */
 export const slots = 5;
@@ -30,28 +31,6 @@ export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 
 const slot = fc.nat(slots - 1);
 const pick = fc.nat(99);
-const faultyCalls = [
-  'RunPodSandbox',
-  'CreateContainer',
-  'StartContainer',
-  'StopContainer',
-  'RemoveContainer',
-  'StopPodSandbox',
-  'RemovePodSandbox',
-  'ContainerStatus',
-  'PodSandboxStatus',
-  'ListContainers',
-  'ListPodSandbox',
-  'ExecSync',
-];
-
-function record<Type extends Operation['type'], Fields extends object>(
-  type: Type,
-  fields: { readonly [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> },
-): fc.Arbitrary<{ readonly type: Type } & Fields> {
-  return fc.record({ type: fc.constant(type), ...fields }) as never;
-}
-
 /** @param shapes the number of pod shapes */
 export function operations(shapes: number, count: number): fc.Arbitrary<readonly Operation[]> {
   const create = record('create', {

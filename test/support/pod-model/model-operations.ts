@@ -1,6 +1,7 @@
 /** Random operations on a modelled node. Waits cost nothing here, so they are long enough for back-offs and grace periods. */
 import * as fc from 'fast-check';
 import type { RestartPolicy } from '../pod-histories/operations.ts';
+import { faultyCalls, record } from '../pod-histories/operation-parts.ts';
 
 /** Names of pods of the API server; as many names of static pods follow. */
 export const apiSlots = 3;
@@ -35,28 +36,6 @@ export type ModelOperation =
   | { readonly type: 'loseThreads' }
   | { readonly type: 'restartKubelet'; readonly signal: 'SIGTERM' | 'SIGKILL'; readonly downMs: number }
   | { readonly type: 'wait'; readonly ms: number };
-
-const calls = [
-  'RunPodSandbox',
-  'CreateContainer',
-  'StartContainer',
-  'StopContainer',
-  'RemoveContainer',
-  'StopPodSandbox',
-  'RemovePodSandbox',
-  'ContainerStatus',
-  'PodSandboxStatus',
-  'ListContainers',
-  'ListPodSandbox',
-  'ExecSync',
-];
-
-function record<Type extends ModelOperation['type'], Fields extends object>(
-  type: Type,
-  fields: { readonly [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> },
-): fc.Arbitrary<{ readonly type: Type } & Fields> {
-  return fc.record({ type: fc.constant(type), ...fields }) as never;
-}
 
 /** @param shapes the number of pod shapes */
 export function modelOperations(shapes: number, count: number): fc.Arbitrary<readonly ModelOperation[]> {
@@ -101,7 +80,7 @@ export function modelOperations(shapes: number, count: number): fc.Arbitrary<rea
     {
       weight: 4,
       arbitrary: record('fault', {
-        call: fc.constantFrom(...calls),
+        call: fc.constantFrom(...faultyCalls),
         kind: fc.constantFrom<'fail' | 'failAfter' | 'delay' | 'hang'>('fail', 'failAfter', 'delay', 'hang'),
         times,
       }),
