@@ -55,7 +55,7 @@ export function cgroupPath(name: CgroupName, driver: CgroupDriver): string {
   return driver === 'systemd' ? toSystemdPath(name) : `/${name.join('/')}`;
 }
 
-/** Parses a configured cgroup in the form of its driver: `/system`, or `/system.slice`, of which the last slice has all components. */
+/** Parses a configured cgroup in the form of its driver: `/system`, or `/system.slice`, whose last slice names all components. */
 export function parseCgroupName(text: string, driver: CgroupDriver): CgroupName {
   const components = text.split('/').filter(Boolean);
   if (driver === 'cgroupfs') return components;

@@ -35,8 +35,8 @@ export class LogCompressor {
   }
 
   /**
-   * `rotated` are all rotated logs of `log` to compress, oldest first. They replace those of its last rotation, some of which are removed
-   * meanwhile: otherwise the queue would grow without end when logs are rotated faster than they are compressed.
+   * `rotated` are all rotated logs of `log` to compress, oldest first. They replace those of its last rotation, because some of those may be removed
+   * by now. Otherwise the queue would grow without end when logs are rotated faster than they are compressed.
    */
   add(log: string, rotated: readonly RotatedLog[]): void {
     if (this.#closing.signal.aborted) return;

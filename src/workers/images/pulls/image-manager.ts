@@ -244,7 +244,7 @@ export class ImageManager {
 
 interface PullTarget {
   readonly spec: ImageSpec;
-  /** Tells the runtime for which pod it pulls. */
+  /** Names the pod of the pull for the runtime. */
   readonly pod: Pick<EnsureImageRequest, 'podName' | 'podNamespace' | 'podUID'>;
 }
 

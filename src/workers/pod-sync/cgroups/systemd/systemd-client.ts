@@ -93,7 +93,7 @@ export class SystemdClient {
     });
   }
 
-  /** The major version, or 0 when systemd does not tell one. */
+  /** The major version, or 0 when it is unknown. */
   async version(): Promise<number> {
     if (this.#version !== undefined) return this.#version;
     const text = await this.#call<unknown>('Get', 'ss', [managerInterface, 'Version'], 'org.freedesktop.DBus.Properties');
