@@ -106,17 +106,29 @@ function findRevertedPhases(history: readonly PodHistoryEntry[]): string[] {
 
 /**
  * A kubelet that starts in the middle of a termination gives the containers the whole grace period once more, as upstream. A pod that was deleted by force
- * has no object any more: it gets the grace period of its spec.
+ * has no object any more: it gets the grace period of its spec, unless the kubelet that runs since before has seen an
+ * earlier deletion.
  */
 function findGrowingGracePeriods(history: readonly PodHistoryEntry[]): string[] {
   const deletions = new Map<string, { readonly atMs: number; readonly graceSeconds: number }[]>();
+  const withoutObject = new Set<string>();
+  let launchedAtMs = -Infinity;
   const last = new Map<string, number>();
   const violations: string[] = [];
   for (const entry of history) {
-    if (entry.source === 'kubelet') last.clear();
-    else if (entry.source === 'test') continue;
-    else if (entry.type === 'deleted' && entry.graceSeconds > 0) {
-      deletions.set(entry.podUID, [...(deletions.get(entry.podUID) ?? []), entry]);
+    if (entry.source === 'kubelet') {
+      last.clear();
+      launchedAtMs = entry.atMs;
+      for (const uid of withoutObject) deletions.delete(uid);
+    } else if (entry.source === 'test') continue;
+    else if (entry.type === 'deleted') {
+      const earlier = deletions.get(entry.podUID) ?? [];
+      if (entry.graceSeconds > 0) deletions.set(entry.podUID, [...earlier, entry]);
+      else {
+        withoutObject.add(entry.podUID);
+        const seen = earlier.filter(({ atMs }) => atMs > launchedAtMs);
+        deletions.set(entry.podUID, seen);
+      }
     } else if (entry.type === 'stopRequested') {
       const { graceSeconds = 0, container, containerID } = entry;
       const known = deletions.get(entry.podUID)?.filter(({ atMs }) => atMs + noticeMs < entry.atMs) ?? [];

@@ -103,6 +103,21 @@ const cases: readonly { readonly name: string; readonly steps: readonly Step[]; 
     want: null,
   },
   { name: 'the minimum after a hook has used up the grace period', steps: [deleted(1), runtime('stopRequested', 'a', 2)], want: null },
+  {
+    name: 'the whole grace period of a pod without object, whose earlier deletion an ended kubelet has seen',
+    steps: [deleted(2), deleted(0), launched, runtime('stopRequested', 'a', 5)],
+    want: null,
+  },
+  {
+    name: 'the whole grace period of a pod that was deleted by force while a kubelet started',
+    steps: [deleted(2), launched, deleted(0), runtime('stopRequested', 'a', 5)],
+    want: null,
+  },
+  {
+    name: 'a grace period that a deletion by force makes longer',
+    steps: [deleted(3), deleted(0), runtime('stopRequested', 'a', 5)],
+    want: /gets 5 s after 3 s/,
+  },
   { name: 'the grace period of a pod that was deleted by force', steps: [deleted(0), runtime('stopRequested', 'a', 30)], want: null },
 ];
 
