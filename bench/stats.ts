@@ -6,6 +6,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmdirSync } from
 import { basename, join } from 'node:path';
 import type { ContainerID, PodUID, SandboxID } from '../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../src/shared/state/runtime-snapshot.ts';
+import { createStorageTable } from '../src/shared/state/storage-table.ts';
 import { createUsageTable, UsageWriter, type CgroupIdentity, type UsageValues } from '../src/shared/state/usage-table.ts';
 import { systemClock } from '../src/shared/time/clock.ts';
 import { createStatsPages } from '../src/workers/server/stats/index.ts';
@@ -61,7 +62,7 @@ export const benchmark: Benchmark = {
     });
     const sampleMs = await cpuMsPerRun(samples, () => sampler.sample());
     const floorMs = await cpuMsPerRun(samples, createFloor(tree.paths));
-    const pages = createStatsPages({ nodeName: 'bench', usage: createBusyTable(), cgroupFsRoot });
+    const pages = createStatsPages({ nodeName: 'bench', usage: createBusyTable(), storage: createStorageTable(110), cgroupFsRoot });
     const summaryMs = durationsOf(renders, () => pages.summary(false));
     const cadvisorMs = durationsOf(renders / 10, () => pages.cadvisor());
     sampler.close();

@@ -57,7 +57,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags, featureGates } = options;
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
-  const { state, snapshot, usage, host, pleg, pool, stats } = threads;
+  const { state, snapshot, usage, storage, host, pleg, pool, stats } = threads;
   const shutdown = new Shutdown(log('kubelet'));
   const context: KubeletContext = { options, nodeName, threads, log, shutdown, signal };
 
@@ -109,6 +109,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       nodeName,
       snapshot,
       usage,
+      storage,
       timelines: timelines.buffer,
       podManager,
       statuses,

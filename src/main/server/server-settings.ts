@@ -12,6 +12,7 @@ export interface ServerEnvironment {
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
   readonly usage: SharedArrayBuffer;
+  readonly storage: SharedArrayBuffer;
   readonly timelines: SharedArrayBuffer;
   /** Whether an API server reviews tokens and access. */
   readonly hasApiServer: boolean;
@@ -57,7 +58,7 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
       translateWebSockets: featureGates.enabled('ExtendWebSocketsToKubelet'),
     },
     snapshot: environment.snapshot,
-    stats: { usage: environment.usage, nodeName: environment.nodeName, cgroupFsRoot },
+    stats: { usage: environment.usage, storage: environment.storage, nodeName: environment.nodeName, cgroupFsRoot },
     timelines: { table: environment.timelines, socketDir: localSocketDir(flags.rootDirectory) },
   };
 }

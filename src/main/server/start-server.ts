@@ -24,6 +24,7 @@ export interface ServerStart {
   readonly nodeName: string;
   readonly snapshot: SharedArrayBuffer;
   readonly usage: SharedArrayBuffer;
+  readonly storage: SharedArrayBuffer;
   /** The table of pod timelines. */
   readonly timelines: SharedArrayBuffer;
   readonly podManager: PodManager;
@@ -45,6 +46,7 @@ export function startServer({
   nodeName,
   snapshot,
   usage,
+  storage,
   timelines,
   podManager,
   statuses,
@@ -63,7 +65,7 @@ export function startServer({
   return ServerThread.start({
     state,
     logger,
-    settings: serverSettings(options, { nodeName, snapshot, usage, timelines, hasApiServer }),
+    settings: serverSettings(options, { nodeName, snapshot, usage, storage, timelines, hasApiServer }),
     mainApi: {
       pods: async () => podListJson(podManager, statuses, logger),
       runningPods: async () => runningPodListJson(cache.all()),

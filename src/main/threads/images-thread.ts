@@ -107,6 +107,9 @@ export class ImagesThread {
   removeContainers(ids: readonly ContainerID[]): Promise<void> {
     return this.thread.call((api) => api.removeContainers(ids), { deadlineMs: collectDeadlineMs, retry: true });
   }
+  sampleFilesystems(): Promise<void> {
+    return this.thread.call((api) => api.sampleFilesystems(), { retry: true });
+  }
   close(): Promise<void> {
     return this.thread.close();
   }

@@ -47,6 +47,9 @@ export class StatsThread {
   machineInfo(): Promise<MachineInfo> {
     return this.thread.call((api) => api.machineInfo(), { retry: true });
   }
+  sampleNow(): Promise<void> {
+    return this.thread.call((api) => api.sampleNow(), { retry: true });
+  }
   close(): Promise<void> {
     return this.thread.close();
   }

@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
+import { createStorageTable } from '../../shared/state/storage-table.ts';
 import { createUsageTable } from '../../shared/state/usage-table.ts';
 import { readCgroupSettings, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../cli/options.ts';
@@ -22,6 +23,8 @@ export interface EarlyThreads {
   readonly snapshot: SharedArrayBuffer;
   /** The usage table (shared/state/usage-table.ts). */
   readonly usage: SharedArrayBuffer;
+  /** The storage table (shared/state/storage-table.ts). */
+  readonly storage: SharedArrayBuffer;
   readonly host: CgroupSettings;
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
@@ -42,6 +45,7 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
   });
   const snapshot = createRuntimeSnapshot(config.maxPods);
   const usage = createUsageTable(config.maxPods);
+  const storage = createStorageTable(config.maxPods);
   const host = readCgroupSettings(config.cgroupDriver);
   // A relist posts one each second, and the receiver is set once main has loaded its parts: there are a few at most.
   const earlyNotifications: PlegNotification[] = [];
@@ -52,12 +56,13 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
     settings: plegSettings(options, snapshot),
     onMessage: (notification) => onNotification(notification),
   });
-  const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage }) });
+  const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage, storage }) });
   const pool = PodSyncPool.start({ state, logger: log('pod-sync'), settings: podSyncSettings(options, host) });
   return {
     state,
     snapshot,
     usage,
+    storage,
     host,
     pleg,
     stats,

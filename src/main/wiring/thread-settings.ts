@@ -90,7 +90,7 @@ function imageEndpoint({ imageServiceEndpoint, containerRuntimeEndpoint }: Kubel
 export function statsSettings(
   { config, flags }: KubeletOptions,
   host: CgroupSettings,
-  shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer },
+  shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer; readonly storage: SharedArrayBuffer },
 ): Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'> {
   return {
     rootDir: flags.rootDirectory,
@@ -104,6 +104,7 @@ export function statsSettings(
       misc: config.systemCgroups,
     },
     housekeepingPeriodMs: statsPeriodMs,
+    volumeStatsPeriodMs: config.volumeStatsAggPeriod,
     ...shared,
   };
 }

@@ -187,5 +187,7 @@ export interface ImagesApi {
   collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply>;
   /** Removes these containers, except those that still run. */
   removeContainers(ids: readonly ContainerID[]): Promise<void>;
+  /** Measures the filesystems of images and containers now. Rejects when the runtime does not answer. Calls that arrive meanwhile share the next one. */
+  sampleFilesystems(): Promise<void>;
   close(): Promise<void>;
 }

@@ -127,11 +127,13 @@ export const messages = {
   'images.planImageGc': request('main', 'images'),
   'images.collectContainers': request('main', 'images'),
   'images.removeContainers': request('main', 'images'),
+  'images.sampleFilesystems': request('main', 'images'),
   'images.close': request('main', 'images'),
   'images.events': notification('images'),
   'main.pullToken': request('images', 'main'),
 
   'stats.machineInfo': request('main', 'stats'),
+  'stats.sampleNow': request('main', 'stats'),
   'stats.close': request('main', 'stats'),
   'stats.events': notification('stats'),
 

@@ -18,6 +18,10 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly snapshot: SharedArrayBuffer;
   /** The usage table (shared/state/usage-table.ts). This thread is its only writer. */
   readonly usage: SharedArrayBuffer;
+  /** The storage table (shared/state/storage-table.ts). This thread is its only writer. */
+  readonly storage: SharedArrayBuffer;
+  /** `volumeStatsAggPeriod`: how often volumes are measured. 0 or less: never. */
+  readonly volumeStatsPeriodMs: number;
   /** SystemOOM. */
   readonly events: MessagePort;
 }
@@ -49,5 +53,10 @@ export interface MachineInfo {
 
 export interface StatsApi {
   machineInfo(): Promise<MachineInfo>;
+  /**
+   * Samples the cgroups and the root directory's filesystem now. Resolves when their rows are written, or after some seconds when the filesystem hangs: its
+   * row then stays old. Calls that arrive during a sample share the next one.
+   */
+  sampleNow(): Promise<void>;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@
  * pkg/kubelet/stats/cadvisor_stats_provider.go and cri_stats_provider.go.
  */
 import { stat } from 'node:fs/promises';
+import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
 import type { FilesystemUsage as RuntimeUsage } from '../../shared/cri/generated/cri-v1.ts';
 import type { CriClient } from '../../shared/cri/client.ts';
 import { readFilesystemUsage } from '../../shared/linux/filesystem-usage.ts';
@@ -29,6 +30,7 @@ const firstDelayMs = 2000;
 export class FilesystemSampler {
   readonly #options: FilesystemSamplerOptions;
   readonly #table: FilesystemWriter;
+  readonly #samples = new SharedFetch(() => this.#sample());
 
   constructor(options: FilesystemSamplerOptions) {
     this.#options = options;
@@ -53,7 +55,12 @@ export class FilesystemSampler {
     }
   }
 
-  async sample(): Promise<void> {
+  /** Calls that arrive during a sample share the next one. */
+  sample(): Promise<void> {
+    return this.#samples.get();
+  }
+
+  async #sample(): Promise<void> {
     const { images, deadlineMs, splitDisks } = this.#options;
     const { imageFilesystems, containerFilesystems } = await images.call('imageFsInfo', {}, { deadlineMs });
     // As upstream, uses the first of several filesystems.

@@ -125,6 +125,7 @@ const api: ImagesApi = {
         logger.warn({ err, containerID: id }, 'Failed to remove container; garbage collection will retry');
       }
     }),
+  sampleFilesystems: () => filesystems.sample(),
   async close() {
     heartbeat.stop();
     stopped.abort();

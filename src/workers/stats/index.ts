@@ -4,6 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import type { StatsApi, StatsWorkerData } from '../../shared/contracts/stats.ts';
+import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
+import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
 import { containerLogsDirectory } from '../../shared/kubernetes/paths.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
@@ -76,18 +78,25 @@ async function readMachine(): Promise<void> {
   });
 }
 
+/** Returns the number of cgroups. Also begins to measure the root directory's filesystem. */
+const samples = new SharedFetch(async () => {
+  // Before the sample, which shows the counts and forgets cgroups that are gone.
+  oomWatcher.read();
+  const filesystem = rootFilesystem
+    .sample()
+    .catch((err: unknown) => logger.warn({ err, rootDir }, 'Failed to measure the filesystem of the root directory'));
+  return { rows: await sampler.sample(), filesystem };
+});
+/** A statfs call takes microseconds, unless the filesystem hangs. */
+const maxFilesystemWaitMs = 3000;
+
 async function keepSampling(signal: AbortSignal): Promise<void> {
   let failing = false;
   await systemClock.sleep(Math.min(firstSampleDelayMs, housekeepingPeriodMs), signal).catch(() => {});
   while (!signal.aborted) {
     try {
-      // Before the sample, which shows the counts and forgets cgroups that are gone.
-      oomWatcher.read();
-      const rows = await sampler.sample();
+      const { rows } = await samples.get();
       await readMachine();
-      rootFilesystem
-        .sample()
-        .catch((err: unknown) => logger.warn({ err, rootDir }, 'Failed to measure the filesystem of the root directory'));
       logger.debug({ rows }, 'Sampled the usage of pods');
       failing = false;
     } catch (err) {
@@ -103,6 +112,10 @@ const sampling = keepSampling(stop.signal);
 
 const api: StatsApi = {
   machineInfo: () => readMachineInfo({ root: '/', rootDir }),
+  async sampleNow() {
+    const { filesystem } = await samples.get();
+    await withTimeout(maxFilesystemWaitMs, filesystem);
+  },
   async close() {
     stop.abort();
     await sampling;

@@ -16,7 +16,7 @@ export class RootFilesystem {
     this.#table = openFilesystems(usage, ['root']);
   }
 
-  /** Not awaited by the sampler. A filesystem that hangs occupies one file thread, and its row gets old. */
+  /** A filesystem that hangs occupies one file thread, and its row gets old: meanwhile a call does nothing. */
   async sample(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;

@@ -61,6 +61,28 @@ test('a runtime without filesystems fails the sample', async () => {
   await assert.rejects(sampler.sample(), /imageFs information is unavailable/);
 });
 
+test('calls during a sample share the next one', async () => {
+  let calls = 0;
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const images = {
+    call: async () => {
+      calls += 1;
+      await answered;
+      return { imageFilesystems: [usageOf(folder, BigInt(calls))], containerFilesystems: [] };
+    },
+  } as unknown as CriClient['images'];
+  const usage = createUsageTable(1);
+  const { logger } = aLogger();
+  const sampler = new FilesystemSampler({ images, deadlineMs: 1000, usage, splitDisks: true, clock: new FakeClock(7000), logger });
+  const first = sampler.sample();
+  await Promise.resolve();
+  await Promise.resolve();
+  const others = [sampler.sample(), sampler.sample()];
+  answer();
+  await Promise.all([first, ...others]);
+  assert.deepEqual([calls, new UsageReader(usage).filesystem('image')?.usedBytes], [2, 2]);
+});
+
 test('the root filesystem is measured beside the others', async () => {
   const usage = createUsageTable(1);
   await new RootFilesystem(folder, usage, new FakeClock(7000)).sample();

@@ -18,6 +18,7 @@ import {
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import { HeartbeatsReader, type ThreadHealth } from '../../../src/shared/state/heartbeats.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
+import { createStorageTable } from '../../../src/shared/state/storage-table.ts';
 import { createUsageTable } from '../../../src/shared/state/usage-table.ts';
 import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
@@ -111,6 +112,8 @@ function startAll() {
       snapshot,
       systemCgroups: { kubelet: '', runtime: '', misc: '' },
       usage,
+      storage: createStorageTable(110),
+      volumeStatsPeriodMs: 60_000,
     },
   });
   const probes = ProbesThread.start({

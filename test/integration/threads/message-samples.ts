@@ -255,6 +255,7 @@ export const samples: Samples = {
     },
   ],
   'images.removeContainers': [{ request: [[containerID]], reply: undefined }],
+  'images.sampleFilesystems': emptyCall,
   'images.close': emptyCall,
   'images.events': [
     event,
@@ -288,6 +289,7 @@ export const samples: Samples = {
       },
     },
   ],
+  'stats.sampleNow': emptyCall,
   'stats.close': emptyCall,
   'stats.events': [{ pid: 12, processName: 'stress' }],
 

@@ -6,6 +6,7 @@ import type { ServerSettings } from '../../../src/main/threads/server-thread.ts'
 import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
 import type { SecureServerSettings } from '../../../src/shared/contracts/server/settings.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
+import { createStorageTable } from '../../../src/shared/state/storage-table.ts';
 import { createUsageTable } from '../../../src/shared/state/usage-table.ts';
 import { timelineTable } from '../../../src/shared/timeline/timeline-table.ts';
 
@@ -25,7 +26,7 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
       translateWebSockets: true,
     },
     snapshot: createRuntimeSnapshot(10),
-    stats: { usage: createUsageTable(10), nodeName: 'node-1', cgroupFsRoot: '/nowhere' },
+    stats: { usage: createUsageTable(10), storage: createStorageTable(10), nodeName: 'node-1', cgroupFsRoot: '/nowhere' },
     timelines: { table: timelineTable.create(4), socketDir: mkdtempSync(join(tmpdir(), 'timeline-')) },
     ...over,
   };

@@ -14,8 +14,13 @@ export interface ServerWorkerData extends ThreadWorkerData {
   readonly metricsSegments: readonly SharedArrayBuffer[];
   /** The runtime snapshot (shared/state/runtime-snapshot.ts): the running containers. */
   readonly snapshot: SharedArrayBuffer;
-  /** The usage table (shared/state/usage-table.ts), and the node's name in /stats/summary. */
-  readonly stats: { readonly usage: SharedArrayBuffer; readonly nodeName: string; readonly cgroupFsRoot: string };
+  /** The usage and storage tables (shared/state/), and the node's name in /stats/summary. */
+  readonly stats: {
+    readonly usage: SharedArrayBuffer;
+    readonly storage: SharedArrayBuffer;
+    readonly nodeName: string;
+    readonly cgroupFsRoot: string;
+  };
   /** The table of pod timelines, and the folder of the local socket that serves the commands `kubelet timeline` and `kubelet image-gc`. */
   readonly timelines: { readonly table: SharedArrayBuffer; readonly socketDir: string };
   /** Comlink endpoint of MainApi (calls.ts). */

@@ -16,6 +16,7 @@ import { renderSummary } from './summary.ts';
 export interface StatsPagesOptions {
   readonly nodeName: string;
   readonly usage: SharedArrayBuffer;
+  readonly storage: SharedArrayBuffer;
   /** `/sys/fs/cgroup` */
   readonly cgroupFsRoot: string;
 }

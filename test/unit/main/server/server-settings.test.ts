@@ -12,6 +12,7 @@ const surroundings = {
   nodeName: 'n',
   snapshot: new SharedArrayBuffer(0),
   usage: new SharedArrayBuffer(0),
+  storage: new SharedArrayBuffer(0),
   timelines: new SharedArrayBuffer(0),
   hasApiServer: true,
 };

@@ -6,7 +6,7 @@ import { imagesSettings, podSyncSettings } from '../../../../src/main/wiring/thr
 import { kubeletOptions as options } from '../../../support/kubelet/kubelet-options.ts';
 import { table } from '../../../support/table.ts';
 
-const sharedTables = { snapshot: new SharedArrayBuffer(0), usage: new SharedArrayBuffer(0) };
+const sharedTables = { snapshot: new SharedArrayBuffer(0), usage: new SharedArrayBuffer(0), storage: new SharedArrayBuffer(0) };
 const host = { cgroupVersion: 1, cgroupDriver: 'cgroupfs' } as const;
 
 /** Both gates, and `crashLoopBackOff.maxContainerRestartPeriod` (null: not configured). Without the gate KubeletCrashLoopBackOffMax it cannot be configured. */
@@ -74,6 +74,7 @@ test('a port of zero is no listener', () => {
     nodeName: 'n',
     snapshot: new SharedArrayBuffer(0),
     usage: new SharedArrayBuffer(0),
+    storage: new SharedArrayBuffer(0),
     timelines: new SharedArrayBuffer(0),
     hasApiServer: false,
   });

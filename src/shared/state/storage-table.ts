@@ -1,0 +1,196 @@
+/**
+ * What each pod uses of the node's disks: one row for each volume, each writable layer of a running container, the pod's own log folder, and its hosts file.
+ * The stats thread writes the rows, the server thread renders them, eviction (main) reads them. The logs of containers are in the usage table.
+ */
+import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
+import { f64, text, u8, type Row } from './table-layout.ts';
+import { defineTable, TableFullError, type TableReader, type TableWriter } from './typed-table.ts';
+
+/** `pod-logs`: the files in the pod's log folder itself. `etc-hosts`: the hosts file that the kubelet writes for the pod. */
+export const storageKinds = ['volume', 'container', 'pod-logs', 'etc-hosts'] as const;
+export type StorageKind = (typeof storageKinds)[number];
+
+const fields = {
+  /** An index into `storageKinds`. */
+  kind: u8,
+  /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. */
+  podUID: text<PodUID>(128),
+  /** Of the volume (for CSI that of its folder, which is the persistent volume's) or of the container; otherwise empty. */
+  name: text(253),
+  /** The name of a volume's plugin folder: `kubernetes.io~empty-dir`. Empty for the other kinds. */
+  plugin: text(128),
+  containerID: text<ContainerID | ''>(128),
+  /** 1: the volume's folder is a mount point, as of a memory emptyDir: its values are those of the mounted filesystem. */
+  isMountPoint: u8,
+  /** 1: the walk has not ended yet. */
+  isLowerBound: u8,
+  /** Wall-clock ms. */
+  readAtMs: f64,
+  /** NaN in every field below: not known. */
+  usedBytes: f64,
+  inodesUsed: f64,
+  /** These belong to the filesystem of a volume, and are unknown for other kinds. */
+  capacityBytes: f64,
+  availableBytes: f64,
+  inodes: f64,
+  inodesFree: f64,
+};
+
+type StorageRow = Row<typeof fields>;
+export type StorageIdentity = Pick<StorageRow, 'podUID' | 'name' | 'plugin' | 'containerID'> & { readonly kind: StorageKind };
+export type StorageUsage = Pick<StorageRow, 'readAtMs' | 'usedBytes' | 'inodesUsed'> & {
+  /** The walk has not ended yet: at least this much is used. */
+  readonly isLowerBound: boolean;
+};
+export type WritableLayerUsage = StorageUsage & Pick<StorageRow, 'name' | 'containerID'>;
+type FilesystemFields = Pick<StorageRow, 'capacityBytes' | 'availableBytes' | 'inodes' | 'inodesFree'>;
+export type VolumeUsage = StorageUsage & Pick<StorageRow, 'name' | 'plugin'> & FilesystemFields & { readonly isMountPoint: boolean };
+export type StorageValues = Omit<VolumeUsage, 'name' | 'plugin'>;
+
+export interface PodStorage {
+  readonly containers: ReadonlyMap<string, WritableLayerUsage>;
+  readonly volumes: ReadonlyMap<string, VolumeUsage>;
+  /** Undefined until they are measured. */
+  readonly podLogs: StorageUsage | undefined;
+  readonly etcHosts: StorageUsage | undefined;
+}
+
+const table = defineTable('storage', fields);
+
+/** Each pod may have this many rows, regardless of the other pods. */
+export const reservedRowsPerPod = 20;
+/** Rows for the pods that have more. */
+const sharedRows = 1000;
+/** Terminating pods above the maximum. */
+const extraPods = 20;
+
+export function createStorageTable(maxPods: number): SharedArrayBuffer {
+  return table.create((maxPods + extraPods) * reservedRowsPerPod + sharedRows);
+}
+
+/** The stats thread's view. Keeps the rows of a predecessor until `remove`. */
+export class StorageWriter {
+  readonly #table: TableWriter<typeof fields>;
+  readonly #rows = new Map<string, number>();
+  readonly #rowsOfPod = new Map<PodUID, number>();
+  #sharedInUse = 0;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.#table = table.writer(buffer);
+    for (const [row, values] of this.#table.rows()) this.#count(toIdentity(values), row);
+  }
+
+  /** Throws TableFullError when the pod has used its rows and those that all share, or RangeError for a text that is too long. */
+  put(identity: StorageIdentity, values: StorageValues): void {
+    const flags = { isMountPoint: values.isMountPoint ? 1 : 0, isLowerBound: values.isLowerBound ? 1 : 0 };
+    const fieldsOfRow = { ...identity, ...values, ...flags, kind: storageKinds.indexOf(identity.kind) };
+    const row = this.#rows.get(keyOf(identity));
+    if (row !== undefined) return this.#table.put(row, fieldsOfRow);
+    if ((this.#rowsOfPod.get(identity.podUID) ?? 0) >= reservedRowsPerPod && this.#sharedInUse >= sharedRows) {
+      throw new TableFullError('storage', this.#table.capacity);
+    }
+    this.#count(identity, this.#table.insert(fieldsOfRow));
+  }
+
+  /** Every row in use. */
+  identities(): StorageIdentity[] {
+    return Array.from(this.#table.rows(), ([, values]) => toIdentity(values));
+  }
+
+  /** Idempotent. */
+  remove(identity: StorageIdentity): void {
+    const row = this.#rows.get(keyOf(identity));
+    if (row === undefined) return;
+    this.#table.free(row);
+    this.#rows.delete(keyOf(identity));
+    const left = (this.#rowsOfPod.get(identity.podUID) ?? 1) - 1;
+    if (left >= reservedRowsPerPod) this.#sharedInUse -= 1;
+    if (left === 0) this.#rowsOfPod.delete(identity.podUID);
+    else this.#rowsOfPod.set(identity.podUID, left);
+  }
+
+  #count(identity: StorageIdentity, row: number): void {
+    this.#rows.set(keyOf(identity), row);
+    const before = this.#rowsOfPod.get(identity.podUID) ?? 0;
+    if (before >= reservedRowsPerPod) this.#sharedInUse += 1;
+    this.#rowsOfPod.set(identity.podUID, before + 1);
+  }
+}
+
+/** The view of all other threads. */
+export class StorageReader {
+  readonly #table: TableReader<typeof fields>;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.#table = table.reader(buffer);
+  }
+
+  /** Without rows: empty maps. */
+  pod(uid: PodUID): PodStorage {
+    const wanted = Buffer.from(uid);
+    const pod = new PodRows();
+    const end = this.#table.highWater;
+    for (let row = 0; row < end; row += 1) {
+      // Compares without the version check: `read` checks, and `add` compares again.
+      if (!this.#table.textEquals(row, 'podUID', wanted, 0, wanted.length)) continue;
+      const values = this.#table.read(row);
+      if (values?.podUID === uid) pod.add(values);
+    }
+    return pod;
+  }
+
+  /** The pods that have rows. Each row is consistent; different ones may be from different rounds. */
+  all(): Map<PodUID, PodStorage> {
+    const pods = new Map<PodUID, PodRows>();
+    for (const [, values] of this.#table.rows()) {
+      let pod = pods.get(values.podUID);
+      if (!pod) pods.set(values.podUID, (pod = new PodRows()));
+      pod.add(values);
+    }
+    return pods;
+  }
+}
+
+class PodRows implements PodStorage {
+  readonly containers = new Map<string, WritableLayerUsage>();
+  readonly volumes = new Map<string, VolumeUsage>();
+  podLogs: StorageUsage | undefined;
+  etcHosts: StorageUsage | undefined;
+
+  add({ kind, name, plugin, containerID, isMountPoint, isLowerBound, readAtMs, usedBytes, inodesUsed, ...filesystem }: StorageRow): void {
+    const usage: StorageUsage = { isLowerBound: isLowerBound === 1, readAtMs, usedBytes, inodesUsed };
+    const { capacityBytes, availableBytes, inodes, inodesFree } = filesystem;
+    switch (storageKinds[kind]!) {
+      case 'volume':
+        this.volumes.set(name, {
+          name,
+          plugin,
+          isMountPoint: isMountPoint === 1,
+          ...usage,
+          capacityBytes,
+          availableBytes,
+          inodes,
+          inodesFree,
+        });
+        return;
+      case 'container':
+        // The newest instance: an ended one has a row until the next round.
+        if (!((this.containers.get(name)?.readAtMs ?? 0) > readAtMs)) this.containers.set(name, { name, containerID, ...usage });
+        return;
+      case 'pod-logs':
+        this.podLogs = usage;
+        return;
+      case 'etc-hosts':
+        this.etcHosts = usage;
+    }
+  }
+}
+
+function keyOf({ kind, podUID, name, plugin, containerID }: StorageIdentity): string {
+  // A NUL is in none of them: they are names of files.
+  return [kind, podUID, name, plugin, containerID].join('\0');
+}
+
+function toIdentity({ kind, podUID, name, plugin, containerID }: StorageRow): StorageIdentity {
+  return { kind: storageKinds[kind]!, podUID, name, plugin, containerID };
+}
