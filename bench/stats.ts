@@ -56,6 +56,7 @@ export const benchmark: Benchmark = {
       maxHandles,
       machineMemory: readMachineMemory,
       readNetwork: () => '[]',
+      proc: '/proc',
       readLogs: () => undefined,
       clock: systemClock,
       logger: aLogger().logger,

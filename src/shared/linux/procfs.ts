@@ -36,6 +36,18 @@ export function parseMaxOpenFiles(text: string): number {
   return soft === 'unlimited' ? Infinity : Number(soft);
 }
 
+/** Returns the soft limit of the address space from `/proc/<pid>/limits`, Infinity for no limit. */
+export function parseMaxAddressSpace(text: string): number {
+  const [, soft = ''] = /^Max address space\s+(\S+)/m.exec(text) ?? [];
+  return soft === 'unlimited' ? Infinity : Number(soft);
+}
+
+/** Returns a value of `/proc/<pid>/net/netstat` or `snmp`: pairs of lines, of which the first has the names. 0 when it is missing. */
+export function parseNetstat(text: string, protocol: string, name: string): number {
+  const [names = [], values = []] = text.split('\n').flatMap((line) => (line.startsWith(`${protocol}: `) ? [line.split(' ')] : []));
+  return Number(values[names.indexOf(name)] ?? 0) || 0;
+}
+
 /** Returns the number of logical processors from `/proc/cpuinfo`. */
 export function countProcessors(text: string): number {
   return text.match(/^processor\s*:/gm)?.length ?? 0;

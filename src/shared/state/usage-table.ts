@@ -5,6 +5,8 @@
  */
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
 import { filesystemRows, filesystemTable, type FilesystemUsage, type FilesystemWriter } from './filesystem-table.ts';
+import { machineTable, type MachineFacts, type MachineFields } from './machine-table.ts';
+import { maxNodeFilesystems, nodeFilesystemTable, type NodeFilesystem } from './node-filesystem-table.ts';
 import { f64, i64, text, u32, u8, type Row } from './table-layout.ts';
 import { defineTable, type TableReader, type TableWriter } from './typed-table.ts';
 
@@ -67,6 +69,11 @@ const valueFields = {
   swapBytes: f64,
   /** Processes in the cgroup itself. */
   processes: f64,
+  /** Open files of these processes, and how many of them are sockets. */
+  fileDescriptors: f64,
+  sockets: f64,
+  /** The first process' soft limit of open files. −1: unlimited. */
+  maxOpenFiles: f64,
   /** Tasks in the cgroup and below. */
   threads: f64,
   threadsMax: f64,
@@ -92,29 +99,14 @@ const valueFields = {
   network: text(2046),
 };
 
-/** One row: what /metrics/cadvisor shows of the machine. */
-const machineFields = {
-  /** Wall-clock ms. */
-  readAtMs: f64,
-  numCores: u32,
-  numPhysicalCores: u32,
-  numSockets: u32,
-  memoryBytes: f64,
-  swapBytes: f64,
-  machineID: text(128),
-  systemUUID: text(128),
-  bootID: text(128),
-  kernelVersion: text(256),
-  osImage: text(256),
-};
-export type MachineFacts = Row<typeof machineFields>;
-
 /** Bytes and operations on one block device, by the kernel's names of operations (`Read`, `Write`, …). */
 export interface DeviceIo {
   /** `8:0` */
   readonly device: string;
   readonly bytes: Readonly<Record<string, number>>;
   readonly operations: Readonly<Record<string, number>>;
+  /** Only where the kernel controls the cost of I/O (cgroup v2). */
+  readonly costUs?: Readonly<Partial<Record<'usage' | 'wait' | 'indebt' | 'indelay', number>>>;
 }
 
 export interface InterfaceUsage {
@@ -138,16 +130,16 @@ export interface CgroupUsage {
 
 const identities = defineTable('usage-identities', identityFields);
 const usage = defineTable('usage', valueFields);
-const machines = defineTable('machine', machineFields);
 
 /** Ten rows per pod, for its cgroup, its sandbox and eight containers, and 200 more for terminating pods above the maximum and the node's own. */
 export function createUsageTable(maxPods: number): SharedArrayBuffer {
   const capacity = maxPods * 10 + 200;
-  const buffer = new SharedArrayBuffer(filesystemOffset(capacity) + filesystemTable.bytes(filesystemCount));
+  const buffer = new SharedArrayBuffer(nodeFilesystemOffset(capacity) + nodeFilesystemTable.bytes(maxNodeFilesystems));
   identities.create(capacity, buffer);
   usage.create(capacity, buffer, identities.bytes(capacity));
-  machines.create(1, buffer, machineOffset(capacity));
+  machineTable.create(1, buffer, machineOffset(capacity));
   filesystemTable.create(filesystemCount, buffer, filesystemOffset(capacity));
+  nodeFilesystemTable.create(maxNodeFilesystems, buffer, nodeFilesystemOffset(capacity));
   return buffer;
 }
 function machineOffset(capacity: number): number {
@@ -156,7 +148,11 @@ function machineOffset(capacity: number): number {
 
 const filesystemCount = Object.keys(filesystemRows).length;
 function filesystemOffset(capacity: number): number {
-  return machineOffset(capacity) + machines.bytes(1);
+  return machineOffset(capacity) + machineTable.bytes(1);
+}
+
+function nodeFilesystemOffset(capacity: number): number {
+  return filesystemOffset(capacity) + filesystemTable.bytes(filesystemCount);
 }
 
 /** The view of a thread that measures some of the filesystems. */
@@ -173,13 +169,15 @@ export function openFilesystems(buffer: SharedArrayBuffer, measured: readonly (k
 export class UsageWriter {
   readonly #identities: TableWriter<typeof identityFields>;
   readonly #usage: TableWriter<typeof valueFields>;
-  readonly #machine: TableWriter<typeof machineFields>;
+  readonly #machine: TableWriter<MachineFields>;
+  readonly #nodeFilesystems;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#identities = identities.writer(buffer);
     const { capacity } = this.#identities;
     this.#usage = usage.writer(buffer, identities.bytes(capacity), Array.from(Array(capacity).keys()));
-    this.#machine = machines.writer(buffer, machineOffset(capacity), [0]);
+    this.#machine = machineTable.writer(buffer, machineOffset(capacity), [0]);
+    this.#nodeFilesystems = nodeFilesystemTable.writer(buffer, nodeFilesystemOffset(capacity));
     for (let row = this.#identities.highWater - 1; row >= 0; row -= 1) this.#identities.free(row);
   }
 
@@ -190,6 +188,12 @@ export class UsageWriter {
   /** Throws RangeError for a text that is too long. */
   setMachine(facts: MachineFacts): void {
     this.#machine.put(0, facts);
+  }
+
+  /** Replaces all. At most `maxNodeFilesystems`. */
+  setNodeFilesystems(filesystems: readonly NodeFilesystem[]): void {
+    for (const [row, filesystem] of filesystems.entries()) this.#nodeFilesystems.put(row, filesystem);
+    for (let row = filesystems.length; row < maxNodeFilesystems; row += 1) this.#nodeFilesystems.free(row);
   }
 
   /** Throws TableFullError, or RangeError for a text that is too long. The cgroup is visible once it has values. */
@@ -227,8 +231,9 @@ export class UsageReader {
   readonly #usage: TableReader<typeof valueFields>;
   /** The whole buffer. Rows and their f64 columns are at multiples of eight bytes. */
   readonly #numbers: Float64Array;
-  readonly #machine: TableReader<typeof machineFields>;
+  readonly #machine: TableReader<MachineFields>;
   readonly #filesystems;
+  readonly #nodeFilesystems;
   /** Decoded identities by row. */
   readonly #decoded: ({ readonly version: number; readonly identity: CgroupIdentity } | undefined)[] = [];
 
@@ -236,13 +241,18 @@ export class UsageReader {
     this.#identities = identities.reader(buffer);
     this.#usage = usage.reader(buffer, identities.bytes(this.#identities.capacity));
     this.#numbers = new Float64Array(buffer);
-    this.#machine = machines.reader(buffer, machineOffset(this.#identities.capacity));
+    this.#machine = machineTable.reader(buffer, machineOffset(this.#identities.capacity));
     this.#filesystems = filesystemTable.reader(buffer, filesystemOffset(this.#identities.capacity));
+    this.#nodeFilesystems = nodeFilesystemTable.reader(buffer, nodeFilesystemOffset(this.#identities.capacity));
   }
 
   /** Undefined until it was measured. */
   filesystem(name: keyof typeof filesystemRows): FilesystemUsage | undefined {
     return this.#filesystems.read(filesystemRows[name]);
+  }
+
+  nodeFilesystems(): NodeFilesystem[] {
+    return Array.from(Array(maxNodeFilesystems).keys(), (row) => this.#nodeFilesystems.read(row)).filter((each) => each !== undefined);
   }
 
   /** Undefined until the stats thread has read the machine. */

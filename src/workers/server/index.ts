@@ -35,7 +35,13 @@ const sources: RouteSources = {
     if (page === 'resource') return stats.resource();
     if (page === 'cadvisor') return stats.cadvisor();
     const { metricsSegments: segments } = workerData;
-    return renderMetricsPage(page, { segments, heartbeats, monotonicMs, probeMetrics: () => main.probeMetrics() });
+    return renderMetricsPage(page, {
+      segments,
+      heartbeats,
+      monotonicMs,
+      probeMetrics: () => main.probeMetrics(),
+      logMetrics: () => stats.logs(),
+    });
   },
   main,
 };

@@ -1,9 +1,16 @@
 /** Renders the metrics pages: the threads' metrics, and metrics that are computed at the request (process, thread statuses). */
 import { readdir, readFile } from 'node:fs/promises';
-import { parseBootTime, parseMaxOpenFiles, parseProcessStat, ticksPerSecond } from '../../shared/linux/procfs.ts';
+import {
+  parseBootTime,
+  parseMaxAddressSpace,
+  parseMaxOpenFiles,
+  parseNetstat,
+  parseProcessStat,
+  ticksPerSecond,
+} from '../../shared/linux/procfs.ts';
 import { definitions } from '../../shared/metrics/definitions/index.ts';
 import * as sli from '../../shared/metrics/definitions/health.ts';
-import { registeredMetrics } from '../../shared/metrics/definitions/kubernetes.ts';
+import { metricsProvider, registeredMetrics } from '../../shared/metrics/definitions/kubernetes.ts';
 import * as processMetrics from '../../shared/metrics/definitions/process.ts';
 import { metricsDroppedSeries, threadDeaths, threadStarts, threadUp } from '../../shared/metrics/definitions/threads.ts';
 import { droppedSeries, renderMetrics } from '../../shared/metrics/index.ts';
@@ -16,6 +23,8 @@ export interface MetricsSources {
   readonly monotonicMs: () => number;
   /** The metrics of the probes thread, which main relays. */
   readonly probeMetrics: () => Promise<Uint8Array>;
+  /** The metrics of containers' logs. */
+  readonly logMetrics: () => string;
 }
 
 const utf8 = new TextDecoder();
@@ -27,7 +36,8 @@ export async function renderMetricsPage(page: 'all' | 'probes' | 'slis', sources
   if (page === 'probes') return `${utf8.decode(await sources.probeMetrics())}${renderMetrics(sources.segments, [startTime])}`;
   observeThreads(sources);
   for (const [stability, count] of registered) registeredMetrics.set(count, { stability_level: stability, deprecated_version: '' });
-  return renderMetrics(sources.segments, definitions);
+  metricsProvider.set(1, { provider: 'cadvisor' });
+  return `${renderMetrics(sources.segments, definitions)}${sources.logMetrics()}`;
 }
 
 /** On its other pages upstream registers the start time as a separate metric with a stability level. */
@@ -56,10 +66,11 @@ function observeThreads({ heartbeats, segments, monotonicMs }: MetricsSources): 
 
 async function observeProcess(): Promise<void> {
   const read = (path: string) => readFile(path, 'utf8');
-  const [stat, machine, limits, fds] = await Promise.all([
+  const [stat, machine, limits, netstat, fds] = await Promise.all([
     read('/proc/self/stat'),
     read('/proc/stat'),
     read('/proc/self/limits'),
+    read('/proc/self/net/netstat'),
     readdir('/proc/self/fd'),
   ]);
   const { user, system } = process.cpuUsage();
@@ -67,6 +78,11 @@ async function observeProcess(): Promise<void> {
   processMetrics.processCpuSeconds.set((user + system) / 1e6);
   processMetrics.processResidentMemory.set(process.memoryUsage.rss());
   processMetrics.processVirtualMemory.set(virtualMemoryBytes);
+  const maxAddressSpace = parseMaxAddressSpace(limits);
+  // Without a limit Go's client shows the largest number of 64 bits.
+  processMetrics.processVirtualMemoryMax.set(Number.isFinite(maxAddressSpace) ? maxAddressSpace : 2 ** 64);
+  processMetrics.processNetworkReceived.set(parseNetstat(netstat, 'IpExt', 'InOctets'));
+  processMetrics.processNetworkSent.set(parseNetstat(netstat, 'IpExt', 'OutOctets'));
   // One descriptor is that of the folder itself.
   processMetrics.processOpenFds.set(fds.length - 1);
   processMetrics.processMaxFds.set(parseMaxOpenFiles(limits));

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { UsageValues } from '../../shared/state/usage-table.ts';
 import { CgroupFile, readCgroupFile, type HandleBudget } from './cgroup-file.ts';
+import type { ProcessDetails } from './process-details.ts';
 import { parseBlkio, parseIoStat, parsePressure, statValue, toBigInt, toBoundedJSON, toLimit, toNumber } from './parse-cgroup-files.ts';
 
 export interface CgroupHierarchy {
@@ -16,7 +17,15 @@ export interface CgroupHierarchy {
 /** What one read returns. The sampler adds what needs an earlier sample, or other files. */
 export type CgroupValues = Omit<
   UsageValues,
-  'sampledAtMs' | 'cpuNanoCores' | 'network' | 'oomEvents' | 'logBytes' | 'logInodes' | keyof CgroupLimits | 'processes'
+  | 'sampledAtMs'
+  | 'cpuNanoCores'
+  | 'network'
+  | 'oomEvents'
+  | 'logBytes'
+  | 'logInodes'
+  | keyof CgroupLimits
+  | 'processes'
+  | keyof ProcessDetails
 >;
 export type CgroupLimits = Pick<
   UsageValues,

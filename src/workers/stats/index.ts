@@ -13,6 +13,7 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { readCpuTopology } from './cpu-topology.ts';
 import { readMachineInfo } from './machine-info.ts';
+import { NodeFilesystems } from './node-filesystems.ts';
 import { OomWatcher } from './oom/index.ts';
 import { readLogUsage } from './read-log-usage.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
@@ -43,6 +44,7 @@ const sampler = new UsageSampler({
   maxHandles: Math.min(maxHandles, Math.floor(maxOpenFiles() / 4)),
   machineMemory: readMachineMemory,
   readNetwork,
+  proc: '/proc',
   readLogs: (pod, container) => readLogUsage(containerLogsDirectory(podLogsDir, pod, container)),
   clock: systemClock,
   logger,
@@ -54,6 +56,7 @@ const oomWatcher = new OomWatcher({
   logger,
 });
 const rootFilesystem = new RootFilesystem(rootDir, usage, systemClock);
+const nodeFilesystems = new NodeFilesystems(rootDir, (found) => sampler.setNodeFilesystems(found));
 
 /** Upstream reads the machine again every five minutes (cadvisor's update_machine_info_interval). */
 const machinePeriodMs = 300_000;
@@ -76,6 +79,7 @@ async function readMachine(): Promise<void> {
     kernelVersion,
     osImage,
   });
+  nodeFilesystems.findMounts();
 }
 
 /** Returns the number of cgroups. Also begins to measure the root directory's filesystem. */
@@ -97,6 +101,7 @@ async function keepSampling(signal: AbortSignal): Promise<void> {
     try {
       const { rows } = await samples.get();
       await readMachine();
+      nodeFilesystems.sample().catch((err: unknown) => logger.warn({ err }, 'Failed to measure the filesystems of the node'));
       logger.debug({ rows }, 'Sampled the usage of pods');
       failing = false;
     } catch (err) {

@@ -57,10 +57,15 @@ export function parseIoStat(text: string | undefined): DeviceIo[] {
     const value = (key: string) => Number(new RegExp(`(?:^| )${key}=(\\d+)`).exec(rest)?.[1]);
     const found = { rbytes: value('rbytes'), wbytes: value('wbytes'), rios: value('rios'), wios: value('wios') };
     if (Object.values(found).some(Number.isNaN)) continue;
+    const costs = (['usage', 'wait', 'indebt', 'indelay'] as const).flatMap((name) => {
+      const us = rest.includes(`cost.${name}=`) ? value(`cost.${name}`) : NaN;
+      return Number.isNaN(us) ? [] : [[name, us] as const];
+    });
     devices.push({
       device,
       bytes: { Read: found.rbytes, Write: found.wbytes },
       operations: { Read: found.rios, Write: found.wios },
+      ...(costs.length > 0 && { costUs: Object.fromEntries(costs) }),
     });
   }
   return devices;

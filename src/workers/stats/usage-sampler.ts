@@ -6,14 +6,17 @@ import { dirname } from 'node:path';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import type { MachineFacts } from '../../shared/state/machine-table.ts';
+import type { NodeFilesystem } from '../../shared/state/node-filesystem-table.ts';
 import { RuntimeSnapshotReader, type SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
 import { TableFullError } from '../../shared/state/typed-table.ts';
-import { UsageWriter, type CgroupIdentity, type MachineFacts } from '../../shared/state/usage-table.ts';
+import { UsageWriter, type CgroupIdentity } from '../../shared/state/usage-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { CgroupCatalog, type CgroupCatalogOptions } from './cgroup-catalog.ts';
 import { HandleBudget } from './cgroup-file.ts';
 import { createCgroupReader, type CgroupLimits, type CgroupReader, type CgroupValues } from './cgroup-reader.ts';
 import { computeNanoCores } from './compute-nano-cores.ts';
+import { ProcessDetailsSampler } from './process-details.ts';
 import type { LogUsage } from './read-log-usage.ts';
 import type { MachineMemory } from './read-machine-memory.ts';
 
@@ -26,6 +29,8 @@ export interface UsageSamplerOptions extends CgroupCatalogOptions {
   readonly machineMemory: () => MachineMemory;
   /** The usage of the interfaces in a process' network namespace, as the table has it. */
   readonly readNetwork: (pid: number) => string;
+  /** `/proc` */
+  readonly proc: string;
   /** Undefined when the container has no log folder. */
   readonly readLogs: (pod: LoggingPod, container: string) => LogUsage | undefined;
   readonly clock: Clock;
@@ -60,6 +65,7 @@ export class UsageSampler {
   readonly #catalog: CgroupCatalog;
   readonly #handles: HandleBudget;
   readonly #measured = new Map<CgroupIdentity, Measured>();
+  readonly #details: ProcessDetailsSampler<CgroupIdentity>;
   /** The cgroups of kills since the last sample. */
   readonly #kills: string[] = [];
   /** The last sample refused a cgroup, and that was logged. */
@@ -72,6 +78,7 @@ export class UsageSampler {
     this.#snapshot = new RuntimeSnapshotReader(options.snapshot);
     this.#catalog = new CgroupCatalog(options);
     this.#handles = new HandleBudget(options.maxHandles);
+    this.#details = new ProcessDetailsSampler(options.proc);
   }
 
   /** Samples everything once. Resolves with the number of rows. */
@@ -83,6 +90,7 @@ export class UsageSampler {
     this.#isTableFull = this.#hasRefused;
     this.#hasRefused = false;
     this.#applyKills();
+    await this.#details.sample(this.#measured);
     let index = 0;
     for (const measured of this.#measured.values()) {
       if ((index += 1) % cgroupsPerIteration === 0) await nextIteration();
@@ -110,6 +118,10 @@ export class UsageSampler {
 
   setMachine(facts: MachineFacts): void {
     this.#table.setMachine(facts);
+  }
+
+  setNodeFilesystems(filesystems: readonly NodeFilesystem[]): void {
+    this.#table.setNodeFilesystems(filesystems);
   }
 
   close(): void {
@@ -159,6 +171,7 @@ export class UsageSampler {
       sampledAtMs,
       cpuNanoCores: computeNanoCores(measured.last, { cpuUsageNs: values.cpuUsageNs, sampledAtMs }),
       processes: countLines(pids),
+      ...this.#details.of(identity),
       oomEvents: measured.oomEvents,
       ...this.#logs(identity),
       network: this.#network(identity, pids),

@@ -158,6 +158,7 @@ function aSampler(root: string, maxPods = 10) {
     systemCgroups: { kubelet: '', runtime: '/runtime', misc: '' },
     maxHandles: 8,
     machineMemory: () => ({ memoryBytes: 8000, swapBytes: 0, swapUsedBytes: 0 }),
+    proc: '/proc',
     readNetwork: (pid: number) => JSON.stringify([{ name: `eth${pid}` }]),
     readLogs: ({ metadata }: { metadata: { name: string } }, container: string) =>
       metadata.name === 'p' && container === 'app' ? { bytes: 4096, inodes: 1 } : undefined,

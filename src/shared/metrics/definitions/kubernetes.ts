@@ -1,5 +1,5 @@
 /** The metrics of every Kubernetes component (upstream component-base), and the kubelet's about its node. */
-import { gauge, total } from '../define.ts';
+import { counter, gauge, total } from '../define.ts';
 
 export const buildInfo = gauge(
   'kubernetes_build_info',
@@ -20,6 +20,20 @@ export const registeredMetrics = total(
   'The count of registered metrics broken by stability level and deprecation version.',
   ['stability_level', 'deprecated_version'],
   'BETA',
+);
+/** No setting of this kubelet hides or disables a metric: these three are 0. */
+export const hiddenMetrics = counter('hidden_metrics_total', 'The count of hidden metrics.', [], 'BETA');
+export const disabledMetrics = counter('disabled_metrics_total', 'The count of disabled metrics.', [], 'BETA');
+export const unexpectedCategorizations = counter(
+  'cardinality_enforcement_unexpected_categorizations_total',
+  'The count of unexpected categorizations during cardinality enforcement.',
+);
+export const metricsProvider = gauge(
+  'kubelet_metrics_provider',
+  "Metrics provider used by kubelet to collect container stats. Values can be 'cadvisor' and 'cri'",
+  ['provider'],
+  'ALPHA',
+  'max',
 );
 export const nodeName = gauge('kubelet_node_name', "The node's name. The count is always 1.", ['node'], 'ALPHA', 'max');
 export const cgroupVersion = gauge('kubelet_cgroup_version', 'cgroup version on the hosts.', [], 'ALPHA', 'max');

@@ -13,3 +13,23 @@ export const processStartTime = gauge(
   'none',
   'max',
 );
+export const processVirtualMemoryMax = gauge(
+  'process_virtual_memory_max_bytes',
+  'Maximum amount of virtual memory available in bytes.',
+  [],
+  'none',
+  'max',
+);
+/** Of the network namespace. */
+export const processNetworkReceived = total(
+  'process_network_receive_bytes_total',
+  'Number of bytes received by the process over the network.',
+  [],
+  'none',
+);
+export const processNetworkSent = total(
+  'process_network_transmit_bytes_total',
+  'Number of bytes sent by the process over the network.',
+  [],
+  'none',
+);

@@ -2,6 +2,7 @@
  * The metrics of /metrics/cadvisor about cgroups: names, types, help texts and values as cadvisor has them (v0.56, metrics/prometheus.go), for the groups that
  * the kubelet enables. Pure.
  */
+import type { NodeFilesystem } from '../../../shared/state/node-filesystem-table.ts';
 import type { CgroupUsage, DeviceIo, InterfaceUsage, UsageValues } from '../../../shared/state/usage-table.ts';
 
 export interface MetricValue {
@@ -23,12 +24,15 @@ export interface CgroupMetric {
 export interface ParsedUsage {
   readonly io: readonly DeviceIo[];
   readonly network: readonly InterfaceUsage[];
+  /** Of the root cgroup. */
+  readonly filesystems: readonly NodeFilesystem[];
   /** `/dev/sda` of `8:0`. */
   readonly deviceName: (device: string) => string;
 }
 
 const nsPerSecond = 1e9;
 const usPerSecond = 1e6;
+const msPerSecond = 1e3;
 type NumberField = { [K in keyof UsageValues]: UsageValues[K] extends number ? K : never }[keyof UsageValues];
 
 function field(name: string, type: CgroupMetric['type'], help: string, key: NumberField, divisor = 1): CgroupMetric {
@@ -43,13 +47,35 @@ function limit(name: string, help: string, key: NumberField): CgroupMetric {
   const read = ({ values }: CgroupUsage) => [{ value: Number.isFinite(values[key]) ? values[key] : 0 }];
   return { name, type: 'gauge', help, isSpec: true, read };
 }
-function io(name: string, help: string, table: 'bytes' | 'operations', operation: 'Read' | 'Write'): CgroupMetric {
+type IoTable = 'bytes' | 'operations';
+/** I/O of the cgroup on each device, and of the root cgroup also that of the devices of filesystems. */
+function io(name: string, help: string, table: IoTable, operation: 'Read' | 'Write', ofDevice?: keyof NodeFilesystem): CgroupMetric {
   return {
     name,
     type: 'counter',
     help,
-    read: (_, parsed) =>
-      parsed.io.map((each) => ({ value: each[table][operation] ?? 0, labels: { device: parsed.deviceName(each.device) } })),
+    read: (_, { io: devices, filesystems, deviceName }) => [
+      ...devices.map((each) => ({ value: each[table][operation] ?? 0, labels: { device: deviceName(each.device) } })),
+      ...(ofDevice ? filesystemValues(filesystems, ofDevice) : []),
+    ],
+  };
+}
+function filesystemValues(filesystems: readonly NodeFilesystem[], key: keyof NodeFilesystem, divisor = 1): MetricValue[] {
+  return filesystems.map((each) => ({ value: Number(each[key]) / divisor, labels: { device: each.device } }));
+}
+function filesystem(name: string, type: CgroupMetric['type'], help: string, key: keyof NodeFilesystem, divisor = 1): CgroupMetric {
+  return { name: `container_fs_${name}`, type, help, read: (_, { filesystems }) => filesystemValues(filesystems, key, divisor) };
+}
+/** Only devices for which the kernel controls the cost of I/O have these. */
+function ioCost(name: 'usage' | 'wait' | 'indebt' | 'indelay', help: string): CgroupMetric {
+  return {
+    name: `container_fs_io_cost_${name}_seconds_total`,
+    type: 'counter',
+    help: `Cumulative IOCost ${help} in seconds`,
+    read: (_, { io: devices, deviceName }) =>
+      devices.flatMap(({ device, costUs }) =>
+        costUs?.[name] === undefined ? [] : [{ value: costUs[name] / usPerSecond, labels: { device: deviceName(device) } }],
+      ),
   };
 }
 function network(name: string, help: string, key: Exclude<keyof InterfaceUsage, 'name'>): CgroupMetric {
@@ -101,10 +127,35 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     read: ({ values }) => (values.cpuUsageNs > 0n ? [{ value: Number(values.cpuUsageNs) / nsPerSecond, labels: { cpu: 'total' } }] : []),
   },
   field('container_cpu_user_seconds_total', 'counter', 'Cumulative user cpu time consumed in seconds.', 'cpuUserNs', nsPerSecond),
+  field('container_file_descriptors', 'gauge', 'Number of open file descriptors for the container.', 'fileDescriptors'),
+  filesystem('inodes_free', 'gauge', 'Number of available Inodes', 'inodesFree'),
+  filesystem('inodes_total', 'gauge', 'Number of Inodes', 'inodes'),
+  filesystem('io_current', 'gauge', 'Number of I/Os currently in progress', 'ioInProgress'),
+  filesystem('io_time_seconds_total', 'counter', 'Cumulative count of seconds spent doing I/Os', 'ioMs', msPerSecond),
+  filesystem('io_time_weighted_seconds_total', 'counter', 'Cumulative weighted I/O time in seconds', 'weightedIoMs', msPerSecond),
+  ioCost('indebt', 'debt'),
+  ioCost('indelay', 'delay'),
+  ioCost('usage', 'usage'),
+  ioCost('wait', 'wait'),
+  filesystem('limit_bytes', 'gauge', 'Number of bytes that can be consumed by the container on this filesystem.', 'capacityBytes'),
+  filesystem('read_seconds_total', 'counter', 'Cumulative count of seconds spent reading', 'readMs', msPerSecond),
   io('container_fs_reads_bytes_total', 'Cumulative count of bytes read', 'bytes', 'Read'),
-  io('container_fs_reads_total', 'Cumulative count of reads completed', 'operations', 'Read'),
+  filesystem('reads_merged_total', 'counter', 'Cumulative count of reads merged', 'readsMerged'),
+  io('container_fs_reads_total', 'Cumulative count of reads completed', 'operations', 'Read', 'reads'),
+  filesystem('sector_reads_total', 'counter', 'Cumulative count of sector reads completed', 'sectorsRead'),
+  filesystem('sector_writes_total', 'counter', 'Cumulative count of sector writes completed', 'sectorsWritten'),
+  filesystem('usage_bytes', 'gauge', 'Number of bytes that are consumed by the container on this filesystem.', 'usedBytes'),
+  filesystem('write_seconds_total', 'counter', 'Cumulative count of seconds spent writing', 'writeMs', msPerSecond),
   io('container_fs_writes_bytes_total', 'Cumulative count of bytes written', 'bytes', 'Write'),
-  io('container_fs_writes_total', 'Cumulative count of writes completed', 'operations', 'Write'),
+  filesystem('writes_merged_total', 'counter', 'Cumulative count of writes merged', 'writesMerged'),
+  io('container_fs_writes_total', 'Cumulative count of writes completed', 'operations', 'Write', 'writes'),
+  {
+    name: 'container_health_state',
+    type: 'gauge',
+    help: "The result of the container's health check",
+    // No health check is defined: only Docker's containers have one.
+    read: () => [{ value: -1 }],
+  },
   field('container_memory_cache', 'gauge', 'Number of bytes of page cache memory.', 'memoryCacheBytes'),
   field('container_memory_failcnt', 'counter', 'Number of memory usage hits limits', 'memoryFailures'),
   {
@@ -141,6 +192,7 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
   network('transmit_packets', 'packets transmitted', 'txPackets'),
   field('container_oom_events_total', 'counter', 'Count of out of memory events observed for the container', 'oomEvents'),
   field('container_processes', 'gauge', 'Number of processes running inside the container.', 'processes'),
+  field('container_sockets', 'gauge', 'Number of open sockets for the container.', 'sockets'),
   {
     name: 'container_spec_cpu_quota',
     type: 'gauge',
@@ -173,6 +225,15 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     'Maximum number of threads allowed inside the container, infinity if value is zero',
     'threadsMax',
   ),
+  {
+    name: 'container_ulimits_soft',
+    type: 'gauge',
+    help: 'Soft ulimit values for the container root process. Unlimited if -1, except priority and nice',
+    read: ({ identity: { kind }, values: { maxOpenFiles } }) =>
+      Number.isNaN(maxOpenFiles) || !['root', 'sandbox', 'container'].includes(kind)
+        ? []
+        : [{ value: maxOpenFiles, labels: { ulimit: 'max_open_files' } }],
+  },
 ];
 
 /** Only where the kernel measures pressure per cgroup. */

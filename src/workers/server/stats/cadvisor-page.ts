@@ -1,5 +1,7 @@
 /** Renders /metrics/cadvisor: the metrics of all measured cgroups, and of the machine. Pure. */
-import type { CgroupUsage, DeviceIo, InterfaceUsage, MachineFacts } from '../../../shared/state/usage-table.ts';
+import type { MachineFacts } from '../../../shared/state/machine-table.ts';
+import type { NodeFilesystem } from '../../../shared/state/node-filesystem-table.ts';
+import type { CgroupUsage, DeviceIo, InterfaceUsage } from '../../../shared/state/usage-table.ts';
 import { cgroupMetrics, pressureMetrics, type CgroupMetric, type ParsedUsage } from './cadvisor-metrics.ts';
 import { label, MetricsText } from './metrics-text.ts';
 
@@ -7,12 +9,13 @@ export interface CadvisorPageOptions {
   readonly rows: readonly CgroupUsage[];
   /** Undefined until the stats thread has read them. */
   readonly machine: MachineFacts | undefined;
+  readonly filesystems: readonly NodeFilesystem[];
   readonly nowMs: number;
   readonly hasPressure: boolean;
   readonly deviceName: (device: string) => string;
 }
 
-export function renderCadvisorPage({ rows, machine, nowMs, hasPressure, deviceName }: CadvisorPageOptions): string {
+export function renderCadvisorPage({ rows, machine, filesystems, nowMs, hasPressure, deviceName }: CadvisorPageOptions): string {
   const text = new MetricsText();
   const metrics = hasPressure ? [...cgroupMetrics, ...pressureMetrics] : cgroupMetrics;
   for (const row of cgroupsOf(rows)) {
@@ -22,6 +25,7 @@ export function renderCadvisorPage({ rows, machine, nowMs, hasPressure, deviceNa
     const parsed: ParsedUsage = {
       io: JSON.parse(row.values.io) as DeviceIo[],
       network: JSON.parse(row.values.network) as InterfaceUsage[],
+      filesystems: row.identity.kind === 'root' ? filesystems : [],
       deviceName,
     };
     for (const metric of metrics) addMetric(text, metric, row, parsed, pairs, common);
@@ -70,9 +74,14 @@ function addMetric(
   common: string,
 ): void {
   const timestampMs = metric.isSpec ? 0 : row.values.sampledAtMs;
-  for (const { value, labels } of metric.read(row, parsed)) {
+  const values = metric.read(row, parsed);
+  // Two devices may have one name, or none. As upstream, the first value is shown.
+  const seen = values.length > 1 ? new Set<string>() : undefined;
+  for (const { value, labels } of values) {
     // Sorted by name, as Prometheus' client library writes them.
     const all = labels ? [...pairs, ...Object.entries(labels).map(([name, each]) => label(name, each))].sort(compare).join(',') : common;
+    if (seen?.has(all)) continue;
+    seen?.add(all);
     text.add(metric.name, metric.type, metric.help, all, value, timestampMs);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The pages about resource usage: /stats/summary, /metrics/resource and /metrics/cadvisor. Renders them from the usage table, which the stats thread writes;
+ * The pages about resource usage: /stats/summary, /metrics/resource, /metrics/cadvisor and a part of /metrics. Renders them from the usage table, which the stats thread writes;
  * no page waits for another thread. Created by the server thread; called by its routes.
  */
 import { existsSync, readFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { UsageReader } from '../../../shared/state/usage-table.ts';
 import { renderCadvisorPage } from './cadvisor-page.ts';
 import { createDeviceNames } from './device-names.ts';
 import { groupUsage } from './group-usage.ts';
+import { renderLogMetrics } from './log-metrics.ts';
 import { readRlimit } from './read-rlimit.ts';
 import { renderResourcePage } from './resource-page.ts';
 import { renderSummary } from './summary.ts';
@@ -25,6 +26,8 @@ export interface StatsPages {
   /** Throws until the node was measured once, a few seconds after the start. */
   summary(onlyCpuAndMemory: boolean): string;
   resource(): string;
+  /** A part of the page /metrics. */
+  logs(): string;
   cadvisor(): string;
 }
 
@@ -46,7 +49,16 @@ export function createStatsPages({ nodeName, usage, cgroupFsRoot }: StatsPagesOp
       const filesystems = { root: reader.filesystem('root'), image: reader.filesystem('image'), container: reader.filesystem('container') };
       return renderSummary(node, grouped, { onlyCpuAndMemory, filesystems, rlimit: readRlimit(), nowMs: Date.now() });
     },
-    cadvisor: () => renderCadvisorPage({ rows: reader.all(), machine: reader.machine(), nowMs: Date.now(), hasPressure, deviceName }),
+    cadvisor: () =>
+      renderCadvisorPage({
+        rows: reader.all(),
+        machine: reader.machine(),
+        filesystems: reader.nodeFilesystems(),
+        nowMs: Date.now(),
+        hasPressure,
+        deviceName,
+      }),
+    logs: () => renderLogMetrics(groupUsage(reader.all())),
     resource: () => renderResourcePage(groupUsage(reader.all())),
   };
 }

@@ -1,6 +1,6 @@
 /** Renders /metrics/resource, which metrics-server reads. Pure. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
 import type { CgroupUsage } from '../../../shared/state/usage-table.ts';
-import type { NodeUsage } from './group-usage.ts';
+import type { NodeUsage, PodUsage } from './group-usage.ts';
 import { label, MetricsText } from './metrics-text.ts';
 
 const nsPerSecond = 1e9;
@@ -31,7 +31,7 @@ export function renderResourcePage({ root, pods }: NodeUsage): string {
     add(`${prefix}_swap_usage_bytes`, labels, values.swapBytes, values.sampledAtMs);
   };
   if (root) addUsage('node', '', root);
-  for (const { podName, podNamespace, pod, containers } of pods) {
+  for (const { podName, podNamespace, pod, containers } of newestOfEachName(pods)) {
     const podLabels = `${label('namespace', podNamespace)},${label('pod', podName)}`;
     for (const container of containers) {
       const { identity, values } = container;
@@ -48,4 +48,19 @@ export function renderResourcePage({ root, pods }: NodeUsage): string {
   add('scrape_error', '', failed);
   add('resource_scrape_error', '', failed);
   return text.toString();
+}
+
+/** A pod's predecessor of the same name may still terminate. Series have no UID, and each must be there once. */
+function newestOfEachName(pods: readonly PodUsage[]): PodUsage[] {
+  const newest = new Map<string, PodUsage>();
+  for (const pod of pods) {
+    const key = `${pod.podNamespace}/${pod.podName}`;
+    const known = newest.get(key);
+    if (!known || startedAtMs(known) < startedAtMs(pod)) newest.set(key, pod);
+  }
+  return [...newest.values()];
+}
+
+function startedAtMs({ pod, sandbox }: PodUsage): number {
+  return sandbox?.identity.createdAtMs ?? pod?.identity.createdAtMs ?? 0;
 }

@@ -54,6 +54,11 @@ test('io.stat with lines that cannot be parsed', () => {
   assert.deepEqual(parseIoStat(undefined), []);
 });
 
+test('io.stat with the cost of I/O', () => {
+  const text = '8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0 cost.usage=5 cost.wait=6\n';
+  assert.deepEqual(parseIoStat(text)[0]?.costUs, { usage: 5, wait: 6 });
+});
+
 test('blkio files with a device in one of them only', () => {
   const found = parseBlkio('8:0 Read 1\n8:0 Write 2\nTotal 3\n', '8:0 Read 4\n7:1 Write 5\nTotal 9\n');
   assert.deepEqual(found, [

@@ -20,6 +20,26 @@ const machine = {
   kernelVersion: '6.18',
   osImage: 'Debian "12"',
 };
+const filesystems = [
+  {
+    device: '/dev/sda1',
+    capacityBytes: 100,
+    usedBytes: 60,
+    inodes: 10,
+    inodesFree: 4,
+    reads: 1,
+    readsMerged: 2,
+    sectorsRead: 3,
+    readMs: 4500,
+    writes: 5,
+    writesMerged: 6,
+    sectorsWritten: 7,
+    writeMs: 8,
+    ioInProgress: 9,
+    ioMs: 10,
+    weightedIoMs: 11,
+  },
+];
 const rows = [
   aUsage({ kind: 'root' }, { cpuUsageNs: 5n }),
   aUsage({ kind: 'pods', path: '/kubepods' }),
@@ -39,11 +59,16 @@ const rows = [
       memoryLimitBytes: Infinity,
       io: '[{"device":"8:0","bytes":{"Read":4096,"Write":1},"operations":{"Read":2}}]',
       cpuSomeTotalUs: 3_000_000,
+      fileDescriptors: 9,
+      sockets: 3,
+      maxOpenFiles: -1,
     },
   ),
 ];
 const pageOf = (hasPressure: boolean) =>
-  parsePrometheus(renderCadvisorPage({ rows, machine, nowMs: 5000, hasPressure, deviceName: (device) => `/dev/disk-${device}` }));
+  parsePrometheus(
+    renderCadvisorPage({ rows, machine, filesystems, nowMs: 5000, hasPressure, deviceName: (device) => `/dev/disk-${device}` }),
+  );
 const container = { container: 'app', id: '/kubepods/pod1/c', image: 'busybox:1', name: 'c', namespace: 'default', pod: 'web' };
 const sampledAtMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 
@@ -74,6 +99,50 @@ test('a container has its labels, its limits without and its values with a times
   );
 });
 
+test('the root cgroup has the filesystems of the node with the I/O of their devices', () => {
+  const page = pageOf(false);
+  const values = (name: string) => page.get(name)?.samples.map(({ labels, value }) => [labels['id'], labels['device'], value]);
+  assert.deepEqual(values('container_fs_usage_bytes'), [['/', '/dev/sda1', 60]]);
+  assert.deepEqual(values('container_fs_limit_bytes'), [['/', '/dev/sda1', 100]]);
+  assert.deepEqual(values('container_fs_inodes_free'), [['/', '/dev/sda1', 4]]);
+  assert.deepEqual(values('container_fs_read_seconds_total'), [['/', '/dev/sda1', 4.5]]);
+  assert.deepEqual(values('container_fs_reads_total'), [
+    ['/', '/dev/sda1', 1],
+    ['/kubepods/pod1/c', '/dev/disk-8:0', 2],
+  ]);
+});
+
+test('two devices of one name have one series', () => {
+  const io = '[{"device":"8:0","bytes":{"Read":1},"operations":{}},{"device":"8:1","bytes":{"Read":2},"operations":{}}]';
+  const row = aUsage({ kind: 'root' }, { io });
+  const options = { rows: [row], machine, filesystems, nowMs: 5000, hasPressure: false, deviceName: () => '' };
+  const page = parsePrometheus(renderCadvisorPage(options));
+  assert.deepEqual(
+    page.get('container_fs_reads_bytes_total')?.samples.map(({ value }) => value),
+    [1],
+  );
+  assert.equal(page.get('container_blkio_device_usage_total')?.samples.length, 2);
+});
+
+test('the processes of a container have open files and a limit of them, those of a pod have no limit', () => {
+  const page = pageOf(false);
+  const of = (name: string) =>
+    page
+      .get(name)
+      ?.samples.filter(({ labels }) => labels['pod'] === 'web')
+      .map(({ labels, value }) => [labels['id'], value]);
+  assert.deepEqual(of('container_sockets'), [
+    ['/kubepods/pod1', 0],
+    ['/kubepods/pod1/c', 3],
+    ['/kubepods/pod1/s', 0],
+  ]);
+  assert.deepEqual(of('container_ulimits_soft'), [
+    ['/kubepods/pod1/c', -1],
+    ['/kubepods/pod1/s', 0],
+  ]);
+  assert.equal(of('container_health_state')?.[0]?.[1], -1);
+});
+
 test('a sandbox has the network of its pod', () => {
   const { labels, value } = pageOf(false).get('container_network_transmit_errors_total')!.samples[1]!;
   assert.deepEqual([labels['interface'], labels['pod'], labels['container'], value], ['bad"name\n', 'web', '', 7]);
@@ -88,7 +157,7 @@ test('the machine has its identity as labels', () => {
 });
 
 test('a node that was not measured yet has an error for each part', () => {
-  const empty = { rows: [], machine: undefined, nowMs: 1, hasPressure: false, deviceName: () => '' };
+  const empty = { rows: [], machine: undefined, filesystems: [], nowMs: 1, hasPressure: false, deviceName: () => '' };
   const page = parsePrometheus(renderCadvisorPage(empty));
   assert.equal(page.get('container_scrape_error')?.samples[0]?.value, 1);
   assert.equal(page.get('machine_scrape_error')?.samples[0]?.value, 1);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { groupUsage, pickContainers } from '../../../../../src/workers/server/stats/group-usage.ts';
 import { parseTasks } from '../../../../../src/workers/server/stats/read-rlimit.ts';
+import { renderLogMetrics } from '../../../../../src/workers/server/stats/log-metrics.ts';
 import { renderResourcePage } from '../../../../../src/workers/server/stats/resource-page.ts';
 import { renderSummary } from '../../../../../src/workers/server/stats/summary.ts';
 import { parsePrometheus } from '../../../../support/prometheus.ts';
@@ -184,6 +185,31 @@ test('the page for metrics-server is strictly correct', () => {
   assert.deepEqual(page.get('node_cpu_usage_seconds_total')?.samples, [{ labels: {}, value: 9, timestampMs }]);
   assert.deepEqual(page.get('resource_scrape_error')?.samples, [{ labels: {}, value: 0, timestampMs: undefined }]);
   assert.equal(page.size, 13);
+});
+
+test('the page for metrics-server has the newest of two pods of one name', () => {
+  const pods = ['old', 'new'].flatMap((uid, index) => {
+    const ofPod = { podUID: uid as PodUID, podName: 'web', podNamespace: 'default', createdAtMs: index + 1 };
+    return [
+      aUsage({ kind: 'pod', path: `/${uid}`, ...ofPod }, { memoryWorkingSetBytes: index }),
+      aUsage({ kind: 'sandbox', path: `/${uid}/s`, ...ofPod }),
+    ];
+  });
+  for (const each of [pods, pods.toReversed()]) {
+    const page = parsePrometheus(renderResourcePage(groupUsage(each)));
+    assert.deepEqual(
+      page.get('pod_memory_working_set_bytes')?.samples.map(({ value }) => value),
+      [1],
+    );
+  }
+});
+
+test('the bytes of logs are on the page of metrics', () => {
+  const page = parsePrometheus(renderLogMetrics(groupUsage(rows)));
+  const [sample, ...others] = page.get('kubelet_container_log_filesystem_used_bytes')!.samples;
+  assert.deepEqual(Object.keys(sample!.labels), ['container', 'namespace', 'pod', 'uid']);
+  assert.equal(others.length, 0);
+  assert.equal(renderLogMetrics(groupUsage([])), '');
 });
 
 test('the page for metrics-server reports a node that was not measured yet', () => {

@@ -1,0 +1,32 @@
+/**
+ * The mounted filesystems of the node's devices with the I/O of their devices: what /metrics/cadvisor shows for the root cgroup. In the buffer of the usage
+ * table. Written by the stats thread.
+ */
+import { f64, text, type Row } from './table-layout.ts';
+import { defineTable } from './typed-table.ts';
+
+const fields = {
+  /** `/dev/sda1`; the mount point of a tmpfs. */
+  device: text(256),
+  capacityBytes: f64,
+  usedBytes: f64,
+  inodes: f64,
+  inodesFree: f64,
+  /** Of the device since boot, from /proc/diskstats. */
+  reads: f64,
+  readsMerged: f64,
+  sectorsRead: f64,
+  readMs: f64,
+  writes: f64,
+  writesMerged: f64,
+  sectorsWritten: f64,
+  writeMs: f64,
+  ioInProgress: f64,
+  ioMs: f64,
+  weightedIoMs: f64,
+};
+export type NodeFilesystem = Row<typeof fields>;
+export type DiskIo = Omit<NodeFilesystem, 'device' | 'capacityBytes' | 'usedBytes' | 'inodes' | 'inodesFree'>;
+
+export const nodeFilesystemTable = defineTable('node-filesystems', fields);
+export const maxNodeFilesystems = 64;
