@@ -25,7 +25,7 @@ function aWatcher(path: string) {
 
 test('kills since the start are counted, earlier ones are not', () => {
   const path = join(folder, 'kmsg');
-  writeFileSync(path, '6,1,1,-;old invoked oom-killer: gfp_mask=0\n');
+  writeFileSync(path, '6,1,1,-;old invoked oom-killer: gfp_mask=0x0\n');
   const { watcher, systemOOMs, kills } = aWatcher(path);
   // Each read of /dev/kmsg returns one record.
   for (const message of ['Killed process 1 (old)', 'a invoked oom-killer: gfp_mask=0', 'Killed process 12 (stress) total-vm:1kB']) {

@@ -1,6 +1,7 @@
 /**
  * Watches for processes that the kernel's OOM killer ends: counts them per cgroup, and reports those for which the node's memory was exhausted. Created by the
- * stats thread, which calls `read` with each sample. Upstream: pkg/kubelet/oom, and watchForNewOoms of cadvisor's manager.
+ * stats thread, which calls `read` with each sample. The kernel reports at most 10 kills in 5 s (oom_rs in mm/oom_kill.c), so that kills need no other limit.
+ * Upstream: pkg/kubelet/oom, and watchForNewOoms of cadvisor's manager.
  */
 import type { SystemOOM } from '../../../shared/contracts/stats.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -35,7 +36,10 @@ export class OomWatcher {
   read(): void {
     const { logger } = this.#options;
     try {
-      this.#log?.read((record) => this.#add(record));
+      this.#log?.read(
+        (record) => this.#add(record),
+        () => this.#parser.reset(),
+      );
       this.#failing = false;
     } catch (err) {
       if (!this.#failing) logger.warn({ err }, 'Reading the kernel’s log failed');

@@ -16,15 +16,17 @@ export class KernelLog {
   /** Skips the records so far: they were reported by a predecessor, or are older than this kubelet. Throws when the log cannot be opened. */
   constructor(path = '/dev/kmsg') {
     this.#fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    this.read(() => {});
+    const skip = () => {};
+    this.read(skip, skip);
   }
 
-  /** Calls back for each record since the last call. */
-  read(onRecord: (record: string) => void): void {
+  /** Calls back for each record since the last call, and for records that the kernel has overwritten before they were read. */
+  read(onRecord: (record: string) => void, onLoss: () => void): void {
     for (let count = 0; count < maxRecordsPerRead; count += 1) {
       const length = this.#readRecord();
       if (length === 0) return;
       if (length > 0) onRecord(this.#buffer.toString('utf8', 0, length));
+      else onLoss();
     }
   }
 
@@ -32,7 +34,7 @@ export class KernelLog {
     closeSync(this.#fd);
   }
 
-  /** 0 at the end, -1 when the kernel has overwritten records that were not read: the next read continues after them. */
+  /** 0 at the end, -1 after a loss: the next read continues behind it. */
   #readRecord(): number {
     try {
       return readSync(this.#fd, this.#buffer, 0, maxRecordBytes, null);
