@@ -17,6 +17,9 @@ if (args.length === 1 && args[0] === '--version') {
 } else if (args[0] === 'image-gc') {
   const { imageGcCommand } = await import('./cli/image-gc/index.ts');
   process.exitCode = await imageGcCommand(args.slice(1));
+} else if (args[0] === 'eviction') {
+  const { evictionCommand } = await import('./cli/eviction/index.ts');
+  process.exitCode = await evictionCommand(args.slice(1));
 } else {
   nameProcess('kubelet');
   const { command } = await import('./cli/command.ts');

@@ -116,6 +116,9 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       cache,
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
+      evictionPlan: () => {
+        throw new Error('this kubelet does not evict pods');
+      },
       probeMetrics: () => runtime.probes.renderMetrics(),
       cluster,
       logger: log('server'),

@@ -1,5 +1,6 @@
 /** Starts the server thread and answers its requests: pods and containers from main's state, reviews of callers from the API server. */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import type { PlanEviction } from '../../shared/contracts/eviction.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
@@ -33,6 +34,7 @@ export interface ServerStart {
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   /** An ImageGcPlan, as JSON. */
   readonly imageGcPlan: () => Promise<string>;
+  readonly evictionPlan: PlanEviction;
   readonly probeMetrics: () => Promise<Uint8Array>;
   /** Null when standalone: no API server reviews callers. */
   readonly cluster: { readonly reviews: Reviews } | null;
@@ -53,6 +55,7 @@ export function startServer({
   cache,
   inspectPod,
   imageGcPlan,
+  evictionPlan,
   probeMetrics,
   cluster,
   logger,
@@ -70,6 +73,7 @@ export function startServer({
       pods: async () => podListJson(podManager, statuses, logger),
       runningPods: async () => runningPodListJson(cache.all()),
       imageGcPlan,
+      evictionPlan: async (signal) => JSON.stringify(evictionPlan(signal ?? undefined)),
       configz: async () => options.configz,
       flagz: async () => flagValues(options),
       resolveContainer: containerResolver({

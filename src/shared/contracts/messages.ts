@@ -153,6 +153,7 @@ export const messages = {
   'main.pods': request('server', 'main'),
   'main.runningPods': request('server', 'main'),
   'main.imageGcPlan': request('server', 'main'),
+  'main.evictionPlan': request('server', 'main'),
   'main.configz': request('server', 'main'),
   'main.flagz': request('server', 'main'),
   'main.reviewToken': request('server', 'main'),

@@ -1,4 +1,4 @@
-/** Where the kubelet's local socket is, for the server thread and for the commands `kubelet timeline` and `kubelet image-gc`. */
+/** Where the kubelet's local socket is, for the server thread and for the commands `kubelet timeline`, `image-gc` and `eviction`. */
 import { join } from 'node:path';
 
 export const localSocketName = 'kubelet.sock';

@@ -17,6 +17,7 @@ import { ok } from '../../shared/http/reply.ts';
 import { createMainClient } from './main-client.ts';
 import { LocalSocket } from './local-socket.ts';
 import { createStatsPages } from './stats/index.ts';
+import { replyEviction } from './eviction/index.ts';
 import { replyTimeline } from './timeline/index.ts';
 
 const { workerData, logger, heartbeat } = enterThread<ServerWorkerData>();
@@ -60,6 +61,7 @@ const localSocket = new LocalSocket(
   {
     '/timeline': (request) => replyTimeline(table, request),
     '/image-gc': async () => ok(await main.imageGcPlan(), 'application/json'),
+    '/eviction': (request) => replyEviction((signal) => main.evictionPlan(signal), request),
   },
   logger,
 );

@@ -1,5 +1,5 @@
 /**
- * A Unix socket for the commands `kubelet timeline` and `kubelet image-gc`. Only root can open it: it is in a folder of mode 0700 of its own, and there is no other
+ * A Unix socket for the commands `kubelet timeline`, `image-gc` and `eviction`. Only root can open it: it is in a folder of mode 0700 of its own, and there is no other
  * authentication. It is bound under another name and then renamed, so that it replaces the socket of an earlier process, and an exiting process does
  * not remove its successor's.
  */
@@ -39,7 +39,7 @@ export class LocalSocket {
         });
     });
     this.#opened = this.#open(folder).catch((err: unknown) =>
-      logger.warn({ err: messageOf(err), folder }, 'cannot open the socket of the commands `kubelet timeline` and `kubelet image-gc`'),
+      logger.warn({ err: messageOf(err), folder }, 'cannot open the socket of the commands `kubelet timeline`, `image-gc` and `eviction`'),
     );
   }
 

@@ -5,6 +5,7 @@
 import { wrap } from 'comlink';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
+import { evictionSignals } from '../../shared/contracts/eviction.ts';
 import type { ResolvedContainer, MainApi } from '../../shared/contracts/server/calls.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 
@@ -31,6 +32,7 @@ export function createMainClient(port: MessagePort): MainApi {
     pods: shared(() => boundedCall('pods', () => main.pods())),
     runningPods: shared(() => boundedCall('runningPods', () => main.runningPods())),
     imageGcPlan: shared(() => boundedCall('imageGcPlan', () => main.imageGcPlan())),
+    evictionPlan: sharedPerSignal((signal) => boundedCall('evictionPlan', () => main.evictionPlan(signal))),
     configz: shared(() => boundedCall('configz', () => main.configz())),
     flagz: shared(() => boundedCall('flagz', () => main.flagz())),
     probeMetrics: shared(() => boundedCall('probeMetrics', () => main.probeMetrics())),
@@ -47,6 +49,11 @@ function shared<T>(call: () => Promise<T>): () => Promise<T> {
     pending ??= call().finally(() => (pending = null));
     return pending;
   };
+}
+
+function sharedPerSignal(call: MainApi['evictionPlan']): MainApi['evictionPlan'] {
+  const calls = new Map([null, ...evictionSignals].map((signal) => [signal, shared(() => call(signal))]));
+  return async (signal) => (calls.get(signal) ?? (() => call(signal)))();
 }
 
 async function withDeadline<T>(name: string, answer: Promise<T>, withinMs: number): Promise<T> {

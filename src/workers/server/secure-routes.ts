@@ -11,6 +11,7 @@ import type { Exchange } from './listener.ts';
 import type { ContainerLogs } from './logs/index.ts';
 import { ServeMux } from './serve-mux.ts';
 import { accepts, error, methodNotAllowed, notAcceptable, ok, restfulNotFound, type Reply } from '../../shared/http/reply.ts';
+import { replyEviction } from './eviction/index.ts';
 import { debugPrefixes, metricsPages, replyMetrics, replyStats, type MetricsPage } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
 import type { RequestTarget } from './request-target.ts';
@@ -39,7 +40,7 @@ export interface SecureRoutesOptions {
   readonly metrics: (page: MetricsPage) => Promise<string>;
   readonly resetHealthMetrics: () => Promise<void>;
   readonly summary: (onlyCpuAndMemory: boolean) => string;
-  readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'imageGcPlan' | 'configz'>;
+  readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'imageGcPlan' | 'evictionPlan' | 'configz'>;
   readonly logs: ContainerLogs;
   readonly streaming: Streaming;
   readonly extra: ExtraHandlers;
@@ -102,8 +103,10 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
     ),
     '/configz': configz,
     '/runningpods/': objectList('/runningpods', () => main.runningPods()),
-    // Upstream has no dry run of image garbage collection.
+    // Upstream has no dry runs of image garbage collection and of evictions.
     '/debug/image-gc': objectList('/debug/image-gc', () => main.imageGcPlan()),
+    '/debug/eviction': async ({ method, query, request }) =>
+      replyEviction((signal) => main.evictionPlan(signal), { method, query, accept: request.headers.accept }),
     '/logs/': switches.systemLogs ? extra.systemLogs : disabledHandler('logs endpoint is disabled.'),
     '/debug/pprof/': switches.profiling ? extra.profiling : disabledHandler('profiling endpoint is disabled.'),
     '/debug/timeline': extra.timeline,

@@ -19,6 +19,10 @@ const answers: { ask: [method: string, path: string]; want: [status: number, bod
   { ask: ['GET', '/runningpods'], want: [307, /href="\/runningpods\/"/] },
   { ask: ['GET', '/debug/image-gc'], want: [200, /^\{"images":\[\]\}$/] },
   { ask: ['POST', '/debug/image-gc'], want: [405, /^405: Method Not Allowed$/] },
+  { ask: ['GET', '/debug/eviction'], want: [200, /^\{"ranking":\{"signal":null\}\}$/] },
+  { ask: ['GET', '/debug/eviction?signal=pid.available'], want: [200, /^\{"ranking":\{"signal":"pid\.available"\}\}$/] },
+  { ask: ['GET', '/debug/eviction?signal=cpu'], want: [400, /^signal must be an eviction signal, such as memory\.available\n$/] },
+  { ask: ['POST', '/debug/eviction'], want: [405, /^405: Method Not Allowed$/] },
   { ask: ['GET', '/configz'], want: [200, /^\{"kubeletconfig":\{\}\}$/] },
   {
     ask: ['GET', '/metrics'],

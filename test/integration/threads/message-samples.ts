@@ -317,6 +317,10 @@ export const samples: Samples = {
   'main.pods': [{ request: [], reply: '{"kind":"PodList"}' }],
   'main.runningPods': [{ request: [], reply: '{"kind":"PodList"}' }],
   'main.imageGcPlan': [{ request: [], reply: '{"images":[]}' }],
+  'main.evictionPlan': [
+    { request: ['memory.available'], reply: '{"thresholds":[]}' },
+    { request: [null], reply: '{"thresholds":[]}' },
+  ],
   'main.configz': [{ request: [], reply: '{"kubeletconfig":{}}' }],
   'main.flagz': [{ request: [], reply: { 'node-ip': '' } }],
   'main.reviewToken': [{ request: ['t'], reply: { authenticated: true, user: { username: 'u', groups: ['g'], extra: { e: ['v'] } } } }],

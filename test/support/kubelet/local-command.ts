@@ -1,4 +1,4 @@
-/** Runs the commands `kubelet timeline` and `kubelet image-gc` of the bundle. */
+/** Runs the commands `kubelet timeline`, `image-gc` and `eviction` of the bundle. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { TimelineJson } from '../../../src/shared/contracts/timeline.ts';
@@ -12,7 +12,11 @@ export interface CommandOutput {
   readonly stderr: string;
 }
 
-export function runLocalCommand(command: 'timeline' | 'image-gc', rootDir: string, ...args: readonly string[]): Promise<CommandOutput> {
+export function runLocalCommand(
+  command: 'timeline' | 'image-gc' | 'eviction',
+  rootDir: string,
+  ...args: readonly string[]
+): Promise<CommandOutput> {
   return new Promise((resolve) => {
     execFile(kubelet, [command, ...args, '--root-dir', rootDir], (err, stdout, stderr) =>
       resolve({ code: typeof err?.code === 'number' ? err.code : err ? -1 : 0, stdout, stderr }),

@@ -68,6 +68,7 @@ export function fakeMainApi(over: Partial<MainApi> = {}): MainApi {
     pods: async () => '{"kind":"PodList"}',
     runningPods: async () => '{"kind":"PodList"}',
     imageGcPlan: async () => '{"images":[]}',
+    evictionPlan: async (signal) => JSON.stringify({ ranking: { signal } }),
     configz: async () => '{"kubeletconfig":{}}',
     flagz: async () => ({ v: '2' }),
     reviewToken: async () => ({ authenticated: false }),

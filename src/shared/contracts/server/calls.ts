@@ -1,5 +1,6 @@
 /** The calls between main and the server thread, in both directions. The server thread renders metrics and health itself, from shared memory. */
 import type { ContainerID, PodUID, SandboxID } from '../../kubernetes/ids.ts';
+import type { EvictionSignal } from '../eviction.ts';
 import type { ListenAddress, ServingCertificate } from './settings.ts';
 
 /** Main to server, over Comlink. */
@@ -24,6 +25,8 @@ export interface MainApi {
   runningPods(): Promise<string>;
   /** What the collection of images would do now: an ImageGcPlan, as JSON. */
   imageGcPlan(): Promise<string>;
+  /** What the eviction manager would do now: an EvictionPlan, as JSON. The signal chooses the ranking of its pods. */
+  evictionPlan(signal: EvictionSignal | null): Promise<string>;
   /** `{"kubeletconfig": …}` */
   configz(): Promise<string>;
   /** Every flag's value, by the flag's name. */

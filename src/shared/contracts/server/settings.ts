@@ -21,7 +21,7 @@ export interface ServerWorkerData extends ThreadWorkerData {
     readonly nodeName: string;
     readonly cgroupFsRoot: string;
   };
-  /** The table of pod timelines, and the folder of the local socket that serves the commands `kubelet timeline` and `kubelet image-gc`. */
+  /** The table of pod timelines, and the folder of the local socket that serves the commands `kubelet timeline`, `image-gc` and `eviction`. */
   readonly timelines: { readonly table: SharedArrayBuffer; readonly socketDir: string };
   /** Comlink endpoint of MainApi (calls.ts). */
   readonly main: MessagePort;

@@ -1,0 +1,13 @@
+/** A pod's name for a table: printable, and of a bounded width. Pure. */
+import { printable } from '../printable.ts';
+
+/** Namespace and name may have 63 and 253 characters: a row of the table would not fit on a terminal. */
+const maxLength = 36;
+/** Of the beginning, when a name is cut. */
+const headLength = 20;
+
+export function podLabel({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  const full = `${namespace}/${name}`;
+  // The ends of the names of a Deployment's pods tell them apart. A cut may leave half of a character of two units, which printable replaces.
+  return printable(full.length <= maxLength ? full : `${full.slice(0, headLength)}…${full.slice(1 + headLength - maxLength)}`);
+}

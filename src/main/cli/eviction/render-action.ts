@@ -1,0 +1,51 @@
+/** Renders what would happen now, as sentences. Pure. */
+import type { EvictionPlan, NodeReclaim } from '../../../shared/contracts/eviction.ts';
+import { printable } from '../printable.ts';
+import { podLabel } from './pod-label.ts';
+import { wrapText } from './wrap-text.ts';
+
+const reclaimed: Readonly<Record<NodeReclaim, string>> = {
+  deadContainers: 'dead containers',
+  unusedImages: 'unused images',
+};
+
+export function renderAction(plan: EvictionPlan): string[] {
+  return [...sentences(plan), ...ofVictim(plan)].flatMap((text) => wrapText(text));
+}
+
+function sentences({ action, thresholds, localStorageViolations, ranking }: EvictionPlan): string[] {
+  const violating = localStorageViolations.filter(({ notEvictableBecause }) => notEvictableBecause === null);
+  if (violating.length > 0) {
+    return [`The next pass evicts the ${plural(violating.length, 'pod')} over a limit of local storage, and does nothing else.`];
+  }
+  if (action === null) {
+    const waiting = thresholds.some(({ met }) => met);
+    const why = waiting ? 'No threshold is met for longer than its grace period' : 'No threshold is met';
+    return [`${why}: nothing would be evicted. This is the order if ${ranking.signal} ran out.`];
+  }
+  const { signal, threshold, nodeReclaim, victim } = action;
+  const steps = nodeReclaim.map((step) => reclaimed[step]).join(' and ');
+  const evicted = victim === null ? 'no pod can be evicted' : 'one pod would be evicted';
+  return [
+    `${signal} is below its threshold ${printable(threshold)}. ` +
+      (steps === '' ? `${capitalize(evicted)} now.` : `First, ${steps} would be removed. If that frees too little, ${evicted}.`),
+    ...(ranking.signal === signal ? [] : [`The order below is the one for ${ranking.signal}.`]),
+  ];
+}
+
+/** What the pod would get, and when it must have ended. */
+function ofVictim({ action, ranking }: EvictionPlan): string[] {
+  const victim = ranking.pods.find(({ uid }) => uid === action?.victim);
+  if (!victim) return [];
+  const { gracePeriodSeconds, message } = victim;
+  const grace = gracePeriodSeconds === 0 ? 'is killed at once' : `has ${gracePeriodSeconds} s to end`;
+  return [`${podLabel(victim)} ${grace}, with the message: ${printable(message)}`];
+}
+
+function plural(count: number, noun: string): string {
+  return count === 1 ? noun : `${count} ${noun}s`;
+}
+
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
