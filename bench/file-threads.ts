@@ -8,7 +8,7 @@ import type { FileThreadsResult } from './driver/file-threads-process.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { percentile } from './harness/statistics.ts';
 
-/** Includes libuv's default (4) and the size that bin/kubelet sets. */
+/** Includes libuv's default (4) and the size that bin/kubelet sets, without the thread that waits for notifications of the kernel. */
 const sizes = [4, 8, 16, 32];
 const shippedSize = 16;
 const hanging = 4;

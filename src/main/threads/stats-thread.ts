@@ -1,5 +1,5 @@
 /** Main's half of the stats thread. */
-import type { MachineInfo, StatsApi, StatsWorkerData, SystemOOM } from '../../shared/contracts/stats.ts';
+import type { MachineInfo, MemoryPressure, StatsApi, StatsNotification, StatsWorkerData, SystemOOM } from '../../shared/contracts/stats.ts';
 import { EventChannel } from './event-channel.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
@@ -10,6 +10,7 @@ export interface StatsThreadOptions extends ThreadDependencies {
 
 interface Receiver {
   onSystemOOM: ((event: SystemOOM) => void) | null;
+  onMemoryPressure: ((event: MemoryPressure) => void) | null;
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
@@ -26,8 +27,10 @@ export class StatsThread {
 
   static start({ state, logger, settings }: StatsThreadOptions): StatsThread {
     const { runtimeCgroupDriver } = state;
-    const receiver: Receiver = { onSystemOOM: null };
-    const events = new EventChannel<SystemOOM>((event) => receiver.onSystemOOM?.(event), logger);
+    const receiver: Receiver = { onSystemOOM: null, onMemoryPressure: null };
+    const receive = (event: StatsNotification) =>
+      event.type === 'systemOOM' ? receiver.onSystemOOM?.(event) : receiver.onMemoryPressure?.(event);
+    const events = new EventChannel<StatsNotification>(receive, logger);
     const thread = startThread<StatsApi, StatsWorkerData>({
       name: 'stats',
       resourceLimits,
@@ -42,6 +45,11 @@ export class StatsThread {
   /** Sets the only receiver. The thread reads the kernel's log seconds after its start, when main has loaded its parts. */
   setReceiver(onSystemOOM: (event: SystemOOM) => void): void {
     this.#receiver.onSystemOOM = onSystemOOM;
+  }
+
+  /** Sets the only receiver of the kernel's notifications of memory pressure, one a second at most. */
+  setPressureReceiver(onMemoryPressure: (event: MemoryPressure) => void): void {
+    this.#receiver.onMemoryPressure = onMemoryPressure;
   }
 
   machineInfo(): Promise<MachineInfo> {

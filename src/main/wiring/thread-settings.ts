@@ -10,6 +10,7 @@ import { value } from '../../shared/kubernetes/quantity.ts';
 import { cgroupFsRoot, ownCgroup, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { Settings } from '../threads/start-thread.ts';
+import { memoryThresholds } from './memory-thresholds.ts';
 
 /** Upstream: genericPlegRelistPeriod. */
 const relistPeriodMs = 1000;
@@ -105,6 +106,8 @@ export function statsSettings(
     },
     housekeepingPeriodMs: statsPeriodMs,
     volumeStatsPeriodMs: config.volumeStatsAggPeriod,
+    memoryThresholds: memoryThresholds(config),
+    notifiesMemoryUsage: config.kernelMemcgNotification,
     ...shared,
   };
 }

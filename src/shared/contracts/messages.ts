@@ -19,7 +19,7 @@ import type { PodSyncTask, PodSyncTaskReply } from './pod-sync/task.ts';
 import type { SlotClaimed } from './pod-sync/worker-data.ts';
 import type { ProbeNotification, ProbesApi, ProbesWorkerData } from './probes.ts';
 import type { MainApi, ServerApi } from './server/calls.ts';
-import type { StatsApi, StatsWorkerData, SystemOOM } from './stats.ts';
+import type { StatsApi, StatsNotification, StatsWorkerData } from './stats.ts';
 
 /** `helper` is the helper process; the others are threads. */
 type Party = 'main' | 'pleg' | 'images' | 'stats' | 'probes' | 'server' | 'health' | 'pod-sync' | 'helper';
@@ -86,7 +86,7 @@ interface PortNotifications {
   readonly 'pleg.events': PlegNotification;
   readonly 'images.events': ImagesNotification;
   readonly 'probes.results': ProbeNotification;
-  readonly 'stats.events': SystemOOM;
+  readonly 'stats.events': StatsNotification;
 }
 
 export type Notifications = { readonly [Type in PodSyncNotification['type'] as `task.${Type}`]: OfType<PodSyncNotification, Type> } & {

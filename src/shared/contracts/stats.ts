@@ -22,8 +22,26 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly storage: SharedArrayBuffer;
   /** `volumeStatsAggPeriod`: how often volumes are measured. 0 or less: never. */
   readonly volumeStatsPeriodMs: number;
-  /** SystemOOM. */
+  /** Eviction thresholds of memory. Empty: the kernel is not asked for notifications. */
+  readonly memoryThresholds: readonly MemoryThreshold[];
+  /** kernelMemcgNotification: the kernel reports when the usage crosses a threshold. On cgroup v1 only. */
+  readonly notifiesMemoryUsage: boolean;
+  /** StatsNotification. */
   readonly events: MessagePort;
+}
+
+export interface MemoryThreshold {
+  /** The whole node, or the cgroup of all pods. */
+  readonly scope: 'node' | 'pods';
+  readonly available: { readonly bytes: number } | { readonly fraction: number };
+}
+
+export type StatsNotification = ({ readonly type: 'systemOOM' } & SystemOOM) | MemoryPressure;
+
+/** The kernel reports that memory is scarce: tasks waited for it, or the usage of a cgroup crossed a threshold. One a second at most. */
+export interface MemoryPressure {
+  readonly type: 'memoryPressure';
+  readonly source: 'stall' | 'usage';
 }
 
 /** A process was ended because the node's memory was exhausted. */

@@ -3,9 +3,10 @@
  * nothing. Started and called by main (main/threads/stats-thread.ts).
  */
 import { readFileSync } from 'node:fs';
-import type { StatsApi, StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
+import type { StatsApi, StatsNotification, StatsWorkerData } from '../../shared/contracts/stats.ts';
+import type { CgroupDriver } from '../../shared/linux/cgroup-names.ts';
 import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
 import { containerLogsDirectory } from '../../shared/kubernetes/paths.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
@@ -14,6 +15,7 @@ import { systemClock } from '../../shared/time/clock.ts';
 import { readCpuTopology } from './cpu-topology.ts';
 import { readMachineInfo } from './machine-info.ts';
 import { NodeFilesystems } from './node-filesystems.ts';
+import { startMemoryPressureWatcher } from './memory-pressure/start.ts';
 import { OomWatcher } from './oom/index.ts';
 import { readLogUsage } from './read-log-usage.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
@@ -22,8 +24,7 @@ import { RootFilesystem } from './root-filesystem.ts';
 import { UsageSampler } from './usage-sampler.ts';
 
 const { workerData, logger, heartbeat } = enterThread<StatsWorkerData>();
-const { rootDir, podLogsDir, usage, snapshot, cgroupDriver, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs, systemCgroups } =
-  workerData;
+const { rootDir, podLogsDir, usage, snapshot, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs, systemCgroups } = workerData;
 const stop = new AbortController();
 /** Delays the first sample: the start of the kubelet waits for the machine's information, and nothing waits for usage. */
 const firstSampleDelayMs = 2000;
@@ -34,11 +35,19 @@ function maxOpenFiles(): number {
   return parseMaxOpenFiles(readFileSync('/proc/self/limits', 'utf8'));
 }
 
+function currentDriver(): CgroupDriver {
+  return runtimeCgroupDriver(workerData.runtimeCgroupDriver) ?? workerData.cgroupDriver;
+}
+
+function notify(notification: StatsNotification): void {
+  workerData.events.postMessage(notification);
+}
+
 const sampler = new UsageSampler({
   usage,
   snapshot,
   hierarchy: { version: cgroupVersion, root: cgroupFsRoot },
-  driver: () => runtimeCgroupDriver(workerData.runtimeCgroupDriver) ?? cgroupDriver,
+  driver: currentDriver,
   cgroupRoot,
   systemCgroups,
   maxHandles: Math.min(maxHandles, Math.floor(maxOpenFiles() / 4)),
@@ -51,7 +60,7 @@ const sampler = new UsageSampler({
 });
 
 const oomWatcher = new OomWatcher({
-  onSystemOOM: (event) => workerData.events.postMessage(event),
+  onSystemOOM: (event) => notify({ type: 'systemOOM', ...event }),
   onKill: (cgroup) => sampler.countKill(cgroup),
   logger,
 });
@@ -114,6 +123,13 @@ async function keepSampling(signal: AbortSignal): Promise<void> {
 }
 
 const sampling = keepSampling(stop.signal);
+const pressureWatcher = startMemoryPressureWatcher({
+  settings: workerData,
+  driver: currentDriver,
+  onPressure: (source) => notify({ type: 'memoryPressure', source }),
+  clock: systemClock,
+  logger,
+});
 
 const api: StatsApi = {
   machineInfo: () => readMachineInfo({ root: '/', rootDir }),
@@ -123,7 +139,7 @@ const api: StatsApi = {
   },
   async close() {
     stop.abort();
-    await sampling;
+    await Promise.all([sampling, pressureWatcher?.close()]);
     sampler.close();
     oomWatcher.close();
     workerData.events.close();

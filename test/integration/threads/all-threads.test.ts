@@ -109,6 +109,8 @@ function startAll() {
     settings: {
       ...settings,
       housekeepingPeriodMs: 10_000,
+      memoryThresholds: [],
+      notifiesMemoryUsage: false,
       snapshot,
       systemCgroups: { kubelet: '', runtime: '', misc: '' },
       usage,

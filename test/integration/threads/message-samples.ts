@@ -291,7 +291,10 @@ export const samples: Samples = {
   ],
   'stats.sampleNow': emptyCall,
   'stats.close': emptyCall,
-  'stats.events': [{ pid: 12, processName: 'stress' }],
+  'stats.events': [
+    { type: 'systemOOM', pid: 12, processName: 'stress' },
+    { type: 'memoryPressure', source: 'stall' },
+  ],
 
   'probes.setPods': [{ request: [[probedPod]], reply: undefined }],
   'probes.removePods': [{ request: [[podUID]], reply: undefined }],

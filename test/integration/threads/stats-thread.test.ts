@@ -1,41 +1,55 @@
 import assert from 'node:assert/strict';
+import { exec } from 'node:child_process';
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
+import { dirname } from 'node:path';
 import { after, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { ProbesThread, StatsThread, SharedThreadState } from '../../../src/main/threads/index.ts';
+import type { StatsThreadOptions } from '../../../src/main/threads/stats-thread.ts';
+import type { MemoryPressure } from '../../../src/shared/contracts/stats.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
 import { createStorageTable } from '../../../src/shared/state/storage-table.ts';
 import { createUsageTable, UsageReader } from '../../../src/shared/state/usage-table.ts';
 import { aLogger } from '../../support/logger.ts';
 
+// Before the first use of a file thread. With fewer, the stats thread does not wait for the kernel.
+process.env['UV_THREADPOOL_SIZE'] = '8';
 const logging = { format: 'text', verbosity: -9, vmodule: [] } as const;
 
 const rarely = 3_600_000;
 
-function startStats(values: { readonly housekeepingPeriodMs: number }) {
+function startStats(settings: Partial<StatsThreadOptions['settings']> = {}) {
   const { logger } = aLogger();
-  const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
-  const settings = {
-    rootDir: '/',
-    podLogsDir: '/nowhere',
-    cgroupDriver: 'cgroupfs',
-    cgroupVersion: 1,
-    cgroupFsRoot: '/sys/fs/cgroup',
-    cgroupRoot: '/',
-    snapshot: createRuntimeSnapshot(10),
-    systemCgroups: { kubelet: '', runtime: '', misc: '' },
-    usage: createUsageTable(10),
-    storage: createStorageTable(10),
-    volumeStatsPeriodMs: 60_000,
-    ...values,
-  } as const;
-  const stats = StatsThread.start({ state, logger, settings });
+  const usage = createUsageTable(10);
+  const stats = StatsThread.start({
+    state: new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 }),
+    logger,
+    settings: {
+      rootDir: '/',
+      podLogsDir: '/nowhere',
+      cgroupDriver: 'cgroupfs',
+      cgroupVersion: 1,
+      cgroupFsRoot: '/sys/fs/cgroup',
+      cgroupRoot: '/',
+      housekeepingPeriodMs: 50,
+      memoryThresholds: [],
+      notifiesMemoryUsage: false,
+      snapshot: createRuntimeSnapshot(10),
+      systemCgroups: { kubelet: '', runtime: '', misc: '' },
+      usage,
+      storage: createStorageTable(10),
+      volumeStatsPeriodMs: 60_000,
+      ...settings,
+    },
+  });
   after(() => stats.close());
-  return { stats, usage: new UsageReader(settings.usage) };
+  return { stats, usage: new UsageReader(usage) };
 }
 
 test('the stats thread returns the machine info, also after a restart', async () => {
-  const { stats } = startStats({ housekeepingPeriodMs: 50 });
+  const { stats } = startStats();
   const info = await stats.machineInfo();
   assert.equal(info.memoryBytes, totalmem());
   assert.ok(info.numCores >= availableParallelism());
@@ -55,6 +69,34 @@ test('the stats thread samples on request, however long its period is', async ()
   while (Date.now() <= readFirst) await nextIteration();
   await Promise.all([stats.sampleNow(), stats.sampleNow()]);
   assert.ok(usage.filesystem('root')!.readAtMs > readFirst);
+});
+
+test('the stats thread reports the kernel’s notifications of memory usage, also after a restart', async () => {
+  const root = `stats-thread-${process.pid}`;
+  const pods = `/sys/fs/cgroup/memory/${root}/kubepods`;
+  mkdirSync(pods, { recursive: true });
+  writeFileSync(`${pods}/memory.limit_in_bytes`, String(200 * 2 ** 20));
+  const { stats } = startStats({
+    cgroupRoot: `/${root}`,
+    memoryThresholds: [{ scope: 'pods', available: { bytes: 100 * 2 ** 20 } }],
+    notifiesMemoryUsage: true,
+  });
+  const reports: MemoryPressure[] = [];
+  stats.setPressureReceiver((event) => reports.push(event));
+  const untilReports = async (count: number) => {
+    // The thread asks for notifications some time after its start.
+    while (reports.length < count) await promisify(exec)(`echo $$ > ${pods}/cgroup.procs && dd if=/dev/zero of=/dev/null bs=150M count=1`);
+  };
+  try {
+    await untilReports(1);
+    await stats.thread.kill();
+    await untilReports(reports.length + 1);
+    assert.deepEqual(reports[0], { type: 'memoryPressure', source: 'usage' });
+  } finally {
+    await stats.close();
+    rmdirSync(pods);
+    rmdirSync(dirname(pods));
+  }
 });
 
 test('the probes thread is restarted when it is killed', async () => {

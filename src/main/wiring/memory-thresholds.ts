@@ -1,0 +1,26 @@
+/** The eviction thresholds of memory, for the thread that waits for the kernel's notifications. Pure. Upstream: ParseThresholdConfig. */
+import type { MemoryThreshold } from '../../shared/contracts/stats.ts';
+import { value } from '../../shared/kubernetes/quantity.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
+
+type Settings = Pick<KubeletConfiguration, 'evictionHard' | 'evictionSoft' | 'enforceNodeAllocatable'>;
+
+/** A hard threshold of the node is also one of the pods together, when their limit is enforced. 0% and 100% mean no threshold. */
+export function memoryThresholds({ evictionHard, evictionSoft, enforceNodeAllocatable }: Settings): MemoryThreshold[] {
+  const isEnforced = enforceNodeAllocatable.includes('pods');
+  const hard = evictionHard['memory.available'];
+  const thresholds = [
+    toThreshold('node', hard),
+    toThreshold('pods', isEnforced ? hard : undefined),
+    toThreshold('node', evictionSoft['memory.available']),
+    toThreshold('pods', evictionHard['allocatableMemory.available']),
+    toThreshold('pods', evictionSoft['allocatableMemory.available']),
+  ];
+  return thresholds.filter((threshold) => threshold !== undefined);
+}
+
+function toThreshold(scope: MemoryThreshold['scope'], text: string | undefined): MemoryThreshold | undefined {
+  if (text === undefined || text === '0%' || text === '100%') return undefined;
+  if (!text.endsWith('%')) return { scope, available: { bytes: value(text) } };
+  return { scope, available: { fraction: Number.parseFloat(text) / 100 } };
+}

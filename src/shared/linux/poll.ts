@@ -1,0 +1,99 @@
+/**
+ * poll(2) and eventfd(2) through koffi, for events that Node cannot wait for: POLLPRI, and descriptors that are neither pipes nor sockets. A wait occupies one
+ * of libuv's file threads until it ends: `bin/kubelet` has one for this. A worker that ends, and process.exit(), wait for it too, so waits must be short.
+ */
+import { writeSync, readSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { getSystemErrorName } from 'node:util';
+import type koffi from 'koffi';
+
+/** The bits of sys/poll.h. */
+export const PollEvent = { readable: 1, priority: 2, error: 8 } as const;
+
+export interface PollRequest {
+  readonly fd: number;
+  /** Bits of `PollEvent`. */
+  readonly events: number;
+}
+
+const EFD_NONBLOCK = 0o4000;
+const EFD_CLOEXEC = 0o2000000;
+/** struct pollfd: an int and two shorts. */
+const requestBytes = 8;
+const EINTR = 4;
+
+interface Functions {
+  readonly poll: (requests: Buffer, count: number, timeoutMs: number, done: (err: Error | null, ready: number) => void) => void;
+  readonly eventfd: (initial: number, flags: number) => number;
+  readonly close: (fd: number) => number;
+  readonly errno: () => number;
+}
+let loaded: Functions | undefined;
+
+function library(): Functions {
+  if (loaded) return loaded;
+  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
+  const functions = native.load(null);
+  const poll = functions.func('int poll(void *fds, unsigned long nfds, int timeout)');
+  loaded = {
+    poll: (requests, count, timeoutMs, done) => poll.async(requests, count, timeoutMs, done),
+    eventfd: functions.func('int eventfd(unsigned int initval, int flags)') as unknown as Functions['eventfd'],
+    close: functions.func('int close(int fd)') as unknown as Functions['close'],
+    errno: () => native.errno(),
+  };
+  return loaded;
+}
+
+/** Resolves with the bits of each request, `error` among them, as soon as one has any; with zeros at the time-out. */
+export async function poll(requests: readonly PollRequest[], timeoutMs: number): Promise<number[]> {
+  const buffer = Buffer.alloc(requests.length * requestBytes);
+  for (const [index, { fd, events }] of requests.entries()) {
+    buffer.writeInt32LE(fd, index * requestBytes);
+    buffer.writeInt16LE(events, index * requestBytes + 4);
+  }
+  await new Promise<void>((resolve, reject) => {
+    library().poll(buffer, requests.length, timeoutMs, (err, ready) => {
+      const errno = library().errno();
+      if (err) reject(err);
+      else if (ready >= 0 || errno === EINTR) resolve();
+      else reject(new Error(`poll: ${getSystemErrorName(-errno)}`));
+    });
+  });
+  // The buffer stays referenced until here.
+  return requests.map((_, index) => buffer.readInt16LE(index * requestBytes + 6));
+}
+
+/** A counter of the kernel that is readable when something was added. It outlives a worker that is terminated: close it. */
+export class EventFd {
+  readonly fd: number;
+  readonly #value = Buffer.alloc(8);
+  #closed = false;
+
+  /** Throws when there are no free descriptors. */
+  constructor() {
+    this.fd = library().eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (this.fd < 0) throw new Error(`eventfd: ${getSystemErrorName(-library().errno())}`);
+  }
+
+  /** Ends polls for it. */
+  notify(): void {
+    this.#value.writeBigUInt64LE(1n);
+    if (!this.#closed) writeSync(this.fd, this.#value);
+  }
+
+  /** Forgets what was added. */
+  reset(): void {
+    try {
+      readSync(this.fd, this.#value);
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'EAGAIN') throw err;
+    }
+  }
+
+  /** Idempotent. Node warns when a worker closes descriptors that it did not open, so this does not use Node. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    library().close(this.fd);
+  }
+}

@@ -1,0 +1,43 @@
+/** Starts the watcher with the sources that the node and its configuration have. */
+import { join } from 'node:path';
+import type { StatsWorkerData } from '../../../shared/contracts/stats.ts';
+import { cgroupPath, podsCgroup, type CgroupDriver } from '../../../shared/linux/cgroup-names.ts';
+import { readMachineMemory } from '../read-machine-memory.ts';
+import { MemoryPressureWatcher, type MemoryPressureWatcherOptions } from './index.ts';
+import { openStallTrigger } from './stall-trigger.ts';
+import { UsageNotifier } from './usage-notifier.ts';
+
+export interface StartMemoryPressureWatcherOptions extends Pick<MemoryPressureWatcherOptions, 'onPressure' | 'clock' | 'logger'> {
+  readonly settings: Pick<StatsWorkerData, 'memoryThresholds' | 'notifiesMemoryUsage' | 'cgroupVersion' | 'cgroupFsRoot' | 'cgroupRoot'>;
+  readonly driver: () => CgroupDriver;
+}
+
+/** The watcher occupies a file thread. `bin/kubelet` sets 17. */
+const minFileThreads = 8;
+
+/** Undefined when nothing needs to be watched. */
+export function startMemoryPressureWatcher({
+  settings,
+  driver,
+  ...options
+}: StartMemoryPressureWatcherOptions): MemoryPressureWatcher | undefined {
+  const { memoryThresholds: thresholds, notifiesMemoryUsage, cgroupVersion, cgroupFsRoot, cgroupRoot } = settings;
+  if (thresholds.length === 0) return undefined;
+  const fileThreads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
+  if (fileThreads < minFileThreads) {
+    options.logger.info(
+      { fileThreads, needed: minFileThreads },
+      'Too few file threads to wait for the kernel’s notifications of memory pressure',
+    );
+    return undefined;
+  }
+  const node = join(cgroupFsRoot, 'memory');
+  const directories = () => ({ node, pods: join(node, cgroupPath(podsCgroup({ cgroupRoot, cgroupsPerQOS: true }), driver())) });
+  const machineMemoryBytes = () => readMachineMemory().memoryBytes;
+  const notifiesUsage = notifiesMemoryUsage && cgroupVersion === 1;
+  return MemoryPressureWatcher.start({
+    ...options,
+    openStallTrigger,
+    ...(notifiesUsage && { usage: new UsageNotifier({ thresholds, directories, machineMemoryBytes, logger: options.logger }) }),
+  });
+}
