@@ -98,6 +98,8 @@ test('the pods that have a cgroup are listed, whatever hierarchy it is in', asyn
   using host = await aHost(1);
   await host.cgroups.ensureExists(burstable('uid-1', '500m'));
   mkdirSync(join(host.root, 'memory/kubepods/poduid-2'), { recursive: true });
+  // Names that no pod can have: another UID or another folder would be removed.
+  for (const name of ['pod..', 'pod.', 'poda_b', 'pod']) mkdirSync(join(host.root, 'memory/kubepods', name));
   assert.deepEqual((await host.cgroups.listPods()).toSorted(), ['uid-1', 'uid-2']);
 });
 

@@ -5,13 +5,14 @@
  * The calls block the thread. On v1 a pod's cgroup takes about ninety calls of microseconds each, and a round trip to libuv's threads for
  * each would cost ten times as much (5 ms of CPU a pod, measured).
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { CgroupFile } from './cgroup-files.ts';
 import { findHierarchies, requiredControllersV1, podControllersV2, type Hierarchy } from './hierarchies.ts';
+import { killProcesses, removeCgroup } from './remove-cgroup.ts';
+import { toByteText } from './walk-cgroups.ts';
 
 export interface CgroupTreeOptions {
   /** The mount point of the hierarchies: /sys/fs/cgroup. */
@@ -28,10 +29,6 @@ export interface RefusedValue {
   readonly file: string;
   readonly value: string;
 }
-
-const maxRemovalAttempts = 9;
-/** The wait doubles after each attempt: killed processes need a moment to exit. */
-const firstRemovalWaitMs = 10;
 
 export class CgroupTree {
   readonly #options: CgroupTreeOptions;
@@ -124,27 +121,16 @@ export class CgroupTree {
    * Error that names the path when the cgroup is still busy after some seconds.
    */
   async remove(path: string, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const roots = this.#findHierarchies().map(({ mount }) => join(mount, path));
-    for (let attempt = 0, waitMs = firstRemovalWaitMs; ; attempt += 1, waitMs *= 2) {
-      signal.throwIfAborted();
-      this.killAll(path);
-      const failures = roots.flatMap(tryToRemove);
-      if (failures.length === 0) return;
-      if (attempt + 1 >= maxRemovalAttempts) throw new Error(`cannot remove the cgroup ${path}`, { cause: failures[0] });
-      await clock.sleep(withJitter(waitMs, 0.5), signal);
-    }
+    await removeCgroup(path, this.#foldersOf(path), this.#options, signal);
   }
 
-  /** Sends SIGKILL to all processes in the cgroup and below it. With v2 the kernel does it at once (since 5.14), so that none can fork away. */
-  killAll(path: string): void {
-    const roots = this.#findHierarchies().map(({ mount }) => join(mount, path));
-    if (this.#options.version === 2) roots.forEach(killWithKernel);
-    const kill = this.#options.kill ?? killProcess;
-    for (const pid of new Set(roots.flatMap(processesIn))) {
-      if (pid <= 1 || pid === process.pid) continue;
-      if (kill(pid)) this.#options.logger.info({ pid }, 'killed a process that was left in the cgroup of a pod');
-    }
+  /** Sends SIGKILL to all processes in the cgroup and below it. */
+  async killAll(path: string, signal: AbortSignal): Promise<void> {
+    await killProcesses(this.#foldersOf(path), this.#options, signal);
+  }
+
+  #foldersOf(path: string): string[] {
+    return this.#findHierarchies().map(({ mount }) => toByteText(join(mount, path)));
   }
 
   /** Cached: hierarchies are not mounted or unmounted while the node runs. A failure is not cached. */
@@ -177,13 +163,6 @@ export class CgroupTree {
 function enableInSubtree(folder: string, controller: string): void {
   try {
     writeFileSync(join(folder, 'cgroup.subtree_control'), controller);
-  } catch {}
-}
-
-function killWithKernel(folder: string): void {
-  const file = join(folder, 'cgroup.kill');
-  try {
-    if (existsSync(file) && processesIn(folder).length > 0) writeFileSync(file, '1');
   } catch {}
 }
 
@@ -226,37 +205,5 @@ function childFolders(path: string): string[] {
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw err;
-  }
-}
-
-function processesIn(path: string): number[] {
-  const pids = readOrEmpty(join(path, 'cgroup.procs')).split('\n').filter(Boolean).map(Number);
-  return [...pids, ...childFolders(path).flatMap((name) => processesIn(join(path, name)))];
-}
-
-/** Returns the error, if any. */
-function tryToRemove(path: string): unknown[] {
-  try {
-    removeCgroupFolders(path);
-    return [];
-  } catch (err) {
-    return [err];
-  }
-}
-
-function removeCgroupFolders(path: string): void {
-  for (const name of childFolders(path)) removeCgroupFolders(join(path, name));
-  try {
-    rmdirSync(path);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
-  }
-}
-
-function killProcess(pid: number): boolean {
-  try {
-    return process.kill(pid, 'SIGKILL');
-  } catch {
-    return false;
   }
 }

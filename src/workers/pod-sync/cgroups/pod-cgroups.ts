@@ -55,6 +55,8 @@ export interface PodCgroupsOptions {
 const qosClasses = ['Guaranteed', 'Burstable', 'BestEffort'] as const;
 /** Large enough to never limit (upstream setHugePagesUnbounded). A power of two, which a double represents exactly. */
 const unboundedBytes = 2 ** 62;
+/** More than a node has pods. The next listing finds the others. */
+const maxListedPods = 1000;
 
 export class PodCgroups {
   readonly #options: PodCgroupsOptions;
@@ -133,7 +135,10 @@ export class PodCgroups {
     return { failures };
   }
 
-  /** Lists the UIDs of the pods that have a cgroup in any hierarchy. */
+  /**
+   * Lists the UIDs of the pods that have a cgroup in any hierarchy, at most `maxListedPods`. A cgroup whose name no pod can have is not included: a
+   * container with access to the host's cgroups has made it.
+   */
   async listPods(): Promise<string[]> {
     if (!this.#perQOS) return [];
     const { settings, tree } = this.#options;
@@ -141,10 +146,10 @@ export class PodCgroups {
     for (const qos of qosClasses) {
       for (const folder of await tree.children(this.#qosPath(qos))) {
         const uid = podUIDOfCgroup(folder, settings.cgroupDriver);
-        if (uid !== undefined) uids.add(uid);
+        if (uid !== undefined && this.#isNameOfPod(qos, uid, folder)) uids.add(uid);
       }
     }
-    return [...uids];
+    return [...uids].slice(0, maxListedPods);
   }
 
   /** Closes the manager. */
@@ -165,6 +170,16 @@ export class PodCgroups {
       if (!memoryAtLeastUsage || resources.memoryBytes === undefined || usage <= resources.memoryBytes) throw err;
       await manager.update(name, { ...resources, memoryBytes: usage });
     });
+  }
+
+  #isNameOfPod(qos: QosClass, uid: string, folder: string): boolean {
+    // A UID is also the name of the pod's folder.
+    if (uid === '.' || uid === '..') return false;
+    try {
+      return this.#path(podCgroup(this.#options.settings, qos, uid)).endsWith(`/${folder}`);
+    } catch {
+      return false;
+    }
   }
 
   get #perQOS(): boolean {

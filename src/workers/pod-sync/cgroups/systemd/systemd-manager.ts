@@ -10,7 +10,7 @@ import { roundedForSystemd, toUnitProperties, type UnitProperty } from './unit-p
 
 export type SystemdCalls = Pick<
   SystemdClient,
-  'startTransientUnit' | 'setUnitProperties' | 'stopUnit' | 'resetFailedUnit' | 'version' | 'close'
+  'startTransientUnit' | 'startUnit' | 'setUnitProperties' | 'stopUnit' | 'resetFailedUnit' | 'version' | 'close'
 >;
 
 export class SystemdManager implements CgroupManager {
@@ -23,14 +23,28 @@ export class SystemdManager implements CgroupManager {
     this.#systemd = systemd;
   }
 
-  /** The slice has its limits from its start, before a process can enter it. Rejects when systemd does not answer or refuses. */
+  /**
+   * The slice has its limits from its start, before a process can enter it. Rejects when systemd does not answer or refuses, and when there is no cgroup
+   * afterwards.
+   */
   async create(name: CgroupName, resources: CgroupResources): Promise<void> {
     const { unit, parent, path } = toSlice(name);
+    const { tree, version } = this.#options;
     const values = await this.#properties(resources);
-    const isNew = await this.#systemd.startTransientUnit(unit, [...sliceProperties(unit, parent, this.#options.version), ...values]);
-    if (!isNew && values.length > 0) await this.#systemd.setUnitProperties(unit, values);
-    await this.#options.tree.complete(path);
+    const isNew = await this.#systemd.startTransientUnit(unit, [...sliceProperties(unit, parent, version), ...values]);
+    if (!isNew) await this.#startExisting(unit, values);
+    await tree.complete(path);
+    if (!(await tree.existsInAnyHierarchy(path))) throw new Error(`systemd has started ${unit}, but there is no cgroup ${path}`);
     await writeOrLog(this.#options, path, roundedForSystemd(resources));
+  }
+
+  /**
+   * A loaded slice need not be active: it may be stopping, for minutes when processes in it do not end, or it is stopped but still referenced. A start
+   * replaces a stop that waits, and changes nothing of an active slice.
+   */
+  async #startExisting(unit: string, values: readonly UnitProperty[]): Promise<void> {
+    if (values.length > 0) await this.#systemd.setUnitProperties(unit, values);
+    await this.#systemd.startUnit(unit);
   }
 
   async update(name: CgroupName, resources: CgroupResources): Promise<void> {
@@ -40,22 +54,17 @@ export class SystemdManager implements CgroupManager {
     await writeAll(this.#options, path, roundedForSystemd(resources));
   }
 
-  /** Removes the folders also when systemd fails, and rejects with its error then. */
+  /** Rejects with systemd's error. The folders stay then, so that the next attempt also stops the unit. */
   async remove(name: CgroupName, signal: AbortSignal): Promise<void> {
     const { unit, path } = toSlice(name);
-    this.#options.tree.killAll(path);
-    const stopped = await Promise.allSettled([this.#stop(unit)]);
+    await this.#options.tree.killAll(path, signal);
+    await this.#systemd.stopUnit(unit);
+    await this.#systemd.resetFailedUnit(unit);
     await this.#options.tree.remove(path, signal);
-    if (stopped[0].status === 'rejected') throw stopped[0].reason;
   }
 
   close(): void {
     this.#systemd.close();
-  }
-
-  async #stop(unit: string): Promise<void> {
-    await this.#systemd.stopUnit(unit);
-    await this.#systemd.resetFailedUnit(unit);
   }
 
   async #properties(resources: CgroupResources): Promise<UnitProperty[]> {

@@ -1,0 +1,123 @@
+/**
+ * Kills all processes in a cgroup and below it, and removes the cgroup from every hierarchy. What is in it is the work of containers, some of them
+ * privileged: frozen processes, processes that fork faster than they are killed, and cgroups of their own.
+ */
+import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { withJitter } from '../../../shared/time/backoff.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { toBytes, walkCgroups } from './walk-cgroups.ts';
+
+export interface RemoveCgroupOptions {
+  readonly version: 1 | 2;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Sends SIGKILL to a process. Returns false when the process has exited. */
+  readonly kill?: (pid: number) => boolean;
+}
+
+const maxAttempts = 9;
+/** The wait doubles after each attempt: killed processes need a moment to exit. */
+const firstWaitMs = 10;
+const loggedPids = 10;
+
+/**
+ * `folders` are those of the cgroup in all hierarchies, as byte texts. Succeeds when none exists. Rejects with an Error that names the path when the cgroup is still busy
+ * after some seconds.
+ */
+export async function removeCgroup(
+  path: string,
+  folders: readonly string[],
+  options: RemoveCgroupOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let attempt = 1, waitMs = firstWaitMs; ; attempt += 1, waitMs *= 2) {
+    signal.throwIfAborted();
+    await killProcesses(folders, options, signal);
+    const failures: unknown[] = [];
+    for (const folder of folders) await walkCgroups(folder, { leave: (left) => tryToRemove(left, failures) }, signal);
+    if (failures.length === 0) return;
+    if (attempt >= maxAttempts) throw new Error(`cannot remove the cgroup ${path}`, { cause: failures[0] });
+    await options.clock.sleep(withJitter(waitMs, 0.5), signal);
+  }
+}
+
+/** Sends SIGKILL to all processes in the cgroup and below it. */
+export async function killProcesses(folders: readonly string[], options: RemoveCgroupOptions, signal?: AbortSignal): Promise<void> {
+  const found = await listProcesses(folders, signal);
+  if (found.size === 0) return;
+  // A privileged container can move any process into its cgroup.
+  const hasKubelet = found.has(process.pid);
+  // At once, so that no process can fork away: with v2 the kernel kills (since 5.14), with v1 the processes are frozen first.
+  const stop = options.version === 2 ? killWithKernel : freeze;
+  if (!hasKubelet) folders.forEach(stop);
+  const killed: number[] = [];
+  try {
+    for (const pid of options.version === 2 || hasKubelet ? found : await listProcesses(folders, signal)) {
+      if (pid > 1 && pid !== process.pid && (options.kill ?? killProcess)(pid)) killed.push(pid);
+    }
+  } finally {
+    // With v1 a frozen process dies when it is thawed. A container may have frozen any cgroup of its own.
+    if (options.version === 1) for (const folder of folders) await walkCgroups(folder, { enter: thaw });
+  }
+  if (killed.length > 0)
+    options.logger.info(
+      { processes: killed.length, pids: killed.slice(0, loggedPids) },
+      'killed processes that were left in the cgroup of a pod',
+    );
+}
+
+async function listProcesses(folders: readonly string[], signal: AbortSignal | undefined): Promise<Set<number>> {
+  const pids = new Set<number>();
+  const enter = (folder: string) => {
+    for (const pid of readOrEmpty(`${folder}/cgroup.procs`).split('\n')) if (pid !== '') pids.add(Number(pid));
+  };
+  for (const folder of folders) await walkCgroups(folder, { enter }, signal);
+  return pids;
+}
+
+function killWithKernel(folder: string): void {
+  tryToWrite(`${folder}/cgroup.kill`, '1');
+}
+
+/** Only the hierarchy freezer has the file. */
+function freeze(folder: string): void {
+  if (existsSync(toBytes(`${folder}/freezer.state`))) tryToWrite(`${folder}/freezer.state`, 'FROZEN');
+}
+
+function thaw(folder: string): void {
+  const file = `${folder}/freezer.state`;
+  if (!['', 'THAWED'].includes(readOrEmpty(file).trim())) tryToWrite(file, 'THAWED');
+}
+
+/** The next attempt shows whether it had an effect. */
+function tryToWrite(file: string, value: string): void {
+  try {
+    writeFileSync(toBytes(file), value, { flag: 'r+' });
+  } catch {}
+}
+
+function readOrEmpty(file: string): string {
+  try {
+    return readFileSync(toBytes(file), 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function tryToRemove(folder: string, failures: unknown[]): void {
+  try {
+    rmdirSync(toBytes(folder));
+  } catch (err) {
+    // One error is enough for the report.
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT' && failures.length === 0) failures.push(err);
+  }
+}
+
+function killProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}
