@@ -17,6 +17,8 @@ export class FakeSystemd {
   jobResult = 'done';
   /** True: calls get no reply. */
   isHung = false;
+  /** Loaded units that are not active: a job that stops them waits, or they are stopped and still referenced. */
+  readonly inactive = new Set<string>();
   /** Called before a unit is started. */
   onStart: (unit: string) => void = () => {};
   #server: Server | undefined;
@@ -88,6 +90,11 @@ export class FakeSystemd {
         if (this.units.has(unit)) return void fail('UnitExists');
         this.onStart(unit);
         this.units.set(unit, Object.fromEntries((message.body as [string, string, [string, unknown][]])[2]));
+        return runJob();
+      }
+      case 'StartUnit': {
+        if (!this.units.has(unit)) return void fail('NoSuchUnit');
+        if (this.inactive.delete(unit)) this.onStart(unit);
         return runJob();
       }
       case 'SetUnitProperties': {

@@ -55,6 +55,38 @@ test('the values of a slice that exists are set again', async (t) => {
   assert.equal(systemd.units.get(unit)?.['MemoryMax'], 134_217_728n);
 });
 
+test('a slice that another kubelet has just stopped is started again with its limits', async (t) => {
+  const { systemd, manager, folder, read } = await aHost(t);
+  systemd.units.set(unit, {});
+  systemd.inactive.add(unit);
+  await manager.create(name, resources);
+  assert.deepEqual([...systemd.inactive], []);
+  assert.equal(systemd.units.get(unit)?.['MemoryMax'], 67_108_864n);
+  assert.ok(existsSync(folder));
+  assert.equal(read('memory.max'), '67108864');
+});
+
+test('a slice without a cgroup is an error', async (t) => {
+  const { systemd, manager } = await aHost(t);
+  systemd.onStart = () => {};
+  await assert.rejects(manager.create(name, resources), /has started kubepods-burstable-poduid_1\.slice, but there is no cgroup/);
+});
+
+test('when systemd cannot stop a slice its cgroup stays, and the next attempt removes both', async (t) => {
+  const { systemd, manager, folder } = await aHost(t, { callTimeoutMs: 200 });
+  await manager.create(name, resources);
+  systemd.isHung = true;
+  await assert.rejects(manager.remove(name, new AbortController().signal), /StopUnit/);
+  assert.ok(existsSync(folder));
+  systemd.isHung = false;
+  // The kernel removes the files with the folder.
+  rmSync(folder, { recursive: true });
+  mkdirSync(folder);
+  await manager.remove(name, new AbortController().signal);
+  assert.deepEqual([...systemd.units.keys()], []);
+  assert.ok(!existsSync(folder));
+});
+
 test('a removed cgroup leaves no unit and no folder; removing it again succeeds', async (t) => {
   const { systemd, manager, folder } = await aHost(t);
   await manager.create(name, resources);

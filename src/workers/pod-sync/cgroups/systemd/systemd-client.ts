@@ -72,6 +72,11 @@ export class SystemdClient {
     }
   }
 
+  /** Starts a loaded unit and waits until it is active. A job that stops it and has not run is cancelled. */
+  async startUnit(name: string): Promise<void> {
+    await this.#jobs.run(name, () => this.#call<string>('StartUnit', 'ss', [name, 'replace']));
+  }
+
   /** The values last until the unit is stopped; they survive a reload of systemd. */
   async setUnitProperties(name: string, properties: readonly UnitProperty[]): Promise<void> {
     await this.#call('SetUnitProperties', 'sba(sv)', [name, true, toBody(properties)]);
