@@ -80,11 +80,9 @@ function toRejection({ resource, requested, used, capacity }: InsufficientResour
 /** Preempts other pods when the node has insufficient resources for a critical pod. */
 function preemptFor(pod: Pod, active: readonly Pod[], insufficient: readonly InsufficientResource[]): AdmitResult {
   if (insufficient.length === 0) return null;
-  const victims = podsToPreempt(pod, active, insufficient);
-  if (victims) return { preemption: { victims, resources: insufficient.map(({ resource }) => resource) } };
-  const requirements = insufficient
-    .map(({ resource, requested, used, capacity }) => `(res: ${resource}, q: ${requested - (capacity - used)}), `)
-    .join('');
+  const choice = podsToPreempt(pod, active, insufficient);
+  if ('victims' in choice) return { preemption: { victims: choice.victims, resources: insufficient.map(({ resource }) => resource) } };
+  const requirements = choice.unmet.map(({ resource, amount }) => `(res: ${resource}, q: ${amount}), `).join('');
   const cause = `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [${requirements}]`;
   const message = `Unexpected error while attempting to recover from admission failure: ${cause}`;
   return { rejection: { reason: 'UnexpectedAdmissionError', message } };

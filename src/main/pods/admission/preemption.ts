@@ -12,22 +12,25 @@ import { requestOf, type InsufficientResource } from './resource-fit.ts';
 const systemCriticalPriority = 2_000_000_000;
 
 /** Upstream: admissionRequirement. */
-interface Requirement {
+export interface Requirement {
   readonly resource: string;
   readonly amount: number;
 }
 
-/** Null when no set of pods frees enough resources. */
-export function podsToPreempt(pod: Pod, active: readonly Pod[], insufficient: readonly InsufficientResource[]): Pod[] | null {
+/** The pods to end; or what they all do not free: then none is ended. */
+export type PreemptionChoice = { readonly victims: readonly Pod[] } | { readonly unmet: readonly Requirement[] };
+
+export function podsToPreempt(pod: Pod, active: readonly Pod[], insufficient: readonly InsufficientResource[]): PreemptionChoice {
   const requirements = insufficient.map(({ resource, requested, used, capacity }) => ({ resource, amount: requested - (capacity - used) }));
   const preemptable = active.filter((other) => canPreempt(pod, other));
   const podsOfClass = (qos: QosClass) => preemptable.filter((other) => qosClass(other) === qos);
   const [bestEffort, burstable, guaranteed] = [podsOfClass('BestEffort'), podsOfClass('Burstable'), podsOfClass('Guaranteed')];
-  if (subtract(requirements, preemptable).length > 0) return null;
+  const unmet = subtract(requirements, preemptable);
+  if (unmet.length > 0) return { unmet };
   const guaranteedVictims = podsByDistance(guaranteed, subtract(requirements, [...bestEffort, ...burstable]));
   const burstableVictims = podsByDistance(burstable, subtract(requirements, [...bestEffort, ...guaranteedVictims]));
   const bestEffortVictims = podsByDistance(bestEffort, subtract(requirements, [...burstableVictims, ...guaranteedVictims]));
-  return [...bestEffortVictims, ...burstableVictims, ...guaranteedVictims];
+  return { victims: [...bestEffortVictims, ...burstableVictims, ...guaranteedVictims] };
 }
 
 /** Upstream: kubetypes.IsCriticalPod. */
@@ -54,12 +57,14 @@ function podsByDistance(candidates: readonly Pod[], requirements: readonly Requi
   return selected;
 }
 
-/** Orders by distance; of pods with the same distance, the smaller requests come first. */
+/** Orders by distance; of pods with the same distance, the smaller requests come first, and of the same requests the lower priority. */
 function compare(a: Pod, b: Pod, requirements: readonly Requirement[]): number {
   const byDistance = distance(a, requirements) - distance(b, requirements);
   if (byDistance !== 0) return byDistance;
   const byMemory = requestOf(a, 'memory') - requestOf(b, 'memory');
-  return byMemory !== 0 ? byMemory : requestOf(a, 'cpu') - requestOf(b, 'cpu');
+  if (byMemory !== 0) return byMemory;
+  const byCpu = requestOf(a, 'cpu') - requestOf(b, 'cpu');
+  return byCpu !== 0 ? byCpu : (a.spec.priority ?? 0) - (b.spec.priority ?? 0);
 }
 
 /** 0 when the pod frees all that is required; plus 1 for each resource of which the pod frees nothing. */

@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods/admission/index.ts';
 import { PodFaults } from '../../../../../src/main/pods/workers/pod-faults.ts';
 import { PodHandlers } from '../../../../../src/main/pods/pod-handlers.ts';
-import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
+import type { Pod, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { preemptions } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { FakeNode } from '../../../../support/pods/fake-node.ts';
 import { aPod } from '../../../../support/pods/pods.ts';
+
+/** What upstream's own code gives a preempted pod: the last row of the vectors (scripts/admission-values). */
+function upstreamPreempted(): { readonly event: string; readonly status: PodStatus } {
+  const rows = readFileSync(new URL('./admission-vectors.jsonl', import.meta.url), 'utf8')
+    .trim()
+    .split('\n');
+  return (JSON.parse(rows.at(-1)!) as { readonly row: ReturnType<typeof upstreamPreempted> }).row;
+}
 
 const withSysctl = (name: string) => aPod({ spec: { securityContext: { sysctls: [{ name, value: '1' }] } } });
 
@@ -105,11 +114,17 @@ test('a critical pod starts after its preempted pods have terminated, which are 
   await node.completeTask(node.task('terminating'));
   assert.deepEqual(node.startedTasks.slice(0, 2), ['sync uid-victim', 'terminating uid-victim']);
   assert.ok(node.startedTasks.includes('sync uid-web'), node.startedTasks.join());
+  const { event, status } = upstreamPreempted();
+  const events = node.events.filter(({ reason }) => reason === 'Preempting');
   assert.deepEqual(
-    node.events.filter(({ reason }) => reason === 'Preempting').map(({ object }) => object.name),
-    ['victim'],
+    events.map(({ object, type, reason, message }) => [object.name, `${type} ${reason} ${message}`]),
+    [['victim', event]],
   );
-  assert.deepEqual(node.statuses.get('uid-victim' as PodUID)?.reason, 'Preempting');
+  const { phase, reason, message, conditions = [] } = node.statuses.get('uid-victim' as PodUID)!;
+  assert.deepEqual({ phase, reason, message }, { phase: status.phase, reason: status.reason, message: status.message });
+  const disruption = conditions.find(({ type }) => type === 'DisruptionTarget');
+  const { lastProbeTime: _probe, lastTransitionTime: _transition, ...want } = status.conditions![0]!;
+  assert.deepEqual({ ...disruption, lastTransitionTime: undefined }, { ...want, lastTransitionTime: undefined });
 });
 
 test('a preempted pod is counted when it has terminated, and one that does not terminate in time delays no critical pod', async (t) => {

@@ -225,11 +225,28 @@ suite('a critical pod with insufficient resources', () => {
   test('preempts several pods when required', () => assert.equal(admission(critical('1900m'), [small, big]), 'preempts big,small'));
   test('preempts guaranteed pods last', () =>
     assert.equal(admission(critical('1'), [guaranteed, requesting({ cpu: '1' }, 'burstable')]), 'preempts burstable'));
+  test('preempts the lower priority of pods with the same requests', () => {
+    const [low, high, none] = [{ priority: -5 }, { priority: 5 }, {}].map((more, index) => requesting({ cpu: '500m' }, `p${index}`, more));
+    assert.equal(admission(critical('1'), [high!, low!, none!]), 'preempts p0');
+    assert.equal(admission(critical('1500m'), [high!, none!, low!]), 'preempts p0,p2');
+  });
   test('is rejected when all pods are critical', () => {
     assert.match(
       admission(critical('1'), [requesting({ cpu: '2' }, 'other', { priority: 2_000_000_000 })]),
       /^UnexpectedAdmissionError: .*no set of running pods found/,
     );
+  });
+  test('is rejected with what all pods together do not free', () => {
+    const other = requesting({ cpu: '2' }, 'other', { priority: 2_000_000_000 });
+    const large = critical('1', { containers: [aContainer({ resources: { requests: { cpu: '1', memory: '1Gi' } } })] });
+    assert.match(admission(large, [other, requesting({ memory: '512Mi' }, 'small')]), /reclaim resources: \[\(res: cpu, q: 1000\), \]$/);
+  });
+  test('preempts a pod for what its overhead and its containers request, which upstream does not count', () => {
+    const overhead = requesting({ memory: '1Mi' }, 'overhead', { overhead: { cpu: '2' } });
+    assert.equal(admission(critical('2'), [overhead]), 'preempts overhead');
+    const podLevel = requesting({ 'ephemeral-storage': '10Gi' }, 'pod-level', { resources: { requests: { cpu: '100m' } } });
+    const storage = critical('1', { containers: [aContainer({ resources: { requests: { 'ephemeral-storage': '1Gi' } } })] });
+    assert.equal(admission(storage, [podLevel]), 'preempts pod-level');
   });
   test('is rejected when preemption does not help', () => {
     assert.match(admission(critical('9', { nodeSelector: { disk: 'hdd' } }), [big]), /^NodeAffinity: /);
