@@ -118,6 +118,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     workQueue,
     events,
     node: () => nodeServices.facts.current(),
+    sourcesReady,
     ...(podObjects && { dependenciesReady: (pod) => podObjects.dependenciesReady(pod) }),
     volumes,
     timelines,

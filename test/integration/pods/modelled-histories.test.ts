@@ -18,12 +18,30 @@ const histories = Number(process.env['MODEL_HISTORIES'] ?? 100);
 const operationsPerHistory = 100;
 const [seed = 0] = fuzzSeeds();
 
+/** Histories that have found a bug. */
+const foundBugs: readonly { readonly name: string; readonly operations: readonly ModelOperation[]; readonly useEvents: boolean }[] = [
+  {
+    name: 'a container that ends while a restarted kubelet does not know its pod yet keeps its instance and its log',
+    operations: [
+      { type: 'create', slot: 1, shape: 2, policy: 'OnFailure', graceSeconds: 5 },
+      { type: 'wait', ms: 1000 },
+      { type: 'restartKubelet', signal: 'SIGKILL', downMs: 3000 },
+      { type: 'watchDown', ms: 20_000 },
+      { type: 'wait', ms: 60 },
+      { type: 'exitSandbox', pick: 97 },
+    ],
+    useEvents: false,
+  },
+];
+
 async function check(operations: readonly ModelOperation[], useEvents: boolean): Promise<number> {
   const { history, violations } = await runHistory(operations, useEvents);
   const text = describeHistory(history, (uid) => violations.some((line) => line.includes(uid)));
   assert.deepEqual(violations, [], `${violations.join('\n')}\n${text}`);
   return history.filter(({ type }) => type === 'started').length;
 }
+
+for (const { name, operations, useEvents } of foundBugs) test(name, async () => void (await check(operations, useEvents)));
 
 test('pods keep their invariants in every history of a modelled node', async (t: TestContext) => {
   let starts = 0;

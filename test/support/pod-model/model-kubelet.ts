@@ -104,6 +104,7 @@ export class ModelKubelet {
       workQueue,
       events,
       node: () => node,
+      sourcesReady,
       dependenciesReady: () => true,
       volumes,
       timelines,

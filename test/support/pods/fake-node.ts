@@ -99,6 +99,7 @@ export class FakeNode {
     logger: this.logs.logger,
   });
   readonly workQueue: WorkQueue = new WorkQueue({ clock: this.clock, onDue: () => this.workers.wake(this.workQueue.takeDue()) });
+  sourcesReady = true;
   readonly volumes = new MountedVolumes(this.clock);
   readonly syncs = new SyncsInProgress();
   readonly workers: PodWorkers = new PodWorkers({
@@ -124,6 +125,7 @@ export class FakeNode {
     workQueue: this.workQueue,
     events: { record: (event) => this.events.push(event) },
     node: () => facts,
+    sourcesReady: () => this.sourcesReady,
     volumes: this.volumes,
     runtimeHandler: standaloneRuntimeHandler,
     userNamespace: async () => ({ hostID: 65536, length: 65536 }),

@@ -30,6 +30,8 @@ export interface PodWorkerSync {
 }
 
 export interface PodWorkersDependencies extends PodWorkerDependencies {
+  /** Every source has reported its pods. */
+  readonly sourcesReady: () => boolean;
   readonly syncs: SyncsInProgress;
   /** Called when a pod has finished: housekeeping may run at once. */
   readonly onFinished: (uid: PodUID) => void;
@@ -202,13 +204,13 @@ export class PodWorkers implements PodWorkerOwner {
   }
 
   /**
-   * Whether the containers and logs of the pod may be removed: the pod was evicted, or is deleted and has terminated. Upstream:
-   * ShouldPodContentBeRemoved. Unlike upstream, a pod that is recreated with the same UID keeps them: it may write to its log directory before a
+   * Whether the containers and logs of the pod may be removed: the pod was evicted, or is deleted and has terminated. An unknown pod may be one of a source
+   * that has not reported yet, as after a start without the API server. Upstream: ShouldPodContentBeRemoved. Unlike upstream, a pod that is recreated with the same UID keeps them: it may write to its log directory before a
    * removal that was requested now.
    */
   shouldContentBeRemoved(uid: PodUID): boolean {
     const lifecycle = this.#workers.get(uid)?.lifecycle;
-    if (!lifecycle) return true;
+    if (!lifecycle) return this.#deps.sourcesReady();
     if (lifecycle.state === 'syncing' || lifecycle.restartRequested) return false;
     return lifecycle.evicted || (lifecycle.deleted && lifecycle.state === 'terminated');
   }

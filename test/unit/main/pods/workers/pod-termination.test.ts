@@ -79,6 +79,14 @@ test('a container that still runs after the termination fails the termination, w
   assert.deepEqual(node.finished, ['web']);
 });
 
+test('an unknown pod keeps its containers and logs until all sources have reported', () => {
+  const node = new FakeNode();
+  node.sourcesReady = false;
+  assert.equal(node.workers.shouldContentBeRemoved(uid('web')), false);
+  node.sourcesReady = true;
+  assert.equal(node.workers.shouldContentBeRemoved(uid('web')), true);
+});
+
 test('a UID that is recreated during its termination starts after the old pod is forgotten', async () => {
   const node = new FakeNode();
   const pod = await node.addRunningPod();
