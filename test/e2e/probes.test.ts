@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
-import { GrpcTarget, HttpTarget, TcpTarget } from '../support/kubelet/probe-targets.ts';
+import { GrpcTarget, HttpsTargets, HttpTarget, TcpTarget } from '../support/kubelet/probe-targets.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
@@ -239,6 +239,22 @@ describe('probes', () => {
     const { host, accept, 'user-agent': agent, 'x-probe': own } = request?.headers ?? {};
     assert.deepEqual([own, host, agent, accept], ['one', 'named.test', 'kube-probe/1.36', '*/*']);
     await deletePod('named');
+  });
+
+  test('HTTPS probes use the version of HTTP that the server speaks, and verify no certificate', async () => {
+    const https = await HttpsTargets.start(hooks);
+    const versions = Object.entries(https.ports).map(([version, port]) => ({ name: `tls-${version}`, port }));
+    for (const { name, port } of versions) {
+      const httpGet = { scheme: 'HTTPS', host: '127.0.0.1', port, path: `/${name}` };
+      apply(name, { readinessProbe: { httpGet, ...fast } });
+    }
+    for (const { name } of versions) {
+      await node.untilRunning(name);
+      https.statuses.set(`/${name}`, 503);
+      await untilEvent(name, 'Unhealthy', 'Readiness probe failed: HTTP probe failed with statuscode: 503');
+      await deletePod(name);
+    }
+    assert.deepEqual([...https.versions.get('/tls-http1')!, ...https.versions.get('/tls-http2')!], ['1.1', '2.0']);
   });
 
   test('an exec probe that takes too long fails; an unknown port is reported', async () => {

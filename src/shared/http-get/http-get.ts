@@ -3,10 +3,14 @@
  * Certificates are not verified, no proxy is used. The messages are those of Go's http.Client. Called by the probes thread and the sync pool.
  */
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { openConnection, type OpeningConnection } from '../dial/open-connection.ts';
 import { addressesOf, codeOf, readError } from '../dial/socket-error.ts';
 import { faultText } from '../errors/contain.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
+import { withJitter } from '../time/backoff.ts';
+import { Http2Exchange } from './http2-exchange.ts';
+import { http2Fault } from './http2-headers.ts';
 import { computeRedirect, isRedirect } from './redirect.ts';
 import { renderRequest, requestFault, toHttpRequest, urlText, type HttpGetTarget, type HttpRequest } from './request.ts';
 import { ResponseError } from './response-error.ts';
@@ -33,6 +37,8 @@ export interface HttpGetHandlers {
   readonly onFailure: (failure: HttpGetFailure) => void;
   /** Absent: a handshake has no limit of its own. */
   readonly tlsHandshakeTimeoutMs?: number;
+  /** A server with TLS may choose HTTP/2. */
+  readonly offersHttp2?: boolean;
 }
 
 /** A request that runs. It calls one handler once, unless it is cancelled. */
@@ -61,17 +67,23 @@ export function sendGet({ request, fault, text }: PreparedGet, handlers: HttpGet
   return exchange;
 }
 
+/** Go: http2.Transport.RoundTripOpt. */
+const maxRefusals = 7;
+
 class Exchange implements RunningGet {
   readonly #first: HttpRequest;
   readonly #handlers: HttpGetHandlers;
   #request: HttpRequest;
   #requests = 0;
+  #refusals = 0;
+  #retry: NodeJS.Timeout | undefined;
   #opening: OpeningConnection | undefined;
   #connection: Socket | undefined;
   #socket: Socket | undefined;
   #handshake: { readonly received: ReceivedBytes; readonly timer: NodeJS.Timeout | undefined } | undefined;
   #received: ReceivedBytes | undefined;
   #reader = new ResponseReader();
+  #http2: Http2Exchange | undefined;
   #addresses = '';
   #isOver = false;
 
@@ -85,27 +97,27 @@ class Exchange implements RunningGet {
     this.#request = request;
     this.#requests += 1;
     this.#reader = new ResponseReader();
+    this.#http2 = undefined;
     const { scheme, host, port } = request.url;
     this.#opening = openConnection(host, port, {
       onConnect: (connection) => {
         this.#connection = connection;
-        const socket = scheme === 'https' ? this.#secure(connection, host) : connection;
-        this.#socket = socket;
         // They are not known any more when the connection has failed.
         this.#addresses = addressesOf(connection);
-        socket.on('error', (err) => this.#onSocketError(err, socket));
-        socket.on('data', (chunk: Buffer) => this.#onData(chunk));
-        socket.on('end', () => this.#onEnd());
-        socket.write(text);
+        if (scheme === 'https') this.#secure(connection, text);
+        else this.#write(connection, text);
       },
       onError: ({ message, doubt }) => this.fail(message, doubt),
     });
   }
 
   timeOut(): void {
-    if (this.#reader.hasHeaders)
-      this.#finish('body', 'context deadline exceeded (Client.Timeout or context cancellation while reading body)', 'time');
-    else this.fail('context deadline exceeded (Client.Timeout exceeded while awaiting headers)', 'time');
+    const deadline = 'context deadline exceeded';
+    if (this.#http2?.hasHeaders) this.#finish('body', deadline, 'time');
+    else if (this.#http2) this.fail('net/http: request canceled (Client.Timeout exceeded while awaiting headers)', 'time');
+    else if (this.#reader.hasHeaders)
+      this.#finish('body', `${deadline} (Client.Timeout or context cancellation while reading body)`, 'time');
+    else this.fail(`${deadline} (Client.Timeout exceeded while awaiting headers)`, 'time');
   }
 
   cancel(): void {
@@ -124,24 +136,72 @@ class Exchange implements RunningGet {
     this.#handlers.onFailure({ stage, message, doubt });
   }
 
+  get #reply(): ResponseReader | Http2Exchange {
+    return this.#http2 ?? this.#reader;
+  }
+
   #disconnect(): void {
     this.#endHandshake();
+    clearTimeout(this.#retry);
     this.#opening?.cancel();
+    this.#http2?.close();
     this.#socket?.destroy();
     this.#connection?.destroy();
     this.#socket = undefined;
     this.#connection = undefined;
   }
 
-  #secure(connection: Socket, host: string): Socket {
+  #write(socket: Socket, text: string): void {
+    this.#socket = socket;
+    socket.on('error', (err) => this.#onSocketError(err, socket));
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    socket.on('end', () => this.#onEnd());
+    socket.write(text);
+  }
+
+  #secure(connection: Socket, text: string): void {
     connection.on('error', () => {});
-    const { socket, received } = secureConnection(connection, host);
-    const { tlsHandshakeTimeoutMs } = this.#handlers;
+    const { tlsHandshakeTimeoutMs, offersHttp2 = false } = this.#handlers;
+    const { socket, received } = secureConnection(connection, { host: this.#request.url.host, offersHttp2 });
     const onTimeout = () => this.fail('net/http: TLS handshake timeout', 'time');
     this.#received = received;
     this.#handshake = { received, timer: tlsHandshakeTimeoutMs === undefined ? undefined : setTimeout(onTimeout, tlsHandshakeTimeoutMs) };
-    socket.once('secureConnect', () => this.#endHandshake());
-    return socket;
+    const onHandshakeError = (err: Error) => this.#onSocketError(err, socket);
+    const onHandshakeEnd = () => this.#onEnd();
+    this.#socket = socket;
+    socket.on('error', onHandshakeError);
+    socket.on('end', onHandshakeEnd);
+    socket.once('secureConnect', () => {
+      this.#endHandshake();
+      if (socket.alpnProtocol === 'h2') return this.#sendHttp2(socket);
+      socket.off('error', onHandshakeError);
+      socket.off('end', onHandshakeEnd);
+      this.#write(socket, text);
+    });
+  }
+
+  #sendHttp2(socket: TLSSocket): void {
+    const request = this.#request;
+    const fault = http2Fault(request);
+    if (fault !== undefined) return this.fail(fault);
+    this.#http2 = new Http2Exchange(socket, request, {
+      onResponse: () => this.#onResponse(),
+      onFailure: (message, doubt) => {
+        if (!this.#reply.hasHeaders) this.fail(message, doubt);
+        else this.#onBrokenBody(message, doubt);
+      },
+      onRefused: (message) => this.#sendAgain(message),
+    });
+  }
+
+  /** Go's http2.Transport: at once, then after 1, 2, 4 seconds, and so on, seven times. */
+  #sendAgain(message: string): void {
+    this.#disconnect();
+    this.#refusals += 1;
+    if (this.#refusals > maxRefusals) return this.fail(message);
+    const delayMs = this.#refusals === 1 ? 0 : withJitter(2 ** (this.#refusals - 2) * 1000, 0.1);
+    this.#requests -= 1;
+    this.#retry = setTimeout(() => this.send(this.#request, renderRequest(this.#request)), delayMs);
   }
 
   #endHandshake(): void {
@@ -157,7 +217,7 @@ class Exchange implements RunningGet {
   }
 
   #onEnd(): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#http2) return;
     if (this.#handshake) return this.fail(handshakeEndText(this.#handshake.received), 'time');
     this.#guard(() => {
       this.#reader.end();
@@ -178,25 +238,27 @@ class Exchange implements RunningGet {
 
   /** A redirect is followed without its body. */
   #onBrokenBody(message: string, doubt: HttpGetFailure['doubt']): void {
-    if (isRedirect(this.#reader)) this.#onResponse();
+    if (isRedirect(this.#reply)) this.#onResponse();
     else this.#finish('body', message, doubt);
   }
 
   #onSocketError(err: Error, socket: Socket): void {
     if (this.#isOver || socket !== this.#socket) return;
+    // The exchange has a text for it, also for a connection that the server closed while something was sent.
+    if (this.#http2 && /^(?:ERR_HTTP2|EPIPE)/.test(codeOf(err))) return;
     const tlsText = this.#received && tlsErrorText(err, this.#received);
     if (tlsText !== undefined) return this.fail(tlsText);
     // Node has the code of a reset for a handshake that the server has closed, too; a reset names its call.
     const hasServerClosed = this.#handshake && codeOf(err) === 'ECONNRESET' && !('syscall' in err);
     if (hasServerClosed) return this.fail(handshakeEndText(this.#handshake!.received), 'time');
     const message = readError(err, this.#addresses);
-    if (this.#reader.hasHeaders) this.#finish('body', message, 'time');
+    if (this.#reply.hasHeaders) this.#finish('body', message, 'time');
     else this.fail(message, 'time');
   }
 
   #onResponse(): void {
-    const { statusCode, bodyText } = this.#reader;
-    const redirect = computeRedirect(this.#reader, { first: this.#first, last: this.#request, requests: this.#requests });
+    const { statusCode, bodyText } = this.#reply;
+    const redirect = computeRedirect(this.#reply, { first: this.#first, last: this.#request, requests: this.#requests });
     if (redirect.type === 'follow') {
       this.#disconnect();
       const fault = requestFault(redirect.request);

@@ -7,7 +7,7 @@ import { BodyReader, maxBodyBytes } from './body-reader.ts';
 import { ResponseError } from './response-error.ts';
 
 /** Go allows 10 MiB. */
-const maxHeaderBytes = 64 * 1024;
+export const maxHeaderBytes = 64 * 1024;
 
 export class ResponseReader {
   statusCode = 0;

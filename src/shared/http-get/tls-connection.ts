@@ -7,17 +7,24 @@ import { Duplex } from 'node:stream';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { firstBytesLength, type ReceivedBytes } from './tls-error.ts';
 
+/** Handshake, headers and body of a response need less. It bounds what frames and records without an end cost. */
+const maxReceivedBytes = 1024 * 1024;
+
 let secureContext: SecureContext | undefined;
 
 /**
  * No certificate is verified. Old servers with short keys and old ciphers are accepted, as by Go: nothing that must stay secret is sent. The owner of the
  * result ends both it and the connection.
  */
-export function secureConnection(connection: Socket, host: string): { readonly socket: TLSSocket; readonly received: ReceivedBytes } {
+export function secureConnection(
+  connection: Socket,
+  { host, offersHttp2 }: { readonly host: string; readonly offersHttp2: boolean },
+): { readonly socket: TLSSocket; readonly received: ReceivedBytes } {
   secureContext ??= createSecureContext({ ciphers: 'DEFAULT:@SECLEVEL=0' });
   const watched = new WatchedConnection(connection);
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  return { socket: connect({ socket: watched, secureContext, rejectUnauthorized: false, ...servername }), received: watched };
+  const protocols = offersHttp2 ? { ALPNProtocols: ['h2', 'http/1.1'] } : {};
+  return { socket: connect({ socket: watched, secureContext, rejectUnauthorized: false, ...servername, ...protocols }), received: watched };
 }
 
 class WatchedConnection extends Duplex implements ReceivedBytes {
@@ -31,7 +38,8 @@ class WatchedConnection extends Duplex implements ReceivedBytes {
     connection.on('data', (chunk: Buffer) => {
       this.count += chunk.length;
       if (this.first.length < firstBytesLength) this.first = Buffer.concat([this.first, chunk]).subarray(0, firstBytesLength);
-      if (!this.push(chunk)) connection.pause();
+      if (this.count > maxReceivedBytes) this.destroy(new TooMuchReceivedError());
+      else if (!this.push(chunk)) connection.pause();
     });
     connection.on('end', () => this.push(null));
     connection.on('error', (err) => this.destroy(err));
@@ -54,4 +62,8 @@ class WatchedConnection extends Duplex implements ReceivedBytes {
     this.#connection.destroy();
     done(err);
   }
+}
+
+class TooMuchReceivedError extends Error {
+  override readonly message = `the server sent more than ${maxReceivedBytes} bytes`;
 }

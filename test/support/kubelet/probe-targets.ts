@@ -2,7 +2,10 @@
 import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http';
+import { createSecureServer as createHttp2Server } from 'node:http2';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import { selfSignedCertificate } from '../../../src/workers/server/tls/self-signed.ts';
 import type { TestHooks } from '../runtime/simulated-runtime.ts';
 
 export interface ProbeRequest {
@@ -42,6 +45,35 @@ export class HttpTarget {
   }
   countOf(path: string): number {
     return this.requests.filter((request) => request.path === path).length;
+  }
+}
+
+/** Two servers with TLS and a certificate of another name: one that speaks HTTP/1.1 only, and one that speaks HTTP/2 only. */
+export class HttpsTargets {
+  /** The versions of HTTP of all requests, by path. */
+  readonly versions = new Map<string, Set<string>>();
+  readonly statuses = new Map<string, number>();
+  readonly ports: { readonly http1: number; readonly http2: number };
+
+  private constructor(http1: Server, http2: Server) {
+    this.ports = { http1: (http1.address() as AddressInfo).port, http2: (http2.address() as AddressInfo).port };
+  }
+
+  static async start(t: TestHooks): Promise<HttpsTargets> {
+    const certificate = selfSignedCertificate('elsewhere.example', Date.now());
+    const answer = ({ url, httpVersion }: { url?: string; httpVersion: string }) => {
+      const path = url ?? '';
+      target.versions.set(path, new Set([...(target.versions.get(path) ?? []), httpVersion]));
+      return target.statuses.get(path) ?? 200;
+    };
+    const http1 = createHttpsServer(certificate, (request, response) => void response.writeHead(answer(request)).end());
+    const http2 = createHttp2Server(certificate, (request, response) => void response.writeHead(answer(request)).end());
+    for (const server of [http1, http2]) {
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      t.after(async () => void server.close());
+    }
+    const target = new HttpsTargets(http1, http2);
+    return target;
   }
 }
 

@@ -5,18 +5,10 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { addressesOf, codeOf, joinHostPort, readError } from '../../../shared/dial/socket-error.ts';
+import { http2ErrorName } from '../../../shared/dial/http2-error-name.ts';
 import { grpcCode } from '../../../shared/cri/cri-error.ts';
 import type { ActionOf } from './attempt.ts';
-import {
-  bodyFault,
-  computeReply,
-  headersFault,
-  maxMessageBytes,
-  prefixBytes,
-  resetName,
-  type ReplyHeaders,
-  type RpcStatus,
-} from './grpc-reply.ts';
+import { bodyFault, computeReply, headersFault, maxMessageBytes, prefixBytes, type ReplyHeaders, type RpcStatus } from './grpc-reply.ts';
 import { encodeHealthRequest } from './health-messages.ts';
 
 export interface GrpcConnectionHandlers {
@@ -125,7 +117,7 @@ export class GrpcConnection {
 
   #onGoaway(code: number, lastStreamID: number, data: unknown): void {
     const debugData = data instanceof Uint8Array && data.length > 0 ? `, debug data: ${JSON.stringify(Buffer.from(data).toString())}` : '';
-    this.#goaway = `, received prior goaway: code: ${resetName(code)}${debugData}`;
+    this.#goaway = `, received prior goaway: code: ${http2ErrorName(code)}${debugData}`;
     // The server has not read the request, and will not.
     if (code === 0 && lastStreamID === 0 && this.#stream && !this.#headers) this.#finish(this.#handlers.onRetry);
   }

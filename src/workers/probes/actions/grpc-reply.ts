@@ -1,6 +1,7 @@
 /** The outcome of a call of grpc.health.v1.Health/Check, with grpc-go's codes and texts (internal/transport/http2_client.go). Pure. */
 import { STATUS_CODES } from 'node:http';
 import { grpcCode } from '../../../shared/cri/cri-error.ts';
+import { http2ErrorName, type Http2ErrorName } from '../../../shared/dial/http2-error-name.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { decodeHealthStatus } from './health-messages.ts';
 
@@ -118,31 +119,27 @@ function decodeMessage(text: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-/** By number (RFC 9113, section 7), with upstream's code for each (http2ErrConvTab). */
-const resetCodes: readonly (readonly [name: string, code: number])[] = [
-  ['NO_ERROR', grpcCode.INTERNAL],
-  ['PROTOCOL_ERROR', grpcCode.INTERNAL],
-  ['INTERNAL_ERROR', grpcCode.INTERNAL],
-  ['FLOW_CONTROL_ERROR', grpcCode.RESOURCE_EXHAUSTED],
-  ['SETTINGS_TIMEOUT', grpcCode.INTERNAL],
-  ['STREAM_CLOSED', grpcCode.INTERNAL],
-  ['FRAME_SIZE_ERROR', grpcCode.INTERNAL],
-  ['REFUSED_STREAM', grpcCode.UNAVAILABLE],
-  ['CANCEL', grpcCode.CANCELLED],
-  ['COMPRESSION_ERROR', grpcCode.INTERNAL],
-  ['CONNECT_ERROR', grpcCode.INTERNAL],
-  ['ENHANCE_YOUR_CALM', grpcCode.RESOURCE_EXHAUSTED],
-  ['INADEQUATE_SECURITY', grpcCode.PERMISSION_DENIED],
-  ['HTTP_1_1_REQUIRED', grpcCode.INTERNAL],
-];
-
-export function resetName(code: number): string {
-  return resetCodes[code]?.[0] ?? `unknown error code 0x${code.toString(16)}`;
-}
+/** Upstream: http2ErrConvTab. Other codes of HTTP/2 are UNKNOWN. */
+const resetCodes: Partial<Record<string, number>> & Record<Http2ErrorName, number> = {
+  NO_ERROR: grpcCode.INTERNAL,
+  PROTOCOL_ERROR: grpcCode.INTERNAL,
+  INTERNAL_ERROR: grpcCode.INTERNAL,
+  FLOW_CONTROL_ERROR: grpcCode.RESOURCE_EXHAUSTED,
+  SETTINGS_TIMEOUT: grpcCode.INTERNAL,
+  STREAM_CLOSED: grpcCode.INTERNAL,
+  FRAME_SIZE_ERROR: grpcCode.INTERNAL,
+  REFUSED_STREAM: grpcCode.UNAVAILABLE,
+  CANCEL: grpcCode.CANCELLED,
+  COMPRESSION_ERROR: grpcCode.INTERNAL,
+  CONNECT_ERROR: grpcCode.INTERNAL,
+  ENHANCE_YOUR_CALM: grpcCode.RESOURCE_EXHAUSTED,
+  INADEQUATE_SECURITY: grpcCode.PERMISSION_DENIED,
+  HTTP_1_1_REQUIRED: grpcCode.INTERNAL,
+};
 
 function resetStatus(code: number): RpcStatus {
-  const details = `stream terminated by RST_STREAM with error code: ${resetName(code)}`;
-  return { code: resetCodes[code]?.[1] ?? grpcCode.UNKNOWN, details };
+  const name = http2ErrorName(code);
+  return { code: resetCodes[name] ?? grpcCode.UNKNOWN, details: `stream terminated by RST_STREAM with error code: ${name}` };
 }
 
 function internal(details: string): RpcStatus {

@@ -19,6 +19,7 @@ export function startHTTP(action: ActionOf<'http'>, done: OnAttemptDone): Attemp
     onResponse: (response) => done(responseResult(response)),
     onFailure: (failure) => done(failureResult(failure)),
     tlsHandshakeTimeoutMs,
+    offersHttp2: true,
   });
 }
 

@@ -1,0 +1,139 @@
+/**
+ * A GET on a TLS connection whose server has chosen HTTP/2, as Go's http2.Transport sends it: a server may speak nothing else. The messages are
+ * Go's. The connection is used once. What the server sends is bounded by the connection (tls-connection.ts).
+ */
+import {
+  connect,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type ClientSessionOptions,
+  type IncomingHttpHeaders,
+  type IncomingHttpStatusHeader,
+} from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { codeOf, joinHostPort } from '../dial/socket-error.ts';
+import { http2ErrorName } from '../dial/http2-error-name.ts';
+import { goQuote } from '../kubernetes/go-text.ts';
+import { maxBodyBytes } from './body-reader.ts';
+import { toHttp2Headers } from './http2-headers.ts';
+import type { HttpRequest } from './request.ts';
+import { maxHeaderBytes } from './response-reader.ts';
+
+export interface Http2Handlers {
+  /** The headers are complete, and so is the body up to its limit. */
+  readonly onResponse: () => void;
+  readonly onFailure: (message: string, doubt?: 'time') => void;
+  /** The server has not processed the request: Go sends it again on another connection. */
+  readonly onRefused: (message: string) => void;
+}
+
+/** The size of the smallest header field with its overhead (RFC 9113, section 6.5.2); node:http2 has a limit of 128 fields by default. */
+const minFieldBytes = 34;
+
+/** `strictSingleValueFields` is missing in the types: a probe may send a header twice. */
+const sessionOptions: ClientSessionOptions & { readonly strictSingleValueFields: boolean } = {
+  settings: { enablePush: false, maxHeaderListSize: maxHeaderBytes },
+  maxHeaderListPairs: Math.ceil(maxHeaderBytes / minFieldBytes),
+  maxReservedRemoteStreams: 0,
+  strictSingleValueFields: false,
+};
+
+export class Http2Exchange {
+  statusCode = 0;
+  location = '';
+  hasHeaders = false;
+  readonly #handlers: Http2Handlers;
+  readonly #session: ClientHttp2Session;
+  readonly #stream: ClientHttp2Stream;
+  readonly #kept: Buffer[] = [];
+  #bytes = 0;
+  #contentLength: number | undefined;
+  #goaway: string | undefined;
+  #isUnprocessed = false;
+  #isOver = false;
+
+  /** The owner of the socket listens to its errors, and destroys it. */
+  constructor(socket: TLSSocket, request: HttpRequest, handlers: Http2Handlers) {
+    this.#handlers = handlers;
+    let error: Error | undefined;
+    this.#session = connect(`https://${joinHostPort(request.url.host, request.url.port)}`, {
+      ...sessionOptions,
+      createConnection: () => socket,
+    });
+    this.#session.on('error', (err) => (error ??= err));
+    this.#session.on('goaway', (code, lastStreamID, data) => this.#onGoaway(code, lastStreamID, data));
+    // Whatever else has arrived is read first.
+    this.#session.once('close', () => setImmediate(() => this.#onClose(error)));
+    this.#stream = this.#session.request(toHttp2Headers(request), { endStream: true });
+    this.#stream.on('error', () => {});
+    this.#stream.on('response', (headers) => this.#onHeaders(headers));
+    this.#stream.once('close', () => {
+      // A connection that ends closes its streams before it.
+      if (this.#stream.rstCode === 0) this.#onStreamEnd();
+      else setImmediate(() => this.#session.destroyed || this.#onStreamEnd());
+    });
+  }
+
+  /** Of a redirect. */
+  get bodyText(): string {
+    return Buffer.concat(this.#kept).subarray(0, maxBodyBytes).toString();
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#session.destroy();
+  }
+
+  #finish(report: () => void): void {
+    if (this.#isOver) return;
+    this.close();
+    report();
+  }
+
+  #fail(message: string, doubt?: 'time'): void {
+    this.#finish(() => this.#handlers.onFailure(message, doubt));
+  }
+
+  #onHeaders(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): void {
+    this.hasHeaders = true;
+    this.statusCode = headers[':status'] ?? 0;
+    this.location = Buffer.from(headers.location ?? '', 'latin1').toString();
+    const length = headers['content-length'];
+    if (length !== undefined) this.#contentLength = Number(length);
+    // A listener that is there earlier gets data before the headers.
+    this.#stream.on('data', (chunk: Buffer) => this.#onData(chunk));
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#isOver) return;
+    if (this.statusCode >= 300 && this.statusCode < 400) this.#kept.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes >= maxBodyBytes) this.#finish(this.#handlers.onResponse);
+  }
+
+  #onStreamEnd(): void {
+    const code = this.#stream.rstCode ?? 0;
+    if (code === 0 && this.hasHeaders) return this.#finish(this.#handlers.onResponse);
+    const name = http2ErrorName(code);
+    const message = `stream error: stream ID ${this.#stream.id}; ${name}; received from peer`;
+    // The own end of the stream for the wrong length of the body.
+    const isShort = name === 'PROTOCOL_ERROR' && this.#contentLength !== undefined && this.#contentLength !== this.#bytes;
+    if (this.hasHeaders) this.#fail(isShort ? 'unexpected EOF' : message);
+    else if (name === 'REFUSED_STREAM' || name === 'PROTOCOL_ERROR') this.#finish(() => this.#handlers.onRefused(message));
+    else this.#fail(message);
+  }
+
+  #onGoaway(code: number, lastStreamID: number, data: unknown): void {
+    const debug = data instanceof Uint8Array ? Buffer.from(data).toString() : '';
+    this.#goaway = `http2: server sent GOAWAY and closed the connection; LastStreamID=${lastStreamID}, ErrCode=${http2ErrorName(code)}, debug=${goQuote(debug)}`;
+    this.#isUnprocessed = code === 0 && lastStreamID < (this.#stream.id ?? 1) && !this.hasHeaders;
+    if (this.#isUnprocessed) this.#onClose(undefined);
+  }
+
+  #onClose(error: Error | undefined): void {
+    if (this.#goaway !== undefined && this.#isUnprocessed) return this.#finish(() => this.#handlers.onRefused(this.#goaway!));
+    if (this.#goaway !== undefined) return this.#fail(this.#goaway, 'time');
+    if (error && codeOf(error) === 'ERR_HTTP2_ERROR') return this.#fail('connection error: PROTOCOL_ERROR');
+    this.#fail('unexpected EOF', 'time');
+  }
+}
