@@ -2,7 +2,7 @@
  * Checks the logs of running containers each monitor interval, and rotates those that have reached the limit (upstream
  * pkg/kubelet/logs/container_log_manager.go).
  */
-import { lstat } from 'node:fs/promises';
+import { lstat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { LogRotationPolicy } from '../../../shared/contracts/images.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
@@ -63,7 +63,7 @@ export class ContainerLogManager {
     this.#options = options;
     this.#queue = new CheckQueue({ workers: policy.maxWorkers, clock, check: (id) => this.#check(id) });
     this.#growth = new FilesystemGrowth({
-      path: podLogsDir,
+      usedBytes: () => usedBytes(podLogsDir),
       maxSizeBytes: policy.maxSizeBytes,
       clock,
       onGrowth: () => this.#checkAll(),
@@ -209,6 +209,11 @@ export class ContainerLogManager {
     const { runtime, runtimeRequestTimeoutMs } = this.#options;
     await runtime.call('reopenContainerLog', { containerId: id }, { deadlineMs: Math.min(runtimeRequestTimeoutMs, reopenDeadlineMs) });
   }
+}
+
+async function usedBytes(folder: string): Promise<number> {
+  const { blocks, bfree, bsize } = await statfs(folder);
+  return (blocks - bfree) * bsize;
 }
 
 function newLog(createdAtMs: number): TrackedLog {
