@@ -21,7 +21,7 @@ import {
   type ControlPlaneFiles,
   type ControlPlanePorts,
 } from './control-plane-flags.ts';
-import { findStablePorts } from './control-plane-ports.ts';
+import { reservePorts } from './reserve-ports.ts';
 import { ControlPlaneProcess, stopProgram } from './control-plane-process.ts';
 
 export interface ControlPlaneOptions {
@@ -232,6 +232,6 @@ function savedPorts(folder: string): ControlPlanePorts | undefined {
 }
 
 async function newPorts(): Promise<ControlPlanePorts> {
-  const [etcdClient = 0, etcdPeer = 0, apiServer = 0, controllerManager = 0, scheduler = 0] = await findStablePorts(5);
+  const [etcdClient = 0, etcdPeer = 0, apiServer = 0, controllerManager = 0, scheduler = 0] = await reservePorts(5);
   return { etcdClient, etcdPeer, apiServer, controllerManager, scheduler };
 }

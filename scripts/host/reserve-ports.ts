@@ -8,7 +8,7 @@ const lowest = 20_000;
 const highest = 30_000;
 
 /** Returns distinct free ports. */
-export async function findStablePorts(count: number): Promise<number[]> {
+export async function reservePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   for (let attempts = 0; ports.size < count; attempts += 1) {
     if (attempts > 1000) throw new Error(`no ${count} free ports between ${lowest} and ${highest}`);
