@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiClient } from '../../scripts/host/control-plane-api.ts';
 import { clusterMember } from '../../scripts/host/control-plane-member.ts';
-import { findStablePorts } from '../../scripts/host/control-plane-ports.ts';
+import { reservePorts } from '../../scripts/host/reserve-ports.ts';
 import { ControlPlane } from '../../scripts/host/control-plane.ts';
 import { removeFolder, type PrivateContainerd } from '../../scripts/host/private-containerd.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
@@ -69,7 +69,7 @@ export class BenchCluster {
     maxPods = 110,
     program,
   }: { readonly maxPods?: number; readonly program?: KubeletProgram | undefined } = {}): Promise<KubeletProcess> {
-    const [port = 0] = await findStablePorts(1);
+    const [port = 0] = await reservePorts(1);
     this.#securePort = port;
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
     // KubeletProcess sets its own read-only port.

@@ -5,10 +5,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { reservePort } from '../../scripts/host/reserve-ports.ts';
 import { Agent, request } from 'undici';
 import { build, isBuilt } from '../../scripts/build.ts';
 import { createCgroup, removeCgroup } from '../../scripts/host/cgroups.ts';
@@ -80,7 +80,7 @@ export class KubeletProcess {
     if (!program) ensureKubelet();
     const folder = mkdtempSync(join(tmpdir(), 'bench-kubelet-'));
     for (const sub of ['manifests', 'root', 'logs', 'certificates']) mkdirSync(join(folder, sub));
-    const [healthz, readOnly] = [await freePort(), await freePort()];
+    const [healthz, readOnly] = [await reservePort(), await reservePort()];
     writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration(folder, options, healthz, readOnly)));
     if (usesCgroups && program?.needsCgroupRoot) createCgroup(cgroupRootOf(folder));
     const args = [
@@ -266,17 +266,6 @@ function configuration(
     ...program?.configuration,
     ...config,
   };
-}
-
-/** The port may be taken before it is used, which is unlikely on this machine. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }
 
 function cgroupRootOf(folder: string): string {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { Agent, request } from 'undici';
-import { reservePorts } from '../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../scripts/host/reserve-ports.ts';
 import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
@@ -36,7 +36,7 @@ describe('a standalone node', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     hooks.after(() => void server.close());
     hooks.after(() => insecure.destroy());
-    [port = 0] = await reservePorts(1);
+    port = await reservePort();
     node = await TestNode.start(hooks, {
       flags: ['--config-dir', dropIns, '--cert-dir', dropIns],
       env: { NODE_OPTIONS: `--import=${preload}` },

@@ -13,7 +13,7 @@ import {
 } from '../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { Node } from '../../src/main/node/index.ts';
-import { reservePorts } from '../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../scripts/host/reserve-ports.ts';
 import { TestClusterNode } from '../support/cluster/cluster-node.ts';
 import { startHostileRuntime } from '../support/runtime/hostile-runtime.ts';
 import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
@@ -29,7 +29,7 @@ describe('node settings', () => {
   let port: number;
 
   before(async () => {
-    [port = 0] = await reservePorts(1);
+    port = await reservePort();
     node = await TestNode.start(hooks, {
       config: {
         port,

@@ -7,8 +7,9 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { before, test } from 'node:test';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
-import { freePort, prepareKubelet, waitUntilHealthy } from '../../support/kubelet/prepared-kubelet.ts';
+import { prepareKubelet, waitUntilHealthy } from '../../support/kubelet/prepared-kubelet.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 before(ensureBuilt);
@@ -214,7 +215,7 @@ test('--exit-on-lock-contention without a lock file fails', async (t) => {
 });
 
 test('connections to the healthz port from one client port are counted individually', async (t) => {
-  const readOnlyPort = await freePort();
+  const readOnlyPort = await reservePort();
   const prepared = await prepareKubelet(t, { healthzBindAddress: '0.0.0.0', readOnlyPort });
   const running = new RunningKubelet(prepared.args);
   await waitUntilHealthy(prepared);

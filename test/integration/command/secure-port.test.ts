@@ -6,9 +6,10 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { TestAuthority } from '../../support/api-server/certificates.ts';
 import { ensureBuilt, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
-import { freePort, prepareKubelet } from '../../support/kubelet/prepared-kubelet.ts';
+import { prepareKubelet } from '../../support/kubelet/prepared-kubelet.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 before(ensureBuilt);
@@ -18,7 +19,7 @@ const client = authority.issue({ commonName: 'jane' });
 
 /** Starts a kubelet that accepts only client certificates of the authority. `fields` are merged into its configuration. */
 async function aKubelet(t: TestContext, fields: Record<string, unknown> = {}) {
-  const port = await freePort();
+  const port = await reservePort();
   const authentication = { anonymous: { enabled: false }, webhook: { enabled: false } };
   const prepared = await prepareKubelet(t, { address: '127.0.0.1', port, authorization: { mode: 'AlwaysAllow' } });
   const clientCAFile = join(prepared.folder, 'client-ca.crt');
@@ -79,7 +80,7 @@ test('a client certificate on a curve without a NIST name does not crash the ser
 });
 
 test('the read-only port does not serve the configuration, which contains the password in staticPodURL', async (t) => {
-  const readOnlyPort = await freePort();
+  const readOnlyPort = await reservePort();
   const { running } = await aKubelet(t, { readOnlyPort, staticPodURL: 'http://user:secret@127.0.0.1:1/pods', staticPodPath: '' });
   const get = (path: string) => fetch(`http://127.0.0.1:${readOnlyPort}${path}`);
   assert.equal((await get('/pods')).status, 200);

@@ -10,11 +10,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { hostilePods, fuzzSeeds } from '../../support/fuzz/hostile-pods.ts';
 import { harmless } from '../../support/fuzz/harmless.ts';
 import { OpenApiServer } from '../../support/fuzz/open-api-server.ts';
 import { ensureBuilt, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
-import { freePort, prepareKubelet, waitUntilHealthy, type PreparedKubelet } from '../../support/kubelet/prepared-kubelet.ts';
+import { prepareKubelet, waitUntilHealthy, type PreparedKubelet } from '../../support/kubelet/prepared-kubelet.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 before(ensureBuilt);
@@ -51,13 +52,13 @@ class FuzzedNode {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    const readOnlyPort = await freePort();
+    const readOnlyPort = await reservePort();
     const prepared = await prepareKubelet(t, {
       staticPodURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
       httpCheckFrequency: '1s',
       fileCheckFrequency: '1s',
       address: '127.0.0.1',
-      port: await freePort(),
+      port: await reservePort(),
       readOnlyPort,
       authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
       authorization: { mode: 'AlwaysAllow' },

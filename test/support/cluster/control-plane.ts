@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import type { ApiClient } from '../../../scripts/host/control-plane-api.ts';
 import type { ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
 import { clusterMember } from '../../../scripts/host/control-plane-member.ts';
-import { reservePorts } from '../../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { ControlPlane, type ControlPlaneOptions } from '../../../scripts/host/control-plane.ts';
 import { removeFolder } from '../../../scripts/host/private-containerd.ts';
 import { findOrStartControlPlane } from './control-plane-run.ts';
@@ -98,7 +98,7 @@ export class TestCluster<C extends ControlPlaneAccess = ControlPlaneAccess> {
 
   /** Returns the settings of a kubelet that joins the cluster. Its Node is deleted at the end of the test, so that no pod is scheduled to it. */
   async member(t: TestHooks, nodeName: string): Promise<TestMember> {
-    const [port = 0] = await reservePorts(1);
+    const port = await reservePort();
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
     t.after(() => this.#clean(`/api/v1/nodes/${nodeName}`));
     return { nodeName, port, config: configuration, flags: ['--kubeconfig', kubeconfig, '--hostname-override', nodeName] };

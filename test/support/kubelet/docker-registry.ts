@@ -4,10 +4,11 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { stringify } from 'yaml';
 import { registriesFolder } from '../../../scripts/host/private-containerd.ts';
 import { TestAuthority } from '../api-server/certificates.ts';
@@ -54,7 +55,7 @@ export class DockerRegistry {
     }
     writeFileSync(join(folder, 'htpasswd'), users.map((user) => `${user}:${bcrypt}\n`).join(''));
     const tokens = auth === 'token' ? await TokenServer.start(t, { service: name, key, cert, users }) : null;
-    const port = await freePort();
+    const port = await reservePort();
     const config = {
       version: 0.1,
       log: { level: 'info', formatter: 'json' },
@@ -129,14 +130,6 @@ function fillStorage(folder: string, archive: string, repositories: readonly str
   } finally {
     rmSync(layout, { recursive: true });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 function canConnect(port: number): Promise<boolean> {

@@ -1,7 +1,7 @@
 /** Prepares the compiled command: a simulated runtime, a folder, and a configuration file with additional fields of the test. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { aFolder } from './kubelet-command.ts';
 import { startSimulatedRuntime, waitUntil, type TestHooks, type SimulatedRuntimeProcess } from '../runtime/simulated-runtime.ts';
@@ -22,7 +22,7 @@ export async function prepareKubelet(
 ): Promise<PreparedKubelet> {
   const runtime = await startSimulatedRuntime(t, options);
   const folder = aFolder(t);
-  const healthzPort = await freePort();
+  const healthzPort = await reservePort();
   mkdirSync(join(folder, 'manifests'));
   const config = {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -42,14 +42,6 @@ export async function prepareKubelet(
   configure({});
   const args = ['--config', file, '--root-dir', join(folder, 'root'), '--cert-dir', join(folder, 'pki')];
   return { runtime, folder, healthzPort, args, configure };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 export async function waitUntilHealthy({ healthzPort }: PreparedKubelet): Promise<void> {

@@ -6,7 +6,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, WebSocket } from 'undici';
-import { reservePorts } from '../../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { sharedCluster, type TestCluster } from '../cluster/control-plane.ts';
 import { aBusybox, aManifest, TestNode } from './test-node.ts';
@@ -40,7 +40,7 @@ export async function aReachablePod() {
 
 async function startPod(cluster: TestCluster, hooks: { after(clean: Cleanup): void }) {
   const namespace = await cluster.namespace(hooks);
-  const [port = 0] = await reservePorts(1);
+  const port = await reservePort();
   const { certFile, keyFile } = cluster.controlPlane.kubeletServingCertificate('test-node');
   const node = await TestNode.start(hooks, {
     config: {

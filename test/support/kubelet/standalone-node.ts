@@ -3,9 +3,9 @@
  * at the end of the test. Tests observe `/pods` and the runtime's calls.
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { startRuntimeProcess } from '../../../bench/runtime/client.ts';
 import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { removeLogLinks } from '../../../scripts/host/log-links.ts';
@@ -55,7 +55,7 @@ export class StandaloneNode {
 
   /** @param configuration additional fields of KubeletConfiguration */
   async startKubelet(configuration: object = {}): Promise<void> {
-    if (this.#ports.readOnly === 0) this.#ports = { readOnly: await freePort(), healthz: await freePort() };
+    if (this.#ports.readOnly === 0) this.#ports = { readOnly: await reservePort(), healthz: await reservePort() };
     const options = this.#options(configuration);
     const { rootDirectory } = options.flags;
     const rootDir = await ensureRootDir({
@@ -164,12 +164,4 @@ export class StandaloneNode {
       healthzPort: this.#ports.healthz,
     };
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

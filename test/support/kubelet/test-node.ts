@@ -4,9 +4,8 @@
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { stringify } from 'yaml';
 import { build, isBuilt } from '../../../scripts/build.ts';
 import { destroyPrivateContainerd, PrivateContainerd, removeFolder } from '../../../scripts/host/private-containerd.ts';
@@ -60,15 +59,6 @@ let networks = 0;
 function mountTmpfs(folder: string, bytes: number): void {
   mkdirSync(folder, { recursive: true });
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]);
-}
-
-/** Returns a port that is currently free. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 export class TestNode {
@@ -141,7 +131,7 @@ export class TestNode {
   /** Starts the kubelet and waits until it is healthy. */
   async startKubelet(): Promise<void> {
     // A restarted kubelet uses the same ports.
-    this.#ports ??= { readOnly: await freePort(), healthz: await freePort() };
+    this.#ports ??= { readOnly: await reservePort(), healthz: await reservePort() };
     const config = join(this.folder, 'kubelet.yaml');
     writeFileSync(config, stringify(this.#configuration()));
     const log = openSync(join(this.folder, 'kubelet.log'), 'a');

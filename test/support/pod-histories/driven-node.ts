@@ -1,12 +1,13 @@
 /** The shipped kubelet with an API server and a simulated runtime, to which a test applies operations. It records the pods' history. */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import type { PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import { OpenApiServer } from '../fuzz/open-api-server.ts';
 import { RunningKubelet } from '../kubelet/kubelet-command.ts';
-import { freePort, prepareKubelet, waitUntilHealthy, type PreparedKubelet } from '../kubelet/prepared-kubelet.ts';
+import { prepareKubelet, waitUntilHealthy, type PreparedKubelet } from '../kubelet/prepared-kubelet.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 import type { Operation } from './operations.ts';
 import { mergeHistories, type PodHistoryEntry } from './pod-history.ts';
@@ -49,7 +50,7 @@ export class DrivenNode {
       t,
       {
         address: '127.0.0.1',
-        port: await freePort(),
+        port: await reservePort(),
         authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
         authorization: { mode: 'AlwaysAllow' },
       },
