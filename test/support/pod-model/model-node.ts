@@ -284,6 +284,14 @@ export class ModelNode {
     const chosen = this.#containerIDs[pick % this.#containerIDs.length];
     if (!chosen) return;
     const { podUID, id } = chosen;
+    // The kubelet may not know yet that the newest instance has ended. A failure of an older one must change nothing.
+    const ended = this.runtime.containers.get(id);
+    const isNewest = ended && ![...this.runtime.containers.values()].some((one) => isLater(one, ended));
+    if (isNewest) this.#disturb('probeFailed', podUID, { containerID: id });
     this.#kubelet?.onProbeResults([{ podUID: podUID as never, containerID: id as ContainerID, probe: 'liveness', result: 'failure' }]);
   }
+}
+
+function isLater(one: ModelContainer, than: ModelContainer): boolean {
+  return one.sandbox.podUID === than.sandbox.podUID && one.name === than.name && one.attempt > than.attempt;
 }
