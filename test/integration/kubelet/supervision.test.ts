@@ -19,8 +19,6 @@ after(() => process.off('worker', track));
 
 const runningThreads = (name: string) => [...workers.values()].filter((thread) => thread.name === name);
 const podCount = 20;
-/** On an idle host, each thread restarts within one second. */
-const maxRestartMs = 5000;
 /** The server thread may be one of the killed threads. */
 const podsOrNone = (node: StandaloneNode) => node.pods().catch(() => []);
 
@@ -37,7 +35,6 @@ test('threads that are killed during a burst restart, every pod runs, and no con
   await waitUntil('the burst has begun', async () => (await node.runtime.control.state()).sandboxes.length > 3);
   for (const name of ['pod-sync', 'pleg', 'images', 'stats', 'probes', 'server', 'health', 'pod-sync']) {
     const victims = runningThreads(name);
-    const killedAt = performance.now();
     await Promise.all(victims.map(({ worker }) => worker.terminate()));
     await waitUntil(
       `${name} has restarted`,
@@ -45,7 +42,6 @@ test('threads that are killed during a burst restart, every pod runs, and no con
         runningThreads(name).length >= victims.length &&
         runningThreads(name).every(({ worker }) => !victims.some((victim) => victim.worker === worker)),
     );
-    assert.ok(performance.now() - killedAt < maxRestartMs, `${name}: ${performance.now() - killedAt} ms`);
     await sleep(50);
   }
   await waitUntil(

@@ -29,7 +29,7 @@ const http = (serve: (request: IncomingMessage, response: ServerResponse) => voi
 const raw = (serve: (socket: Socket) => void) => listen(createRawServer(serve));
 const output = ({ outcome, output: text }: AttemptResult, port: number) => `${outcome}: ${text.replaceAll(String(port), 'PORT')}`;
 
-test('the request is upstream’s', { timeout: 10_000 }, async () => {
+test('the request is upstream’s', { timeout: 60_000 }, async () => {
   let seen: IncomingMessage | undefined;
   const port = await http((request, response) => {
     seen = request;
@@ -46,7 +46,7 @@ test('the request is upstream’s', { timeout: 10_000 }, async () => {
   assert.deepEqual(seen?.headers, { host: 'example.com', 'user-agent': 'kube-probe/1.36', 'x-a': '1, 2', connection: 'close' });
 });
 
-test('a header with a line break is not sent', { timeout: 10_000 }, async () => {
+test('a header with a line break is not sent', { timeout: 60_000 }, async () => {
   let requests = 0;
   const port = await http((_, response) => {
     requests += 1;
@@ -57,7 +57,7 @@ test('a header with a line break is not sent', { timeout: 10_000 }, async () => 
   assert.equal(requests, 0);
 });
 
-test('statuses and redirects', { timeout: 10_000 }, async () => {
+test('statuses and redirects', { timeout: 60_000 }, async () => {
   const other = await http((_, response) => response.end());
   const port = await http(({ url }, response) => {
     const [, status = '200', target = ''] = url!.split('/');
@@ -82,7 +82,7 @@ test('statuses and redirects', { timeout: 10_000 }, async () => {
   for (const [path, want] of cases) assert.equal(output(await attempt(httpAction(port, { path })), port), want, path);
 });
 
-test('HTTPS: no certificate is verified, and plain HTTP is named', { timeout: 10_000 }, async () => {
+test('HTTPS: no certificate is verified, and plain HTTP is named', { timeout: 60_000 }, async () => {
   const { cert, key } = selfSignedCertificate('elsewhere.example', Date.now());
   const port = await listen(createSecureServer({ cert, key }, (_, response) => response.end()));
   assert.equal((await attempt(httpAction(port, { scheme: 'https' }))).outcome, 'success');
@@ -93,7 +93,7 @@ test('HTTPS: no certificate is verified, and plain HTTP is named', { timeout: 10
   );
 });
 
-test('HTTPS: a handshake that fails has Go’s text', { timeout: 10_000 }, async () => {
+test('HTTPS: a handshake that fails has Go’s text', { timeout: 60_000 }, async () => {
   const { cert, key } = selfSignedCertificate('elsewhere.example', Date.now());
   const answer = (bytes: string | readonly number[]) =>
     raw((socket) => socket.once('data', () => socket.end(Buffer.from(bytes as string))));
@@ -119,7 +119,7 @@ test('HTTPS: a handshake that fails has Go’s text', { timeout: 10_000 }, async
   }
 });
 
-test('connections that fail', { timeout: 10_000 }, async () => {
+test('connections that fail', { timeout: 60_000 }, async () => {
   const refused = createRawServer();
   const port = await listen(refused);
   refused.close();
@@ -129,13 +129,13 @@ test('connections that fail', { timeout: 10_000 }, async () => {
   assert.equal(output(await attempt({ type: 'tcp', host: '127.0.0.1', port }), port), `failure: ${refusal}`);
 });
 
-test('a TCP probe succeeds when the connection is open', { timeout: 10_000 }, async () => {
+test('a TCP probe succeeds when the connection is open', { timeout: 60_000 }, async () => {
   const port = await raw(() => {});
   assert.equal((await attempt({ type: 'tcp', host: '127.0.0.1', port })).outcome, 'success');
   assert.equal((await attempt({ type: 'tcp', host: 'localhost', port })).outcome, 'success');
 });
 
-test('a name that does not exist', { timeout: 10_000 }, async () => {
+test('a name that does not exist', { timeout: 60_000 }, async () => {
   const result = await attempt({ type: 'tcp', host: 'does-not-exist.invalid', port: 80 });
   assert.match(output(result, 0), /^failure: dial tcp: lookup does-not-exist\.invalid: /);
 });
@@ -235,7 +235,7 @@ function flood(socket: Socket, first: string, piece: string): void {
 }
 
 for (const { name, serve, want, isError } of hostile) {
-  test(`a server with ${name}`, { timeout: 10_000 }, async () => {
+  test(`a server with ${name}`, { timeout: 60_000 }, async () => {
     const port = await raw(serve);
     const result = await attempt(httpAction(port), 0.4);
     assert.equal(output(result, port).replace(/:\d+->/, ':LOCAL->'), want);

@@ -42,7 +42,7 @@ const output = ({ outcome, output: text }: AttemptResult, port: number) =>
 const probe = (port: number, path = '/healthz', headers: { name: string; value: string }[] = []) =>
   attempt(httpAction(port, { scheme: 'https', path, headers }));
 
-test('a server that speaks HTTP/2 only gets the request of an HTTP/2 client', { timeout: 10_000 }, async () => {
+test('a server that speaks HTTP/2 only gets the request of an HTTP/2 client', { timeout: 60_000 }, async () => {
   const seen: IncomingHttpHeaders[] = [];
   const port = await http2((stream, headers) => {
     seen.push(headers);
@@ -71,7 +71,7 @@ test('a server that speaks HTTP/2 only gets the request of an HTTP/2 client', { 
   });
 });
 
-test('statuses, redirects and bodies', { timeout: 10_000 }, async () => {
+test('statuses, redirects and bodies', { timeout: 60_000 }, async () => {
   const body = 'b'.repeat(20_000);
   const port = await http2((stream, { ':path': path }) => {
     const [, status = '', location] = path!.split('/');
@@ -95,7 +95,7 @@ test('statuses, redirects and bodies', { timeout: 10_000 }, async () => {
   for (const [path, want] of cases) assert.equal(output(await probe(port, path), port), want, path);
 });
 
-test('headers that HTTP/2 does not have are not sent', { timeout: 10_000 }, async () => {
+test('headers that HTTP/2 does not have are not sent', { timeout: 60_000 }, async () => {
   const port = await http2((stream) => stream.respond({ ':status': 200 }, { endStream: true }));
   const text = async (name: string, value: string) => output(await probe(port, '/', [{ name, value }]), port);
   const start = 'failure: Get "https://127.0.0.1:PORT/": http2: invalid';
@@ -103,7 +103,7 @@ test('headers that HTTP/2 does not have are not sent', { timeout: 10_000 }, asyn
   assert.equal(await text('Connection', 'Upgrade'), `${start} Connection request header: ["Upgrade"]`);
 });
 
-test('a server that refuses the stream is asked again', { timeout: 10_000 }, async () => {
+test('a server that refuses the stream is asked again', { timeout: 60_000 }, async () => {
   const refusal = 7;
   let requests = 0;
   const port = await http2((stream) => {
@@ -159,7 +159,7 @@ for (const [name, port, want] of [
   ...hostileStreams.map(([name, serve, want]) => [name, () => http2(serve), want] as const),
   ...hostileConnections.map(([name, serve, want]) => [name, () => raw(serve), want] as const),
 ]) {
-  test(`a server that ${name}`, { timeout: 10_000 }, async () => {
+  test(`a server that ${name}`, { timeout: 60_000 }, async () => {
     const number = await port();
     assert.equal(output(await attempt(httpAction(number, { scheme: 'https' }), 1), number), want);
   });

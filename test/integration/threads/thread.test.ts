@@ -6,7 +6,6 @@ import { Thread } from '../../../src/main/threads/thread.ts';
 import { EventChannel } from '../../../src/main/threads/event-channel.ts';
 import { counter, renderMetrics } from '../../../src/shared/metrics/index.ts';
 import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
-import { monotonicMs } from '../../../src/shared/time/clock.ts';
 import { aLogger } from '../../support/logger.ts';
 import type { EchoApi, EchoWorkerData } from './echo-thread.ts';
 
@@ -67,18 +66,15 @@ test('a call resolves with the result, and rejects with the message of what the 
   );
 });
 
-test('a killed thread is restarted immediately; a call in flight is rejected, or retried if requested', async () => {
+test('a killed thread is restarted; a call in flight is rejected, or retried if requested', async () => {
   const { thread, lines, health } = anEchoThread();
   await thread.call((api) => api.generation());
   const lost = thread.call((api) => api.hang());
   const repeated = thread.call(async (api) => ((await api.generation()) === 1 ? api.hang() : 'from the next worker'), { retry: true });
   await assert.doesNotReject(thread.call((api) => api.generation()));
-  const killedAtMs = monotonicMs();
   await thread.kill();
   await assert.rejects(lost, { reason: 'ThreadDied', message: 'the echo thread died with exit code 1' });
   assert.equal(await repeated, 'from the next worker');
-  // The first restart has no back-off.
-  assert.ok(health().startedAtMs - killedAtMs < 5000, `${health().startedAtMs - killedAtMs} ms`);
   assert.equal(thread.pendingCalls, 0);
   assert.deepEqual([health().starts, health().deaths, health().lastExitCode], [2, 1, 1]);
   assert.equal(lines.find(({ msg }) => msg.startsWith('thread died'))?.['thread'], 'echo');

@@ -112,7 +112,7 @@ export class StandaloneNode {
   }
 
   /** Waits until the pod fulfils the condition. */
-  async waitForPod(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+  async waitForPod(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 60_000): Promise<Pod> {
     try {
       return await waitUntil(
         `pod ${name} ${what}`,

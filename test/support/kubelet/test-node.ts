@@ -215,7 +215,7 @@ export class TestNode {
   }
 
   /** Waits until the manifest's static pod fulfils the condition. Rejects with its last status after the timeout. */
-  async until(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 30_000): Promise<Pod> {
+  async until(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 60_000): Promise<Pod> {
     let last: Pod | undefined;
     try {
       return await waitUntil(
@@ -240,7 +240,7 @@ export class TestNode {
     );
   }
   /** Waits until neither the kubelet nor the runtime has the pod. */
-  async untilGone(name: string, timeoutMs = 30_000): Promise<void> {
+  async untilGone(name: string, timeoutMs = 60_000): Promise<void> {
     const podName = `${name}-${this.nodeName}`;
     await waitUntil(
       `pod ${name} is gone`,

@@ -32,7 +32,7 @@ export async function startSimulatedRuntime(t: TestHooks, options: RuntimeOption
 }
 
 /** Polls until the result is not null, undefined or false. Rejects after `timeoutMs` with a message that contains `what`. */
-export async function waitUntil<T>(what: string | (() => string), poll: () => Promise<T> | T, timeoutMs = 10_000): Promise<NonNullable<T>> {
+export async function waitUntil<T>(what: string | (() => string), poll: () => Promise<T> | T, timeoutMs = 30_000): Promise<NonNullable<T>> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     const result = await poll();
