@@ -22,12 +22,17 @@ export interface GrpcConnectionHandlers {
 /** grpc-timeout has eight digits; with whole seconds of 2^31 they suffice. */
 const maxTimeoutDigits = 99_999_999;
 
+/** A reply needs far less. It bounds what frames without an end cost. */
+const maxReceivedBytes = 1024 * 1024;
+const receivedCheckMs = 100;
+
 export class GrpcConnection {
   readonly #action: ActionOf<'grpc'>;
   readonly #timeoutSeconds: number;
   readonly #handlers: GrpcConnectionHandlers;
   readonly #session: ClientHttp2Session;
   readonly #addresses: string;
+  readonly #receivedCheck: NodeJS.Timeout;
   #stream: ClientHttp2Stream | undefined;
   #headers: ReplyHeaders | undefined;
   #trailers: ReplyHeaders | undefined;
@@ -40,6 +45,7 @@ export class GrpcConnection {
     this.#timeoutSeconds = timeoutSeconds;
     this.#handlers = handlers;
     this.#addresses = addressesOf(socket);
+    this.#receivedCheck = setInterval(() => this.#checkReceived(socket.bytesRead), receivedCheckMs);
     let error: Error | undefined;
     // An error without a listener would end the thread.
     socket.on('error', (err) => (error ??= err));
@@ -57,7 +63,13 @@ export class GrpcConnection {
 
   close(): void {
     this.#isOver = true;
+    clearInterval(this.#receivedCheck);
     this.#session.destroy();
+  }
+
+  #checkReceived(bytes: number): void {
+    if (bytes <= maxReceivedBytes) return;
+    this.#reply({ code: grpcCode.RESOURCE_EXHAUSTED, details: `the server sent more than ${maxReceivedBytes} bytes` });
   }
 
   #finish(report: () => void): void {
