@@ -30,7 +30,8 @@ export class ModelApi {
 
   client(life: Life): ApiClient {
     return {
-      call: <T>(call: Parameters<ApiClient['call']>[0]) => (life.isAlive ? life.guard(this.#call<T>(call)) : new Promise<T>(() => {})),
+      call: <T>(call: Parameters<ApiClient['call']>[0]) =>
+        life.isAlive ? life.guard(this.#call<T>(call, life)) : new Promise<T>(() => {}),
       onRecovery: () => () => {},
       watch: () => {
         throw new Error('the model has its own watch');
@@ -64,11 +65,13 @@ export class ModelApi {
     this.onWatch(structuredClone([...this.pods.watched.values()]));
   }
 
-  async #call<T>(call: Parameters<ApiClient['call']>[0]): Promise<T> {
+  async #call<T>(call: Parameters<ApiClient['call']>[0], life: Life): Promise<T> {
     await this.#clock.sleep(latencyMs);
     const fault = this.fault?.kind;
     if (this.fault && (this.fault.times -= 1) <= 0) this.fault = null;
     if (fault === 'delay') await this.#clock.sleep(delayMs);
+    // A late status of a killed kubelet would replace the next kubelet's, also with upstream, whose patches have no precondition either.
+    if (!life.isAlive) return new Promise(() => {});
     if (fault === 'fail') throw new ApiError(500, 'InternalError', 'a fault of the test');
     const result = await this.pods.call<Pod>(call);
     this.changed();
