@@ -1,6 +1,6 @@
 /** The API server is down while pods run, crash, exit and are deleted: the node continues, and catches up on its return. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -192,8 +192,15 @@ test('a kubelet restarted without an API server keeps its pods, and starts stati
   const staticName = `static-${faulty.nodeName}`;
   node.apply(aManifest('static', {}, { namespace: faulty.namespace }));
   for (const name of ['stays', 'goes']) await faulty.create(name);
-  await pods.untilAll('all run', (all) => all.length === 3 && all.every(isRunning));
+  const trigger = join(node.folder, 'trigger');
+  const ends = await faulty.create('ends', {
+    volumes: [{ name: 'trigger', hostPath: { path: trigger, type: 'DirectoryOrCreate' } }],
+    containers: [aBusybox({ sh: `echo begun; ${exitOnFile(7)}`, volumeMounts: [{ name: 'trigger', mountPath: '/trigger' }] })],
+    restartPolicy: 'Never',
+  });
+  await pods.untilAll('all run', (all) => all.length === 4 && all.every(isRunning));
   const ids = (await runningOf(node)).toSorted();
+  const [endedID] = await runningOf(node, ends.metadata.uid);
 
   const endFault = proxy.fault({ matches: () => true, reset: true });
   proxy.cut(() => true);
@@ -202,15 +209,24 @@ test('a kubelet restarted without an API server keeps its pods, and starts stati
   await node.startKubelet();
   node.apply(aManifest('static-later', {}, { namespace: faulty.namespace }));
   await waitUntil('the new static pod runs', async () => (await runningOf(node)).length === ids.length + 1, 60_000);
+  writeFileSync(join(trigger, 'exit'), '');
+  await waitUntil('the container has ended', async () => (await runningOf(node, ends.metadata.uid)).length === 0, 60_000);
   // The kubelet has processed everything it knows, and no source reports that an API pod is gone.
   const from = proxy.requests.length;
   await waitUntil('the kubelet has retried at least ten times', () => proxy.requests.length > from + 10, 60_000);
   const running = new Set(await runningOf(node));
   assert.deepEqual(
-    ids.filter((id) => !running.has(id)),
+    ids.filter((id) => !running.has(id) && id !== endedID),
     [],
   );
   endFault();
+  const failed = await pods.until('ends', 'has failed', ({ status }) => status?.phase === 'Failed', 120_000);
+  const [app] = failed.status?.containerStatuses ?? [];
+  // The container that ended unseen was neither removed nor started again, and its log stays.
+  assert.deepEqual([app?.containerID?.split('//')[1], app?.state?.terminated?.exitCode, app?.restartCount], [endedID, 7, 0]);
+  const log = join(node.podLogs, `${faulty.namespace}_ends_${ends.metadata.uid}`, 'app/0.log');
+  assert.match(readFileSync(log, 'utf8'), /begun\n$/);
+  await pods.delete('ends');
   await pods.untilGone('goes', 120_000);
   await pods.until(`static-later-${faulty.nodeName}`, 'has a running mirror pod', isRunning);
   for (const name of ['stays', staticName]) {
