@@ -2,16 +2,10 @@
  * A GET on a TLS connection whose server has chosen HTTP/2, as Go's http2.Transport sends it: a server may speak nothing else. The messages are
  * Go's. The connection is used once. What the server sends is bounded by the connection (tls-connection.ts).
  */
-import {
-  connect,
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  type ClientSessionOptions,
-  type IncomingHttpHeaders,
-  type IncomingHttpStatusHeader,
-} from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { codeOf, joinHostPort } from '../dial/socket-error.ts';
+import { openHttp2Session } from '../dial/http2-session.ts';
 import { http2ErrorName } from '../dial/http2-error-name.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
 import { maxBodyBytes } from './body-reader.ts';
@@ -26,17 +20,6 @@ export interface Http2Handlers {
   /** The server has not processed the request: Go sends it again on another connection. */
   readonly onRefused: (message: string) => void;
 }
-
-/** The size of the smallest header field with its overhead (RFC 9113, section 6.5.2); node:http2 has a limit of 128 fields by default. */
-const minFieldBytes = 34;
-
-/** `strictSingleValueFields` is missing in the types: a probe may send a header twice. */
-const sessionOptions: ClientSessionOptions & { readonly strictSingleValueFields: boolean } = {
-  settings: { enablePush: false, maxHeaderListSize: maxHeaderBytes },
-  maxHeaderListPairs: Math.ceil(maxHeaderBytes / minFieldBytes),
-  maxReservedRemoteStreams: 0,
-  strictSingleValueFields: false,
-};
 
 export class Http2Exchange {
   statusCode = 0;
@@ -55,15 +38,12 @@ export class Http2Exchange {
   /** The owner of the socket listens to its errors, and destroys it. */
   constructor(socket: TLSSocket, request: HttpRequest, handlers: Http2Handlers) {
     this.#handlers = handlers;
-    let error: Error | undefined;
-    this.#session = connect(`https://${joinHostPort(request.url.host, request.url.port)}`, {
-      ...sessionOptions,
-      createConnection: () => socket,
+    this.#session = openHttp2Session(socket, {
+      url: `https://${joinHostPort(request.url.host, request.url.port)}`,
+      maxHeaderBytes,
+      onClose: (error) => this.#onClose(error),
     });
-    this.#session.on('error', (err) => (error ??= err));
     this.#session.on('goaway', (code, lastStreamID, data) => this.#onGoaway(code, lastStreamID, data));
-    // Whatever else has arrived is read first.
-    this.#session.once('close', () => setImmediate(() => this.#onClose(error)));
     this.#stream = this.#session.request(toHttp2Headers(request), { endStream: true });
     this.#stream.on('error', () => {});
     this.#stream.on('response', (headers) => this.#onHeaders(headers));
