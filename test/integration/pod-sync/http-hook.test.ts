@@ -1,24 +1,13 @@
 /** Sends HTTP requests of lifecycle hooks to servers on this host. */
 import assert from 'node:assert/strict';
 import dns from 'node:dns';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { createServer as createRawServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createRawServer, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { listen } from '../../support/server/listen.ts';
 import type { HttpGetAction } from '../../../src/shared/http-get/request-parts.ts';
 import { toHttpGet } from '../../../src/shared/http-get/request-parts.ts';
 import { httpGet, isPlainHttpResponse } from '../../../src/workers/pod-sync/hooks/http-get.ts';
-
-async function listen(t: TestContext, server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => sockets.add(socket.on('error', () => {})));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 async function aServer(t: TestContext, listener: RequestListener) {
   const requests: IncomingMessage[] = [];

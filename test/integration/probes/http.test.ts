@@ -3,28 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { createServer as createRawServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createRawServer, type Server, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { createServer as createTLSServer } from 'node:tls';
 import type { AttemptResult } from '../../../src/workers/probes/actions/attempt.ts';
 import { selfSignedCertificate } from '../../../src/workers/server/tls/self-signed.ts';
 import { attempt } from '../../support/probes/attempt.ts';
+import { listen as listenFor } from '../../support/server/listen.ts';
 import { httpAction } from '../../support/probes/probed-pod.ts';
 
-async function listen(server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-  });
-  after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+const listen = (server: Server) => listenFor({ after }, server);
 const http = (serve: (request: IncomingMessage, response: ServerResponse) => void) => listen(createServer(serve));
 const raw = (serve: (socket: Socket) => void) => listen(createRawServer(serve));
 const output = ({ outcome, output: text }: AttemptResult, port: number) => `${outcome}: ${text.replaceAll(String(port), 'PORT')}`;

@@ -1,28 +1,17 @@
 /** Probes of servers that speak HTTP/2 over TLS, some of them nothing else. The texts are those of Go 1.26's client, which was asked the same. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createSecureServer, type Http2SecureServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import { createSecureServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { after, test } from 'node:test';
 import { createServer as createTLSServer, type Server, type TLSSocket } from 'node:tls';
 import type { AttemptResult } from '../../../src/workers/probes/actions/attempt.ts';
 import { selfSignedCertificate } from '../../../src/workers/server/tls/self-signed.ts';
 import { attempt } from '../../support/probes/attempt.ts';
+import { listen as listenFor } from '../../support/server/listen.ts';
 import { httpAction } from '../../support/probes/probed-pod.ts';
 
 const certificate = selfSignedCertificate('elsewhere.example', Date.now());
 
-async function listen(server: Http2SecureServer | Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
-  after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+const listen = (server: Server) => listenFor({ after }, server);
 
 /** It speaks HTTP/2 only. */
 async function http2(serve: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void): Promise<number> {
