@@ -9,7 +9,7 @@ import { PodObjectManager } from '../../src/main/objects/index.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
-import { HelperClient } from '../../src/workers/pod-sync/helper/index.ts';
+import { HelperClient } from '../../src/shared/helper-client/index.ts';
 import { readEnvironmentObjects, makeEnvironment } from '../../src/workers/pod-sync/runtime-config/index.ts';
 import { PodVolumes } from '../../src/workers/pod-sync/volumes/index.ts';
 import { connectTo } from '../support/api-server/api-connection.ts';

@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { CgroupTree, createCgroupManager, PodCgroups } from './cgroups/index.ts';
 import type { PodSyncDependencies } from './dependencies.ts';
-import { HelperClient } from './helper/index.ts';
+import { HelperClient } from '../../shared/helper-client/index.ts';
 import { httpGet } from './hooks/index.ts';
 import { createPodRuntime } from './pod-runtime.ts';
 import { HostInfoReader } from './runtime-config/index.ts';

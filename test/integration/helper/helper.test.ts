@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
-import { HelperClient } from '../../../src/workers/pod-sync/helper/index.ts';
+import { HelperClient } from '../../../src/shared/helper-client/index.ts';
 import { aLogger } from '../../support/logger.ts';
 
 const { logger } = aLogger();

@@ -8,7 +8,7 @@ import type { Container, Pod, PodSpec, Volume } from '../../../src/shared/kubern
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { unmount } from '../../../src/shared/linux/native.ts';
-import { HelperClient } from '../../../src/workers/pod-sync/helper/index.ts';
+import { HelperClient } from '../../../src/shared/helper-client/index.ts';
 import { type ContainerMountsInput, type RequestPodObjects, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
 import { aLogger } from '../logger.ts';
 import { aContainer, aPod } from './pods.ts';

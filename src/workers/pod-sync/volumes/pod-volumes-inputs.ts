@@ -5,7 +5,7 @@ import type { ImageSpec } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { RequestPodObjects } from './volume-context.ts';
-import type { HelperClient } from '../helper/index.ts';
+import type { HelperClient } from '../../../shared/helper-client/index.ts';
 
 export interface PodVolumesOptions {
   readonly rootDir: string;

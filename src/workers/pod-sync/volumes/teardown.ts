@@ -11,7 +11,7 @@ import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../.
 import { removeTree } from '../../../shared/linux/remove-tree.ts';
 import { unmountAt } from '../../../shared/linux/unmount-at.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import type { HelperClient } from '../helper/index.ts';
+import type { HelperClient } from '../../../shared/helper-client/index.ts';
 import { pluginNames } from '../../../shared/kubernetes/volume-kind.ts';
 
 export interface TeardownContext {

@@ -1,10 +1,10 @@
 /**
- * Starts helper processes for a pool thread and sends them requests. Every request has a deadline. After a missed deadline, the process gets
+ * Starts helper processes for a thread and sends them requests. Every request has a deadline. After a missed deadline, the process gets
  * no new requests, may finish the others, and is killed. The next request starts a new process.
  */
-import type { HelperOperation, HelperOperations } from '../../../shared/contracts/helper.ts';
-import type { Logger } from '../../../shared/log/logger.ts';
-import { helperEntryURL } from '../helper-entry-url.ts';
+import type { HelperOperation, HelperOperations } from '../contracts/helper.ts';
+import type { Logger } from '../log/logger.ts';
+import { helperEntryURL } from './helper-entry-url.ts';
 import { HelperProcess } from './helper-process.ts';
 
 export interface HelperClientOptions {

@@ -2,8 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { HelperOperation, HelperReply } from '../../../shared/contracts/helper.ts';
-import type { Logger } from '../../../shared/log/logger.ts';
+import type { HelperOperation, HelperReply } from '../contracts/helper.ts';
+import type { Logger } from '../log/logger.ts';
 
 export interface HelperProcessOptions {
   readonly entry: URL;
