@@ -1,6 +1,7 @@
 /**
- * The entry of the helper process, which makes the file system calls that may hang in the kernel. Handles the requests of one pool thread in
- * parallel, each in its own libuv thread, so that a call that hangs does not delay the others. Keeps no state and ends with its parent.
+ * The entry of the helper process, which makes the file system calls that may hang in the kernel. Handles the requests of one thread in
+ * parallel, each in its own libuv thread, so that a call that hangs does not delay the others; only the measurement of trees blocks the process. Keeps no state
+ * but the walks that have begun, and ends with its parent.
  */
 import type { HelperOperations, HelperReply, HelperRequest } from '../shared/contracts/helper.ts';
 import { messageOf } from '../shared/errors/kubelet-error.ts';
@@ -8,6 +9,7 @@ import { checkHostPath } from './host-path.ts';
 import { mountFilesystem, unmountTarget } from './mount-filesystem.ts';
 import { changeOwnership } from './ownership.ts';
 import { removeTreeSlice } from './remove-tree-slice.ts';
+import { measureTrees } from './tree-usage/index.ts';
 import { bindSubpath, readFileWithin } from './subpath.ts';
 import { readFilesystemSizes } from './statfs.ts';
 
@@ -24,6 +26,7 @@ const operations: Operations = {
   removeTree: removeTreeSlice,
   readFile: readFileWithin,
   statfs: readFilesystemSizes,
+  measureTrees,
 };
 
 async function handle({ id, operation, request }: HelperRequest): Promise<HelperReply> {

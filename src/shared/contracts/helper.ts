@@ -29,8 +29,41 @@ export interface HelperOperations {
   /** Reads the sizes of the path's filesystem. */
   statfs: {
     request: { path: string };
-    reply: { type: number; capacityBytes: number; availableBytes: number; inodes: number; inodesFree: number };
+    reply: { type: number; capacityBytes: number; availableBytes: number; usedBytes: number; inodes: number; inodesFree: number };
   };
+  /**
+   * Measures trees for some milliseconds, one after the other. Walks that have not ended are kept, and continue with the next request for their ID; `forget`
+   * ends those that nobody needs any more. The walks block the process: a process that gets this operation is for nothing else.
+   */
+  measureTrees: {
+    request: { trees: readonly TreeRequest[]; forget: readonly string[]; treeCpuMs: number; totalCpuMs: number };
+    /** In the order of the request; without those that the time did not suffice for. */
+    reply: { trees: readonly TreeUsage[]; /** Of the process since its start. */ cpuMs: number };
+  };
+}
+
+export interface TreeRequest {
+  readonly id: string;
+  /** A directory. */
+  readonly path: string;
+  /** False: the walk is not kept when it does not end, since too many others are. */
+  readonly keep: boolean;
+}
+
+export interface TreeUsage {
+  readonly id: string;
+  /** `begun`: the walk continues with the next request. `stopped`: it did not end, and was not kept. `failed`: the directory can't be opened. */
+  readonly outcome: 'done' | 'begun' | 'stopped' | 'failed';
+  /** What was found so far. */
+  readonly bytes: number;
+  readonly inodes: number;
+  /** Part of the tree could not be read. */
+  readonly isIncomplete: boolean;
+  /** Of this slice. */
+  readonly cpuMs: number;
+  /** Of a failure. */
+  readonly message?: string;
+  readonly code?: string;
 }
 
 export type HelperOperation = keyof HelperOperations;

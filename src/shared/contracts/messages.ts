@@ -191,4 +191,5 @@ export const messages = {
   'helper.changeOwnership': request('pod-sync', 'helper'),
   'helper.readFile': request('pod-sync', 'helper'),
   'helper.statfs': request('pod-sync', 'helper'),
+  'helper.measureTrees': request('stats', 'helper'),
 } satisfies Routes;

@@ -90,7 +90,8 @@ export function prepareNative(): void {
   libc();
 }
 
-function toError(syscall: string, errno: number, path?: string): SystemCallError {
+/** Like an error of Node’s. */
+export function toError(syscall: string, errno: number, path?: string): SystemCallError {
   const [code, text] = getSystemErrorMap().get(-errno) ?? [`E${errno}`, 'unknown error'];
   const pathText = path === undefined ? '' : ` '${path}'`;
   return Object.assign(new Error(`${code}: ${text}, ${syscall}${pathText}`), {

@@ -436,6 +436,18 @@ export const samples: Samples = {
   ],
   'helper.readFile': [{ request: { volumePath: '/v', path: 'p', maxBytes: 10 }, reply: { content: 'ünïcode' } }],
   'helper.statfs': [
-    { request: { path: '/p' }, reply: { type: 0x6969, capacityBytes: 2 ** 50, availableBytes: 1, inodes: 2, inodesFree: 1 } },
+    { request: { path: '/p' }, reply: { type: 0x6969, capacityBytes: 2 ** 50, availableBytes: 1, usedBytes: 2, inodes: 2, inodesFree: 1 } },
+  ],
+  'helper.measureTrees': [
+    {
+      request: { trees: [{ id: 'a', path: '/p', keep: true }], forget: ['b'], treeCpuMs: 5, totalCpuMs: 20 },
+      reply: {
+        cpuMs: 70.5,
+        trees: [
+          { id: 'a', outcome: 'begun', bytes: 2 ** 50, inodes: 3, isIncomplete: false, cpuMs: 5.1 },
+          { id: 'c', outcome: 'failed', bytes: 0, inodes: 0, isIncomplete: true, cpuMs: 0, message: 'ENOENT: …', code: 'ENOENT' },
+        ],
+      },
+    },
   ],
 };

@@ -1,0 +1,58 @@
+/**
+ * The operation measureTrees: measures directory trees in slices, for the stats thread. Owns the walks that have begun. A walk blocks this process, so that a
+ * filesystem that hangs costs the process: the stats thread then starts another one.
+ */
+import type { HelperOperations, TreeRequest, TreeUsage } from '../../shared/contracts/helper.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { TreeWalk } from './tree-walk.ts';
+
+const walks = new Map<string, TreeWalk>();
+/** A slice on a slow disk waits more than it computes. */
+const maxRequestMs = 1000;
+
+type Measure = HelperOperations['measureTrees'];
+
+export async function measureTrees({ trees, forget, treeCpuMs, totalCpuMs }: Measure['request']): Promise<Measure['reply']> {
+  for (const id of forget) end(id);
+  const beganCpuMs = cpuMs();
+  const beganAtMs = performance.now();
+  const isOver = (sinceCpuMs: number, maxCpuMs: number) =>
+    cpuMs() - sinceCpuMs >= maxCpuMs || performance.now() - beganAtMs >= maxRequestMs;
+  const measured: TreeUsage[] = [];
+  for (const tree of trees) {
+    if (measured.length > 0 && isOver(beganCpuMs, totalCpuMs)) break;
+    const treeBeganCpuMs = cpuMs();
+    const usage = measure(tree, () => isOver(treeBeganCpuMs, treeCpuMs));
+    measured.push({ ...usage, id: tree.id, cpuMs: cpuMs() - treeBeganCpuMs });
+  }
+  return { trees: measured, cpuMs: cpuMs() };
+}
+
+function measure({ id, path, keep }: TreeRequest, isSliceOver: () => boolean): Omit<TreeUsage, 'id' | 'cpuMs'> {
+  try {
+    const walk = walks.get(id) ?? new TreeWalk(path);
+    const isDone = walk.run(isSliceOver);
+    const { bytes, inodes, isIncomplete } = walk;
+    if (!isDone && keep) {
+      walks.set(id, walk);
+      return { outcome: 'begun', bytes, inodes, isIncomplete };
+    }
+    walk.close();
+    walks.delete(id);
+    return { outcome: isDone ? 'done' : 'stopped', bytes, inodes, isIncomplete };
+  } catch (err) {
+    end(id);
+    const { code } = err as NodeJS.ErrnoException;
+    return { outcome: 'failed', bytes: 0, inodes: 0, isIncomplete: true, message: messageOf(err), ...(code === undefined ? {} : { code }) };
+  }
+}
+
+function end(id: string): void {
+  walks.get(id)?.close();
+  walks.delete(id);
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
