@@ -20,12 +20,13 @@ function libc(): Functions {
   if (loaded) return loaded;
   const native = createRequire(import.meta.url)('koffi') as typeof koffi;
   const library = native.load(null);
-  const bind = <F>(declaration: string) => library.func(declaration) as unknown as F;
   loaded = {
-    openat: bind('int openat(int directory, const uint8_t *name, int flags)'),
-    getdents64: bind('long getdents64(int directory, void *buffer, size_t bytes)'),
-    statx: bind('int statx(int directory, const uint8_t *name, int flags, unsigned int mask, void *result)'),
-    lseek: bind('int64_t lseek(int directory, int64_t offset, int whence)'),
+    openat: library.func('int openat(int directory, const uint8_t *name, int flags)') as unknown as Functions['openat'],
+    getdents64: library.func('long getdents64(int directory, void *buffer, size_t bytes)') as unknown as Functions['getdents64'],
+    statx: library.func(
+      'int statx(int directory, const uint8_t *name, int flags, unsigned int mask, void *result)',
+    ) as unknown as Functions['statx'],
+    lseek: library.func('int64_t lseek(int directory, int64_t offset, int whence)') as unknown as Functions['lseek'],
     errno: () => native.errno(),
   };
   return loaded;

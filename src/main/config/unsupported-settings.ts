@@ -60,8 +60,8 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     fields: ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods', 'shutdownGracePeriodByPodPriority'],
   },
   {
-    feature: 'volumes of plugins, and the usage of volumes',
-    fields: ['volumePluginDir', 'volumeStatsAggPeriod'],
+    feature: 'volumes of plugins',
+    fields: ['volumePluginDir'],
     flags: ['experimental-mounter-path'],
   },
   {

@@ -94,6 +94,8 @@ export function statsSettings(
   shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer; readonly storage: SharedArrayBuffer },
 ): Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'> {
   return {
+    runtimeEndpoint: config.containerRuntimeEndpoint,
+    runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
     rootDir: flags.rootDirectory,
     podLogsDir: config.podLogsDir,
     ...host,

@@ -3,6 +3,8 @@ import type { MessagePort } from 'node:worker_threads';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
 
 export interface StatsWorkerData extends ThreadWorkerData {
+  readonly runtimeEndpoint: string;
+  readonly runtimeRequestTimeoutMs: number;
   readonly rootDir: string;
   readonly podLogsDir: string;
   /** The configured driver. The runtime's (shared/state/runtime-cgroup-driver.ts) overrides it. */

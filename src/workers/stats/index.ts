@@ -21,6 +21,8 @@ import { readLogUsage } from './read-log-usage.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
 import { readNetwork } from './read-network.ts';
 import { RootFilesystem } from './root-filesystem.ts';
+import { listRuntimeLayers } from './storage/list-runtime-layers.ts';
+import { StorageSampler } from './storage/index.ts';
 import { UsageSampler } from './usage-sampler.ts';
 
 const { workerData, logger, heartbeat } = enterThread<StatsWorkerData>();
@@ -62,6 +64,16 @@ const sampler = new UsageSampler({
 const oomWatcher = new OomWatcher({
   onSystemOOM: (event) => notify({ type: 'systemOOM', ...event }),
   onKill: (cgroup) => sampler.countKill(cgroup),
+  logger,
+});
+const storage = new StorageSampler({
+  rootDir,
+  podLogsDir,
+  storage: workerData.storage,
+  snapshot,
+  volumeStatsPeriodMs: workerData.volumeStatsPeriodMs,
+  listRuntimeLayers: () => listRuntimeLayers(workerData.runtimeEndpoint, workerData.runtimeRequestTimeoutMs),
+  clock: systemClock,
   logger,
 });
 const rootFilesystem = new RootFilesystem(rootDir, usage, systemClock);
@@ -130,6 +142,10 @@ const pressureWatcher = startMemoryPressureWatcher({
   clock: systemClock,
   logger,
 });
+const measuring = systemClock.sleep(firstSampleDelayMs, stop.signal).then(
+  () => storage.run(stop.signal),
+  () => {},
+);
 
 const api: StatsApi = {
   machineInfo: () => readMachineInfo({ root: '/', rootDir }),
@@ -139,7 +155,8 @@ const api: StatsApi = {
   },
   async close() {
     stop.abort();
-    await Promise.all([sampling, pressureWatcher?.close()]);
+    await Promise.all([sampling, pressureWatcher?.close(), storage.close()]);
+    await measuring;
     sampler.close();
     oomWatcher.close();
     workerData.events.close();

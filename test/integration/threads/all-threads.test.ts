@@ -114,6 +114,8 @@ function startAll() {
       systemCgroups: { kubelet: '', runtime: '', misc: '' },
       usage,
       storage: createStorageTable(110),
+      runtimeEndpoint,
+      runtimeRequestTimeoutMs: 2000,
       volumeStatsPeriodMs: 60_000,
     },
   });

@@ -27,6 +27,8 @@ function startStats(settings: Partial<StatsThreadOptions['settings']> = {}) {
     state: new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 }),
     logger,
     settings: {
+      runtimeEndpoint: 'unix:///nowhere',
+      runtimeRequestTimeoutMs: 2000,
       rootDir: '/',
       podLogsDir: '/nowhere',
       cgroupDriver: 'cgroupfs',

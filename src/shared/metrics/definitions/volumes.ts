@@ -17,6 +17,14 @@ export const volumeOperationTotal = histogram(
   operationBuckets,
 );
 
+/** The metric's source: `statfs`, or `du` for a walk. Upstream: pkg/kubelet/server/metrics. */
+export const volumeMetricCollectionDuration = histogram(
+  'kubelet_volume_metric_collection_duration_seconds',
+  'Duration in seconds to calculate volume stats',
+  ['metric_source'],
+  [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+);
+
 export const totalVolumes = gauge('volume_manager_total_volumes', 'Number of volumes in Volume Manager', ['plugin_name', 'state']);
 
 export const podCertificateStates = gauge(

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseBootTime } from '../../../shared/linux/procfs.ts';
+import { StorageReader } from '../../../shared/state/storage-table.ts';
 import { UsageReader } from '../../../shared/state/usage-table.ts';
 import { renderCadvisorPage } from './cadvisor-page.ts';
 import { createDeviceNames } from './device-names.ts';
@@ -31,8 +32,9 @@ export interface StatsPages {
   cadvisor(): string;
 }
 
-export function createStatsPages({ nodeName, usage, cgroupFsRoot }: StatsPagesOptions): StatsPages {
+export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: StatsPagesOptions): StatsPages {
   const reader = new UsageReader(usage);
+  const storageReader = new StorageReader(storage);
   const node = {
     nodeName,
     bootedAtMs: parseBootTime(readFileSync('/proc/stat', 'utf8')) * 1000,
@@ -47,7 +49,14 @@ export function createStatsPages({ nodeName, usage, cgroupFsRoot }: StatsPagesOp
       // Upstream's message, without its path through cadvisor.
       if (!grouped.root) throw new Error('failed to get root cgroup stats: failed to get container info for "/": unknown container "/"');
       const filesystems = { root: reader.filesystem('root'), image: reader.filesystem('image'), container: reader.filesystem('container') };
-      return renderSummary(node, grouped, { onlyCpuAndMemory, filesystems, rlimit: readRlimit(), nowMs: Date.now() });
+      const storageOfPods = onlyCpuAndMemory ? new Map() : storageReader.all();
+      return renderSummary(node, grouped, {
+        onlyCpuAndMemory,
+        filesystems,
+        storage: storageOfPods,
+        rlimit: readRlimit(),
+        nowMs: Date.now(),
+      });
     },
     cadvisor: () =>
       renderCadvisorPage({

@@ -4,7 +4,11 @@
  */
 import type { CgroupUsage, InterfaceUsage } from '../../../shared/state/usage-table.ts';
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { PodStorage } from '../../../shared/state/storage-table.ts';
+import { filesystemFields, time } from './filesystem-json.ts';
 import type { NodeUsage, PodUsage } from './group-usage.ts';
+import { containerStorageFields, podStorageFields } from './pod-storage.ts';
 import type { Rlimit } from './read-rlimit.ts';
 
 export interface SummaryNode {
@@ -17,6 +21,8 @@ export interface SummaryNode {
 export interface SummaryOptions {
   readonly onlyCpuAndMemory: boolean;
   readonly filesystems: NodeFilesystems;
+  /** The disk usage of pods. */
+  readonly storage: ReadonlyMap<PodUID, PodStorage>;
   readonly rlimit: Rlimit;
   readonly nowMs: number;
 }
@@ -47,10 +53,10 @@ function nodeStats(node: SummaryNode, { root, systemContainers }: NodeUsage, opt
     const { filesystems, rlimit, nowMs } = options;
     if (root) fields.push(networkStats(root));
     fields.push(
-      filesystems.root && `"fs":${filesystemStats(filesystems.root)}`,
+      filesystems.root && `"fs":{${filesystemFields(filesystems.root)}}`,
       `"runtime":${object([
-        filesystems.image && `"imageFs":${filesystemStats(filesystems.image)}`,
-        filesystems.container && `"containerFs":${filesystemStats(filesystems.container)}`,
+        filesystems.image && `"imageFs":{${filesystemFields(filesystems.image)}}`,
+        filesystems.container && `"containerFs":{${filesystemFields(filesystems.container)}}`,
       ])}`,
       `"rlimit":${object([
         `"time":${time(nowMs)}`,
@@ -72,6 +78,7 @@ function podStats({ podName, podNamespace, podUID, pod, sandbox, containers }: P
   ];
   if (!options.onlyCpuAndMemory) {
     if (sandbox) fields.push(networkStats(sandbox));
+    fields.push(...podStorageFields(options.storage.get(podUID as PodUID), containers, options.filesystems.root));
     let processes = sandbox?.values.processes ?? 0;
     for (const { values } of containers) processes += values.processes;
     fields.push(`"process_stats":{"process_count":${processes}}`);
@@ -80,34 +87,12 @@ function podStats({ podName, podNamespace, podUID, pod, sandbox, containers }: P
 }
 
 function containerStats(row: CgroupUsage, name: string, startedAtMs: number, options: SummaryOptions): string {
-  const filesystems = options.onlyCpuAndMemory || row.identity.kind !== 'container' ? '' : containerFilesystems(row, options.filesystems);
-  return `{"name":${JSON.stringify(name)},"startTime":${time(startedAtMs)},${usageFields(row, options)}${filesystems}}`;
-}
-
-/** The fields logs and rootfs of a container. */
-function containerFilesystems({ values }: CgroupUsage, { root, container }: NodeFilesystems): string {
-  const at = values.sampledAtMs;
-  const logs =
-    root && !Number.isNaN(values.logBytes)
-      ? `,"logs":${filesystemStats({ ...root, readAtMs: at, usedBytes: values.logBytes, inodesUsed: values.logInodes })}`
-      : '';
-  // The usage of a container's writable layer is not known.
-  const rootfs = container ? `,"rootfs":${filesystemStats({ ...container, readAtMs: at, usedBytes: NaN, inodesUsed: NaN })}` : '';
-  return rootfs + logs;
-}
-
-/** Unknown values are left out. */
-function filesystemStats(usage: FilesystemUsage): string {
-  const value = (name: string, number: number) => !Number.isNaN(number) && `"${name}":${number}`;
-  return object([
-    `"time":${time(usage.readAtMs)}`,
-    value('availableBytes', usage.availableBytes),
-    value('capacityBytes', usage.capacityBytes),
-    value('usedBytes', usage.usedBytes),
-    value('inodesFree', usage.inodesFree),
-    value('inodes', usage.inodes),
-    value('inodesUsed', usage.inodesUsed),
-  ]);
+  const fields = [`"name":${JSON.stringify(name)}`, `"startTime":${time(startedAtMs)}`, usageFields(row, options)];
+  const { kind, podUID } = row.identity;
+  if (kind === 'container' && !options.onlyCpuAndMemory) {
+    fields.push(...containerStorageFields(row, options.storage.get(podUID as PodUID), options.filesystems));
+  }
+  return object(fields);
 }
 
 /** The fields cpu, memory, io and swap of a container, a pod or the node. */
@@ -190,16 +175,6 @@ function networkStats({ values }: CgroupUsage): string {
   const list = interfaces.length > 0 ? `,"interfaces":[${interfaces.map(({ text }) => `{${text}}`).join(',')}]` : '';
   return `"network":{"time":${time(values.sampledAtMs)},${main}${list}}`;
 }
-
-/** RFC 3339 in whole seconds, as metav1.Time. */
-function time(ms: number): string {
-  if (!(ms > 0)) return 'null';
-  const second = Math.floor(ms / 1000);
-  if (second !== lastTime.second) lastTime = { second, text: `"${new Date(ms).toISOString().slice(0, 19)}Z"` };
-  return lastTime.text;
-}
-/** Most times of a page are in the same second. */
-let lastTime = { second: 0, text: '' };
 
 /** A counter that was read at another moment than its limit may exceed it. */
 function integer(value: number): number {

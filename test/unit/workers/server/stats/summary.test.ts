@@ -56,6 +56,7 @@ const filesystem = {
 const unknown = { ...filesystem, capacityBytes: NaN, availableBytes: NaN, inodes: NaN, inodesFree: NaN };
 const rest = {
   filesystems: { root: filesystem, image: unknown, container: undefined },
+  storage: new Map(),
   rlimit: { maxPID: 32768, tasks: 120 },
   nowMs: Date.UTC(2026, 0, 2, 3, 4, 5),
 };
@@ -108,6 +109,7 @@ test('the summary has every field of a pod and a container', () => {
           { name: 'net1', rxBytes: 1, rxErrors: 3, txBytes: 5, txErrors: 7 },
         ],
       },
+      'ephemeral-storage': { time, availableBytes: 500, capacityBytes: 900, usedBytes: 40, inodesFree: 80, inodes: 90, inodesUsed: 2 },
       process_stats: { process_count: 4 },
     },
   ]);

@@ -1,0 +1,28 @@
+/** Renders FsStats and times of /stats/summary. Pure. */
+import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
+
+/** The fields of an FsStats, without braces. Unknown values are left out. */
+export function filesystemFields(usage: FilesystemUsage): string {
+  const value = (name: string, number: number) => !Number.isNaN(number) && `"${name}":${number}`;
+  return [
+    `"time":${time(usage.readAtMs)}`,
+    value('availableBytes', usage.availableBytes),
+    value('capacityBytes', usage.capacityBytes),
+    value('usedBytes', usage.usedBytes),
+    value('inodesFree', usage.inodesFree),
+    value('inodes', usage.inodes),
+    value('inodesUsed', usage.inodesUsed),
+  ]
+    .filter(Boolean)
+    .join(',');
+}
+
+/** RFC 3339 in whole seconds, as metav1.Time. */
+export function time(ms: number): string {
+  if (!(ms > 0)) return 'null';
+  const second = Math.floor(ms / 1000);
+  if (second !== lastTime.second) lastTime = { second, text: `"${new Date(ms).toISOString().slice(0, 19)}Z"` };
+  return lastTime.text;
+}
+/** Most times of a page are in the same second. */
+let lastTime = { second: 0, text: '' };

@@ -1,0 +1,52 @@
+/**
+ * Finds the volumes of all pods: the folders `<rootDir>/pods/<uid>/volumes/<plugin>/<name>`. Only the kubelet changes the folders above the volumes, which are
+ * small, so the reads are synchronous.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { MountInfo } from '../../../shared/linux/mountinfo.ts';
+
+export interface VolumeFolder {
+  readonly podUID: PodUID;
+  readonly name: string;
+  readonly plugin: string;
+  readonly path: string;
+  /** The filesystem that is mounted there; null for a folder of the root directory's filesystem. */
+  readonly mount: { readonly fsType: string; readonly device: string } | null;
+}
+
+/** Volumes that upstream measures by walking them. Others are measured if they are a mount; hostPath, image and gitRepo volumes never are (MetricsNil). */
+const walkedPlugins = new Set(['empty-dir', 'configmap', 'secret', 'downward-api', 'projected'].map((name) => `kubernetes.io~${name}`));
+const csiPlugin = 'kubernetes.io~csi';
+/** Some milliseconds. */
+const podsPerIteration = 25;
+
+/** @param mounts those below `podsFolder`, in the kernel's order */
+export async function findVolumes(podsFolder: string, mounts: readonly MountInfo[]): Promise<VolumeFolder[]> {
+  const mountAt = new Map(mounts.map(({ mountPoint, fsType, device }) => [mountPoint, { fsType, device }]));
+  const found: VolumeFolder[] = [];
+  for (const [index, podUID] of namesIn(podsFolder).entries()) {
+    if (index % podsPerIteration === podsPerIteration - 1) await nextIteration();
+    const volumesFolder = join(podsFolder, podUID, 'volumes');
+    for (const plugin of namesIn(volumesFolder)) {
+      for (const name of namesIn(join(volumesFolder, plugin))) {
+        const folder = join(volumesFolder, plugin, name);
+        const path = plugin === csiPlugin ? join(folder, 'mount') : folder;
+        const mount = mountAt.get(path) ?? null;
+        if (mount || walkedPlugins.has(plugin)) found.push({ podUID: podUID as PodUID, name, plugin, path, mount });
+      }
+    }
+  }
+  return found;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (err) {
+    if (['ENOENT', 'ENOTDIR'].includes((err as NodeJS.ErrnoException).code ?? '')) return [];
+    throw err;
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * Measures what pods use of the node's disks, for the storage table: volumes, writable layers of running containers, pod log folders and hosts files. Owns the
+ * helper processes of the stats thread. Created by the stats thread's entry.
+ *
+ *  - Trees of pods are walked in a helper process, in slices, with 5 % of a core for all of them. Mounted volumes are measured by statfs.
+ *  - The writable layers are found in the mount table. The runtime is asked only for those that are not there.
+ */
+import { readFileSync, realpathSync } from 'node:fs';
+import { etcHostsPath, podLogsDirectory, podsDir } from '../../../shared/kubernetes/paths.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
+import { readFilesystemUsage } from '../../../shared/linux/filesystem-usage.ts';
+import { mountsBelow } from '../../../shared/linux/mountinfo.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
+import { HelperClient } from '../../../shared/helper-client/index.ts';
+import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
+import { RuntimeSnapshotReader, type SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
+import { volumeMetricCollectionDuration } from '../../../shared/metrics/definitions/volumes.ts';
+import type { StorageIdentity } from '../../../shared/state/storage-table.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { readLogUsage } from '../read-log-usage.ts';
+import { findVolumes, type VolumeFolder } from './find-volumes.ts';
+import { MountMeasurer } from './mount-measurer.ts';
+import { parseWritableLayers } from './parse-writable-layers.ts';
+import { readFileUsage } from './read-file-usage.ts';
+import { RuntimeLayers, type LayerUsage } from './runtime-layers.ts';
+import { StorageRows } from './storage-rows.ts';
+import { TreeMeasurer } from './tree-measurer.ts';
+import type { MeasuredTree, Tree } from './tree-queue.ts';
+
+export interface StorageSamplerOptions {
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly storage: SharedArrayBuffer;
+  readonly snapshot: SharedArrayBuffer;
+  /** 0 or less: volumes are not measured. */
+  readonly volumeStatsPeriodMs: number;
+  /** The writable layers of all containers, from the runtime, by container ID. */
+  readonly listRuntimeLayers: () => Promise<ReadonlyMap<string, LayerUsage>>;
+  /** Replaced in tests. */
+  readonly mountTable?: string;
+  readonly hangMs?: number;
+  readonly periodMs?: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** As often as containerd measures writable layers for upstream, and as the stats thread samples cgroups. */
+const defaultPeriodMs = 10_000;
+/** A walk ends its slices after milliseconds, and statfs answers at once, unless the filesystem hangs. */
+const defaultHangMs = 15_000;
+const maxSleepMs = 60 * 60_000;
+type MountedFolder = VolumeFolder & { readonly mount: NonNullable<VolumeFolder['mount']> };
+
+export class StorageSampler {
+  readonly #options: StorageSamplerOptions;
+  readonly #rows: StorageRows;
+  readonly #snapshot: RuntimeSnapshotReader;
+  /** A process for walks, which block it, and another one for statfs: a dead server must not end walks. */
+  readonly #walker: HelperClient;
+  readonly #asker: HelperClient;
+  readonly #trees: TreeMeasurer;
+  readonly #mounts: MountMeasurer<MountedFolder>;
+  readonly #runtimeLayers: RuntimeLayers;
+  readonly #wakeup: Wakeup;
+  /** What a walked tree is, by path. */
+  #identities = new Map<string, StorageIdentity>();
+  /** Of the pods' folders: that of the volumes that are no mounts. */
+  #filesystem: FilesystemUsage | null = null;
+  #isReadingFilesystem = false;
+
+  constructor(options: StorageSamplerOptions) {
+    const { storage, snapshot, volumeStatsPeriodMs, hangMs = defaultHangMs, clock, logger } = options;
+    this.#options = options;
+    this.#rows = new StorageRows(storage, logger);
+    this.#snapshot = new RuntimeSnapshotReader(snapshot);
+    this.#walker = new HelperClient({ logger });
+    this.#asker = new HelperClient({ logger });
+    this.#wakeup = new Wakeup(clock);
+    this.#trees = new TreeMeasurer({
+      measureTrees: (request) => this.#walker.call('measureTrees', request, { deadlineMs: hangMs }),
+      onMeasured: (path, usage) => this.#putTree(path, usage),
+      clock,
+      logger,
+    });
+    this.#runtimeLayers = new RuntimeLayers({
+      list: options.listRuntimeLayers,
+      onMeasured: (identity, usage) => this.#rows.put(identity, { readAtMs: clock.now(), ...usage }),
+      clock,
+      logger,
+    });
+    this.#mounts = new MountMeasurer({
+      periodMs: volumeStatsPeriodMs,
+      statfs: (path) => this.#asker.call('statfs', { path }, { deadlineMs: hangMs }),
+      onMeasured: (volume, usage) => this.#rows.put(identityOf(volume), { ...usage, isMountPoint: true }),
+      clock,
+      logger,
+    });
+  }
+
+  /** Resolves after the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#keepFinding(signal), this.#keepMeasuring(signal)]);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#walker.close(), this.#asker.close()]);
+  }
+
+  async #keepFinding(signal: AbortSignal): Promise<void> {
+    const { periodMs = defaultPeriodMs, clock, logger } = this.#options;
+    let failing = false;
+    while (!signal.aborted) {
+      try {
+        await this.find();
+        this.#wakeup.wake();
+        failing = false;
+      } catch (err) {
+        if (!failing) logger.error({ err, retryInMs: periodMs }, 'Can’t find the volumes and writable layers of pods');
+        failing = true;
+      }
+      await clock.sleep(periodMs, signal).catch(() => {});
+    }
+  }
+
+  async #keepMeasuring(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#trees.measureDue(signal);
+      await this.#wakeup.next(Math.min(this.#trees.dueInMs, maxSleepMs), signal);
+    }
+  }
+
+  /** Finds what is to be measured now, and measures the files of the kubelet. */
+  async find(): Promise<void> {
+    const { rootDir, volumeStatsPeriodMs, periodMs = defaultPeriodMs, mountTable: path = '/proc/self/mountinfo' } = this.#options;
+    const running = [...this.#snapshot.all()].filter(({ state }) => state === 'running');
+    const mountTable = readFileSync(path, 'utf8');
+    this.#readFilesystem(rootDir);
+    const volumes = volumeStatsPeriodMs > 0 ? await this.#findVolumes(mountTable) : [];
+    const { layers, missing } = findLayers(running, mountTable);
+    const walked = volumes.filter(({ mount }) => mount === null);
+    const mounted = volumes.filter((volume): volume is MountedFolder => volume.mount !== null);
+    this.#identities = new Map([
+      ...walked.map((volume): [string, StorageIdentity] => [volume.path, identityOf(volume)]),
+      ...layers.map(({ path: layer, identity }): [string, StorageIdentity] => [layer, identity]),
+    ]);
+    const files = this.#findFiles(running);
+    this.#rows.retain([...this.#identities.values(), ...missing, ...mounted.map(identityOf), ...files.map(({ identity }) => identity)]);
+    for (const { identity, read } of files) this.#putFile(identity, read());
+    this.#trees.setTrees([
+      ...walked.map(({ path: id, podUID }): Tree => ({ id, path: id, podUID, periodMs: volumeStatsPeriodMs, jitter: 1 })),
+      ...layers.map(({ path: id, identity: { podUID } }): Tree => ({ id, path: id, podUID, periodMs, jitter: 0 })),
+    ]);
+    void this.#mounts.measureDue(mounted);
+    void this.#runtimeLayers.measureDue(missing);
+  }
+
+  async #findVolumes(mountTable: string): Promise<VolumeFolder[]> {
+    let folder = podsDir(this.#options.rootDir);
+    try {
+      folder = realpathSync(folder);
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw err;
+    }
+    return findVolumes(folder, mountsBelow(mountTable, folder));
+  }
+
+  /** The files of each pod with a running sandbox. */
+  #findFiles(running: readonly SnapshotItem[]) {
+    const { rootDir, podLogsDir } = this.#options;
+    return running
+      .filter(({ kind }) => kind === 'sandbox')
+      .flatMap(({ podUID, podName, podNamespace }) => {
+        const common = { podUID, name: '', plugin: '', containerID: '' } as const;
+        const pod = { metadata: { name: podName, namespace: podNamespace, uid: podUID } };
+        return [
+          { identity: { kind: 'pod-logs', ...common } as const, read: () => readLogUsage(podLogsDirectory(podLogsDir, pod)) },
+          { identity: { kind: 'etc-hosts', ...common } as const, read: () => readFileUsage(etcHostsPath(rootDir, podUID)) },
+        ];
+      });
+  }
+
+  #putFile(identity: StorageIdentity, usage: ReturnType<typeof readFileUsage>): void {
+    if (usage) this.#rows.put(identity, { readAtMs: this.#options.clock.now(), usedBytes: usage.bytes, inodesUsed: usage.inodes });
+  }
+
+  #putTree(path: string, { bytes, inodes, isLowerBound, durationMs }: MeasuredTree): void {
+    const identity = this.#identities.get(path);
+    if (!identity) return;
+    if (identity.kind === 'volume' && durationMs !== null)
+      volumeMetricCollectionDuration.observe(durationMs / 1000, { metric_source: 'du' });
+    const { capacityBytes = NaN, availableBytes = NaN, inodes: total = NaN, inodesFree = NaN } = this.#filesystem ?? {};
+    const filesystem = identity.kind === 'volume' ? { capacityBytes, availableBytes, inodes: total, inodesFree } : {};
+    this.#rows.put(identity, { readAtMs: this.#options.clock.now(), usedBytes: bytes, inodesUsed: inodes, isLowerBound, ...filesystem });
+  }
+
+  /** A filesystem that hangs occupies one file thread. */
+  #readFilesystem(rootDir: string): void {
+    if (this.#isReadingFilesystem) return;
+    this.#isReadingFilesystem = true;
+    readFilesystemUsage(podsDir(rootDir), this.#options.clock.now())
+      .then(
+        (usage) => (this.#filesystem = usage),
+        (err: unknown) => this.#options.logger.debug({ err }, 'Failed to measure the filesystem of the pods’ folders'),
+      )
+      .finally(() => (this.#isReadingFilesystem = false));
+  }
+}
+
+function identityOf({ podUID, name, plugin }: VolumeFolder): StorageIdentity {
+  return { kind: 'volume', podUID, name, plugin, containerID: '' };
+}
+
+/** The writable layers of running containers, and those that the mount table does not have. */
+function findLayers(running: readonly SnapshotItem[], mountTable: string) {
+  const paths = parseWritableLayers(mountTable);
+  const layers: { readonly path: string; readonly identity: StorageIdentity }[] = [];
+  const missing: StorageIdentity[] = [];
+  for (const { kind, podUID, containerName: name, id } of running) {
+    if (kind !== 'container') continue;
+    const identity: StorageIdentity = { kind, podUID, name, plugin: '', containerID: id as ContainerID };
+    const path = paths.get(id);
+    if (path === undefined) missing.push(identity);
+    else layers.push({ path, identity });
+  }
+  return { layers, missing };
+}

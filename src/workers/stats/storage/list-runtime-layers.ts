@@ -1,0 +1,21 @@
+/** Asks the runtime for the writable layers of all containers. Loads the CRI client on first use: most nodes never need it in this thread. */
+import type { LayerUsage } from './runtime-layers.ts';
+
+export async function listRuntimeLayers(endpoint: string, deadlineMs: number): Promise<Map<string, LayerUsage>> {
+  const [{ CriClient }, { countRuntimeOperation }] = await Promise.all([
+    import('../../../shared/cri/client.ts'),
+    import('../../../shared/cri/count-calls.ts'),
+  ]);
+  const client = new CriClient({ endpoint, onCall: countRuntimeOperation });
+  try {
+    const { stats } = await client.runtime.call('listContainerStats', {}, { deadlineMs });
+    return new Map(
+      stats.map(({ attributes, writableLayer }) => [
+        attributes?.id ?? '',
+        { usedBytes: Number(writableLayer?.usedBytes?.value ?? NaN), inodesUsed: Number(writableLayer?.inodesUsed?.value ?? NaN) },
+      ]),
+    );
+  } finally {
+    client.close();
+  }
+}

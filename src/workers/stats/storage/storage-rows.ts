@@ -1,0 +1,41 @@
+/** The rows of the storage table, as this thread wants them. A row that finds no place is left out, and logged once. */
+import type { Logger } from '../../../shared/log/logger.ts';
+import { StorageWriter, type StorageIdentity, type StorageValues } from '../../../shared/state/storage-table.ts';
+import { TableFullError } from '../../../shared/state/typed-table.ts';
+
+const unknownFilesystem = { capacityBytes: NaN, availableBytes: NaN, inodes: NaN, inodesFree: NaN } as const;
+
+export class StorageRows {
+  readonly #table: StorageWriter;
+  readonly #logger: Logger;
+  #wanted = new Set<string>();
+  #hasRefused = false;
+
+  constructor(storage: SharedArrayBuffer, logger: Logger) {
+    this.#table = new StorageWriter(storage);
+    this.#logger = logger;
+  }
+
+  /** Removes all other rows, and refuses to add them. */
+  retain(identities: Iterable<StorageIdentity>): void {
+    this.#wanted = new Set(Array.from(identities, keyOf));
+    for (const identity of this.#table.identities()) if (!this.#wanted.has(keyOf(identity))) this.#table.remove(identity);
+  }
+
+  put(identity: StorageIdentity, values: Pick<StorageValues, 'readAtMs' | 'usedBytes' | 'inodesUsed'> & Partial<StorageValues>): void {
+    // A measurement may end after its pod.
+    if (!this.#wanted.has(keyOf(identity))) return;
+    try {
+      this.#table.put(identity, { ...unknownFilesystem, isMountPoint: false, isLowerBound: false, ...values });
+    } catch (err) {
+      if (!(err instanceof TableFullError || err instanceof RangeError)) throw err;
+      if (!this.#hasRefused)
+        this.#logger.error({ err, podUID: identity.podUID, name: identity.name }, 'Can’t store the disk usage of a pod');
+      this.#hasRefused = true;
+    }
+  }
+}
+
+function keyOf({ kind, podUID, name, plugin, containerID }: StorageIdentity): string {
+  return [kind, podUID, name, plugin, containerID].join('\0');
+}

@@ -1,0 +1,100 @@
+/**
+ * Measures the queued trees one request after the other in the helper process, within a budget of processor time. A process that does not answer in time is
+ * given up; it costs the tree that it hangs on its measurement, and the others some seconds.
+ */
+import type { TreeRequest, TreeUsage } from '../../../shared/contracts/helper.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { CpuBudget } from './cpu-budget.ts';
+import { TreeQueue, type MeasuredTree, type Tree } from './tree-queue.ts';
+
+export interface TreeMeasurerOptions {
+  /** Sends `measureTrees` to the helper process. */
+  readonly measureTrees: (request: {
+    trees: readonly TreeRequest[];
+    forget: readonly string[];
+    treeCpuMs: number;
+    totalCpuMs: number;
+  }) => Promise<{ readonly trees: readonly TreeUsage[]; readonly cpuMs: number }>;
+  readonly onMeasured: (id: string, usage: MeasuredTree) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random?: () => number;
+}
+
+/** The share of a core, the start of the helper process included. */
+const cpuShare = 0.05;
+const slice = { treeCpuMs: 5, totalCpuMs: 20 } as const;
+/** What a request costs both processes beside the walks: encoding, and two wake-ups. */
+const requestCpuMs = 0.3;
+/** For trees that become due one by one: collects them for one request. */
+const minPauseMs = 250;
+/** After a failure that is no tree's. */
+const retryMs = 60_000;
+
+export class TreeMeasurer {
+  readonly #options: TreeMeasurerOptions;
+  readonly #queue: TreeQueue;
+  readonly #budget: CpuBudget;
+  #forget: string[] = [];
+  /** The processor time of the running helper process at the last reply. */
+  #processCpuMs = 0;
+  #isFailing = false;
+
+  constructor(options: TreeMeasurerOptions) {
+    this.#options = options;
+    this.#queue = new TreeQueue(options.random);
+    this.#budget = new CpuBudget(cpuShare, options.clock);
+  }
+
+  setTrees(trees: readonly Tree[]): void {
+    this.#forget.push(...this.#queue.setTrees(trees, this.#options.clock.monotonic()));
+  }
+
+  /** Measures what is due, and resolves when nothing is, or with the signal. */
+  async measureDue(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      const trees = this.#queue.next(clock.monotonic());
+      if (trees.length === 0) return;
+      const pauseMs = (await this.#measure(trees, signal)) ? this.#budget.waitMs : retryMs;
+      if (pauseMs > 0) await clock.sleep(pauseMs, signal).catch(() => {});
+    }
+  }
+
+  /** Until `measureDue` has work. */
+  get dueInMs(): number {
+    return Math.max(minPauseMs, this.#queue.dueInMs(this.#options.clock.monotonic()));
+  }
+
+  /** False: no helper process could be started. */
+  async #measure(trees: readonly TreeRequest[], signal: AbortSignal): Promise<boolean> {
+    const { measureTrees, onMeasured, clock, logger } = this.#options;
+    const forget = this.#forget.splice(0);
+    try {
+      const reply = await measureTrees({ trees, forget, ...slice });
+      // Less than before: it is another process.
+      this.#budget.spend(requestCpuMs + reply.cpuMs - (reply.cpuMs < this.#processCpuMs ? 0 : this.#processCpuMs));
+      this.#processCpuMs = reply.cpuMs;
+      for (const usage of reply.trees) {
+        const news = this.#queue.onMeasured(usage, clock.monotonic());
+        if (news) onMeasured(usage.id, news);
+        if (usage.outcome === 'failed') logger.debug({ path: usage.id, reason: usage.message }, 'Failed to measure a tree');
+      }
+      this.#isFailing = false;
+      return true;
+    } catch (err) {
+      if (signal.aborted) return true;
+      this.#processCpuMs = 0;
+      const { code } = err as NodeJS.ErrnoException;
+      if (code !== 'ETIMEDOUT' && code !== 'EPIPE') {
+        if (!this.#isFailing) logger.error({ err, retryInMs: retryMs }, 'Can’t measure the disk usage of pods');
+        this.#isFailing = true;
+        return false;
+      }
+      const culprit = this.#queue.onHang(trees, clock.monotonic());
+      if (culprit) logger.warn({ err, path: culprit.path, podUID: culprit.podUID }, 'A tree can’t be measured: its filesystem may hang');
+      return true;
+    }
+  }
+}

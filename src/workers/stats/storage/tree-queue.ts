@@ -1,0 +1,167 @@
+/**
+ * Decides which trees are measured next. Pure: time is an argument, and the results come from the helper process.
+ *
+ *  - Pods take turns, with one tree for each turn: a pod with many or large trees delays only itself. A large tree gets one slice for each turn.
+ *  - A tree is due again one period after its end, and the later the more its walk cost.
+ *  - When the helper does not answer, every tree of the request is measured alone the next time. One that hangs alone twice is left for a minute, then for longer.
+ */
+import type { TreeRequest, TreeUsage } from '../../../shared/contracts/helper.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+
+export interface Tree {
+  readonly id: string;
+  readonly podUID: PodUID;
+  readonly path: string;
+  readonly periodMs: number;
+  /** The wait between two walks is up to this much longer, at random: 1 doubles it at most (upstream's factor for volumes). */
+  readonly jitter: number;
+}
+
+export interface MeasuredTree {
+  readonly bytes: number;
+  readonly inodes: number;
+  readonly isLowerBound: boolean;
+  /** From the first slice to the last one. Null: the walk has not ended. */
+  readonly durationMs: number | null;
+}
+
+interface State {
+  readonly tree: Tree;
+  dueAtMs: number;
+  hasBegun: boolean;
+  /** When the first slice of the current or next walk was requested. */
+  beganAtMs: number;
+  /** Of the walk that has begun. */
+  cpuMs: number;
+  /** Of the last complete walk. */
+  last: { readonly bytes: number; readonly inodes: number } | null;
+  isSuspect: boolean;
+  hangs: number;
+}
+
+const maxTreesPerRequest = 32;
+/** Each holds up to 32 handles and some megabytes in the helper. */
+const maxBegun = 32;
+/** A tree uses at most a fiftieth of a core, so that there is budget for others. */
+const minIdleFactor = 50;
+const firstHangDelayMs = 30_000;
+const maxHangDelayMs = 60 * 60_000;
+
+export class TreeQueue {
+  readonly #random: () => number;
+  /** The next turn is the first pod's. */
+  readonly #pods = new Map<PodUID, Map<string, State>>();
+  readonly #states = new Map<string, State>();
+
+  constructor(random: () => number = Math.random) {
+    this.#random = random;
+  }
+
+  /** Replaces the list of trees. Returns the IDs of walks that have begun and that nobody needs any more. */
+  setTrees(trees: Iterable<Tree>, nowMs: number): string[] {
+    const left = new Map(this.#states);
+    for (const tree of trees) {
+      if (!left.delete(tree.id) && !this.#states.has(tree.id)) this.#add(tree, nowMs);
+    }
+    for (const [id, { tree }] of left) {
+      this.#states.delete(id);
+      const pod = this.#pods.get(tree.podUID);
+      pod?.delete(id);
+      if (pod?.size === 0) this.#pods.delete(tree.podUID);
+    }
+    return [...left.values()].filter(({ hasBegun }) => hasBegun).map(({ tree }) => tree.id);
+  }
+
+  #add(tree: Tree, nowMs: number): void {
+    const state: State = { tree, dueAtMs: nowMs, hasBegun: false, beganAtMs: nowMs, cpuMs: 0, last: null, isSuspect: false, hangs: 0 };
+    this.#states.set(tree.id, state);
+    const pod = this.#pods.get(tree.podUID);
+    if (pod) pod.set(tree.id, state);
+    else this.#pods.set(tree.podUID, new Map([[tree.id, state]]));
+  }
+
+  /** The trees of the next request, one of each pod. Empty: none is due. */
+  next(nowMs: number): TreeRequest[] {
+    const chosen: State[] = [];
+    for (const pod of this.#pods.values()) {
+      const state = mostOverdue(pod.values(), nowMs);
+      if (!state) continue;
+      // A suspect is measured alone: it waits until its pod is the first.
+      if (state.isSuspect && chosen.length > 0) continue;
+      chosen.push(state);
+      if (state.isSuspect || chosen.length === maxTreesPerRequest) break;
+    }
+    for (const state of chosen) if (!state.hasBegun) state.beganAtMs = nowMs;
+    let places = maxBegun - [...this.#states.values()].filter(({ hasBegun }) => hasBegun).length;
+    return chosen.map(({ tree: { id, path }, hasBegun }) => ({ id, path, keep: hasBegun || places-- > 0 }));
+  }
+
+  /** Until a tree is due. Infinity: there are none. */
+  dueInMs(nowMs: number): number {
+    let dueAtMs = Infinity;
+    for (const state of this.#states.values()) dueAtMs = Math.min(dueAtMs, state.dueAtMs);
+    return Math.max(0, dueAtMs - nowMs);
+  }
+
+  /** Takes a result. Returns what to publish, or null when it is no news. */
+  onMeasured(usage: TreeUsage, nowMs: number): MeasuredTree | null {
+    const state = this.#states.get(usage.id);
+    if (!state) return null;
+    this.#endTurn(state.tree.podUID);
+    state.isSuspect = false;
+    state.hangs = 0;
+    state.cpuMs += usage.cpuMs;
+    state.hasBegun = usage.outcome === 'begun';
+    // Behind the other trees of the pod.
+    if (state.hasBegun) state.dueAtMs = nowMs;
+    else this.#delay(state, nowMs);
+    if (usage.outcome === 'failed') return null;
+    const { bytes, inodes } = usage;
+    if (usage.outcome === 'done') {
+      state.last = { bytes, inodes };
+      return { bytes, inodes, isLowerBound: usage.isIncomplete, durationMs: nowMs - state.beganAtMs };
+    }
+    // So much is used at least. An earlier complete walk knows more, unless the tree has grown.
+    if (bytes <= (state.last?.bytes ?? -1) && inodes <= (state.last?.inodes ?? -1)) return null;
+    const [knownBytes, knownInodes] = [state.last?.bytes ?? 0, state.last?.inodes ?? 0];
+    return { bytes: Math.max(bytes, knownBytes), inodes: Math.max(inodes, knownInodes), isLowerBound: true, durationMs: null };
+  }
+
+  #delay(state: State, nowMs: number): void {
+    const { periodMs, jitter } = state.tree;
+    state.dueAtMs = nowMs + Math.max(periodMs * (1 + jitter * this.#random()), state.cpuMs * minIdleFactor);
+    state.cpuMs = 0;
+  }
+
+  /** The helper process hangs, or ended, during a request for these. Its walks are lost. Returns the tree that must have caused it, if it is certain. */
+  onHang(requested: readonly TreeRequest[], nowMs: number): Tree | null {
+    for (const state of this.#states.values()) [state.hasBegun, state.cpuMs] = [false, 0];
+    const states = requested.flatMap(({ id }) => this.#states.get(id) ?? []);
+    for (const { tree } of states) this.#endTurn(tree.podUID);
+    for (const state of states) state.isSuspect = true;
+    const [culprit] = states;
+    if (requested.length > 1 || !culprit) return null;
+    // The first time it may be chance: somebody may have ended the process.
+    const delayMs = culprit.hangs === 0 ? culprit.tree.periodMs : Math.min(firstHangDelayMs * 2 ** culprit.hangs, maxHangDelayMs);
+    culprit.dueAtMs = nowMs + delayMs;
+    culprit.hangs += 1;
+    return culprit.hangs > 1 ? culprit.tree : null;
+  }
+
+  #endTurn(podUID: PodUID): void {
+    const pod = this.#pods.get(podUID);
+    if (!pod) return;
+    this.#pods.delete(podUID);
+    this.#pods.set(podUID, pod);
+  }
+}
+
+/** Of those that became due at the same time, one that has not begun: a large tree delays no small one. */
+function mostOverdue(states: Iterable<State>, nowMs: number): State | undefined {
+  let found: State | undefined;
+  for (const state of states) {
+    if (state.dueAtMs > nowMs) continue;
+    if (!found || state.dueAtMs < found.dueAtMs || (state.dueAtMs === found.dueAtMs && found.hasBegun)) found = state;
+  }
+  return found;
+}
