@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { removeCgroup } from '../../scripts/host/cgroups.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
@@ -22,9 +23,18 @@ describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup
   const until = (what: string, isTrue: () => boolean) => waitUntil(what, () => Promise.resolve(isTrue() || null), 20_000);
   const burstable = (name: string, cpu: string) => aManifest(name, { containers: [aBusybox({ resources: { requests: { cpu } } })] });
 
+  const ownCgroup = `/kubelet-of-test-${process.pid}`;
+
   before(async () => {
+    cleanups.push(() => waitUntil('the kubelet’s cgroup is gone', () => Promise.resolve(removeCgroup(ownCgroup)), 10_000).then(() => {}));
     node = await TestNode.start(hooks, {
-      config: { kubeReserved: { cpu: '100m', memory: '100Mi' }, enforceNodeAllocatable: ['pods'], podPidsLimit: 200 },
+      config: {
+        kubeReserved: { cpu: '100m', memory: '100Mi' },
+        enforceNodeAllocatable: ['pods'],
+        podPidsLimit: 200,
+        kubeletCgroups: ownCgroup,
+        maxOpenFiles: 6000,
+      },
     });
     await node.startKubelet();
   });
@@ -37,6 +47,24 @@ describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup
     const bytes = Number(kibibytes) * 1024 - 100 * 2 ** 20;
     await until('the limit is set', () => read('memory', 'kubepods', 'memory.limit_in_bytes') === String(bytes));
     assert.equal(read('cpu', 'kubepods', 'cpu.shares'), String(Math.floor(((availableParallelism() * 1000 - 100) * 1024) / 1000)));
+  });
+
+  test('the kubelet and its helpers are in kubeletCgroups, with the limit of maxOpenFiles', async () => {
+    const pathsOf = (pid: number | string) =>
+      readFileSync(`/proc/${pid}/cgroup`, 'utf8')
+        .match(/^\d+:(cpu|memory|pids):.*$/gm)
+        ?.toSorted();
+    const isMoved = (pid: number | string) => pathsOf(pid)?.every((line) => line.endsWith(`:${ownCgroup}`)) === true;
+    const pid = node.kubeletPid;
+    await until('the kubelet is moved', () => isMoved(pid));
+    const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
+    );
+    assert.deepEqual(
+      children.filter((child) => !isMoved(child)),
+      [],
+    );
+    assert.match(readFileSync(`/proc/${pid}/limits`, 'utf8'), /^Max open files\s+6000\s+6000/m);
   });
 
   test('the shares of the Burstable level follow its pods', async () => {

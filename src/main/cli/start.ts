@@ -15,7 +15,7 @@ import { applyFlags, toKubeletFlags } from '../flags/apply-flags.ts';
 import { flagTable } from '../flags/flag-table.ts';
 import { checkNodeLabels } from '../flags/node-labels.ts';
 import type { ParsedFlags } from '../flags/parse-flags.ts';
-import { cgroupVersion, checkSwap, setOOMScore } from '../process/host-settings.ts';
+import { cgroupVersion, checkSwap, setMaxOpenFiles, setOOMScore } from '../process/host-settings.ts';
 import { setUpKernelTunables } from '../process/kernel-tunables.ts';
 import { acquireLockFile } from '../process/lock-file.ts';
 import type { KubeletFlags, KubeletOptions } from './options.ts';
@@ -142,6 +142,7 @@ function checkHost({ config }: KubeletOptions, logger: Logger): void {
   if (config.failSwapOn) checkSwap();
   setUpKernelTunables({ protect: config.protectKernelDefaults, logger });
   setOOMScore(config.oomScoreAdj, logger);
+  setMaxOpenFiles(config.maxOpenFiles, logger);
 }
 
 async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortSignal, faults: UncaughtFaultHandler): Promise<void> {

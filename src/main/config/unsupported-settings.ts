@@ -51,11 +51,6 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     ],
   },
   {
-    feature: 'moving processes of the host into cgroups, and the kubelet’s own limits',
-    fields: ['kubeletCgroups', 'systemCgroups', 'maxOpenFiles'],
-    flags: ['runtime-cgroups'],
-  },
-  {
     feature: 'graceful node shutdown',
     fields: ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods', 'shutdownGracePeriodByPodPriority'],
   },

@@ -1,5 +1,6 @@
 /** Host checks before the start, and the kubelet's own OOM score (upstream: container_manager_linux.go, pkg/util/oom). */
 import { existsSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { openFilesLimits, setOpenFilesLimits } from '../../shared/linux/native.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** CGROUP2_SUPER_MAGIC of linux/magic.h. */
@@ -25,6 +26,26 @@ export function checkSwap(table = '/proc/swaps'): void {
 /** Returns one line per swap area in use. A kernel without swap has no such file. */
 export function swapAreas(table = '/proc/swaps'): string[] {
   return existsSync(table) ? readFileSync(table, 'utf8').trim().split('\n').slice(1) : [];
+}
+
+/**
+ * Sets both limits of open files, as upstream. Without the permission to raise the hard limit the soft one gets as near as possible, with a warning. 0 leaves
+ * the limits, since with it no file could be opened.
+ */
+export function setMaxOpenFiles(max: number, logger: Logger): void {
+  if (max === 0) return;
+  try {
+    const { soft, hard } = openFilesLimits();
+    if (soft === max && hard === max) return;
+    try {
+      setOpenFilesLimits(max, max);
+    } catch (err) {
+      logger.warn({ err, maxOpenFiles: max, limit: Math.min(max, hard) }, 'Failed to set rlimit on max file handles');
+      setOpenFilesLimits(Math.min(max, hard), hard);
+    }
+  } catch (err) {
+    logger.warn({ err, maxOpenFiles: max }, 'Failed to set rlimit on max file handles');
+  }
 }
 
 /** Logs a failure and continues: a lower score needs CAP_SYS_RESOURCE. */

@@ -4,6 +4,7 @@
  */
 import type { Piscina } from 'piscina';
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
+import type { MoveProcessesResult, MoveProcessesTask } from '../../shared/contracts/pod-sync/host-processes.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import { failedResult, type PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
@@ -157,6 +158,12 @@ export class PodSyncPool {
   listPodCgroups(): Promise<ListPodCgroupsResult> {
     const sendOnce = async (pool: Piscina) => (await pool.run(undefined, { name: 'listPodCgroups' })) as ListPodCgroupsResult;
     return this.#sendUntilDone('listing the cgroups of pods', sendOnce);
+  }
+
+  /** Moves processes of the host into their cgroups. Rejects like `syncCgroups`. */
+  moveProcesses(task: MoveProcessesTask): Promise<MoveProcessesResult> {
+    const sendOnce = async (pool: Piscina) => (await pool.run(task, { name: 'moveProcesses' })) as MoveProcessesResult;
+    return this.#sendUntilDone('moving processes', sendOnce);
   }
 
   /** Terminates the threads and rejects the tasks under way. Callers that need the results wait for them first. */

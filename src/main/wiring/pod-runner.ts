@@ -11,7 +11,7 @@ import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { declaredFeatures } from '../node/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
-import { NodeCgroups } from '../resources/index.ts';
+import { HostProcesses, NodeCgroups } from '../resources/index.ts';
 import { admitHandlers, AllocationManager, missingFeaturesForUpdate } from '../pods/admission/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -192,7 +192,17 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
   });
   machine.onChanged(() => nodeCgroups.onMachineChanged());
   nodeCgroups.start();
-  shutdown.register('node-cgroups', async () => nodeCgroups.close());
+  const hostProcesses = new HostProcesses({
+    config,
+    moveProcesses: (task) => pool.moveProcesses(task),
+    clock,
+    logger: log('host-processes'),
+  });
+  hostProcesses.start();
+  shutdown.register('node-cgroups', async () => {
+    nodeCgroups.close();
+    hostProcesses.close();
+  });
   const { housekeeping, containerDeletor, imageGarbageCollection } = createGarbageCollection({
     ...runner,
     images,

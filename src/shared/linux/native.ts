@@ -1,6 +1,6 @@
 /**
  * Calls functions of the C library that Node does not offer, through koffi. mount, umount2 and malloc_trim run in libuv's threads, since they
- * can take long or hang. flock and sched_setscheduler run on the calling thread. A failure is an Error with `code` (`EBUSY`), `errno`,
+ * can take long or hang. flock, prlimit and sched_setscheduler run on the calling thread. A failure is an Error with `code` (`EBUSY`), `errno`,
  * `syscall` and `path`, like Node's errors.
  */
 import { createRequire } from 'node:module';
@@ -58,6 +58,7 @@ interface Functions {
   readonly flock: (fd: number, operation: number) => number;
   /** The errno of the last blocking call; in a callback, of its call. */
   readonly errno: () => number;
+  readonly prlimit: (pid: number, resource: number, limit: BigUint64Array | null, old: BigUint64Array | null) => number;
   readonly schedSetScheduler: (thread: number, policy: number, priority: readonly [number]) => number;
 }
 
@@ -77,6 +78,10 @@ function libc(): Functions {
     umount2: library.func('int umount2(const char *target, int flags)'),
     mallocTrim: library.func('int malloc_trim(size_t pad)'),
     flock: library.func('int flock(int fd, int operation)') as unknown as Functions['flock'],
+    // The structure has the soft and the hard limit.
+    prlimit: library.func(
+      'int prlimit(int pid, int resource, const uint64_t *limit, _Out_ uint64_t *old)',
+    ) as unknown as Functions['prlimit'],
     // The structure has one field.
     schedSetScheduler: library.func(
       'int sched_setscheduler(int pid, int policy, const int *param)',
@@ -132,6 +137,22 @@ export function flock(fd: number, operation: number): void {
 /** sched_setscheduler(2) for the calling thread. Throws SystemCallError: EPERM without the permission. */
 export function setScheduler(policy: number, priority: number): void {
   if (libc().schedSetScheduler(0, policy, [priority]) !== 0) throw toError('sched_setscheduler', libc().errno());
+}
+
+/** RLIMIT_NOFILE of asm-generic/resource.h. */
+const openFilesResource = 7;
+
+/** The kubelet's limits of open files, from prlimit(2). */
+export function openFilesLimits(): { readonly soft: number; readonly hard: number } {
+  const limits = new BigUint64Array(2);
+  if (libc().prlimit(0, openFilesResource, null, limits) !== 0) throw toError('prlimit', libc().errno());
+  return { soft: Number(limits[0]), hard: Number(limits[1]) };
+}
+
+/** prlimit(2) for the kubelet and the children that it starts later. Throws SystemCallError: EPERM above the hard limit without CAP_SYS_RESOURCE. */
+export function setOpenFilesLimits(soft: number, hard: number): void {
+  const limits = BigUint64Array.of(BigInt(soft), BigInt(hard));
+  if (libc().prlimit(0, openFilesResource, limits, null) !== 0) throw toError('prlimit', libc().errno());
 }
 
 /** malloc_trim(3) for the whole process. Allocations in other threads may wait about ten milliseconds meanwhile. */

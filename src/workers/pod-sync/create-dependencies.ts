@@ -4,7 +4,7 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
-import { CgroupTree, createCgroupManager, PodCgroups } from './cgroups/index.ts';
+import { CgroupTree, createCgroupManager, HostProcesses, PodCgroups } from './cgroups/index.ts';
 import type { PodSyncDependencies } from './dependencies.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
 import { httpGet } from './hooks/index.ts';
@@ -28,6 +28,7 @@ export async function createDependencies(settings: PodSyncSettings, logger: Logg
     settings,
     runtime: createPodRuntime(client.runtime, images.images, settings.runtimeRequestTimeoutMs),
     cgroups: new PodCgroups({ settings, tree, manager, hugePageSizes, clock, logger }),
+    hostProcesses: new HostProcesses({ tree }),
     volumes: new PodVolumes({ rootDir, clusterDomain, featureGates, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
     hostInfo: new HostInfoReader(settings),
     httpGet,

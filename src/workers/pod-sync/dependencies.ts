@@ -5,7 +5,7 @@ import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../shared/con
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { PodCgroups } from './cgroups/index.ts';
+import type { HostProcesses, PodCgroups } from './cgroups/index.ts';
 import type { PodEvents, PodIdentity } from './pod-events.ts';
 import type { HttpGet } from './hooks/http-get.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';
@@ -18,6 +18,7 @@ export interface PodSyncDependencies {
   readonly settings: PodSyncSettings;
   readonly runtime: PodRuntime;
   readonly cgroups: Pick<PodCgroups, 'cgroupParent' | 'exists' | 'ensureExists' | 'create' | 'remove' | 'syncCgroups' | 'listPods'>;
+  readonly hostProcesses: Pick<HostProcesses, 'move'>;
   readonly volumes: Pick<
     PodVolumes,
     'mountVolumes' | 'makeContainerMounts' | 'writeHostsFile' | 'readEnvFiles' | 'unmountVolumes' | 'removePodDirectory'

@@ -4,6 +4,7 @@
  * runtime.
  */
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
+import type { MoveProcessesResult, MoveProcessesTask } from '../../shared/contracts/pod-sync/host-processes.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import { failedResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
@@ -49,6 +50,12 @@ export async function syncCgroups(task: SyncCgroupsTask): Promise<SyncCgroupsRes
 export async function listPodCgroups(): Promise<ListPodCgroupsResult> {
   const { cgroups } = await (dependencies ??= createThreadDependencies());
   return { podUIDs: await cgroups.listPods() };
+}
+
+/** Rejects like `syncCgroups`. */
+export async function moveProcesses(task: MoveProcessesTask): Promise<MoveProcessesResult> {
+  const { hostProcesses } = await (dependencies ??= createThreadDependencies());
+  return hostProcesses.move(task);
 }
 
 /** Loads the decoder with the first manifest: on a node without manifests the first pods do not wait for it. */

@@ -385,6 +385,9 @@ export const samples: Samples = {
     },
     { request: { cgroups: [{ cgroup: '/system.slice', resources: {}, create: false }] }, reply: { failures: ['no such cgroup'] } },
   ],
+  'pool.moveProcesses': [
+    { request: { systemCgroup: '/system', kubeletCgroup: '', oomScoreAdj: -999 }, reply: { failures: ['failed to move PID 2'] } },
+  ],
   'pool.listPodCgroups': [{ request: undefined, reply: { podUIDs: ['uid-1'] } }],
   'pool.decodeManifest': [
     {

@@ -89,6 +89,7 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
       syncCgroups: async ({ cgroups }) => ({ failures: cgroups.map(() => null) }),
       listPods: async () => [],
     },
+    hostProcesses: { move: async () => ({ failures: [] }) },
     volumes: {
       mountVolumes: async () => [],
       makeContainerMounts: async () => [],

@@ -179,6 +179,7 @@ export class PodSyncHarness {
         syncCgroups: async () => ({ failures: [] }),
         listPods: async () => [],
       },
+      hostProcesses: { move: async () => ({ failures: [] }) },
       volumes: {
         mountVolumes: () =>
           effect('mount volumes').then(

@@ -49,6 +49,7 @@ export const checkFixedValues: ValidationRule = ({ config }) => [
     ...(['containerRuntimeEndpoint', 'imageServiceEndpoint'] as const).map(
       (name) => [!isSocket(config[name]), `${name} "${config[name]}": only support unix socket endpoint`] as const,
     ),
+    [config.systemCgroups === '/', 'system container cannot be root ("/")'],
     [
       config.systemCgroups !== '' && config.cgroupRoot === '',
       `systemCgroups (--system-cgroups) ${config.systemCgroups} was specified and cgroupRoot (--cgroup-root) was not specified`,

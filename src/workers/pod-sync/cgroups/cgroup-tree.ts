@@ -64,6 +64,19 @@ export class CgroupTree {
     else this.#enableControllers(this.#options.root, path);
   }
 
+  /** Moves a process into an existing cgroup. On a hybrid host not in v2's hierarchy, as runc. Rejects with the first error. */
+  async join(path: string, pid: number): Promise<void> {
+    for (const { mount, controllers } of this.#findHierarchies()) {
+      if (!controllers.includes('hybrid')) writeFileSync(join(mount, path, 'cgroup.procs'), String(pid));
+    }
+  }
+
+  /** Returns the processes that are in no cgroup but the root. On v1 those of the hierarchy `devices`, as upstream. */
+  async processesOfRoot(): Promise<number[]> {
+    const text = (await this.read('/', 'devices', 'cgroup.procs')) ?? '';
+    return text.split('\n').filter(Boolean).map(Number);
+  }
+
   /** Writes all values. Returns those that the kernel refused. */
   async write(path: string, files: readonly CgroupFile[]): Promise<RefusedValue[]> {
     const refused: RefusedValue[] = [];

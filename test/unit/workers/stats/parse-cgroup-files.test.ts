@@ -10,7 +10,7 @@ import {
   toBoundedJSON,
   toLimit,
 } from '../../../../src/workers/stats/parse-cgroup-files.ts';
-import { computeOwnCgroup } from '../../../../src/main/node/host/own-cgroup.ts';
+import { cgroupOfProcess } from '../../../../src/shared/linux/process-cgroup.ts';
 import { table } from '../../../support/table.ts';
 
 const statValueRows = [
@@ -102,7 +102,7 @@ table('computeNanoCores', (row) => {
 test('nano cores are unknown after one sample', () =>
   assert.ok(Number.isNaN(computeNanoCores(undefined, { cpuUsageNs: 1n, sampledAtMs: 1 }))));
 
-const computeOwnCgroupRows = [
+const cgroupOfProcessRows = [
   { name: 'v2', text: '0::/system.slice/kubelet.service\n', want: '/system.slice/kubelet.service' },
   { name: 'v1', text: '4:memory:/a\n3:cpu,cpuacct:/a\n', want: '/a' },
   {
@@ -113,9 +113,9 @@ const computeOwnCgroupRows = [
   { name: 'v1 with different paths', text: '4:memory:/a\n3:cpu,cpuacct:/b\n0::/\n', want: '' },
   { name: 'nothing', text: '', want: '' },
 ];
-table('computeOwnCgroup', (row) => {
-  for (const { name, text, want } of computeOwnCgroupRows)
+table('cgroupOfProcess', (row) => {
+  for (const { name, text, want } of cgroupOfProcessRows)
     row(name, () => {
-      assert.equal(computeOwnCgroup(text), want);
+      assert.equal(cgroupOfProcess(text), want);
     });
 });
