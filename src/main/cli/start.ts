@@ -9,13 +9,14 @@ import { loadCredentialProviders, type CredentialProviders } from '../config/cre
 import { toConfigz, toWire } from '../config/configz.ts';
 import { loadConfiguration, type LoadedConfiguration } from '../config/load-configuration.ts';
 import { toLoggingOptions } from '../config/logging-options.ts';
+import { withReservedCPUs } from '../config/reserved-cpus.ts';
 import { findUnsupportedSettings } from '../config/unsupported-settings.ts';
 import { validateConfiguration } from '../config/validation/index.ts';
 import { applyFlags, toKubeletFlags } from '../flags/apply-flags.ts';
 import { flagTable } from '../flags/flag-table.ts';
 import { checkNodeLabels } from '../flags/node-labels.ts';
 import type { ParsedFlags } from '../flags/parse-flags.ts';
-import { cgroupVersion, checkSwap, setMaxOpenFiles, setOOMScore } from '../process/host-settings.ts';
+import { cgroupVersion, checkSwap, onlineCPUs, setMaxOpenFiles, setOOMScore } from '../process/host-settings.ts';
 import { setUpKernelTunables } from '../process/kernel-tunables.ts';
 import { acquireLockFile } from '../process/lock-file.ts';
 import type { KubeletFlags, KubeletOptions } from './options.ts';
@@ -44,7 +45,8 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
       dropInDir: (values.get('config-dir') as string | undefined) ?? '',
       applyFlags: (config) => applyFlags(config, values),
     });
-    const host = { cgroupVersion: cgroupVersion() };
+    const online = onlineCPUs();
+    const host = { cgroupVersion: cgroupVersion(), ...(online !== undefined && { onlineCPUs: online }) };
     refuse(
       'failed to validate kubelet configuration, error: ',
       validateConfiguration({ config: loaded.config, gates: loaded.featureGates, host }),
@@ -83,7 +85,7 @@ function toOptions(
 ): KubeletOptions {
   return {
     flags,
-    config,
+    config: withReservedCPUs(config),
     featureGates,
     credentialProviders,
     seccompDefault: flags.seccompDefault || config.seccompDefault,
@@ -105,6 +107,13 @@ function report(
     logger.warn({ settings }, 'These settings are accepted, but their parts are not built yet: they have no effect, or not all of it');
   if (config.kubeletCgroups !== '' && config.kubeReservedCgroup !== '' && !config.kubeletCgroups.startsWith(config.kubeReservedCgroup)) {
     logger.warn('unsupported configuration:KubeletCgroups is not within KubeReservedCgroup');
+  }
+  if (config.reservedSystemCPUs !== '') {
+    const { kubeReserved, systemReserved } = withReservedCPUs(config);
+    logger.info(
+      { kubeReserved, systemReserved },
+      'Option --reserved-cpus is specified, it has replaced the CPU in KubeReserved and SystemReserved',
+    );
   }
   for (const file of skippedFiles) logger.debug({ file }, 'Skipped file in drop-in directory (does not have .conf extension)');
   logger.debug({ configuration: toWire(config) }, 'KubeletConfiguration');

@@ -19,6 +19,6 @@ export type { NodeStore, StoredNode } from './node-store.ts';
 export { isExtendedResource } from './resource-names.ts';
 export { declaredFeatures } from './status/declared-features.ts';
 export { LocalNodeStatus, type LocalNodeStatusOptions } from './status/local-node-status.ts';
-export { nodeAllocatable, nodeCapacity, resourceSettings } from './status/node-capacity.ts';
+export { excessiveReservations, nodeAllocatable, nodeCapacity, resourceSettings } from './status/node-capacity.ts';
 export { RuntimeState } from './status/runtime-state.ts';
 export { threadErrors } from './status/thread-health.ts';

@@ -15,6 +15,15 @@ export function cgroupVersion(root = '/sys/fs/cgroup'): 1 | 2 {
   }
 }
 
+/** The list of the CPUs that are online, or undefined when it is not known. */
+export function onlineCPUs(file = '/sys/devices/system/cpu/online'): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Throws when swap is on: a pod could use more memory than its limit. */
 export function checkSwap(table = '/proc/swaps'): void {
   const areas = swapAreas(table);

@@ -41,18 +41,16 @@ export function hugePageSizes({ hugePages }: Pick<MachineInfo, 'hugePages'>): st
   return hugePages.map(({ pageSizeKiB }) => hugePageSizeName(pageSizeKiB * 1024));
 }
 
-function enforceOnPods(settings: EnforcementSettings, { machine, cgroupVersion }: EnforcementHost): Enforcement[] {
+function enforceOnPods(settings: EnforcementSettings, host: EnforcementHost): Enforcement[] {
   const cgroup = podsCgroup(settings);
   // The root of the hierarchy has no limits.
   if (cgroup.length === 0) return [];
-  const capacity = toAmounts(machine);
+  const capacity = toAmounts(host.machine);
   const isEnforced = settings.cgroupsPerQOS && settings.enforceNodeAllocatable.includes('pods');
   const amounts = isEnforced ? unreservedCapacity(capacity, settings.systemReserved, settings.kubeReserved) : capacity;
-  // Without a list of CPUs, systemd would not keep the controller cpuset for the pods. In v1 a cpuset has its parent's CPUs.
-  const cpuset = cgroupVersion === 2 && machine.onlineCPUs ? { cpusetCpus: machine.onlineCPUs } : {};
   return [
     {
-      change: { cgroup, resources: { ...toCgroupLimits(amounts), ...cpuset }, create: settings.cgroupsPerQOS },
+      change: { cgroup, resources: { ...toCgroupLimits(amounts), ...allCPUs(host) }, create: settings.cgroupsPerQOS },
       success: 'Updated Node Allocatable limit across pods',
       failure: `Failed to update Node Allocatable Limits ${JSON.stringify(cgroup)}`,
     },
@@ -76,12 +74,18 @@ function enforceOnDaemons(settings: EnforcementSettings, host: EnforcementHost):
 }
 
 /** As upstream, huge pages that are not reserved are limited to 0, and MemoryQoS protects the whole limit. */
-function daemonLimits(
-  reserved: Readonly<Record<string, string>>,
-  compressibleOnly: boolean,
-  { cgroupVersion, memoryQos }: EnforcementHost,
-): CgroupResources {
+function daemonLimits(reserved: Readonly<Record<string, string>>, compressibleOnly: boolean, host: EnforcementHost): CgroupResources {
   const limits = toCgroupLimits(reserved, compressibleOnly);
-  const isProtected = memoryQos && cgroupVersion === 2 && limits.memoryBytes !== undefined;
-  return { hugePageLimits: {}, ...limits, ...(isProtected ? { unified: { 'memory.min': String(limits.memoryBytes) } } : {}) };
+  const isProtected = host.memoryQos && host.cgroupVersion === 2 && limits.memoryBytes !== undefined;
+  return {
+    hugePageLimits: {},
+    ...limits,
+    ...allCPUs(host),
+    ...(isProtected ? { unified: { 'memory.min': String(limits.memoryBytes) } } : {}),
+  };
+}
+
+/** Without a list of CPUs, systemd would not keep the controller cpuset. In v1 a cpuset has its parent's CPUs. */
+function allCPUs({ machine, cgroupVersion }: EnforcementHost): Pick<CgroupResources, 'cpusetCpus'> {
+  return cgroupVersion === 2 && machine.onlineCPUs ? { cpusetCpus: machine.onlineCPUs } : {};
 }

@@ -11,6 +11,7 @@ import type { Cluster } from './cluster.ts';
 import { setCgroupVersionMetric } from '../process/constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import {
+  excessiveReservations,
   LocalNodeStatus,
   MachineWatch,
   nodeAllocatable,
@@ -43,7 +44,7 @@ export interface NodeServices {
   readonly node: () => Node;
 }
 
-/** Rejects with the signal's reason when it aborts first. */
+/** Rejects with the signal's reason when it aborts first, and when more is reserved than the machine has. */
 export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
   const { options, nodeName, threads, log, signal, runtime, events, cluster, untilPodsKnown } = services;
   const { config, flags, featureGates } = options;
@@ -52,6 +53,8 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   setCgroupVersionMetric(host.cgroupVersion);
 
   const machine = await untilAborted(MachineWatch.start({ read: () => stats.machineInfo(), clock, logger: log('machine') }), signal);
+  const excess = excessiveReservations(machine.current(), resourceSettings(config, flags));
+  if (excess !== null) throw new Error(excess);
   void machine.watch(signal);
   const heartbeats = new HeartbeatsReader(state.heartbeats);
   const local = LocalNodeStatus.start({

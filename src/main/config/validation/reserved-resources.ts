@@ -1,5 +1,6 @@
 /** Rules for reserved resources and their enforcement (upstream: validation.go, validation_reserved_memory.go, and parsing at start). */
 import { isZeroQuantity, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
+import { parseCPUList } from '../../../shared/linux/cpu-list.ts';
 import type { KubeletConfiguration, StringMap } from '../kubelet-configuration.ts';
 import { quotedList, collectErrors, thrownMessage, invalid, type ValidationRule } from './rules.ts';
 
@@ -80,26 +81,26 @@ function checkQOSReserved(reservations: StringMap): string[] {
   });
 }
 
-/** Throws unless the text is a Linux CPU list such as `0-3,8`. */
-function checkCPUList(text: string): void {
-  for (const part of text.split(',')) {
-    const match = /^([0-9]+)(?:-([0-9]+))?$/.exec(part);
-    if (!match) throw new Error(`"${part}" is no CPU and no range of CPUs`);
-    const [, first = '', last = first] = match;
-    if (Number(first) > Number(last)) throw new Error(`invalid range "${part}" (${first} > ${last})`);
-  }
+/** Returns a message when a reserved CPU is not online, or null. */
+function offlineCPUs(cpus: string, onlineCPUs: string | undefined): string | null {
+  if (onlineCPUs === undefined) return null;
+  const online = parseCPUList(onlineCPUs);
+  const isSubset = [...parseCPUList(cpus)].every((cpu) => online.has(cpu));
+  return isSubset ? null : `reservedCPUs: ${cpus} is not a subset of online CPUs: ${onlineCPUs}`;
 }
 
-const checkReservedCPUs: ValidationRule = ({ config }) => {
+const checkReservedCPUs: ValidationRule = ({ config, host }) => {
   const cpus = config.reservedSystemCPUs;
   if (cpus === '') return [];
-  const failure = thrownMessage(() => checkCPUList(cpus));
+  const failure = thrownMessage(() => parseCPUList(cpus));
+  const offline = failure === undefined ? offlineCPUs(cpus, host.onlineCPUs) : null;
   return collectErrors(
     [
       config.systemReservedCgroup !== '' || config.kubeReservedCgroup !== '',
       "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
     ],
     [failure !== undefined, `unable to parse reservedSystemCPUs (--reserved-cpus) ${cpus}, error: ${failure}`],
+    [offline !== null, offline ?? ''],
   );
 };
 

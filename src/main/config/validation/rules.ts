@@ -5,6 +5,8 @@ import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 /** The properties of the host that rules depend on. */
 export interface ValidatedHost {
   readonly cgroupVersion: 1 | 2;
+  /** A list such as `0-3`. Absent: not known. */
+  readonly onlineCPUs?: string;
 }
 
 export interface ValidationInput {

@@ -103,6 +103,19 @@ function reservation(name: string, total: Quantity, { systemReserved, kubeReserv
   return toQuantity(systemReserved[name]).nanos + toQuantity(kubeReserved[name]).nanos + quantityOf(evictionThreshold).nanos;
 }
 
+/** Returns upstream's error when more is reserved than the machine has, or null (validateNodeAllocatable). */
+export function excessiveReservations(machine: MachineInfo, settings: ResourceSettings): string | null {
+  const { pods: _, ...capacity } = capacityList({}, machine, settings);
+  const excesses = Object.entries(capacity).flatMap(([name, text]) => {
+    const total = toQuantity(text);
+    const reserved = reservation(name, total, settings);
+    if (reserved <= total.nanos) return [];
+    const amount = formatQuantity({ nanos: reserved, format: total.format });
+    return [`Resource ${JSON.stringify(name)} has a reservation of ${amount} but capacity of ${text}. Expected capacity >= reservation.`];
+  });
+  return excesses.length === 0 ? null : `invalid Node Allocatable configuration. ${excesses.join(' ')}`;
+}
+
 /** Subtracts, but not below zero: a reservation may exceed the capacity. */
 function subtract(total: Quantity, taken: bigint | Quantity): Quantity {
   const nanos = total.nanos - (typeof taken === 'bigint' ? taken : taken.nanos);

@@ -247,6 +247,8 @@ const cases: Case[] = [
     want: ['failed to parse quantity "x"', 'cannot reserve "gpu"', 'cannot be negative: -1'],
   },
   { name: 'reserved CPUs are a list of ranges', config: 'reservedSystemCPUs: 0-3,5', want: [] },
+  { name: 'reserved CPUs are online', config: 'reservedSystemCPUs: 6-8', want: ['reservedCPUs: 6-8 is not a subset of online CPUs: 0-7'] },
+  { name: 'a CPU has a number that a kernel can have', config: 'reservedSystemCPUs: 0-4294967295', want: ['has a CPU above 65535'] },
   { name: 'a range of CPUs ascends', config: 'reservedSystemCPUs: 3-0', want: ['invalid range "3-0" (3 > 0)'] },
   {
     name: 'reserved CPUs exclude a reserved cgroup',
@@ -362,7 +364,7 @@ table('a configuration is valid, or every problem is reported', (row) => {
     row(name, () => {
       const { gates } = computeFeatureGates(set);
       const config = applyDefaults(parseConfigFile(`${header}${text}\n`).raw, gates);
-      const found = validateConfiguration({ config, gates, host: { cgroupVersion } });
+      const found = validateConfiguration({ config, gates, host: { cgroupVersion, onlineCPUs: '0-7' } });
       assert.equal(found.length, want.length, found.join('\n'));
       want.forEach((part, index) => assert.ok(found[index]?.includes(part), `${found[index]}\ndoes not contain\n${part}`));
     });

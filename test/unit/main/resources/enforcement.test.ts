@@ -19,7 +19,7 @@ const host: EnforcementHost = {
 };
 const pods = { cpuShares: 3072, memoryBytes: 768 * 2 ** 20, pidsLimit: 3000, hugePageLimits: {}, cpusetCpus: '0-3' };
 const all = { cpuShares: 4096, memoryBytes: 2 ** 30, pidsLimit: 4000, hugePageLimits: {}, cpusetCpus: '0-3' };
-const kube = { hugePageLimits: {}, cpuShares: 512, memoryBytes: 256 * 2 ** 20 };
+const kube = { hugePageLimits: {}, cpuShares: 512, memoryBytes: 256 * 2 ** 20, cpusetCpus: '0-3' };
 
 const cases: [name: string, Partial<EnforcementSettings>, Partial<EnforcementHost>, want: [cgroup: unknown, resources: unknown][]][] = [
   ['pods have what is not reserved', {}, {}, [[['kubepods'], pods]]],
@@ -32,7 +32,7 @@ const cases: [name: string, Partial<EnforcementSettings>, Partial<EnforcementHos
     {},
     [
       [['kubepods'], all],
-      ['/system.slice', { hugePageLimits: {}, cpuShares: 512, pidsLimit: 1000 }],
+      ['/system.slice', { hugePageLimits: {}, cpuShares: 512, pidsLimit: 1000, cpusetCpus: '0-3' }],
       ['/kube.slice', kube],
     ],
   ],
@@ -42,7 +42,7 @@ const cases: [name: string, Partial<EnforcementSettings>, Partial<EnforcementHos
     {},
     [
       [['kubepods'], all],
-      ['/kube.slice', { hugePageLimits: {}, cpuShares: 512 }],
+      ['/kube.slice', { hugePageLimits: {}, cpuShares: 512, cpusetCpus: '0-3' }],
     ],
   ],
   [

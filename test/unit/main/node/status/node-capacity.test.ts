@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allocatableList, capacityList, nodeAllocatable, nodeCapacity } from '../../../../../src/main/node/status/node-capacity.ts';
+import { aMachine } from '../../../../support/pods/local-node-status.ts';
+import {
+  allocatableList,
+  capacityList,
+  excessiveReservations,
+  nodeAllocatable,
+  nodeCapacity,
+} from '../../../../../src/main/node/status/node-capacity.ts';
 import type { MachineInfo } from '../../../../../src/shared/contracts/stats.ts';
 
 const machine = { numCores: 4, memoryBytes: 8 * 1024 ** 3, rootFsCapacityBytes: 100e9 } as MachineInfo;
@@ -45,6 +52,24 @@ const full = {
   ],
 };
 const settings = { ...none, localStorageCapacityIsolation: true };
+
+test('reservations within the capacity are accepted, and each one beyond it is named with both amounts', () => {
+  const machine = aMachine({ numCores: 2, memoryBytes: 2 ** 30, hugePages: [] });
+  const none = {
+    systemReserved: {},
+    kubeReserved: {},
+    evictionHard: {},
+    maxPods: 110,
+    podsPerCore: 0,
+    localStorageCapacityIsolation: true,
+  };
+  assert.equal(excessiveReservations(machine, { ...none, systemReserved: { cpu: '1' }, kubeReserved: { cpu: '1' } }), null);
+  assert.equal(
+    excessiveReservations(machine, { ...none, kubeReserved: { cpu: '2100m', memory: '1Gi' }, evictionHard: { 'memory.available': '1Mi' } }),
+    'invalid Node Allocatable configuration. Resource "cpu" has a reservation of 2100m but capacity of 2. Expected capacity >= reservation. ' +
+      'Resource "memory" has a reservation of 1025Mi but capacity of 1Gi. Expected capacity >= reservation.',
+  );
+});
 
 test('quantities of the status are formatted as in Go', () => {
   assert.deepEqual(capacityList({}, full, settings), {
