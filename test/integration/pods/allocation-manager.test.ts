@@ -108,6 +108,42 @@ test('admissions do not wait for a slow disk and are written together', async (t
   assert.deepEqual(written.slice(2).map(inFile), [['a', 'b', 'c', 'd', 'e']]);
 });
 
+test('a write that fails is repeated until it succeeds, and logged once', async (t) => {
+  const { rootDir } = aFolder(t);
+  const { logger, lines } = aLogger();
+  const clock = new FakeClock();
+  let isFull = true;
+  const written: string[] = [];
+  const write = async (_path: string, _temporary: string, content: string) => {
+    if (isFull) throw new Error('ENOSPC');
+    written.push(content);
+  };
+  const manager = await AllocationManager.open({ rootDir, gates, clock, logger, write });
+  manager.setAllocatedResources(aPodOf('a'));
+  await clock.advance(15_000);
+  isFull = false;
+  await clock.advance(10_000);
+  assert.deepEqual(written.map(inFile), [['a']]);
+  await clock.advance(60_000);
+  isFull = true;
+  manager.setAllocatedResources(aPodOf('b'));
+  await clock.advance(20);
+  isFull = false;
+  manager.setAllocatedResources(aPodOf('c'));
+  await clock.advance(20);
+  assert.deepEqual(written.slice(1).map(inFile), [['a', 'b', 'c']]);
+  assert.deepEqual(
+    lines.map(({ level }) => level),
+    [50, 30, 50, 30],
+  );
+  isFull = true;
+  manager.setAllocatedResources(aPodOf('d'));
+  await manager.close();
+  isFull = false;
+  await clock.advance(60_000);
+  assert.equal(written.length, 2);
+});
+
 test('a write that a power loss interrupts does not affect the previous checkpoint', async (t) => {
   const { rootDir, open, lines } = aFolder(t);
   const first = await open();

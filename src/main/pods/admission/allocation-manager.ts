@@ -21,6 +21,8 @@ import { toAllocation, withAllocation, type AllocationGates, type PodAllocation 
 const fileName = 'allocated_pods_state';
 /** Pods that are admitted in one burst are written together. */
 const writeDelayMs = 20;
+/** After a failed write: a full disk is a matter of minutes, and evictions free space each ten seconds. */
+const retryDelayMs = 10_000;
 /** Far larger than the checkpoint of any node: a larger file is corrupt. */
 const maxBytes = 64 * 1024 * 1024;
 
@@ -43,6 +45,8 @@ export class AllocationManager {
   /** The allocations have changed since the current write began. */
   #isDue = false;
   #writing: Promise<void> | null = null;
+  #isFailing = false;
+  #isClosing = false;
 
   private constructor(options: AllocationManagerOptions, admitted: Map<PodUID, PodAllocation>) {
     this.#options = options;
@@ -100,16 +104,19 @@ export class AllocationManager {
 
   /** Writes pending changes. */
   async close(): Promise<void> {
-    if (this.#cancelWrite) {
-      this.#cancelWrite();
-      this.#cancelWrite = null;
-      this.#write();
-    }
+    this.#isClosing = true;
+    if (this.#cancelPending()) this.#write();
     await this.#writing;
   }
 
   #writeSoon(): void {
-    this.#cancelWrite ??= this.#options.clock.after(writeDelayMs, () => {
+    if (this.#isFailing) this.#cancelPending();
+    this.#writeAfter(writeDelayMs);
+  }
+
+  /** A write that is pending already stays. */
+  #writeAfter(delayMs: number): void {
+    this.#cancelWrite ??= this.#options.clock.after(delayMs, () => {
       this.#cancelWrite = null;
       this.#write();
     });
@@ -128,11 +135,23 @@ export class AllocationManager {
       this.#isDue = false;
       try {
         await write(path, `${path}.new`, encodeAllocations(this.#toWrite()));
+        if (this.#isFailing) logger.info({ path }, 'Wrote the allocation checkpoint again');
+        this.#isFailing = false;
       } catch (err) {
-        logger.error({ path, err }, 'Could not write the allocation checkpoint, a restart would admit pods again');
+        if (!this.#isFailing) logger.error({ path, err }, 'Could not write the allocation checkpoint, a restart would admit pods again');
+        this.#isFailing = true;
       }
     }
     this.#writing = null;
+    if (this.#isFailing && !this.#isClosing) this.#writeAfter(retryDelayMs);
+  }
+
+  /** Returns whether a write was pending. */
+  #cancelPending(): boolean {
+    const isPending = this.#cancelWrite !== null;
+    this.#cancelWrite?.();
+    this.#cancelWrite = null;
+    return isPending;
   }
 
   /** Removed pods are not written: if the kubelet restarts before they are forgotten, they are admitted again. */
