@@ -62,6 +62,9 @@ export async function statfs(path: string): Promise<fs.StatsFs> {
 export async function symlink(target: string, path: string): Promise<void> {
   fs.symlinkSync(target, path);
 }
+export async function truncate(path: string, size: number): Promise<void> {
+  fs.truncateSync(path, size);
+}
 export async function writeFile(
   path: string,
   content: string | Uint8Array,

@@ -1,5 +1,5 @@
 /** Writes a pod's /etc/hosts file (upstream pkg/kubelet/kubelet_pods.go). */
-import { chmod, readFile, stat, writeFile } from '../blocking-fs.ts';
+import { chmod, readFile, stat, truncate, writeFile } from '../blocking-fs.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { etcHostsPath } from '../../../shared/kubernetes/paths.ts';
 import type { PodHostname } from '../runtime-config/hostname.ts';
@@ -42,9 +42,14 @@ export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly
     ? nodeHostsContent(await readFile(nodeHostsFile, 'utf8'), hostAliases)
     : managedHostsContent(podIPs, hostname, hostAliases);
   const size = await sizeOf(path);
-  // Avoids truncating an empty file: ext4 would then allocate it on close, behind a commit of its journal.
-  if (size === 0) await writeFile(path, content, { flag: 'r+' });
-  else if (size !== Buffer.byteLength(content) || !(await hasContent(path, content))) await writeFile(path, content);
+  const newSize = Buffer.byteLength(content);
+  if (size === undefined) {
+    await writeFile(path, content);
+  } else if (size !== newSize || !(await hasContent(path, content))) {
+    // Not truncated first: on a full disk the containers would be left with an empty file, and ext4 would allocate it anew behind a commit of its journal.
+    await writeFile(path, content, { flag: 'r+' });
+    if (size > newSize) await truncate(path, newSize);
+  }
   await chmod(path, 0o644);
   return path;
 }
