@@ -2,7 +2,7 @@
  * Runs a plugin once, as a child process with a deadline and bounded output: an exec plugin of the kubeconfig, or a credential provider
  * for images.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 
 export interface PluginCommand {
   readonly command: string;
@@ -30,10 +30,7 @@ const maxErrorBytes = 2048;
 export function runPlugin({ command, args, env, stdin }: PluginCommand, signal: AbortSignal): Promise<PluginExit> {
   return new Promise((resolve) => {
     // A separate process group, so that a kill also ends the plugin's children.
-    const child = spawn(command, args, { env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
-    // A plugin need not read its input.
-    child.stdin.on('error', () => {});
-    child.stdin.end(stdin);
+    const child: ChildProcess = spawn(command, args, { env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     let length = 0;
@@ -45,21 +42,21 @@ export function runPlugin({ command, args, env, stdin }: PluginCommand, signal: 
     const kill = (message: string) => {
       if (child.pid !== undefined) killGroup(child.pid);
       // A descendant that left the process group may keep the pipes open.
-      child.stdin.destroy();
-      child.stdout.destroy();
-      child.stderr.destroy();
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
       settle({ result: 'failed', message });
     };
     const abort = () => kill('stopped');
     const timer = setTimeout(() => kill(`did not end within ${deadlineMs / 1000} s`), deadlineMs);
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
-    child.stdout.on('data', (chunk: Buffer) => {
+    // All streams are missing when the kubelet has no free descriptors. A plugin need not read its input.
+    child.stdin?.on('error', () => {}).end(stdin);
+    child.stdout?.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length > maxOutputBytes) kill(`printed more than ${maxOutputBytes} bytes`);
       else stdout.push(chunk);
     });
-    child.stderr.on('data', (chunk: Buffer) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
       if (stderr.length < 16) stderr.push(chunk.subarray(0, maxErrorBytes));
     });
     child.on('error', (err: NodeJS.ErrnoException) => {
