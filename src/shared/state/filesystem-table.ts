@@ -1,6 +1,6 @@
 /**
  * The usage of the node's filesystems, one row each: the root directory's (written by the stats thread), and those of images and of containers (written by the
- * images thread, which calls the runtime). In the buffer of the usage table. The server thread renders them; eviction (main) will read them.
+ * images thread, which calls the runtime). In the buffer of the usage table. The server thread renders them; eviction (main) reads them.
  */
 import { f64, type Row } from './table-layout.ts';
 import { defineTable, type TableWriter } from './typed-table.ts';
@@ -8,7 +8,8 @@ import { defineTable, type TableWriter } from './typed-table.ts';
 const fields = {
   /** Wall-clock ms. */
   readAtMs: f64,
-  /** NaN in every field below: not known. */
+  /** Equal numbers: the same filesystem. NaN here and in every field below: not known. */
+  device: f64,
   capacityBytes: f64,
   /** For users without privileges. */
   availableBytes: f64,

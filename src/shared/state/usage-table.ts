@@ -1,12 +1,13 @@
 /**
  * The resource usage of the measured cgroups: the root, the system containers, the pods, and their containers. The stats thread writes it, the server
- * thread renders it, eviction (main) will read it. The identity of a cgroup is in a table of its own, so that readers decode its texts only once.
+ * thread renders it, eviction (main) reads it. The identity of a cgroup is in a table of its own, so that readers decode its texts only once.
  * Meaning and units of the values are cadvisor's (github.com/google/cadvisor, info/v1/container.go). NaN: not known.
  */
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
 import { filesystemRows, filesystemTable, type FilesystemUsage, type FilesystemWriter } from './filesystem-table.ts';
 import { machineTable, type MachineFacts, type MachineFields } from './machine-table.ts';
 import { maxNodeFilesystems, nodeFilesystemTable, type NodeFilesystem } from './node-filesystem-table.ts';
+import { nodeTasksTable, type NodeTasks, type NodeTasksFields } from './node-tasks-table.ts';
 import { f64, i64, text, u32, u8, type Row } from './table-layout.ts';
 import { defineTable, type TableReader, type TableWriter } from './typed-table.ts';
 
@@ -134,12 +135,13 @@ const usage = defineTable('usage', valueFields);
 /** Ten rows per pod, for its cgroup, its sandbox and eight containers, and 200 more for terminating pods above the maximum and the node's own. */
 export function createUsageTable(maxPods: number): SharedArrayBuffer {
   const capacity = maxPods * 10 + 200;
-  const buffer = new SharedArrayBuffer(nodeFilesystemOffset(capacity) + nodeFilesystemTable.bytes(maxNodeFilesystems));
+  const buffer = new SharedArrayBuffer(tasksOffset(capacity) + nodeTasksTable.bytes(1));
   identities.create(capacity, buffer);
   usage.create(capacity, buffer, identities.bytes(capacity));
   machineTable.create(1, buffer, machineOffset(capacity));
   filesystemTable.create(filesystemCount, buffer, filesystemOffset(capacity));
   nodeFilesystemTable.create(maxNodeFilesystems, buffer, nodeFilesystemOffset(capacity));
+  nodeTasksTable.create(1, buffer, tasksOffset(capacity));
   return buffer;
 }
 function machineOffset(capacity: number): number {
@@ -153,6 +155,9 @@ function filesystemOffset(capacity: number): number {
 
 function nodeFilesystemOffset(capacity: number): number {
   return filesystemOffset(capacity) + filesystemTable.bytes(filesystemCount);
+}
+function tasksOffset(capacity: number): number {
+  return nodeFilesystemOffset(capacity) + nodeFilesystemTable.bytes(maxNodeFilesystems);
 }
 
 /** The view of a thread that measures some of the filesystems. */
@@ -171,6 +176,7 @@ export class UsageWriter {
   readonly #usage: TableWriter<typeof valueFields>;
   readonly #machine: TableWriter<MachineFields>;
   readonly #nodeFilesystems;
+  readonly #tasks: TableWriter<NodeTasksFields>;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#identities = identities.writer(buffer);
@@ -178,6 +184,7 @@ export class UsageWriter {
     this.#usage = usage.writer(buffer, identities.bytes(capacity), Array.from(Array(capacity).keys()));
     this.#machine = machineTable.writer(buffer, machineOffset(capacity), [0]);
     this.#nodeFilesystems = nodeFilesystemTable.writer(buffer, nodeFilesystemOffset(capacity));
+    this.#tasks = nodeTasksTable.writer(buffer, tasksOffset(capacity), [0]);
     for (let row = this.#identities.highWater - 1; row >= 0; row -= 1) this.#identities.free(row);
   }
 
@@ -194,6 +201,10 @@ export class UsageWriter {
   setNodeFilesystems(filesystems: readonly NodeFilesystem[]): void {
     for (const [row, filesystem] of filesystems.entries()) this.#nodeFilesystems.put(row, filesystem);
     for (let row = filesystems.length; row < maxNodeFilesystems; row += 1) this.#nodeFilesystems.free(row);
+  }
+
+  setTasks(tasks: NodeTasks): void {
+    this.#tasks.put(0, tasks);
   }
 
   /** Throws TableFullError, or RangeError for a text that is too long. The cgroup is visible once it has values. */
@@ -232,6 +243,7 @@ export class UsageReader {
   /** The whole buffer. Rows and their f64 columns are at multiples of eight bytes. */
   readonly #numbers: Float64Array;
   readonly #machine: TableReader<MachineFields>;
+  readonly #tasks: TableReader<NodeTasksFields>;
   readonly #filesystems;
   readonly #nodeFilesystems;
   /** Decoded identities by row. */
@@ -242,6 +254,7 @@ export class UsageReader {
     this.#usage = usage.reader(buffer, identities.bytes(this.#identities.capacity));
     this.#numbers = new Float64Array(buffer);
     this.#machine = machineTable.reader(buffer, machineOffset(this.#identities.capacity));
+    this.#tasks = nodeTasksTable.reader(buffer, tasksOffset(this.#identities.capacity));
     this.#filesystems = filesystemTable.reader(buffer, filesystemOffset(this.#identities.capacity));
     this.#nodeFilesystems = nodeFilesystemTable.reader(buffer, nodeFilesystemOffset(this.#identities.capacity));
   }
@@ -260,13 +273,23 @@ export class UsageReader {
     return this.#machine.read(0);
   }
 
+  /** Undefined until the stats thread has sampled once. */
+  tasks(): NodeTasks | undefined {
+    return this.#tasks.read(0);
+  }
+
   /** Every measured cgroup, in no particular order. Each is consistent; different ones may be from different samples. */
   all(): CgroupUsage[] {
+    return this.select(() => true);
+  }
+
+  /** As `all`, but only these cgroups: for a few of them it takes a small part of the time. */
+  select(isWanted: (identity: CgroupIdentity) => boolean): CgroupUsage[] {
     const found: CgroupUsage[] = [];
     const end = this.#identities.highWater;
     for (let row = 0; row < end; row += 1) {
       const known = this.#identity(row);
-      const values = known && this.#values(row);
+      const values = known && isWanted(known.identity) ? this.#values(row) : undefined;
       if (known && values && values.identityVersion === known.version) found.push({ identity: known.identity, values });
     }
     return found;

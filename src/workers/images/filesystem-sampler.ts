@@ -76,7 +76,7 @@ export class FilesystemSampler {
   async #measure({ fsId, usedBytes, inodesUsed }: RuntimeUsage): Promise<FilesystemUsage> {
     const usage = await readFilesystemUsage(fsId?.mountpoint ?? '', this.#options.clock.now()).catch((err: NodeJS.ErrnoException) => {
       if (err.code !== 'ENOENT') throw err;
-      const unknown = { capacityBytes: NaN, availableBytes: NaN, inodes: NaN, inodesFree: NaN };
+      const unknown = { device: NaN, capacityBytes: NaN, availableBytes: NaN, inodes: NaN, inodesFree: NaN };
       return { readAtMs: this.#options.clock.now(), ...unknown };
     });
     return { ...usage, usedBytes: Number(usedBytes?.value ?? NaN), inodesUsed: Number(inodesUsed?.value ?? NaN) };

@@ -8,6 +8,7 @@ import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import type { StatsApi, StatsNotification, StatsWorkerData } from '../../shared/contracts/stats.ts';
 import type { CgroupDriver } from '../../shared/linux/cgroup-names.ts';
 import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
+import { readRlimit } from '../../shared/linux/read-rlimit.ts';
 import { containerLogsDirectory } from '../../shared/kubernetes/paths.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
@@ -103,6 +104,11 @@ async function readMachine(): Promise<void> {
   nodeFilesystems.findMounts();
 }
 
+function readTasks(): void {
+  const { tasks = NaN, maxPID = NaN } = readRlimit();
+  sampler.setTasks({ readAtMs: systemClock.now(), running: tasks, max: maxPID });
+}
+
 /** Returns the number of cgroups. Also begins to measure the root directory's filesystem. */
 const samples = new SharedFetch(async () => {
   // Before the sample, which shows the counts and forgets cgroups that are gone.
@@ -110,6 +116,7 @@ const samples = new SharedFetch(async () => {
   const filesystem = rootFilesystem
     .sample()
     .catch((err: unknown) => logger.warn({ err, rootDir }, 'Failed to measure the filesystem of the root directory'));
+  readTasks();
   return { rows: await sampler.sample(), filesystem };
 });
 /** A statfs call takes microseconds, unless the filesystem hangs. */

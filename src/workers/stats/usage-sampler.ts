@@ -8,6 +8,7 @@ import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { MachineFacts } from '../../shared/state/machine-table.ts';
 import type { NodeFilesystem } from '../../shared/state/node-filesystem-table.ts';
+import type { NodeTasks } from '../../shared/state/node-tasks-table.ts';
 import { RuntimeSnapshotReader, type SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
 import { TableFullError } from '../../shared/state/typed-table.ts';
 import { UsageWriter, type CgroupIdentity } from '../../shared/state/usage-table.ts';
@@ -122,6 +123,10 @@ export class UsageSampler {
 
   setNodeFilesystems(filesystems: readonly NodeFilesystem[]): void {
     this.#table.setNodeFilesystems(filesystems);
+  }
+
+  setTasks(tasks: NodeTasks): void {
+    this.#table.setTasks(tasks);
   }
 
   close(): void {

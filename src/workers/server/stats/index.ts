@@ -11,7 +11,7 @@ import { renderCadvisorPage } from './cadvisor-page.ts';
 import { createDeviceNames } from './device-names.ts';
 import { groupUsage } from './group-usage.ts';
 import { renderLogMetrics } from './log-metrics.ts';
-import { readRlimit } from './read-rlimit.ts';
+import { readRlimit } from '../../../shared/linux/read-rlimit.ts';
 import { renderResourcePage } from './resource-page.ts';
 import { renderSummary } from './summary.ts';
 

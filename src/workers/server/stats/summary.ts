@@ -9,7 +9,7 @@ import type { PodStorage } from '../../../shared/state/storage-table.ts';
 import { filesystemFields, time } from './filesystem-json.ts';
 import type { NodeUsage, PodUsage } from './group-usage.ts';
 import { containerStorageFields, podStorageFields } from './pod-storage.ts';
-import type { Rlimit } from './read-rlimit.ts';
+import type { Rlimit } from '../../../shared/linux/read-rlimit.ts';
 
 export interface SummaryNode {
   readonly nodeName: string;

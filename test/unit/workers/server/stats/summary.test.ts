@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { groupUsage, pickContainers } from '../../../../../src/workers/server/stats/group-usage.ts';
-import { parseTasks } from '../../../../../src/workers/server/stats/read-rlimit.ts';
+import { parseTasks } from '../../../../../src/shared/linux/read-rlimit.ts';
 import { renderLogMetrics } from '../../../../../src/workers/server/stats/log-metrics.ts';
 import { renderResourcePage } from '../../../../../src/workers/server/stats/resource-page.ts';
 import { renderSummary } from '../../../../../src/workers/server/stats/summary.ts';
@@ -45,6 +45,7 @@ const rows = [
 ];
 const node = { nodeName: 'node-1', bootedAtMs: Date.UTC(2025, 11, 31), kubeletStartedAtMs: Date.UTC(2025, 11, 31, 1) };
 const filesystem = {
+  device: 1,
   readAtMs: Date.UTC(2026, 0, 2),
   capacityBytes: 900,
   availableBytes: 500,
@@ -127,7 +128,7 @@ test('the summary of the node has its system containers and the time of its star
 
 test('the summary of the node has its filesystems and its limit of tasks; unknown values are left out', () => {
   const { node: found } = summaryOf(false);
-  const { readAtMs, ...values } = filesystem;
+  const { readAtMs, device: _, ...values } = filesystem;
   assert.deepEqual(found.fs, { time: new Date(readAtMs).toISOString().replace('.000', ''), ...values });
   assert.deepEqual(found.runtime, { imageFs: { time: '2026-01-02T00:00:00Z', usedBytes: 350, inodesUsed: 10 } });
   assert.deepEqual(found.rlimit, { time, maxpid: 32768, curproc: 120 });

@@ -1,4 +1,4 @@
-/** The node's limit of tasks and their number, for /stats/summary. Upstream: pkg/kubelet/stats/pidlimit/pidlimit_linux.go. */
+/** The node’s limit of tasks and their number. Upstream: pkg/kubelet/stats/pidlimit/pidlimit_linux.go. */
 import { readFileSync } from 'node:fs';
 
 export interface Rlimit {

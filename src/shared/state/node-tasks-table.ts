@@ -1,0 +1,16 @@
+/** One row: the tasks of the whole node, which no cgroup counts. In the buffer of the usage table, whose writer and readers use it. */
+import { f64, type Row } from './table-layout.ts';
+import { defineTable } from './typed-table.ts';
+
+const fields = {
+  /** Wall-clock ms. */
+  readAtMs: f64,
+  /** NaN here and below: not known. */
+  running: f64,
+  /** The most tasks that the kernel allows. */
+  max: f64,
+};
+export type NodeTasksFields = typeof fields;
+export type NodeTasks = Row<NodeTasksFields>;
+
+export const nodeTasksTable = defineTable('tasks', fields);
