@@ -13,7 +13,11 @@ export interface EventSource {
 export interface CoreEvent {
   readonly apiVersion: 'v1';
   readonly kind: 'Event';
-  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly involvedObject: Partial<ObjectReference>;
   readonly type: RecordedEvent['type'];
   readonly reason: string;
@@ -31,7 +35,7 @@ export interface CoreEvent {
 
 /** `nanos` is the time since the epoch and becomes part of the name: it must be unique. */
 export function toCoreEvent(
-  { object, type, reason, message }: RecordedEvent,
+  { object, type, reason, message, annotations }: RecordedEvent,
   source: EventSource,
   nowMs: number,
   nanos: bigint,
@@ -41,7 +45,11 @@ export function toCoreEvent(
     apiVersion: 'v1',
     kind: 'Event',
     // Events about cluster-scoped objects such as Nodes go to the default namespace, which always exists.
-    metadata: { name: eventName(object.name, nanos), namespace: object.namespace === '' ? 'default' : object.namespace },
+    metadata: {
+      name: eventName(object.name, nanos),
+      namespace: object.namespace === '' ? 'default' : object.namespace,
+      ...(annotations && Object.keys(annotations).length > 0 && { annotations }),
+    },
     involvedObject: withoutEmpty({ apiVersion: 'v1', ...object }),
     type,
     reason,

@@ -6,6 +6,7 @@ export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Wall-clock ms at which the event happened. Absent: the time of recording. */
   readonly atMs?: number;
 }
