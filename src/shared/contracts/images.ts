@@ -110,6 +110,8 @@ export interface ContainerGcRequest {
   readonly knownPodUIDs: readonly PodUID[];
   /** The known pods of which all dead containers may be removed: deleted or evicted. */
   readonly removablePodUIDs: readonly PodUID[];
+  /** The known pods that have terminated: their dead containers and sandboxes are removed too, but not their logs. Absent: these pods keep the newest. */
+  readonly terminatedPodUIDs?: readonly PodUID[];
   readonly minAgeMs: number;
   /** Dead containers to keep for each container of a pod. −1: no limit. */
   readonly maxPerPodContainer: number;

@@ -71,7 +71,7 @@ export class Housekeeping {
   #collectAtMs = -Infinity;
   #collecting = false;
   /** The last collection knew the pods of all sources. */
-  #knewAllSources = true;
+  #knewAllSources = false;
   #directoriesAtMs = -Infinity;
   #listing = false;
   /** Pods whose directories the last cleanup began to remove or still found. */
@@ -138,12 +138,10 @@ export class Housekeeping {
   #collect(nowMs: number, allSourcesReady: boolean): void {
     if (this.#collecting) return;
     this.#knewAllSources = allSourcesReady;
-    const { podManager, podWorkers, collectContainers, gcPolicy, nodeName, events, clock, logger } = this.#deps;
-    const knownPodUIDs = [...new Set([...podManager.uids(), ...podWorkers.uids()])];
-    const removablePodUIDs = knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldContentBeRemoved(uid));
+    const { collectContainers, nodeName, events, logger } = this.#deps;
     this.#collecting = true;
     this.#collectAtMs = nowMs + containerGcPeriodMs;
-    collectContainers({ requestedAtMs: clock.now(), allSourcesReady, knownPodUIDs, removablePodUIDs, ...gcPolicy })
+    collectContainers(this.#gcRequest(allSourcesReady))
       .catch((err: unknown) => {
         logger.error({ err }, 'Container garbage collection failed');
         events.record({ object: nodeReference(nodeName), type: 'Warning', reason: 'ContainerGCFailed', message: messageOf(err) });
@@ -151,6 +149,21 @@ export class Housekeeping {
       .finally(() => {
         this.#collecting = false;
       });
+  }
+
+  /** Collects also the containers that terminated pods would keep. For eviction, when the disk is full. */
+  async deleteAllUnusedContainers(): Promise<void> {
+    const { podWorkers, collectContainers } = this.#deps;
+    const request = this.#gcRequest(this.#knewAllSources);
+    const terminatedPodUIDs = request.knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldRuntimeBeRemoved(uid));
+    await collectContainers({ ...request, terminatedPodUIDs });
+  }
+
+  #gcRequest(allSourcesReady: boolean): ContainerGcRequest {
+    const { podManager, podWorkers, gcPolicy, clock } = this.#deps;
+    const knownPodUIDs = [...new Set([...podManager.uids(), ...podWorkers.uids()])];
+    const removablePodUIDs = knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldContentBeRemoved(uid));
+    return { requestedAtMs: clock.now(), allSourcesReady, knownPodUIDs, removablePodUIDs, ...gcPolicy };
   }
 
   #cleanUpDirectories(nowMs: number): void {

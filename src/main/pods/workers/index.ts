@@ -4,6 +4,7 @@
  * (pod-lifecycle.ts) is pure and has no other import from this folder. Upstream: pkg/kubelet/pod_workers.go.
  */
 export { faultMessage, PodFaults } from './pod-faults.ts';
+export type { KillPodOptions } from './pod-killer.ts';
 export { PodWorkers, type PodWorkerSync } from './pod-workers.ts';
 export { SyncsInProgress } from './syncs-in-progress.ts';
 export { WorkQueue } from './work-queue.ts';

@@ -215,6 +215,18 @@ export class PodWorkers implements PodWorkerOwner {
     return lifecycle.evicted || (lifecycle.deleted && lifecycle.state === 'terminated');
   }
 
+  /** Whether the containers of the pod may be removed, but not its logs. Upstream: ShouldPodRuntimeBeRemoved. */
+  shouldRuntimeBeRemoved(uid: PodUID): boolean {
+    const lifecycle = this.#workers.get(uid)?.lifecycle;
+    return !lifecycle || (lifecycle.state === 'terminated' && !lifecycle.restartRequested);
+  }
+
+  /** Whether nothing of the pod is left to end or to clean up. Upstream: ShouldPodBeFinished. */
+  isFinished(uid: PodUID): boolean {
+    const lifecycle = this.#workers.get(uid)?.lifecycle;
+    return !lifecycle || (lifecycle.state === 'terminated' && lifecycle.finished);
+  }
+
   /** Returns the spec that the worker syncs; undefined when only the runtime knows the pod, or for an unknown pod. */
   pod(uid: PodUID): Pod | undefined {
     return this.#workers.get(uid)?.pod ?? undefined;

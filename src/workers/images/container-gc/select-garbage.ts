@@ -13,6 +13,13 @@ function podRemovable({ allSourcesReady, knownPodUIDs, removablePodUIDs }: Conta
   return (podUID) => allSourcesReady && (removable.has(podUID) || !knownUIDs.has(podUID));
 }
 
+/** Returns whether all containers and sandboxes of a pod may be removed. */
+function podRuntimeRemovable(request: ContainerGcRequest): (podUID: PodUID) => boolean {
+  const isRemovable = podRemovable(request);
+  const terminated = new Set(request.allSourcesReady ? request.terminatedPodUIDs : []);
+  return (podUID) => terminated.has(podUID) || isRemovable(podUID);
+}
+
 /**
  * Returns whether the logs of a pod may be removed: the pod is removable and has no newer containers in the current snapshot. Removals
  * take time, and a static pod may restart with the same UID meanwhile.
@@ -27,7 +34,7 @@ export function podLogsRemovable(items: Iterable<SnapshotItem>, request: Contain
 
 /** Returns the dead containers to remove, oldest first. */
 export function containersToRemove(items: readonly SnapshotItem[], request: ContainerGcRequest, nowMs: number): SnapshotItem[] {
-  const isRemovable = podRemovable(request);
+  const isRemovable = podRuntimeRemovable(request);
   const deadItems = items.filter(
     ({ kind, state, createdAtMs }) =>
       kind === 'container' && state !== 'running' && nowMs - createdAtMs >= request.minAgeMs && createdAtMs < request.requestedAtMs,
@@ -74,7 +81,7 @@ export function sandboxesToRemove(
   removedContainers: ReadonlySet<string>,
   request: ContainerGcRequest,
 ): SnapshotItem[] {
-  const isRemovable = podRemovable(request);
+  const isRemovable = podRuntimeRemovable(request);
   const occupied = new Set(
     items.filter(({ kind, id }) => kind === 'container' && !removedContainers.has(id)).map(({ sandboxID }) => sandboxID),
   );
