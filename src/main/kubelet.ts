@@ -116,9 +116,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       cache,
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
-      evictionPlan: () => {
-        throw new Error('this kubelet does not evict pods');
-      },
+      evictionPlan: (signal) => podRunner.eviction.plan(signal),
       probeMetrics: () => runtime.probes.renderMetrics(),
       cluster,
       logger: log('server'),
@@ -139,14 +137,14 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     const { clusterNode } = nodeServices;
     const sources = startSources({ ...context, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
     const stores = { podManager, cache, statuses, probes, timelines };
-    const podRunner = { ...stores, runtime, nodeServices, cluster, scheduler, syncs, events, sources, syncLoop };
-    const handlers = await startPodRunner({ ...context, ...podRunner });
+    const parts = { ...stores, runtime, nodeServices, cluster, scheduler, syncs, events, sources, syncLoop };
+    const podRunner = await startPodRunner({ ...context, ...parts });
 
     await untilPodsKnown();
     await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
     shutdown.checkComplete({ isStandalone: cluster === null });
     onRunning?.();
-    await syncLoop.run(handlers, signal);
+    await syncLoop.run(podRunner.handlers, signal);
   } catch (err) {
     // The signal may abort while parts still start.
     if (!signal.aborted) throw err;

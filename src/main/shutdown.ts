@@ -8,6 +8,7 @@ const shutdownOrder = [
   'sources',
   'mirror-pods',
   'allocation-manager',
+  'eviction',
   'pod-faults',
   'pod-workers',
   'node-cgroups',

@@ -22,20 +22,7 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
   },
   // Go's contention profile measures how long goroutines wait for locks.
   { feature: 'profiles of contention', fields: ['enableContentionProfiling'] },
-  {
-    // evictionHard reduces allocatable, and localStorageCapacityIsolation adds a capacity, but no pod is evicted because of either.
-    feature: 'eviction',
-    fields: [
-      'localStorageCapacityIsolation',
-      'evictionHard',
-      'evictionSoft',
-      'evictionSoftGracePeriod',
-      'evictionPressureTransitionPeriod',
-      'evictionMaxPodGracePeriod',
-      'evictionMinimumReclaim',
-      'kernelMemcgNotification',
-    ],
-  },
+  { feature: 'notifications of the kernel about memory', fields: ['kernelMemcgNotification'] },
   {
     feature: 'the CPU, memory and topology managers',
     fields: [

@@ -22,6 +22,7 @@ import {
   type ClusterNode,
   type Node,
 } from '../node/index.ts';
+import { NodePressure } from '../eviction/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';
 
@@ -40,6 +41,8 @@ export interface NodeServices {
   readonly machine: MachineWatch;
   /** Null when standalone. */
   readonly clusterNode: ClusterNode | null;
+  /** The eviction manager sets it, once it runs. */
+  readonly pressure: NodePressure;
   /** The Node of the API server; before it is known, and standalone, as this kubelet would register it. */
   readonly node: () => Node;
 }
@@ -56,6 +59,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const excess = excessiveReservations(machine.current(), resourceSettings(config, flags));
   if (excess !== null) throw new Error(excess);
   void machine.watch(signal);
+  const pressure = new NodePressure();
   const heartbeats = new HeartbeatsReader(state.heartbeats);
   const local = LocalNodeStatus.start({
     nodeName,
@@ -65,6 +69,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     machine: () => machine.current(),
     runtimeState,
     listImages: () => images.listImages(),
+    pressures: () => ({ memory: pressure.has('MemoryPressure'), disk: pressure.has('DiskPressure'), pid: pressure.has('PIDPressure') }),
     healthErrors: () => threadErrors(heartbeats.threads(), clock.monotonic()),
     clock,
     logger: log('node'),
@@ -74,6 +79,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   if (clusterNode) {
     runtimeState.onChanged(() => clusterNode.wake());
     machine.onChanged(() => clusterNode.wake());
+    pressure.onChanged(() => clusterNode.wake());
   }
   await yieldToEventLoop();
 
@@ -90,5 +96,5 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     clock,
   });
   void facts.watch(signal);
-  return { facts, machine, clusterNode, node: () => clusterNode?.node() ?? local.node() };
+  return { facts, machine, clusterNode, pressure, node: () => clusterNode?.node() ?? local.node() };
 }

@@ -14,6 +14,7 @@ import type { RuntimeServices } from './runtime-services.ts';
 import { HostProcesses, NodeCgroups } from '../resources/index.ts';
 import { admitHandlers, AllocationManager, missingFeaturesForUpdate } from '../pods/admission/index.ts';
 import type { EventSink } from '../events/index.ts';
+import type { EvictionManager } from '../eviction/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
@@ -28,6 +29,8 @@ import { MountedVolumes } from '../pods/mounted-volumes.ts';
 import { openUserNamespaces } from '../pods/user-namespaces/index.ts';
 import type { PodSources, PodUpdate } from '../sources/index.ts';
 import type { SyncLoop, SyncLoopHandlers } from '../sync-loop.ts';
+import { neededImages } from '../pods/housekeeping/index.ts';
+import { startEviction } from './start-eviction.ts';
 import { createProbeHandlers } from './probe-handlers.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 import type { PodTimelines } from '../timeline/index.ts';
@@ -54,8 +57,13 @@ export interface PodRunnerOptions extends KubeletContext {
   readonly syncLoop: Pick<SyncLoop<PodUpdate>, 'onDue' | 'requestHousekeeping'>;
 }
 
-/** Returns the handlers that the sync loop calls. */
-export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoopHandlers<PodUpdate>> {
+export interface PodRunner {
+  /** The handlers that the sync loop calls. */
+  readonly handlers: SyncLoopHandlers<PodUpdate>;
+  readonly eviction: EvictionManager;
+}
+
+export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
   const { options, log, shutdown, threads, runtime, nodeServices, cluster, podManager, cache, statuses, probes, scheduler, syncs, events } =
     runner;
   const { timelines, sources, syncLoop } = runner;
@@ -134,6 +142,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
       void userNamespaces.release(uid);
       nodeCgroups.onPodsChanged();
       syncLoop.requestHousekeeping();
+      eviction.onPodFinished(uid);
     },
     onForgotten: (uid) => {
       faults.forget(uid);
@@ -154,7 +163,12 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     podWorkers: workers,
     statuses,
     events,
-    admitHandlers: admitHandlers({ ...options, node: nodeServices.node, declaredFeatures: declared }),
+    admitHandlers: admitHandlers({
+      ...options,
+      node: nodeServices.node,
+      declaredFeatures: declared,
+      pressureConditions: () => nodeServices.pressure.conditions,
+    }),
     missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
     allocationManager,
     timelines,
@@ -210,7 +224,16 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
     podHandlers,
     mirrorPods,
   });
-  return {
+  const eviction = startEviction({
+    ...runner,
+    images,
+    workers,
+    pressure: nodeServices.pressure,
+    activePods: () => podHandlers.active().map((pod) => allocationManager.updatePodFromAllocation(pod)),
+    deleteAllUnusedContainers: () => housekeeping.deleteAllUnusedContainers(),
+    neededImages: () => neededImages({ podManager, statuses, cache, clock }),
+  });
+  const handlers: SyncLoopHandlers<PodUpdate> = {
     ...workerHandlers(workers),
     ...createProbeHandlers({ probes, workers, statuses }),
     runtimeErrors: () => runtimeState.errors(),
@@ -238,6 +261,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<SyncLoop
       userNamespaces.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid)));
     },
   };
+  return { handlers, eviction };
 }
 
 type WorkerHandlers = Pick<SyncLoopHandlers<PodUpdate>, 'refreshStatuses' | 'shouldIgnoreStarts' | 'handlePodSyncs'>;

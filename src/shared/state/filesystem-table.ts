@@ -18,7 +18,8 @@ const fields = {
   inodesFree: f64,
   inodesUsed: f64,
 };
-export type FilesystemUsage = Row<typeof fields>;
+export type FilesystemRow = Row<typeof fields>;
+export type FilesystemUsage = Omit<FilesystemRow, 'device'>;
 
 export const filesystemTable = defineTable('filesystems', fields);
 export type FilesystemWriter = TableWriter<typeof fields>;

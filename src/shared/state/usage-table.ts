@@ -4,7 +4,7 @@
  * Meaning and units of the values are cadvisor's (github.com/google/cadvisor, info/v1/container.go). NaN: not known.
  */
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
-import { filesystemRows, filesystemTable, type FilesystemUsage, type FilesystemWriter } from './filesystem-table.ts';
+import { filesystemRows, filesystemTable, type FilesystemRow, type FilesystemWriter } from './filesystem-table.ts';
 import { machineTable, type MachineFacts, type MachineFields } from './machine-table.ts';
 import { maxNodeFilesystems, nodeFilesystemTable, type NodeFilesystem } from './node-filesystem-table.ts';
 import { nodeTasksTable, type NodeTasks, type NodeTasksFields } from './node-tasks-table.ts';
@@ -260,7 +260,7 @@ export class UsageReader {
   }
 
   /** Undefined until it was measured. */
-  filesystem(name: keyof typeof filesystemRows): FilesystemUsage | undefined {
+  filesystem(name: keyof typeof filesystemRows): FilesystemRow | undefined {
     return this.#filesystems.read(filesystemRows[name]);
   }
 

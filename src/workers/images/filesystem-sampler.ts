@@ -8,7 +8,7 @@ import type { FilesystemUsage as RuntimeUsage } from '../../shared/cri/generated
 import type { CriClient } from '../../shared/cri/client.ts';
 import { readFilesystemUsage } from '../../shared/linux/filesystem-usage.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { filesystemRows, type FilesystemUsage, type FilesystemWriter } from '../../shared/state/filesystem-table.ts';
+import { filesystemRows, type FilesystemRow, type FilesystemWriter } from '../../shared/state/filesystem-table.ts';
 import { openFilesystems } from '../../shared/state/usage-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
@@ -73,7 +73,7 @@ export class FilesystemSampler {
   }
 
   /** The runtime may run in another mount namespace: then only its own numbers are known. */
-  async #measure({ fsId, usedBytes, inodesUsed }: RuntimeUsage): Promise<FilesystemUsage> {
+  async #measure({ fsId, usedBytes, inodesUsed }: RuntimeUsage): Promise<FilesystemRow> {
     const usage = await readFilesystemUsage(fsId?.mountpoint ?? '', this.#options.clock.now()).catch((err: NodeJS.ErrnoException) => {
       if (err.code !== 'ENOENT') throw err;
       const unknown = { device: NaN, capacityBytes: NaN, availableBytes: NaN, inodes: NaN, inodesFree: NaN };

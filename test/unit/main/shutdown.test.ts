@@ -31,6 +31,7 @@ const standaloneParts: ShutdownPart[] = [
   'pod-workers',
   'node-cgroups',
   'user-namespaces',
+  'eviction',
   'pod-faults',
   'allocation-manager',
   'sources',

@@ -1,9 +1,11 @@
 /** Creates this node's admit handlers, in upstream's order. */
 import { release } from 'node:os';
+import type { PressureCondition } from '../../../shared/contracts/eviction.ts';
 import type { KubeletOptions } from '../../cli/options.ts';
 import { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 import { featureAdmission } from './features.ts';
 import { predicateAdmission, type PredicateOptions } from './predicates.ts';
+import { pressureAdmission } from './pressure.ts';
 import { sysctlAdmission } from './sysctl-admission.ts';
 import type { AdmitHandler } from './admit-handler.ts';
 
@@ -11,12 +13,16 @@ export interface AdmitHandlersOptions extends Pick<KubeletOptions, 'config' | 'f
   readonly node: PredicateOptions['node'];
   /** The Node's declared features; null while the gate NodeDeclaredFeatures is off. */
   readonly declaredFeatures: readonly string[] | null;
+  /** The node's current pressure conditions. */
+  readonly pressureConditions: () => ReadonlySet<PressureCondition>;
 }
 
-export function admitHandlers({ config, featureGates, node, declaredFeatures }: AdmitHandlersOptions): AdmitHandler[] {
+export function admitHandlers({ config, featureGates, node, declaredFeatures, pressureConditions }: AdmitHandlersOptions): AdmitHandler[] {
+  const tolerationComparisons = featureGates.enabled('TaintTolerationComparisonOperators');
   return [
+    pressureAdmission(pressureConditions, tolerationComparisons),
     sysctlAdmission(config.allowedUnsafeSysctls, release()),
-    predicateAdmission({ node, tolerationComparisons: featureGates.enabled('TaintTolerationComparisonOperators') }),
+    predicateAdmission({ node, tolerationComparisons }),
     apparmorAdmission(hostHasAppArmor()),
     featureAdmission({ podLevelResources: featureGates.enabled('PodLevelResources'), declared: declaredFeatures }),
   ];

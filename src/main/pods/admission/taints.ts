@@ -1,15 +1,21 @@
-/** Decides whether a pod tolerates a node's NoExecute taints; the kubelet ignores other effects. Pure. Upstream: api/core/v1 toleration.go. */
+/** Decides whether a pod tolerates taints. Pure. Upstream: api/core/v1 toleration.go. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { compareInt64 } from './node-affinity.ts';
 import type { Taint } from './admit-handler.ts';
 
 type Toleration = NonNullable<Pod['spec']['tolerations']>[number];
 
-/** @param comparisons gate TaintTolerationComparisonOperators, which enables the operators `Gt` and `Lt` */
-export function toleratesNoExecute({ spec: { tolerations = [] } }: Pod, taints: readonly Taint[], comparisons: boolean): boolean {
-  return taints
-    .filter(({ effect }) => effect === 'NoExecute')
-    .every((taint) => tolerations.some((toleration) => tolerates(toleration, taint, comparisons)));
+/**
+ * Of a node's taints, the kubelet ignores those with another effect.
+ *
+ * @param comparisons gate TaintTolerationComparisonOperators, which enables the operators `Gt` and `Lt`
+ */
+export function toleratesNoExecute(pod: Pod, taints: readonly Taint[], comparisons: boolean): boolean {
+  return taints.filter(({ effect }) => effect === 'NoExecute').every((taint) => toleratesTaint(pod, taint, comparisons));
+}
+
+export function toleratesTaint({ spec: { tolerations = [] } }: Pod, taint: Taint, comparisons: boolean): boolean {
+  return tolerations.some((toleration) => tolerates(toleration, taint, comparisons));
 }
 
 function tolerates({ key, operator, value = '', effect }: Toleration, taint: Taint, comparisons: boolean): boolean {

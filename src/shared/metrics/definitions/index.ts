@@ -1,6 +1,7 @@
 /** All metrics of the kubelet, for the server thread's metrics page. Add new files of definitions here. */
 import type { MetricDefinition } from '../metrics.ts';
 import * as authentication from './authentication.ts';
+import * as eviction from './eviction.ts';
 import * as faults from './faults.ts';
 import * as http from './http.ts';
 import * as images from './images.ts';
@@ -20,6 +21,7 @@ import * as workQueues from './work-queues.ts';
 
 const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   authentication,
+  eviction,
   faults,
   http,
   images,

@@ -27,6 +27,7 @@ const nodeAdmitHandlers = () =>
     featureGates,
     node: () => ({ metadata: { name: 'node-1', labels: { 'kubernetes.io/os': 'linux' } }, spec: { taints: [] }, status: { allocatable } }),
     declaredFeatures: [],
+    pressureConditions: () => new Set(),
   });
 
 /** A runtime status of the pod; the containers vary with the index. */

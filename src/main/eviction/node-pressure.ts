@@ -1,0 +1,27 @@
+/** The node's pressure conditions. The eviction manager sets them; the node status and admission read them. */
+import type { PressureCondition } from '../../shared/contracts/eviction.ts';
+
+export class NodePressure {
+  #conditions: ReadonlySet<PressureCondition> = new Set();
+  readonly #listeners: (() => void)[] = [];
+
+  get conditions(): ReadonlySet<PressureCondition> {
+    return this.#conditions;
+  }
+
+  has(condition: PressureCondition): boolean {
+    return this.#conditions.has(condition);
+  }
+
+  onChanged(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Returns whether a condition has changed. */
+  set(conditions: ReadonlySet<PressureCondition>): boolean {
+    const hasChanged = conditions.symmetricDifference(this.#conditions).size > 0;
+    this.#conditions = conditions;
+    if (hasChanged) for (const listener of this.#listeners) listener();
+    return hasChanged;
+  }
+}

@@ -1,0 +1,71 @@
+/** Runs the steps of node-level reclaim for one starved resource at a time. Passes go on meanwhile. */
+import type { NodeReclaim } from '../../shared/contracts/eviction.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+
+export interface NodeReclaimerOptions {
+  /** Must settle. */
+  readonly steps: Readonly<Record<NodeReclaim, () => Promise<void>>>;
+  /** Called when the result can be taken. */
+  readonly onOver: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Reclaim that takes longer does not suffice. It continues: hundreds of images may be removed. */
+const deadlineMs = 120_000;
+
+/** `Reason`: what the resource is reclaimed for. */
+export class NodeReclaimer<Reason> {
+  readonly #options: NodeReclaimerOptions;
+  #current: { readonly reason: Reason; isOver: boolean } | null = null;
+  /** Steps that took too long may still run. */
+  #isRunning = false;
+
+  constructor(options: NodeReclaimerOptions) {
+    this.#options = options;
+  }
+
+  get isBusy(): boolean {
+    return this.#current !== null;
+  }
+
+  /** Returns false when the steps can't start, because earlier ones still run. */
+  start(steps: readonly NodeReclaim[], reason: Reason): boolean {
+    if (this.#isRunning || this.#current) return false;
+    const current = { reason, isOver: false };
+    const end = () => {
+      if (current.isOver) return;
+      current.isOver = true;
+      this.#options.onOver();
+    };
+    this.#current = current;
+    this.#isRunning = true;
+    const cancelDeadline = this.#options.clock.after(deadlineMs, end);
+    void this.#run(steps).finally(() => {
+      this.#isRunning = false;
+      cancelDeadline();
+      end();
+    });
+    return true;
+  }
+
+  /** Returns what the resource was reclaimed for, once, when the steps are over. */
+  take(): Reason | undefined {
+    if (!this.#current?.isOver) return undefined;
+    const { reason } = this.#current;
+    this.#current = null;
+    return reason;
+  }
+
+  async #run(steps: readonly NodeReclaim[]): Promise<void> {
+    for (const step of steps) {
+      try {
+        await this.#options.steps[step]();
+      } catch (err) {
+        this.#options.logger.warn({ err: messageOf(err), step }, 'Unexpected error when attempting to reduce resource pressure');
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * The usage of one pod, as eviction reads it, and sums of it. Pure. Upstream: PodStats of the summary API, and podDiskUsage in
+ * pkg/kubelet/eviction/helpers.go.
+ */
+import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
+
+/** What is not known is absent, and counts as 0. */
+export interface PodStats {
+  /** The working set. */
+  readonly memoryBytes?: number;
+  readonly processes?: number;
+  /** Writable layers, logs and local volumes together. */
+  readonly ephemeralStorageBytes?: number;
+  readonly containers: readonly ContainerStats[];
+  readonly volumes: readonly VolumeStats[];
+}
+
+export interface ContainerStats {
+  readonly name: string;
+  readonly memoryBytes?: number;
+  /** The writable layer. */
+  readonly rootfs?: StorageStats;
+  readonly logs?: StorageStats;
+}
+
+export interface StorageStats {
+  readonly usedBytes?: number;
+  readonly inodesUsed?: number;
+}
+
+export interface VolumeStats extends StorageStats {
+  readonly name: string;
+}
+
+/** Returns undefined for a pod whose usage is not known. */
+export type PodStatsReader = (pod: Pod) => PodStats | undefined;
+
+/** What counts for a signal of a filesystem. Nothing is known of the images of a pod: upstream has a fourth kind, which is always 0. */
+export type StorageKind = 'rootfs' | 'logs' | 'localVolumes';
+
+export function diskUsage(pod: Pod, stats: PodStats, kinds: ReadonlySet<StorageKind>, unit: keyof StorageStats): number {
+  const counted: (StorageStats | undefined)[] = [];
+  for (const { rootfs, logs } of stats.containers) {
+    if (kinds.has('rootfs')) counted.push(rootfs);
+    if (kinds.has('logs')) counted.push(logs);
+  }
+  if (kinds.has('localVolumes')) {
+    const local = new Set((pod.spec.volumes ?? []).filter(isLocal).map(({ name }) => name));
+    counted.push(...stats.volumes.filter(({ name }) => local.has(name)));
+  }
+  return counted.reduce((sum, usage) => sum + (usage?.[unit] ?? 0), 0);
+}
+
+/** Whether the volume uses the node's disk. Upstream: localVolumeNames. */
+function isLocal(volume: Volume): boolean {
+  return volume.hostPath !== undefined || isLocalEphemeralVolume(volume);
+}
+
+/** Whether the volume uses the node's disk and lives as long as its pod. Upstream: IsLocalEphemeralVolume. */
+export function isLocalEphemeralVolume({ emptyDir, configMap, gitRepo }: Volume): boolean {
+  return gitRepo !== undefined || configMap !== undefined || (emptyDir !== undefined && (emptyDir.medium ?? '') === '');
+}

@@ -1,0 +1,77 @@
+/**
+ * Orders pods for eviction: first those whose usage is not known, then those that use more than they request, then by priority, and by the usage above
+ * the request. Pure. Upstream: buildSignalToRankFunc and the functions that it uses, in pkg/kubelet/eviction/helpers.go.
+ */
+import type { EvictionSignal } from '../../shared/contracts/eviction.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { compareQuantities, quantityOf, value } from '../../shared/kubernetes/quantity.ts';
+import { podRequest } from './pod-request.ts';
+import { diskUsage, type PodStats, type PodStatsReader, type StorageKind } from './pod-stats.ts';
+import { resourceOf } from './signals.ts';
+import type { FilesystemLayout } from './thresholds.ts';
+
+export interface RankedUsage {
+  readonly pod: Pod;
+  readonly priority: number;
+  /** Of the starved resource. Null: not known. */
+  readonly usage: number | null;
+  /** Of the starved resource. */
+  readonly request: number;
+  /** Null where requests do not count. */
+  readonly exceedsRequest: boolean | null;
+  /** What the pod uses above its request. Upstream compares inodes with the request for bytes, which is kept: the order must be the same. */
+  readonly excess: number;
+}
+
+/** The pod that is evicted first comes first. Equal pods keep their order. */
+export function rankPods(signal: EvictionSignal, pods: readonly Pod[], stats: PodStatsReader, layout: FilesystemLayout): RankedUsage[] {
+  return pods.map((pod) => rankedUsage(signal, pod, stats(pod), layout)).sort(compare);
+}
+
+function rankedUsage(signal: EvictionSignal, pod: Pod, stats: PodStats | undefined, layout: FilesystemLayout): RankedUsage {
+  const resource = resourceOf(signal);
+  const requested = podRequest(pod, resource);
+  const request = value(requested);
+  const exceeds = (usage: number) => compareQuantities(quantityOf(usage), requested) > 0;
+  const common = { pod, priority: pod.spec.priority ?? 0, request };
+  if (!stats) return { ...common, usage: null, exceedsRequest: resource === 'pids' ? null : false, excess: 0 };
+  switch (resource) {
+    case 'memory': {
+      const usage = stats.memoryBytes ?? 0;
+      return { ...common, usage, exceedsRequest: exceeds(usage), excess: usage - request };
+    }
+    case 'pids': {
+      const usage = stats.processes ?? 0;
+      return { ...common, usage, exceedsRequest: null, excess: usage };
+    }
+    case 'ephemeral-storage':
+    case 'inodes': {
+      const unit = resource === 'inodes' ? 'inodesUsed' : 'usedBytes';
+      const usage = diskUsage(pod, stats, storageKinds(signal, layout), unit);
+      return { ...common, usage, exceedsRequest: exceeds(usage), excess: usage - value(podRequest(pod, 'ephemeral-storage')) };
+    }
+    default:
+      return resource satisfies never;
+  }
+}
+
+function compare(a: RankedUsage, b: RankedUsage): number {
+  // Where requests do not count, priority comes before an unknown usage.
+  const byPriority = a.priority - b.priority;
+  const byKnown = Number(b.usage === null) - Number(a.usage === null);
+  if (a.exceedsRequest === null) return byPriority || byKnown || b.excess - a.excess;
+  return byKnown || Number(b.exceedsRequest) - Number(a.exceedsRequest) || byPriority || b.excess - a.excess;
+}
+
+const everything: ReadonlySet<StorageKind> = new Set<StorageKind>(['rootfs', 'logs', 'localVolumes']);
+const notLayers: ReadonlySet<StorageKind> = new Set<StorageKind>(['logs', 'localVolumes']);
+const onlyLayers: ReadonlySet<StorageKind> = new Set<StorageKind>(['rootfs']);
+const nothing: ReadonlySet<StorageKind> = new Set();
+
+/** What of a pod is on the filesystem of the signal. */
+export function storageKinds(signal: EvictionSignal, { dedicatedImageFs, splitContainerFs }: FilesystemLayout): ReadonlySet<StorageKind> {
+  if (!dedicatedImageFs) return everything;
+  const isImageFs = signal.startsWith('imagefs.');
+  if (splitContainerFs) return isImageFs ? nothing : everything;
+  return isImageFs || signal.startsWith('containerfs.') ? onlyLayers : notLayers;
+}

@@ -1,0 +1,92 @@
+/**
+ * Reads the usage of pods from the tables of the stats thread. A pod without a running container has no known usage, as in upstream (ListPodStats of
+ * pkg/kubelet/stats/cri_stats_provider.go).
+ */
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import type { CgroupUsage, UsageReader } from '../../shared/state/usage-table.ts';
+import { isLocalEphemeralVolume, type ContainerStats, type PodStats, type PodStatsReader, type StorageStats } from './pod-stats.ts';
+
+interface MeasuredStorage {
+  /** NaN: not known. */
+  readonly usedBytes: number;
+  readonly inodesUsed: number;
+}
+
+/** Of one pod. */
+export interface PodStorage {
+  /** Writable layers, by container. */
+  readonly containers: ReadonlyMap<string, MeasuredStorage>;
+  readonly volumes: ReadonlyMap<string, MeasuredStorage>;
+  /** Files in the pod's log folder itself. */
+  readonly podLogs: MeasuredStorage | undefined;
+  readonly etcHosts: MeasuredStorage | undefined;
+}
+
+export interface PodStatsSources {
+  readonly usage: Pick<UsageReader, 'select'>;
+  readonly storage: () => ReadonlyMap<PodUID, PodStorage>;
+}
+
+export function readPodStats(pods: readonly Pod[], { usage, storage }: PodStatsSources): PodStatsReader {
+  const rows = new Map<string, CgroupUsage[]>(pods.map((pod) => [podUID(pod), []]));
+  for (const row of usage.select(({ podUID: uid }) => rows.has(uid))) rows.get(row.identity.podUID)?.push(row);
+  const storageOf = storage();
+  return (pod) => toPodStats(pod, rows.get(podUID(pod)) ?? [], storageOf.get(podUID(pod)));
+}
+
+function toPodStats(pod: Pod, rows: readonly CgroupUsage[], storage: PodStorage | undefined): PodStats | undefined {
+  const instances = newestInstances(rows);
+  if (instances.length === 0) return undefined;
+  const containers = instances.map((row) => containerStats(row, storage));
+  const volumes = Array.from(storage?.volumes ?? [], ([name, usage]) => ({ name, ...storageStats(usage) }));
+  const podMemory = rows.find(({ identity }) => identity.kind === 'pod')?.values.memoryWorkingSetBytes;
+  return {
+    // Without a cgroup of the pod, as with cgroupsPerQOS off, that of its containers.
+    memoryBytes: podMemory ?? sum(containers.map(({ memoryBytes }) => memoryBytes)),
+    processes: sum(instances.map(({ values }) => values.processes)),
+    ephemeralStorageBytes: ephemeralStorageBytes(pod, containers, storage),
+    containers,
+    volumes,
+  };
+}
+
+/** One of each name, sorted by name: a container that has ended may have a row until the next sample. */
+function newestInstances(rows: readonly CgroupUsage[]): CgroupUsage[] {
+  const newest = new Map<string, CgroupUsage>();
+  for (const row of rows) {
+    const { kind, containerName, createdAtMs } = row.identity;
+    const known = newest.get(containerName);
+    if (kind === 'container' && !(known && known.identity.createdAtMs > createdAtMs)) newest.set(containerName, row);
+  }
+  return [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+function containerStats({ identity, values }: CgroupUsage, storage: PodStorage | undefined): ContainerStats {
+  const { containerName: name } = identity;
+  const rootfs = storageStats(storage?.containers.get(name));
+  const logs = storageStats({ usedBytes: values.logBytes, inodesUsed: values.logInodes });
+  return { name, ...known('memoryBytes', values.memoryWorkingSetBytes), ...(rootfs && { rootfs }), ...(logs && { logs }) };
+}
+
+/** Upstream: calcEphemeralStorage. */
+function ephemeralStorageBytes(pod: Pod, containers: readonly ContainerStats[], storage: PodStorage | undefined): number {
+  const local = new Set((pod.spec.volumes ?? []).filter(isLocalEphemeralVolume).map(({ name }) => name));
+  const volumes = [...(storage?.volumes ?? [])].filter(([name]) => local.has(name)).map(([, usage]) => usage);
+  const measured = [...volumes, storage?.podLogs, storage?.etcHosts].map((usage) => usage?.usedBytes);
+  return sum([...containers.flatMap(({ rootfs, logs }) => [rootfs?.usedBytes, logs?.usedBytes]), ...measured]);
+}
+
+function storageStats(usage: MeasuredStorage | undefined): StorageStats | undefined {
+  if (!usage || (Number.isNaN(usage.usedBytes) && Number.isNaN(usage.inodesUsed))) return undefined;
+  return { ...known('usedBytes', usage.usedBytes), ...known('inodesUsed', usage.inodesUsed) };
+}
+
+function known<K extends string>(name: K, value: number): { readonly [P in K]?: number } {
+  return (Number.isNaN(value) ? {} : { [name]: value }) as { readonly [P in K]?: number };
+}
+
+/** Unknown values do not count. */
+function sum(values: readonly (number | undefined)[]): number {
+  return values.reduce<number>((total, value) => total + (value === undefined || Number.isNaN(value) ? 0 : value), 0);
+}

@@ -1,0 +1,64 @@
+/** Creates the eviction manager on the tables of the stats and images threads, and starts its passes. */
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { StorageReader } from '../../shared/state/storage-table.ts';
+import { UsageReader } from '../../shared/state/usage-table.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
+import type { EventSink } from '../events/index.ts';
+import { EvictionManager, evictionSettings, readNodeStats, readPodStats, type NodePressure } from '../eviction/index.ts';
+import type { NeededImages } from '../../shared/contracts/images.ts';
+import type { PodWorkers } from '../pods/workers/index.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import type { RuntimeServices } from './runtime-services.ts';
+
+export interface EvictionStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown'> {
+  readonly images: RuntimeServices['images'];
+  readonly workers: PodWorkers;
+  readonly pressure: NodePressure;
+  readonly events: EventSink;
+  /** With their allocated resources. */
+  readonly activePods: () => readonly Pod[];
+  readonly deleteAllUnusedContainers: () => Promise<void>;
+  readonly neededImages: () => NeededImages;
+}
+
+/** A sample of a large node takes a tenth of a second. A pass does not wait longer for a thread that hangs. */
+const sampleDeadlineMs = 3000;
+
+export function startEviction(start: EvictionStart): EvictionManager {
+  const { options, nodeName, threads, log, shutdown, images, workers, pressure, events, activePods, deleteAllUnusedContainers } = start;
+  const usage = new UsageReader(threads.usage);
+  const storage = new StorageReader(threads.storage);
+  const sampleNode = async (filesystems: boolean) => {
+    await Promise.all([threads.stats.sampleNow(), ...(filesystems ? [images.sampleFilesystems()] : [])]);
+  };
+  const manager = new EvictionManager({
+    settings: evictionSettings(options.config, options.flags),
+    readNode: () => readNodeStats(usage),
+    readPods: (pods) => readPodStats(pods, { usage, storage: () => storage.all() }),
+    sample: ({ filesystems }) => withTimeout(sampleDeadlineMs, sampleNode(filesystems)),
+    activePods,
+    kill: (uid, killOptions) => workers.kill(uid, killOptions),
+    isFinished: (uid) => workers.isFinished(uid),
+    reclaim: {
+      deadContainers: deleteAllUnusedContainers,
+      unusedImages: async () => {
+        const { failure } = await images.deleteUnusedImages(start.neededImages());
+        if (failure) throw new Error(failure.message);
+      },
+    },
+    pressure,
+    nodeName,
+    events,
+    clock,
+    logger: log('eviction-manager'),
+  });
+  threads.stats.setPressureReceiver(() => manager.check());
+  const stop = new AbortController();
+  const running = manager.run(stop.signal);
+  shutdown.register('eviction', () => {
+    stop.abort();
+    return running;
+  });
+  return manager;
+}
