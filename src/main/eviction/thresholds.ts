@@ -63,7 +63,9 @@ export function withContainerFsThresholds(
       ? { 'imagefs.available': 'containerfs.available', 'imagefs.inodesFree': 'containerfs.inodesFree' }
       : { 'nodefs.available': 'containerfs.available', 'nodefs.inodesFree': 'containerfs.inodesFree' };
   const others = thresholds.filter(({ signal }) => !signal.startsWith('containerfs.'));
-  const added = others.flatMap((threshold) => {
+  const lastOfKind = new Map(others.map((threshold) => [`${threshold.signal} ${isHard(threshold)}`, threshold]));
+  // As upstream, a soft threshold without a grace period replaces the hard one.
+  const added = [...lastOfKind.values()].flatMap((threshold) => {
     const signal = copies[threshold.signal];
     return signal ? [{ ...threshold, signal }] : [];
   });

@@ -39,7 +39,7 @@ function checkGracePeriod(_signal: string, text: string): void {
 
 function toPercent(text: string): number {
   const digits = text.replace(/%+$/, '');
-  if (!/^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/.test(digits)) throw new Error(`"${text}" is no percentage`);
+  if (!/^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/.test(digits)) throw new Error(`"${text}" is no percentage`);
   return Number(digits);
 }
 
