@@ -3,9 +3,10 @@
  * Uses P-256 keys instead of upstream's RSA, because they are generated in a millisecond.
  */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import type { ServingCertificate } from '../../../shared/contracts/server/settings.ts';
 import * as der from '../../../shared/x509/der.ts';
+import { dnsName, ipAddress } from '../../../shared/x509/general-names.ts';
 import { pemBlock } from '../../../shared/x509/pem.ts';
 
 const yearMs = 365 * 24 * 3600 * 1000;
@@ -91,20 +92,8 @@ function extension(id: string, critical: boolean, value: der.Der): der.Der {
   return der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(value));
 }
 
-/** GeneralName: [2] a DNS name, [7] an address. */
 function altName(host: string): der.Der {
-  return isIPv4(host) || isIPv6(host) ? der.implicit(7, addressBytes(host)) : der.implicit(2, Buffer.from(host, 'ascii'));
-}
-
-/** Returns 4 or 16 bytes. */
-function addressBytes(address: string): Buffer {
-  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  // URL normalizes IPv6 addresses to hex groups with at most one gap.
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const groups = (text: string) => (text === '' ? [] : text.split(':'));
-  const [before, after] = [groups(head), groups(tail ?? '')];
-  const groupList = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
-  return Buffer.from(groupList.map((group) => group.padStart(4, '0')).join(''), 'hex');
+  return isIP(host) === 0 ? dnsName(host) : ipAddress(host);
 }
 
 function toPem(bytes: Buffer): string {
