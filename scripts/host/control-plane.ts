@@ -35,6 +35,8 @@ export interface ControlPlaneOptions {
   readonly detached?: boolean;
   /** Additional flags of kube-apiserver, which override its defaults: `--max-requests-inflight=5`. */
   readonly apiServerFlags?: readonly string[];
+  /** Additional flags of kube-controller-manager: `--cluster-signing-duration=1m`. */
+  readonly controllerManagerFlags?: readonly string[];
   /** Called for each long step. */
   readonly progress?: (what: string) => void;
 }
@@ -64,7 +66,7 @@ export class ControlPlane extends ControlPlaneAccess {
     this.#etcd = program('etcd', etcdFlags(ports, files));
     this.#apiServer = program('kube-apiserver', [...apiServerFlags(ports, files), ...(options.apiServerFlags ?? [])]);
     this.#controllers = [
-      ...(controllerManager ? [program('kube-controller-manager', controllerManagerFlags(ports, files))] : []),
+      ...(controllerManager ? [program('kube-controller-manager', [...controllerManagerFlags(ports, files), ...(options.controllerManagerFlags ?? [])])] : []),
       ...(scheduler ? [program('kube-scheduler', schedulerFlags(ports, files))] : []),
     ];
   }

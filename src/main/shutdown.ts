@@ -27,6 +27,7 @@ const shutdownOrder = [
   'health',
   'events',
   'status-manager',
+  'client-certificate',
   'api',
   'hang-watchdog',
   'heartbeat',
@@ -42,6 +43,7 @@ const clusterParts: ReadonlySet<ShutdownPart> = new Set([
   'node',
   'events',
   'status-manager',
+  'client-certificate',
   'api',
 ]);
 

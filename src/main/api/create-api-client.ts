@@ -16,13 +16,17 @@ import { jsonCodec } from './http/wire-codec.ts';
 import { HttpApiClient } from './http/http-api-client.ts';
 import { createLanes } from './http/lanes.ts';
 import { Transport } from './http/transport.ts';
+import type { IdentitySource } from './identity/identity.ts';
 import { KubeconfigIdentity } from './identity/kubeconfig-identity.ts';
+import type { Kubeconfig } from './kubeconfig/kubeconfig.ts';
 import { loadKubeconfig } from './kubeconfig/load-kubeconfig.ts';
 import { readBoundedFile } from './read-bounded-file.ts';
 
 export interface ApiClientOptions {
   /** The flag --kubeconfig. */
   readonly kubeconfigPath: string;
+  /** The cluster, and credentials that the kubelet itself keeps valid. Replaces the kubeconfig, whose file may not exist yet. */
+  readonly managed?: { readonly kubeconfig: Kubeconfig; readonly identities: IdentitySource } | undefined;
   readonly kubeAPIQPS: number;
   readonly kubeAPIBurst: number;
   readonly eventRecordQPS: number;
@@ -45,6 +49,8 @@ export interface ApiConnection {
   readonly host: string;
   /** Makes new calls use new connections. Called after a failed heartbeat. */
   readonly renewConnections: () => void;
+  /** Ends the back-offs of those who failed without credentials. Called when there are some. */
+  readonly announceRecovery: () => void;
   /** Rejects queued calls and aborts calls and watches in flight. */
   readonly close: () => Promise<void>;
 }
@@ -57,16 +63,17 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
   const { clock, logger, environment = process.env } = options;
   // Upstream reports infinity until an exec plugin has returned a certificate.
   execPluginTTL.set(Infinity);
-  const kubeconfig = await loadKubeconfig(options.kubeconfigPath);
+  const kubeconfig = options.managed?.kubeconfig ?? (await loadKubeconfig(options.kubeconfigPath));
   // Parsing the YAML and creating the first secure context each block for long, so they run in separate event-loop iterations.
   await yieldToEventLoop();
   const { cluster, user, namespace } = kubeconfig;
-  const identities = new KubeconfigIdentity({ kubeconfig, environment, clock, logger });
+  const ownIdentities = options.managed ? null : new KubeconfigIdentity({ kubeconfig, environment, clock, logger });
+  const identities = options.managed?.identities ?? ownIdentities!;
   const readFile = (path: string) => readBoundedFile(path, maxAuthorityBytes);
   const authority = new CertificateAuthority(cluster.certificateAuthority, readFile, clock, logger);
   try {
     // As upstream, the files that the kubeconfig names must be readable at start. Later they may be missing for a while.
-    await identities.readFiles();
+    await ownIdentities?.readFiles();
     if (cluster.certificateAuthority) await authority.current();
   } catch (err) {
     throw new ConfigurationError(`kubeconfig ${goQuote(options.kubeconfigPath)}: ${messageOf(err)}`);
@@ -79,7 +86,7 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
     clock,
   });
   const client = new HttpApiClient({
-    requestDefaults: { server: cluster.server, userAgent, impersonate: user.impersonate, codec: jsonCodec },
+    requestDefaults: { server: cluster.server, userAgent, impersonate: options.managed ? null : user.impersonate, codec: jsonCodec },
     transport,
     authority,
     identities,
@@ -94,9 +101,10 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
     namespace,
     host: cluster.server.host,
     renewConnections: () => transport.renewConnections(),
+    announceRecovery: () => client.announceRecovery(),
     close: async () => {
       client.close();
-      identities.close();
+      ownIdentities?.close();
       await transport.close();
     },
   };

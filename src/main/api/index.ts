@@ -14,6 +14,11 @@ export {
   type TrafficClass,
   type WatchEvent,
 } from './api-client.ts';
+export type { ClientCertificate, Identity, IdentitySource } from './identity/identity.ts';
+export { KubeconfigIdentity } from './identity/kubeconfig-identity.ts';
+export type { FileOrData, Kubeconfig, KubeconfigCluster, KubeconfigUser } from './kubeconfig/kubeconfig.ts';
+export { loadKubeconfig } from './kubeconfig/load-kubeconfig.ts';
+export { readBoundedFile } from './read-bounded-file.ts';
 export { createApiClient, type ApiClientOptions, type ApiConnection } from './create-api-client.ts';
 export { fieldEquals, fieldNotEquals, type FieldSelector } from './field-selector.ts';
 export { acceptConforming } from './reflector/accept-conforming.ts';

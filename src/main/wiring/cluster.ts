@@ -3,7 +3,8 @@
  * the Node) and the parts that read through it (pods' objects, runtime classes). A standalone kubelet has none of them.
  */
 import { systemClock as clock } from '../../shared/time/clock.ts';
-import { createApiClient, createReviews, type ApiClient, type ObjectReader, type Reviews } from '../api/index.ts';
+import { createApiClient, createReviews, type ApiClient, type ApiConnection, type ObjectReader, type Reviews } from '../api/index.ts';
+import type { ClientCredentials } from '../certificates/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { ClusterNode, type LocalNodeStatus } from '../node/index.ts';
 import { EventRecorder, EventsAfterStatus, type EventsAfterStatusOptions, type EventSink } from '../events/index.ts';
@@ -44,8 +45,7 @@ export class Cluster {
     const { options: kubelet, log, shutdown } = options;
     const { config, flags } = kubelet;
     if (flags.kubeconfig === '') return null;
-    const connection = await createApiClient({
-      kubeconfigPath: flags.kubeconfig,
+    const connectionSettings = {
       kubeAPIQPS: config.kubeAPIQPS,
       kubeAPIBurst: config.kubeAPIBurst,
       eventRecordQPS: config.eventRecordQPS,
@@ -54,8 +54,13 @@ export class Cluster {
       nodeLeaseDurationMs: config.nodeLeaseDurationSeconds * 1000,
       clock,
       logger: log('api'),
-    });
+    };
+    const credentials = await prepareCredentials(options, (kubeconfigPath) => createApiClient({ ...connectionSettings, kubeconfigPath }));
+    const managed = credentials ?? undefined;
+    const connection = await createApiClient({ ...connectionSettings, kubeconfigPath: flags.kubeconfig, managed });
     shutdown.register('api', () => connection.close());
+    shutdown.register('client-certificate', async () => credentials?.close());
+    credentials?.start(connection);
     return new Cluster(options, connection.client, () => connection.renewConnections());
   }
 
@@ -174,6 +179,26 @@ export class Cluster {
     });
     return mirrorPods;
   }
+}
+
+/** Null when the kubelet uses the kubeconfig's credentials as they are, as most do: their start does not load this part. */
+async function prepareCredentials(
+  { options: { config, flags }, nodeName, log }: ClusterOptions,
+  connect: (kubeconfigPath: string) => Promise<ApiConnection>,
+): Promise<ClientCredentials | null> {
+  const rotates = config.rotateCertificates;
+  if (!rotates && flags.bootstrapKubeconfig === '') return null;
+  const { ClientCredentials } = await import('../certificates/index.ts');
+  return ClientCredentials.prepare({
+    kubeconfigPath: flags.kubeconfig,
+    bootstrapPath: flags.bootstrapKubeconfig,
+    certDirectory: flags.certDirectory,
+    nodeName,
+    rotates,
+    connect,
+    clock,
+    logger: log('client-certificate'),
+  });
 }
 
 function secondsOf(text: string | undefined): number | undefined {

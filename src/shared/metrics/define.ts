@@ -21,6 +21,7 @@ class Metric<L extends string> implements MetricDefinition {
   readonly stability: Stability;
   readonly buckets: readonly number[];
   readonly combine: MetricDefinition['combine'];
+  readonly isDeadline: boolean;
   #segment: SegmentWriter | null = null;
   #cells = new Map<string, number>();
 
@@ -32,6 +33,7 @@ class Metric<L extends string> implements MetricDefinition {
     this.stability = definition.stability;
     this.buckets = definition.buckets;
     this.combine = definition.combine;
+    this.isDeadline = definition.isDeadline ?? false;
   }
 
   /** The cells of this thread's segment and the index of the series' first cell. Undefined when no segment is bound, or the segment is full. */
@@ -108,6 +110,11 @@ export function gauge<const L extends string = never>(
   combine: MetricDefinition['combine'] = 'sum',
 ): Gauge<L> & MetricDefinition {
   return new GaugeMetric({ name, help, type: 'gauge', labelNames, stability, buckets: [], combine });
+}
+
+/** A gauge that is set to a time in wall-clock ms, and shows the seconds that remain until then. */
+export function remainingSeconds(name: string, help: string): Gauge<never> & MetricDefinition {
+  return new GaugeMetric({ name, help, type: 'gauge', labelNames: [], stability: 'ALPHA', buckets: [], combine: 'min', isDeadline: true });
 }
 
 /** A counter whose total comes from elsewhere (the kernel, or a table). One thread sets it. */

@@ -2,7 +2,17 @@
  * Metrics in shared memory. Each part of the kubelet declares its metrics in `definitions/<part>.ts` with `counter`, `gauge` and `histogram`, and updates them
  * with `inc()`, `set()` and `observe()`. Each thread binds its metrics segment once (`bindMetrics`). The server thread renders the segments of all threads.
  */
-export { bindMetrics, counter, defaultBuckets, exponentialBuckets, gauge, histogram, linearBuckets, total } from './define.ts';
+export {
+  bindMetrics,
+  counter,
+  defaultBuckets,
+  exponentialBuckets,
+  gauge,
+  histogram,
+  linearBuckets,
+  remainingSeconds,
+  total,
+} from './define.ts';
 export type { Counter, Gauge, Histogram, Labels, MetricDefinition, Stability } from './metrics.ts';
 export { droppedSeries, renderMetrics } from './render-metrics.ts';
 export { createMetricsSegment } from './segment.ts';

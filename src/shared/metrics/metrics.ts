@@ -31,4 +31,6 @@ export interface MetricDefinition {
   readonly buckets: readonly number[];
   /** How the values of several threads for one series are combined. Counters and histograms are sums. */
   readonly combine: 'sum' | 'max' | 'min';
+  /** The value is a time in wall-clock ms, and is shown as the seconds until then; +Inf when it is not set. */
+  readonly isDeadline?: boolean;
 }

@@ -24,7 +24,7 @@ export function renderMetrics(segments: readonly SharedArrayBuffer[], definition
     for (const sample of sorted) {
       const pairs = labels.map(({ name, index }) => `${name}="${escapeLabel(sample.labelValues[index] ?? '')}"`);
       if (definition.type === 'histogram') histogramLines(definition, pairs, sample.cells, lines);
-      else lines.push(line(definition.name, pairs, sample.cells[0]!));
+      else lines.push(line(definition.name, pairs, shownValue(definition, sample.cells[0]!)));
     }
   }
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
@@ -58,8 +58,12 @@ function combined({ combine }: MetricDefinition, a: number, b: number): number {
   return combine === 'max' ? Math.max(a, b) : Math.min(a, b);
 }
 
-function emptyCells({ type, buckets }: MetricDefinition): Float64Array {
-  return new Float64Array(type === 'histogram' ? buckets.length + 2 : 1);
+function emptyCells({ type, buckets, isDeadline }: MetricDefinition): Float64Array {
+  return isDeadline ? new Float64Array([Infinity]) : new Float64Array(type === 'histogram' ? buckets.length + 2 : 1);
+}
+
+function shownValue({ isDeadline }: MetricDefinition, value: number): number {
+  return isDeadline ? Math.trunc((value - Date.now()) / 1000) : value;
 }
 
 function histogramLines({ name, buckets }: MetricDefinition, pairs: readonly string[], cells: Float64Array, lines: string[]): void {

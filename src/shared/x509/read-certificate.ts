@@ -3,6 +3,7 @@
  * form (`getPeerCertificate`) crashes the process for a key whose curve has no NIST name (seen with Node 26.10).
  * Pure. Throws for bytes that are not a certificate, and for a subject that Go rejects.
  */
+import { elements, type Element } from './read-der.ts';
 
 export interface SubjectAttribute {
   /** Dotted OID. */
@@ -17,11 +18,6 @@ export interface CertificateFields {
   readonly signatureAlgorithm: string;
   /** The DER after the OID. Empty when there are no parameters. */
   readonly signatureParameters: Buffer;
-}
-
-interface Element {
-  readonly tag: number;
-  readonly content: Buffer;
 }
 
 const tags = { objectIdentifier: 0x06, sequence: 0x30, set: 0x31, version: 0xa0 };
@@ -69,26 +65,6 @@ function readString(value: Element | undefined): string {
 function contentOf(element: Element | undefined, tag: number): Buffer {
   if (element?.tag !== tag) throw new Error('this is not a certificate');
   return element.content;
-}
-
-function elements(bytes: Buffer): Element[] {
-  const elementList: Element[] = [];
-  for (let elementStart = 0; elementStart < bytes.length;) {
-    const tag = bytes[elementStart]!;
-    let length = bytes[elementStart + 1] ?? 0x80;
-    let start = elementStart + 2;
-    if (length >= 0x80) {
-      const octets = length & 0x7f;
-      // DER lengths are definite. A length of four octets does not fit into a handshake.
-      if (octets === 0 || octets > 3 || start + octets > bytes.length) throw new Error('this is not DER');
-      length = bytes.readUIntBE(start, octets);
-      start += octets;
-    }
-    if (start + length > bytes.length) throw new Error('this is not DER');
-    elementList.push({ tag, content: bytes.subarray(start, start + length) });
-    elementStart = start + length;
-  }
-  return elementList;
 }
 
 function readOid(content: Buffer): string {

@@ -104,6 +104,11 @@ export class HttpApiClient implements ApiClient {
     return this.#availability.onRecovery(listener);
   }
 
+  /** Calls the recovery listeners. */
+  announceRecovery(): void {
+    this.#availability.announce();
+  }
+
   /** Rejects queued calls, aborts calls and watches in flight, and rejects later ones. */
   close(): void {
     this.#closed = new ApiError(0, 'Unreachable', 'the client of the API server is closed');

@@ -33,6 +33,10 @@ export class ServerAvailability {
     if (this.#unavailableSinceMs === null) return;
     const outageMs = this.#clock.monotonic() - this.#unavailableSinceMs;
     this.#unavailableSinceMs = null;
-    if (outageMs >= minOutageMs) for (const listener of this.#listeners) listener();
+    if (outageMs >= minOutageMs) this.announce();
+  }
+
+  announce(): void {
+    for (const listener of this.#listeners) listener();
   }
 }

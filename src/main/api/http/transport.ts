@@ -63,7 +63,7 @@ export class Transport {
       if (this.#dispatchers) this.#retire(this.#dispatchers, isNewCertificate);
       this.#dispatchers = { calls: this.#create(this.#tlsIdentity), watches: this.#create(this.#tlsIdentity) };
       transportCreateCalls.inc({ result: previousIdentity ? 'miss-gc' : 'miss' });
-      transportCacheEntries.set(1);
+      if (!previousIdentity) transportCacheEntries.add(1);
     }
     return this.#dispatchers[use];
   }
@@ -83,8 +83,8 @@ export class Transport {
 
   async close(): Promise<void> {
     const dispatchers = [...this.#retiredDispatchers, ...Object.values(this.#dispatchers ?? {})];
+    if (this.#dispatchers) transportCacheEntries.add(-1);
     this.#dispatchers = null;
-    transportCacheEntries.set(0);
     await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()));
   }
 

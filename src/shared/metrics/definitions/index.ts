@@ -2,6 +2,7 @@
 import type { MetricDefinition } from '../metrics.ts';
 import * as authentication from './authentication.ts';
 import * as eviction from './eviction.ts';
+import * as certificates from './certificates.ts';
 import * as faults from './faults.ts';
 import * as http from './http.ts';
 import * as images from './images.ts';
@@ -22,6 +23,7 @@ import * as workQueues from './work-queues.ts';
 const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   authentication,
   eviction,
+  certificates,
   faults,
   http,
   images,

@@ -1,0 +1,31 @@
+/** The kubelet's identity towards the API server while its client certificate is issued and renewed by the cluster. */
+import type { ClientCertificate, Identity, IdentitySource } from '../../api/index.ts';
+import type { CertificatePair } from '../certificate-pair.ts';
+
+export class ClientIdentity implements IdentitySource {
+  #identity: Identity | null = null;
+  #successor: IdentitySource | null = null;
+
+  /** Makes calls present this certificate. Connections with the previous one are replaced at the next call. */
+  use({ cert, key }: CertificatePair): void {
+    const clientCertificate: ClientCertificate = { cert, key };
+    this.#identity = { authorization: undefined, clientCertificate };
+  }
+
+  /** Hands over to another source, once the certificate is in its files. */
+  handOver(successor: IdentitySource): void {
+    this.#successor = successor;
+  }
+
+  /** Without a certificate no request is sent: an anonymous one would be refused. */
+  current(signal: AbortSignal): Promise<Identity> {
+    if (this.#successor) return this.#successor.current(signal);
+    return this.#identity
+      ? Promise.resolve(this.#identity)
+      : Promise.reject(new Error('the cluster has not issued a client certificate yet'));
+  }
+
+  refreshAfterUnauthorized(sentAtMs: number, signal: AbortSignal): Promise<Identity> {
+    return this.#successor ? this.#successor.refreshAfterUnauthorized(sentAtMs, signal) : this.current(signal);
+  }
+}

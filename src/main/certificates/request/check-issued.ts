@@ -1,0 +1,42 @@
+/** Checks an issued certificate before the kubelet uses it. Pure. */
+import type { KeyObject } from 'node:crypto';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { RequestTemplate } from '../../../shared/x509/certificate-request.ts';
+import { parsePair, toPEM, type CertificatePair } from '../certificate-pair.ts';
+import { missingFromCertificate, type Purpose } from './request-template.ts';
+
+export interface IssuedFor {
+  readonly privateKey: KeyObject;
+  readonly template: RequestTemplate;
+  readonly purpose: Purpose;
+  /** True when the request existed before: its certificate may be from long ago. A new one that seems to have expired shows a wrong clock. */
+  readonly isReused: boolean;
+  readonly nowMs: number;
+}
+
+const usageIDs = { client: '1.3.6.1.5.5.7.3.2', serving: '1.3.6.1.5.5.7.3.1', any: '2.5.29.37.0' };
+
+/**
+ * Throws when the certificate is not the requested one. Upstream stores a certificate with other names, and requests the next one a second
+ * later, without end.
+ */
+export function checkIssued(certificate: string, { privateKey, template, purpose, isReused, nowMs }: IssuedFor): CertificatePair {
+  const pair = parse(certificate, privateKey);
+  const missing = missingFromCertificate(pair, template);
+  if (missing !== null) throw new Error(`the issued certificate lacks ${missing}`);
+  const { keyUsage: usages } = pair.leaf;
+  if (usages && !usages.some((usage) => usage === usageIDs[purpose] || usage === usageIDs.any)) {
+    throw new Error(`the issued certificate may not be used for ${purpose === 'client' ? 'client' : 'server'} authentication`);
+  }
+  if (pair.notAfterMs <= pair.notBeforeMs) throw new Error('the issued certificate ends before it begins');
+  if (isReused && pair.notAfterMs <= nowMs) throw new Error(`the issued certificate expired at ${new Date(pair.notAfterMs).toISOString()}`);
+  return pair;
+}
+
+function parse(certificate: string, privateKey: KeyObject): CertificatePair {
+  try {
+    return parsePair(certificate, toPEM(privateKey));
+  } catch (err) {
+    throw new Error(`invalid certificate data: ${messageOf(err)}`, { cause: err });
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * Keeps one certificate of the node valid: requests the first one, and the next one before the current one ends (upstream:
+ * client-go/util/certificate, manager).
+ *
+ *   none ──issued──▶ current ──70 to 90 % of the lifetime, or other names wanted──▶ requested ──issued──▶ current
+ *
+ *  - A failed request is repeated until it succeeds. The current certificate stays in use meanwhile, also after it has expired: the API
+ *    server decides by its own clock.
+ *  - An issued certificate is used even if it can't be stored. Storing is then repeated.
+ */
+import type { KeyObject } from 'node:crypto';
+import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { nextBackoffMs } from '../../../shared/time/backoff.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import type { RequestTemplate } from '../../../shared/x509/certificate-request.ts';
+import type { ApiClient } from '../../api/index.ts';
+import type { CertificatePair } from '../certificate-pair.ts';
+import { generateKey } from '../request/generate-key.ts';
+import { requestCertificate, RefusedError } from '../request/request-certificate.ts';
+import { equalTemplates, missingFromCertificate, type Purpose } from '../request/request-template.ts';
+import type { CertificateStore } from '../store/certificate-store.ts';
+import type { PendingKey } from '../store/pending-key.ts';
+import { retryDelayMs, rotationDelayMs } from './rotation-schedule.ts';
+
+/** The client that requests a certificate. */
+export interface RequestAccess {
+  readonly client: ApiClient;
+  /** Null: each request has a new key and a new name. */
+  readonly pendingKey: PendingKey | null;
+  readonly close: () => Promise<void>;
+}
+
+export interface CertificateManagerOptions {
+  readonly purpose: Purpose;
+  /** Null: the names are not known yet. */
+  readonly template: () => RequestTemplate | null;
+  readonly store: Pick<CertificateStore, 'save' | 'currentPath'>;
+  /** The certificate at the start. */
+  readonly initial: CertificatePair | null;
+  /** The first request is made at once, also with a valid certificate. */
+  readonly mustRotate?: boolean;
+  /** False: the manager ends with the first certificate. */
+  readonly rotates: boolean;
+  /** Called for each request. `current` is null when there is no certificate that the API server would accept. */
+  readonly openAccess: (current: CertificatePair | null) => Promise<RequestAccess>;
+  /** Called with each certificate, at once, and again when it is stored. */
+  readonly onIssued: (pair: CertificatePair) => void;
+  readonly onStored?: () => void;
+  /** Counts a failure, and the time in seconds that a replaced certificate has lived. */
+  readonly metrics: {
+    readonly failed: () => void;
+    readonly replaced: (seconds: number) => void;
+    readonly notAfterMs: (ms: number) => void;
+  };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Returns a number in [0, 1). */
+  readonly random?: () => number;
+}
+
+/** The wait for a renewal of months is divided, because the wall clock may be set and the host may be suspended. */
+const maxSleepMs = 10 * 60_000;
+const storeRetry = { initialMs: 2_000, maxMs: 5 * 60_000 };
+
+export class CertificateManager {
+  readonly #options: CertificateManagerOptions;
+  readonly #random: () => number;
+  readonly #wakeup: Wakeup;
+  readonly #stop = new AbortController();
+  #current: CertificatePair | null;
+  /** The renewal is due when either clock reaches its time. */
+  #due: { readonly monotonicMs: number; readonly wallMs: number } | null = null;
+  /** The request in flight. */
+  #attempt: { readonly template: RequestTemplate; readonly controller: AbortController } | null = null;
+  #failures = 0;
+  #running: Promise<unknown> = Promise.resolve();
+  #storing: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: CertificateManagerOptions) {
+    this.#options = options;
+    this.#random = options.random ?? Math.random;
+    this.#wakeup = new Wakeup(options.clock);
+    this.#current = options.initial;
+    if (options.initial) options.metrics.notAfterMs(options.initial.notAfterMs);
+    if (options.initial && !options.mustRotate) this.#schedule(options.initial, false);
+  }
+
+  static start(options: CertificateManagerOptions): CertificateManager {
+    const manager = new CertificateManager(options);
+    manager.#running = manager.#run(manager.#stop.signal);
+    return manager;
+  }
+
+  get current(): CertificatePair | null {
+    return this.#current;
+  }
+
+  /** Called when the template may have changed. Ends the wait for a certificate with names that are not wanted any more. */
+  templateChanged(): void {
+    const attempt = this.#attempt;
+    const template = this.#options.template();
+    if (attempt && !equalTemplates(attempt.template, template) && this.#missing(template) !== null) attempt.controller.abort();
+    this.#wakeup.wake();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([this.#running, this.#storing]);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { logger, metrics, rotates } = this.#options;
+    while (!signal.aborted) {
+      const delayMs = this.#delayMs();
+      if (delayMs > 0) {
+        await this.#wakeup.next(Math.min(delayMs, maxSleepMs), signal);
+        continue;
+      }
+      const template = this.#options.template()!;
+      this.#attempt = { template, controller: new AbortController() };
+      const attempt = AbortSignal.any([signal, this.#attempt.controller.signal]);
+      try {
+        await this.#rotate(template, attempt);
+        this.#failures = 0;
+        if (!rotates) return;
+      } catch (err) {
+        if (signal.aborted) return;
+        if (attempt.aborted) {
+          logger.info('Other names are wanted for the certificate, requesting it again');
+          continue;
+        }
+        this.#failures += 1;
+        metrics.failed();
+        const delay = retryDelayMs(this.#failures, err instanceof RefusedError, this.#random);
+        logger.error(
+          { err: messageOf(err), failures: this.#failures, retryMs: Math.round(delay) },
+          'Failed to get a certificate from the cluster',
+        );
+        await this.#wakeup.next(delay, signal);
+      } finally {
+        this.#attempt = null;
+      }
+    }
+  }
+
+  /** The time until a request is due. Infinite while the names are not known. */
+  #delayMs(): number {
+    const { template, clock } = this.#options;
+    const wanted = template();
+    if (wanted === null) return Infinity;
+    if (this.#due === null || this.#missing(wanted) !== null) return 0;
+    return Math.min(this.#due.monotonicMs - clock.monotonic(), this.#due.wallMs - clock.now());
+  }
+
+  #missing(template: RequestTemplate | null): string | null {
+    if (template === null) return null;
+    return this.#current ? missingFromCertificate(this.#current, template) : 'everything';
+  }
+
+  async #rotate(template: RequestTemplate, signal: AbortSignal): Promise<void> {
+    const { purpose, openAccess, clock, logger } = this.#options;
+    logger.info({ purpose }, 'Requesting a certificate');
+    const isValid = this.#current !== null && clock.now() < this.#current.notAfterMs;
+    const { client, pendingKey, close } = await openAccess(isValid ? this.#current : null);
+    try {
+      const key: KeyObject = pendingKey ? await pendingKey.loadOrGenerate() : await generateKey();
+      const pair = await requestCertificate(
+        { purpose, template, key, isResumable: pendingKey !== null },
+        { client, clock, logger },
+        signal,
+      );
+      this.#adopt(pair, pendingKey);
+    } catch (err) {
+      // The next request must have another name.
+      if (err instanceof RefusedError) await pendingKey?.discard();
+      throw err;
+    } finally {
+      await close();
+    }
+  }
+
+  #adopt(pair: CertificatePair, pendingKey: PendingKey | null): void {
+    const { metrics, clock, logger, onIssued } = this.#options;
+    const previous = this.#current;
+    const nowMs = clock.now();
+    if (previous) metrics.replaced((nowMs - previous.notBeforeMs) / 1000);
+    metrics.notAfterMs(pair.notAfterMs);
+    this.#current = pair;
+    const delayMs = this.#schedule(pair, true);
+    if (nowMs < pair.notBeforeMs || nowMs >= pair.notAfterMs) {
+      logger.warn(validityOf(pair), 'A certificate that was just issued is not valid by the clock of this host: the clock is wrong');
+    }
+    logger.info({ ...validityOf(pair), renewalInSeconds: Math.round(delayMs / 1000) }, 'Using a new certificate');
+    onIssued(pair);
+    this.#storing = this.#storing.then(() => this.#store(pair, pendingKey));
+  }
+
+  /** Repeats until it succeeds, or until there is a newer certificate. */
+  async #store(pair: CertificatePair, pendingKey: PendingKey | null): Promise<void> {
+    const { store, clock, logger, metrics, onStored } = this.#options;
+    const { signal } = this.#stop;
+    let delayMs: number | undefined;
+    while (this.#current === pair) {
+      try {
+        await store.save(pair, new Date(clock.now()));
+        await pendingKey?.discard();
+        onStored?.();
+        return;
+      } catch (err) {
+        if (delayMs === undefined) metrics.failed();
+        delayMs = nextBackoffMs(delayMs, storeRetry);
+        logger.error(
+          { err: messageOf(err), path: store.currentPath, retryMs: delayMs },
+          'Unable to store the new cert/key pair; it is in use, and lost with a restart',
+        );
+        if (signal.aborted) return;
+        await clock.sleep(delayMs, signal).catch(() => {});
+      }
+    }
+  }
+
+  #schedule(pair: CertificatePair, isNew: boolean): number {
+    const { clock, logger } = this.#options;
+    const delayMs = rotationDelayMs(pair, clock.now(), this.#random(), isNew);
+    this.#due = { monotonicMs: clock.monotonic() + delayMs, wallMs: clock.now() + delayMs };
+    logger.debug({ ...validityOf(pair), delayMs }, 'Certificate rotation deadline determined');
+    return delayMs;
+  }
+}
+
+function validityOf({ notBeforeMs, notAfterMs }: CertificatePair): object {
+  return { notBefore: new Date(notBeforeMs).toISOString(), expiration: new Date(notAfterMs).toISOString() };
+}
