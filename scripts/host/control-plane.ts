@@ -66,7 +66,9 @@ export class ControlPlane extends ControlPlaneAccess {
     this.#etcd = program('etcd', etcdFlags(ports, files));
     this.#apiServer = program('kube-apiserver', [...apiServerFlags(ports, files), ...(options.apiServerFlags ?? [])]);
     this.#controllers = [
-      ...(controllerManager ? [program('kube-controller-manager', [...controllerManagerFlags(ports, files), ...(options.controllerManagerFlags ?? [])])] : []),
+      ...(controllerManager
+        ? [program('kube-controller-manager', [...controllerManagerFlags(ports, files), ...(options.controllerManagerFlags ?? [])])]
+        : []),
       ...(scheduler ? [program('kube-scheduler', schedulerFlags(ports, files))] : []),
     ];
   }

@@ -35,6 +35,7 @@ import { startNodeServices } from './wiring/node-services.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
 import { startTimelines } from './wiring/start-timelines.ts';
+import { followNodeAddresses, loadServingCertificate } from './wiring/serving-certificate.ts';
 import { startSources } from './wiring/start-sources.ts';
 import { StatusNodeFacts } from './wiring/status-node-facts.ts';
 
@@ -122,6 +123,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       logger: log('server'),
     });
     shutdown.register('server', () => server.close());
+    const servingCertificate = await loadServingCertificate(context, server);
     const runtime = startRuntimeServices({
       ...context,
       events,
@@ -135,6 +137,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     nodeFacts.follow(nodeServices.facts);
 
     const { clusterNode } = nodeServices;
+    followNodeAddresses(servingCertificate, cluster, clusterNode);
     const sources = startSources({ ...context, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
     const stores = { podManager, cache, statuses, probes, timelines };
     const parts = { ...stores, runtime, nodeServices, cluster, scheduler, syncs, events, sources, syncLoop };

@@ -17,6 +17,7 @@ const shutdownOrder = [
   'pod-sync',
   'runtime-classes',
   'pod-objects',
+  'serving-certificate',
   'node',
   'stats',
   'probes',

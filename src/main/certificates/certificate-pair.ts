@@ -65,5 +65,5 @@ export function parsePair(certPEM: string, keyPEM: string): CertificatePair {
 /** Formats a key as Go's keyutil does. */
 export function toPEM(key: KeyObject): string {
   const type = key.asymmetricKeyType === 'ec' ? 'sec1' : key.asymmetricKeyType === 'rsa' ? 'pkcs1' : 'pkcs8';
-  return key.export({ type, format: 'pem' }).toString();
+  return key.export({ type, format: 'pem' });
 }

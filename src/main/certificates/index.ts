@@ -5,3 +5,4 @@
  * client-go/util/certificate.
  */
 export { ClientCredentials, type ClientCredentialsOptions } from './client/client-credentials.ts';
+export { ServingCertificate, type ServingCertificateOptions } from './serving/serving-certificate.ts';

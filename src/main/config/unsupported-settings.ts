@@ -16,9 +16,8 @@ interface UnsupportedSettings {
 export const unsupportedSettings: readonly UnsupportedSettings[] = [
   {
     // The API client always uses JSON.
-    feature: 'certificates from the cluster, other encodings than JSON',
-    fields: ['rotateCertificates', 'serverTLSBootstrap', 'contentType'],
-    flags: ['bootstrap-kubeconfig'],
+    feature: 'other encodings than JSON',
+    fields: ['contentType'],
   },
   // Go's contention profile measures how long goroutines wait for locks.
   { feature: 'profiles of contention', fields: ['enableContentionProfiling'] },

@@ -118,14 +118,15 @@ function secureSettings({ config, flags, featureGates }: KubeletOptions, { nodeN
 }
 
 /**
- * Upstream: InitializeTLS of cmd/kubelet/app/server.go. With serverTLSBootstrap upstream uses no files; here that setting has no effect yet,
- * and the server needs a certificate for every handshake.
+ * Upstream: InitializeTLS of cmd/kubelet/app/server.go. With serverTLSBootstrap main sets the certificate, also that of the files while the
+ * cluster has issued none.
  */
 function certificateFiles(
-  { tlsCertFile, tlsPrivateKeyFile }: KubeletConfiguration,
+  { tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap }: KubeletConfiguration,
   certDirectory: string,
   host: string,
 ): Pick<TlsSettings, 'certFile' | 'keyFile' | 'selfSignedFor'> {
+  if (serverTLSBootstrap) return { certFile: '', keyFile: '', selfSignedFor: null };
   if (tlsCertFile !== '' || tlsPrivateKeyFile !== '') return { certFile: tlsCertFile, keyFile: tlsPrivateKeyFile, selfSignedFor: null };
   return { certFile: join(certDirectory, 'kubelet.crt'), keyFile: join(certDirectory, 'kubelet.key'), selfSignedFor: host };
 }

@@ -56,6 +56,7 @@ export class ClientCredentials {
   readonly #identity = new ClientIdentity();
   readonly #options: ClientCredentialsOptions;
   readonly #parts: Parts;
+  readonly #pendingKey: PendingKey;
   readonly #stop = new AbortController();
   #manager: CertificateManager | null = null;
   #writing: Promise<void> = Promise.resolve();
@@ -63,6 +64,7 @@ export class ClientCredentials {
   private constructor(options: ClientCredentialsOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
+    this.#pendingKey = new PendingKey(options.certDirectory, options.logger);
     this.kubeconfig = parts.kubeconfig;
     if (parts.initial.pair) this.#identity.use(parts.initial.pair);
   }
@@ -120,10 +122,10 @@ export class ClientCredentials {
 
   async #openAccess(current: CertificatePair | null, connection: Pick<ApiConnection, 'client'>): Promise<RequestAccess> {
     if (current) return { client: connection.client, pendingKey: null, close: async () => {} };
-    const { connect, certDirectory, logger } = this.#options;
+    const { connect } = this.#options;
     // Read again for each request: a bootstrap token is short-lived, and somebody may have renewed it.
     const { client, close } = await firstOf(this.#parts.requesterPaths, connect);
-    return { client, close, pendingKey: new PendingKey(certDirectory, logger) };
+    return { client, close, pendingKey: this.#pendingKey };
   }
 
   async #afterStored(): Promise<void> {

@@ -43,9 +43,9 @@ test('a field that turns its feature off is not reported', () => {
 
 test('a flag is reported with its dashes, whether it sets a field or not', () => {
   const flags = new Map([
-    ['bootstrap-kubeconfig', undefined],
+    ['boot-id-file', undefined],
     ['contention-profiling', 'enableContentionProfiling'],
     ['max-pods', 'maxPods'],
   ]);
-  assert.deepEqual(findUnsupportedSettings({}, flags), ['--bootstrap-kubeconfig', '--contention-profiling']);
+  assert.deepEqual(findUnsupportedSettings({}, flags), ['--boot-id-file', '--contention-profiling']);
 });

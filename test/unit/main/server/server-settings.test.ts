@@ -47,13 +47,15 @@ test('OpenSSL has every configurable cipher suite except RC4 and triple DES', ()
   );
 });
 
-test('the certificates are the configured ones, or else self-signed ones in the certificate directory', () => {
+test('the certificates are the configured ones, or else self-signed ones in the certificate directory, or come from main', () => {
   const filesOf = (fields: Partial<KubeletConfiguration>) => {
     const { certFile, keyFile, selfSignedFor } = secureOf(fields).tls;
     return [certFile, keyFile, selfSignedFor];
   };
   assert.deepEqual(filesOf({}), ['/var/lib/kubelet/pki/kubelet.crt', '/var/lib/kubelet/pki/kubelet.key', 'n']);
   assert.deepEqual(filesOf({ tlsCertFile: '/c', tlsPrivateKeyFile: '/k' }), ['/c', '/k', null]);
+  // Main sets the certificate, also that of these files.
+  assert.deepEqual(filesOf({ serverTLSBootstrap: true, tlsCertFile: '/c', tlsPrivateKeyFile: '/k' }), ['', '', null]);
 });
 
 test('curves and TLS versions have OpenSSL’s names', () => {
