@@ -114,43 +114,70 @@ test('the client certificate is renewed before it ends: watches resume, and the 
   );
 });
 
-test('the serving certificate is requested for the addresses of the node, and served once it is approved', async (t) => {
+test('the serving certificate is for the addresses of the node, and replaced without a restart', async (t) => {
   const bootstrap = await bootstrapKubeconfig(cluster);
   const nodeName = 'serves';
   const joining = await prepareJoiningNode(t, cluster, nodeName, {
     bootstrap,
     config: { rotateCertificates: true, serverTLSBootstrap: true, tlsCertFile: '', tlsPrivateKeyFile: '' },
+    // The addresses are those that a cloud's controller, here the test, writes into the Node.
+    flags: ['--cloud-provider', 'external'],
   });
   const { node, port, certDir } = joining;
+  const pid = () => node.kubeletPid;
   await node.startKubelet();
   await untilReady(cluster, joining);
-  const serving = async () =>
+  const firstPid = pid();
+  const setAddresses = (...ips: string[]) =>
+    cluster.api.patch(`/api/v1/nodes/${nodeName}/status`, {
+      status: { addresses: [{ type: 'Hostname', address: nodeName }, ...ips.map((address) => ({ type: 'InternalIP', address }))] },
+    });
+  const requested = async () =>
     (await requestsOf(cluster, nodeName)).filter(({ spec }) => spec.signerName === 'kubernetes.io/kubelet-serving');
-  const pending = await waitUntil('the serving certificate is requested', async () => (await serving())[0], 60_000);
-  assert.deepEqual(pending.spec.usages, ['digital signature', 'server auth']);
-  assert.equal(pending.spec.username, `system:node:${nodeName}`);
-  assert.equal(await servedCertificate(port), undefined, 'without a certificate there is no handshake');
+  const known = new Set<string>();
+  const approveNext = async (): Promise<SigningRequest> => {
+    const request = await waitUntil(
+      'a serving certificate is requested',
+      async () => (await requested()).find(({ metadata }) => !known.has(metadata.name)),
+      60_000,
+    );
+    known.add(request.metadata.name);
+    return request;
+  };
+  const untilServed = (what: string, condition: (certificate: X509Certificate) => boolean) =>
+    waitUntil(
+      what,
+      async () => {
+        const certificate = await servedCertificate(port);
+        return certificate && condition(certificate) ? certificate : undefined;
+      },
+      60_000,
+    );
 
-  await approve(pending);
-  const served = await waitUntil('the certificate is served', () => servedCertificate(port), 60_000);
+  await setAddresses('127.0.0.1');
+  const first = await approveNext();
+  assert.deepEqual(first.spec.usages, ['digital signature', 'server auth']);
+  assert.equal(first.spec.username, `system:node:${nodeName}`);
+  assert.equal(await servedCertificate(port), undefined, 'without a certificate there is no handshake');
+  await cluster.kubectl('certificate', 'approve', first.metadata.name);
+  const served = await untilServed('the certificate is served', () => true);
   assert.equal(served.subject, `O=system:nodes\nCN=system:node:${nodeName}`);
   assert.equal(served.checkHost(nodeName), nodeName);
+  assert.equal(served.checkIP('127.0.0.1'), '127.0.0.1');
   assert.match(realpathSync(join(certDir, 'kubelet-server-current.pem')), /kubelet-server-\d{4}(-\d\d){5}\.pem$/);
 
-  // It is renewed without a restart.
-  const answered = new Set([pending.metadata.name]);
-  const next = await waitUntil(
-    'the next one is requested',
-    async () => (await serving()).find(({ metadata }) => !answered.has(metadata.name)),
-    60_000,
-  );
-  await approve(next);
-  await waitUntil('the next one is served', async () => {
-    const current = await servedCertificate(port);
-    return current !== undefined && current.serialNumber !== served.serialNumber;
-  });
-});
+  await setAddresses('127.0.0.1', '192.0.2.7');
+  const changed = await approveNext();
+  await cluster.kubectl('certificate', 'approve', changed.metadata.name);
+  const both = await untilServed('the certificate has the new address', (certificate) => certificate.checkIP('192.0.2.7') !== undefined);
 
-async function approve({ metadata }: SigningRequest): Promise<void> {
-  await cluster.kubectl('certificate', 'approve', metadata.name);
-}
+  const renewal = await approveNext();
+  await cluster.kubectl('certificate', 'approve', renewal.metadata.name);
+  await untilServed('the renewed certificate is served', ({ serialNumber }) => serialNumber !== both.serialNumber);
+  assert.equal(pid(), firstPid);
+  // After a restart the stored certificate is served at once.
+  const stored = currentCertificate(joining, 'kubelet-server')!;
+  await node.stopKubelet();
+  await node.startKubelet();
+  await untilServed('the stored certificate is served', ({ serialNumber }) => serialNumber === stored.serialNumber);
+});

@@ -10,9 +10,11 @@ import { writeKubeconfig } from '../../../scripts/host/control-plane-kubeconfig.
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 import { TestNode, type TestNodeOptions } from '../kubelet/test-node.ts';
 import { conditionOf } from './cluster-node.ts';
-import { ApiError, type TestCluster } from './control-plane.ts';
+import type { TestCluster } from './control-plane.ts';
 
 const joiningGroup = 'system:bootstrappers:kubeadm:default-node-token';
+/** Its requests need an approval by hand. */
+const manualGroup = 'system:bootstrappers:manual';
 const requestsPath = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 
 export interface SigningRequest {
@@ -30,37 +32,30 @@ export interface SigningRequest {
 /** Which roles kubeadm binds to whom. */
 const bindings = {
   'kubeadm:kubelet-bootstrap': { role: 'system:node-bootstrapper', group: joiningGroup },
+  'kubelet-bootstrap-manual': { role: 'system:node-bootstrapper', group: manualGroup },
   'kubeadm:node-autoapprove-bootstrap': { role: 'system:certificates.k8s.io:certificatesigningrequests:nodeclient', group: joiningGroup },
   'kubeadm:node-autoapprove-certificate-rotation': {
     role: 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient',
     group: 'system:nodes',
   },
-} as const;
-export type Binding = keyof typeof bindings;
+};
 
-/** Allows nodes to join, once per cluster. */
-export async function allowJoining({ api }: TestCluster, names: readonly Binding[] = Object.keys(bindings) as Binding[]): Promise<void> {
-  for (const name of names) {
-    const { role, group } = bindings[name];
-    await api
-      .create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-        metadata: { name },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: group }],
-      })
-      .catch((err: unknown) => {
-        if (!(err instanceof ApiError && err.reason === 'AlreadyExists')) throw err;
-      });
+/** Allows nodes to join. Called once per cluster. */
+export async function allowJoining({ api }: TestCluster): Promise<void> {
+  for (const [name, { role, group }] of Object.entries(bindings)) {
+    await api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: group }],
+    });
   }
 }
 
-/** Ends the approval of requests of this kind. */
-export async function disallow({ api }: TestCluster, name: Binding): Promise<void> {
-  await api.delete(`/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/${name}`);
-}
-
-/** Returns the path of a kubeconfig with a new bootstrap token. */
-export async function bootstrapKubeconfig({ api, controlPlane }: TestCluster<ControlPlane>): Promise<string> {
+/** Returns the path of a kubeconfig with a new bootstrap token. `manual`: its requests are not approved by themselves. */
+export async function bootstrapKubeconfig(
+  { api, controlPlane }: TestCluster<ControlPlane>,
+  approval: 'automatic' | 'manual' = 'automatic',
+): Promise<string> {
   const [id, secret] = [randomBytes(3).toString('hex'), randomBytes(8).toString('hex')];
   await api.create('/api/v1/namespaces/kube-system/secrets', {
     metadata: { name: `bootstrap-token-${id}` },
@@ -69,7 +64,7 @@ export async function bootstrapKubeconfig({ api, controlPlane }: TestCluster<Con
       'token-id': id,
       'token-secret': secret,
       'usage-bootstrap-authentication': 'true',
-      'auth-extra-groups': joiningGroup,
+      'auth-extra-groups': approval === 'manual' ? manualGroup : joiningGroup,
     },
   });
   const path = join(controlPlane.folder, `bootstrap-${id}.kubeconfig`);

@@ -96,8 +96,9 @@ export class ClientCredentials {
       template: () => template,
       store,
       initial: initial.pair,
-      mustRotate: initial.mustRotate || !rotates,
+      mustRotate: initial.mustRotate,
       rotates,
+      ...(rotates && { reload: () => store.load() }),
       openAccess: (current) => this.#openAccess(current, connection),
       onIssued: (pair) => {
         this.#identity.use(pair);
@@ -113,6 +114,7 @@ export class ClientCredentials {
       clock,
       logger,
     });
+    this.#identity.onRefused = () => this.#manager?.renewRefused();
   }
 
   async close(): Promise<void> {
@@ -168,7 +170,8 @@ async function loadParts(options: ClientCredentialsOptions): Promise<Parts | nul
   };
   const rotating = async (kubeconfig: Kubeconfig, requesterPaths: readonly string[], isBootstrap: boolean): Promise<Parts> => {
     const store = storeOf(kubeconfig);
-    const initial = await loadInitialPair(store, kubeconfig.user, clock.now(), logger);
+    // Without rotation, as upstream, a certificate that no kubeconfig names is not used.
+    const initial = rotates ? await loadInitialPair(store, kubeconfig.user, clock.now(), logger) : { pair: null, mustRotate: true };
     return { kubeconfig, store, initial, requesterPaths, isBootstrap };
   };
   if (bootstrapPath === '') {

@@ -3,6 +3,8 @@ import type { ClientCertificate, Identity, IdentitySource } from '../../api/inde
 import type { CertificatePair } from '../certificate-pair.ts';
 
 export class ClientIdentity implements IdentitySource {
+  /** Called when the API server answers 401 to a call with the certificate. */
+  onRefused: () => void = () => {};
   #identity: Identity | null = null;
   #successor: IdentitySource | null = null;
 
@@ -26,6 +28,8 @@ export class ClientIdentity implements IdentitySource {
   }
 
   refreshAfterUnauthorized(sentAtMs: number, signal: AbortSignal): Promise<Identity> {
-    return this.#successor ? this.#successor.refreshAfterUnauthorized(sentAtMs, signal) : this.current(signal);
+    if (this.#successor) return this.#successor.refreshAfterUnauthorized(sentAtMs, signal);
+    this.onRefused();
+    return this.current(signal);
   }
 }

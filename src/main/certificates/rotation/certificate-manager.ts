@@ -15,7 +15,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { nextBackoffMs } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { RequestTemplate } from '../../../shared/x509/certificate-request.ts';
-import type { ApiClient } from '../../api/index.ts';
+import { ApiError, type ApiClient } from '../../api/index.ts';
 import type { CertificatePair } from '../certificate-pair.ts';
 import { generateKey } from '../request/generate-key.ts';
 import { requestCertificate, RefusedError } from '../request/request-certificate.ts';
@@ -43,6 +43,8 @@ export interface CertificateManagerOptions {
   readonly mustRotate?: boolean;
   /** False: the manager ends with the first certificate. */
   readonly rotates: boolean;
+  /** Reads the stored certificate, which somebody may have replaced. Called without a valid certificate. */
+  readonly reload?: () => Promise<CertificatePair | null>;
   /** Called for each request. `current` is null when there is no certificate that the API server would accept. */
   readonly openAccess: (current: CertificatePair | null) => Promise<RequestAccess>;
   /** Called with each certificate, at once, and again when it is stored. */
@@ -60,6 +62,8 @@ export interface CertificateManagerOptions {
   readonly random?: () => number;
 }
 
+/** How often a certificate that the API server refuses is renewed. Each renewal leaves a request there. */
+const refusedPeriodMs = 5 * 60_000;
 /** The wait for a renewal of months is divided, because the wall clock may be set and the host may be suspended. */
 const maxSleepMs = 10 * 60_000;
 const storeRetry = { initialMs: 2_000, maxMs: 5 * 60_000 };
@@ -74,6 +78,9 @@ export class CertificateManager {
   #due: { readonly monotonicMs: number; readonly wallMs: number } | null = null;
   /** The request in flight. */
   #attempt: { readonly template: RequestTemplate; readonly controller: AbortController } | null = null;
+  /** The certificate with which a request got 401: other credentials request the next one. */
+  #refused: CertificatePair | null = null;
+  #renewedAtMs = -Infinity;
   #failures = 0;
   #running: Promise<unknown> = Promise.resolve();
   #storing: Promise<unknown> = Promise.resolve();
@@ -102,6 +109,15 @@ export class CertificateManager {
     const attempt = this.#attempt;
     const template = this.#options.template();
     if (attempt && !equalTemplates(attempt.template, template) && this.#missing(template) !== null) attempt.controller.abort();
+    this.#wakeup.wake();
+  }
+
+  /** Called when the API server answers 401: its authorities may have changed, or the clock of this host is wrong. Renews the certificate. */
+  renewRefused(): void {
+    const { clock } = this.#options;
+    if (clock.monotonic() < this.#renewedAtMs + refusedPeriodMs) return;
+    this.#renewedAtMs = clock.monotonic();
+    this.#due = null;
     this.#wakeup.wake();
   }
 
@@ -162,8 +178,10 @@ export class CertificateManager {
   async #rotate(template: RequestTemplate, signal: AbortSignal): Promise<void> {
     const { purpose, openAccess, clock, logger } = this.#options;
     logger.info({ purpose }, 'Requesting a certificate');
-    const isValid = this.#current !== null && clock.now() < this.#current.notAfterMs;
-    const { client, pendingKey, close } = await openAccess(isValid ? this.#current : null);
+    const current = this.#current;
+    const isValid = current !== null && current !== this.#refused && clock.now() < current.notAfterMs;
+    if (!isValid && (await this.#adoptStored(template))) return;
+    const { client, pendingKey, close } = await openAccess(isValid ? current : null);
     try {
       const key: KeyObject = pendingKey ? await pendingKey.loadOrGenerate() : await generateKey();
       const pair = await requestCertificate(
@@ -175,26 +193,40 @@ export class CertificateManager {
     } catch (err) {
       // The next request must have another name.
       if (err instanceof RefusedError) await pendingKey?.discard();
+      if (isValid && err instanceof ApiError && err.code === 401) this.#refused = current;
       throw err;
     } finally {
       await close();
     }
   }
 
+  async #adoptStored(template: RequestTemplate): Promise<boolean> {
+    const { reload, clock } = this.#options;
+    const stored = (await reload?.().catch(() => null)) ?? null;
+    if (!stored || stored.cert === this.#current?.cert || stored.notAfterMs <= clock.now()) return false;
+    if (missingFromCertificate(stored, template) !== null) return false;
+    this.#use(stored, false);
+    return true;
+  }
+
   #adopt(pair: CertificatePair, pendingKey: PendingKey | null): void {
+    this.#use(pair, true);
+    this.#storing = this.#storing.then(() => this.#store(pair, pendingKey));
+  }
+
+  #use(pair: CertificatePair, isNew: boolean): void {
     const { metrics, clock, logger, onIssued } = this.#options;
     const previous = this.#current;
     const nowMs = clock.now();
     if (previous) metrics.replaced((nowMs - previous.notBeforeMs) / 1000);
     metrics.notAfterMs(pair.notAfterMs);
     this.#current = pair;
-    const delayMs = this.#schedule(pair, true);
+    const delayMs = this.#schedule(pair, isNew);
     if (nowMs < pair.notBeforeMs || nowMs >= pair.notAfterMs) {
       logger.warn(validityOf(pair), 'A certificate that was just issued is not valid by the clock of this host: the clock is wrong');
     }
     logger.info({ ...validityOf(pair), renewalInSeconds: Math.round(delayMs / 1000) }, 'Using a new certificate');
     onIssued(pair);
-    this.#storing = this.#storing.then(() => this.#store(pair, pendingKey));
   }
 
   /** Repeats until it succeeds, or until there is a newer certificate. */

@@ -128,6 +128,44 @@ test('with an expired certificate, which stays in use, the other credentials req
   assert.equal(manager.current, initial);
 });
 
+test('a certificate that the API server refuses is renewed with the other credentials, at most every five minutes', async (t) => {
+  const { signer, clock, manager, requested, issued, validFor, access, counts } = setUp(t);
+  await requested(1);
+  signer.issue(validFor(10 * hour));
+  await until(() => issued.length === 1);
+  await clock.advance(10 * minute);
+  signer.api.once('POST', requestsPath, apiError(401, 'Unauthorized'));
+  manager.renewRefused();
+  await clock.advance(second);
+  await until(() => counts.failed === 1);
+  await settle();
+  await clock.advance(3 * second);
+  await requested(2);
+  assert.deepEqual(access, [null, issued[0], null]);
+  signer.issue(validFor(10 * hour));
+  await until(() => issued.length === 2);
+  manager.renewRefused();
+  await clock.advance(4 * minute);
+  assert.equal(signer.created.length, 2);
+  manager.renewRefused();
+  await clock.advance(2 * minute);
+  manager.renewRefused();
+  await clock.advance(second);
+  await requested(3);
+  assert.equal(access.at(-1), issued[1]);
+});
+
+test('a valid certificate that somebody has stored replaces an expired one', async (t) => {
+  const signer = new ScriptedSigner();
+  const clock = new FakeClock();
+  const initial = initialPair(signer, { validFromMs: clock.now() - 2 * hour, validToMs: clock.now() - hour });
+  const stored = initialPair(signer, { validFromMs: clock.now() - hour, validToMs: clock.now() + 10 * hour });
+  const { issued, manager, signer: used } = setUp(t, { initial, reload: async () => stored });
+  await until(() => issued.length === 1);
+  assert.equal(manager.current, stored);
+  assert.equal(used.created.length, 0);
+});
+
 test('a denied request is repeated with another key, ever more rarely', async (t) => {
   const { signer, clock, requested, counts, lines } = setUp(t);
   const names = new Set<string>();
