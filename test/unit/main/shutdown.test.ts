@@ -24,6 +24,7 @@ const standaloneParts: ShutdownPart[] = [
   'pod-sync',
   'health',
   'server',
+  'serving-certificate',
   'pod-timelines',
   'images',
   'probes',
@@ -69,7 +70,7 @@ test('a part that is not registered is found when everything has started', () =>
   shutdown.checkComplete({ isStandalone: true });
   assert.throws(
     () => shutdown.checkComplete({ isStandalone: false }),
-    /: mirror-pods, runtime-classes, pod-objects, node, events, status-manager, api$/,
+    /: mirror-pods, runtime-classes, pod-objects, node, events, status-manager, client-certificate, api$/,
   );
   const incomplete = aShutdown();
   incomplete.register(...standaloneParts.filter((part) => part !== 'images'));

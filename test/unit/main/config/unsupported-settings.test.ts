@@ -47,5 +47,5 @@ test('a flag is reported with its dashes, whether it sets a field or not', () =>
     ['contention-profiling', 'enableContentionProfiling'],
     ['max-pods', 'maxPods'],
   ]);
-  assert.deepEqual(findUnsupportedSettings({}, flags), ['--boot-id-file', '--contention-profiling']);
+  assert.deepEqual(findUnsupportedSettings({}, flags), ['--contention-profiling', '--boot-id-file']);
 });
