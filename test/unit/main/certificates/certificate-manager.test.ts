@@ -10,20 +10,12 @@ import { ipAddress } from '../../../../src/shared/x509/general-names.ts';
 import { extension, type CertificateRequest } from '../../../support/api-server/certificates.ts';
 import { apiError } from '../../../support/api-server/fake-api.ts';
 import { requestsPath, ScriptedSigner, textOf } from '../../../support/certificates/scripted-signer.ts';
+import { until } from '../../../support/certificates/until.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 
 const [second, minute, hour] = [1000, 60_000, 3_600_000];
 const node = { commonName: 'system:node:node-a', organizations: ['system:nodes'] };
-
-/** Keys are generated and requests are signed by other threads. */
-async function until(condition: () => boolean): Promise<void> {
-  for (let round = 0; round < 2000; round += 1) {
-    if (condition()) return;
-    await settle();
-  }
-  throw new Error('the condition is not met');
-}
 
 function setUp(t: TestContext, over: Partial<CertificateManagerOptions> = {}) {
   const signer = new ScriptedSigner();
@@ -67,8 +59,8 @@ function setUp(t: TestContext, over: Partial<CertificateManagerOptions> = {}) {
   });
   t.after(() => manager.close());
   const requested = async (count: number) => {
-    await until(() => signer.created.length === count);
-    await until(() => signer.api.watches.some(({ isOpen }) => isOpen));
+    await until('the next step', () => signer.created.length === count);
+    await until('the next step', () => signer.api.watches.some(({ isOpen }) => isOpen));
   };
   const validFor = (ms: number): CertificateRequest => ({ ...node, validFromMs: clock.now(), validToMs: clock.now() + ms });
   return {
@@ -96,7 +88,7 @@ test('the first certificate is requested at once, and used and stored when it is
   await requested(1);
   assert.match(signer.last.metadata.name, /^node-csr-/);
   signer.issue(validFor(hour));
-  await until(() => saved.length === 1);
+  await until('the next step', () => saved.length === 1);
   assert.deepEqual(issued, saved);
   assert.deepEqual(access, [null]);
   assert.equal(counts.discarded, 1);
@@ -106,7 +98,7 @@ test('a certificate is renewed at its deadline with its own credentials and a ne
   const { signer, clock, requested, issued, validFor, access } = setUp(t);
   await requested(1);
   signer.issue(validFor(10 * hour));
-  await until(() => issued.length === 1);
+  await until('the next step', () => issued.length === 1);
   await clock.advance(8 * hour - minute);
   assert.equal(signer.created.length, 1);
   await clock.advance(2 * minute);
@@ -114,7 +106,7 @@ test('a certificate is renewed at its deadline with its own credentials and a ne
   assert.match(signer.last.metadata.name, /^csr-/);
   assert.equal(access.at(-1), issued[0]);
   signer.issue(validFor(10 * hour));
-  await until(() => issued.length === 2);
+  await until('the next step', () => issued.length === 2);
   assert.notEqual(issued[1]!.key, issued[0]!.key);
 });
 
@@ -132,18 +124,18 @@ test('a certificate that the API server refuses is renewed with the other creden
   const { signer, clock, manager, requested, issued, validFor, access, counts } = setUp(t);
   await requested(1);
   signer.issue(validFor(10 * hour));
-  await until(() => issued.length === 1);
+  await until('the next step', () => issued.length === 1);
   await clock.advance(10 * minute);
   signer.api.once('POST', requestsPath, apiError(401, 'Unauthorized'));
   manager.renewRefused();
   await clock.advance(second);
-  await until(() => counts.failed === 1);
+  await until('the next step', () => counts.failed === 1);
   await settle();
   await clock.advance(3 * second);
   await requested(2);
   assert.deepEqual(access, [null, issued[0], null]);
   signer.issue(validFor(10 * hour));
-  await until(() => issued.length === 2);
+  await until('the next step', () => issued.length === 2);
   manager.renewRefused();
   await clock.advance(4 * minute);
   assert.equal(signer.created.length, 2);
@@ -161,7 +153,7 @@ test('a valid certificate that somebody has stored replaces an expired one', asy
   const initial = initialPair(signer, { validFromMs: clock.now() - 2 * hour, validToMs: clock.now() - hour });
   const stored = initialPair(signer, { validFromMs: clock.now() - hour, validToMs: clock.now() + 10 * hour });
   const { issued, manager, signer: used } = setUp(t, { initial, reload: async () => stored });
-  await until(() => issued.length === 1);
+  await until('the next step', () => issued.length === 1);
   assert.equal(manager.current, stored);
   assert.equal(used.created.length, 0);
 });
@@ -173,7 +165,7 @@ test('a denied request is repeated with another key, ever more rarely', async (t
     await requested(index + 1);
     names.add(signer.last.metadata.name);
     signer.deny();
-    await until(() => counts.failed === index + 1);
+    await until('the next step', () => counts.failed === index + 1);
     await settle();
     await clock.advance(delay * second);
     assert.equal(signer.created.length, index + 1);
@@ -188,7 +180,7 @@ test('a certificate of another node is never used', async (t) => {
   const { signer, requested, counts, issued, validFor, lines } = setUp(t);
   await requested(1);
   signer.issue({ ...validFor(hour), commonName: 'system:node:node-b' });
-  await until(() => counts.failed === 1);
+  await until('the next step', () => counts.failed === 1);
   assert.deepEqual(issued, []);
   assert.equal(counts.discarded, 1);
   assert.ok(lines.some(({ err }) => String(err).includes('lacks the common name "system:node:node-a"')));
@@ -198,7 +190,7 @@ test('a request that was deleted is made again', async (t) => {
   const { signer, clock, requested, counts } = setUp(t);
   await requested(1);
   signer.delete();
-  await until(() => counts.failed === 1);
+  await until('the next step', () => counts.failed === 1);
   await settle();
   await clock.advance(3 * second);
   await requested(2);
@@ -211,20 +203,20 @@ test('an existing request of the same key is taken up', async (t) => {
     void signer.api.call({ method: 'POST', path: requestsPath, body: call.body, trafficClass: 'node' });
     return apiError(0, 'Unreachable');
   });
-  await until(() => counts.failed === 1);
+  await until('the next step', () => counts.failed === 1);
   await settle();
   await clock.advance(3 * second);
-  await until(() => lines.some(({ msg }) => msg === 'csr for this node already exists, reusing'));
+  await until('the next step', () => lines.some(({ msg }) => msg === 'csr for this node already exists, reusing'));
   await requested(1);
   signer.issue(validFor(hour));
-  await until(() => issued.length === 1);
+  await until('the next step', () => issued.length === 1);
 });
 
 test('while the API server is away nothing is lost, and the request follows', async (t) => {
   const { signer, clock, requested, counts, issued, validFor } = setUp(t);
   await requested(1);
   signer.issue(validFor(10 * hour));
-  await until(() => issued.length === 1);
+  await until('the next step', () => issued.length === 1);
   let isAway = true;
   for (let call = 0; call < 400; call += 1) {
     signer.api.once('POST', requestsPath, ({ body }: { body: unknown }) =>
@@ -233,16 +225,16 @@ test('while the API server is away nothing is lost, and the request follows', as
   }
   await clock.advance(8 * hour + second);
   for (let failures = 1; failures <= 20; failures += 1) {
-    await until(() => counts.failed >= failures);
+    await until('the next step', () => counts.failed >= failures);
     await settle();
     await clock.advance(36 * second);
   }
   isAway = false;
   await clock.advance(36 * second);
-  await until(() => signer.created.length === 2);
+  await until('the next step', () => signer.created.length === 2);
   await requested(2);
   signer.issue(validFor(10 * hour));
-  await until(() => issued.length === 2);
+  await until('the next step', () => issued.length === 2);
 });
 
 test('an interrupted watch is continued by a new one', async (t) => {
@@ -251,16 +243,16 @@ test('an interrupted watch is continued by a new one', async (t) => {
   signer.api.watches[0]!.fail();
   await settle();
   await clock.advance(second);
-  await until(() => signer.api.watches.length === 2);
+  await until('the next step', () => signer.api.watches.length === 2);
   signer.issue(validFor(hour));
-  await until(() => issued.length === 1);
+  await until('the next step', () => issued.length === 1);
 });
 
 test('a request that nobody approves ends after an hour, and the same request is watched again', async (t) => {
   const { clock, requested, counts, lines } = setUp(t);
   await requested(1);
   await clock.advance(hour);
-  await until(() => counts.failed === 1);
+  await until('the next step', () => counts.failed === 1);
   assert.ok(lines.some(({ err }) => /was not signed within 60 minutes/.test(String(err))));
   await clock.advance(3 * second);
   await requested(1);
@@ -272,13 +264,13 @@ test('a certificate that can not be stored is used, and stored later', async (t)
   failStore(new Error('ENOSPC: no space left on device'));
   await requested(1);
   signer.issue(validFor(10 * hour));
-  await until(() => issued.length === 1 && counts.failed === 1);
+  await until('the next step', () => issued.length === 1 && counts.failed === 1);
   await settle();
   await clock.advance(10 * second);
   assert.deepEqual(saved, []);
   failStore(null);
   await clock.advance(minute);
-  await until(() => saved.length === 1);
+  await until('the next step', () => saved.length === 1);
   assert.equal(signer.created.length, 1);
   assert.equal(counts.failed, 1);
 });
@@ -288,7 +280,7 @@ test('a clock that is hours ahead causes no loop of requests', async (t) => {
   const serverNow = () => clock.now() - 10 * hour;
   await requested(1);
   signer.issue({ ...node, validFromMs: serverNow(), validToMs: serverNow() + hour });
-  await until(() => issued.length === 1);
+  await until('the next step', () => issued.length === 1);
   assert.ok(lines.some(({ msg }) => msg.includes('the clock is wrong')));
   await clock.advance(47 * minute);
   assert.equal(signer.created.length, 1);
@@ -307,17 +299,17 @@ test('other addresses end a request, and the certificate is requested for them',
   await requested(1);
   address = '10.0.0.2';
   manager.templateChanged();
-  await until(() => signer.created.length === 2);
+  await until('the next step', () => signer.created.length === 2);
   assert.ok(textOf(signer.last).includes('\x0a\x00\x00\x02'));
   await requested(2);
   signer.issue(withAddress());
-  await until(() => issued.length === 1);
+  await until('the next step', () => issued.length === 1);
   assert.equal(counts.failed, 0);
   // An issued certificate is replaced for the next change, too.
   address = '10.0.0.3';
   manager.templateChanged();
   await clock.advance(second);
-  await until(() => signer.created.length === 3);
+  await until('the next step', () => signer.created.length === 3);
 });
 
 test('nothing is requested while the names are not known', async (t) => {
