@@ -20,6 +20,7 @@ import {
   type SigningRequest,
 } from '../../support/cluster/bootstrap.ts';
 import { privateCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
+import { runningOf } from '../../support/kubelet/observed-node-state.ts';
 import { aManifest } from '../../support/kubelet/test-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
@@ -112,6 +113,53 @@ test('the client certificate is renewed before it ends: watches resume, and the 
     events.filter(({ responseStatus }) => responseStatus?.code === 401),
     [],
   );
+  const metrics = await cluster.api.text(`/api/v1/nodes/${nodeName}/proxy/metrics`);
+  const valueOf = (name: string) => Number(new RegExp(`^${name} (.*)$`, 'm').exec(metrics)?.[1]);
+  const seconds = valueOf('kubelet_certificate_manager_client_ttl_seconds');
+  assert.ok(seconds > 0 && seconds <= 30, `${seconds} s remain`);
+  assert.equal(valueOf('kubelet_certificate_manager_client_expiration_renew_errors'), 0);
+  assert.ok(valueOf('rest_client_transport_cert_rotation_gc_calls_total') >= 2);
+});
+
+test('an API server that is away for longer than the certificate lives costs nothing', async (t) => {
+  const bootstrap = await bootstrapKubeconfig(cluster);
+  const nodeName = 'outlived';
+  const joining = await prepareJoiningNode(t, cluster, nodeName, { bootstrap, config: { rotateCertificates: true } });
+  const { node } = joining;
+  await node.startKubelet();
+  await untilReady(cluster, joining);
+  const namespace = await cluster.namespace(t);
+  const untilRunning = (name: string) =>
+    waitUntil(
+      `${name} runs`,
+      async () =>
+        (await cluster.api.find<{ status?: { phase?: string } }>(`/api/v1/namespaces/${namespace}/pods/${name}`))?.status?.phase ===
+        'Running',
+      90_000,
+    );
+  await cluster.api.create(`/api/v1/namespaces/${namespace}/pods`, aManifest('kept', { nodeName }));
+  await untilRunning('kept');
+  const containers = await runningOf(node);
+
+  await cluster.controlPlane.stopApiServer(0);
+  const last = await waitUntil(
+    'the certificate has expired',
+    () => {
+      const current = currentCertificate(joining);
+      return current && current.validToDate < new Date() ? current : undefined;
+    },
+    60_000,
+  );
+  assert.equal((await node.healthz()).status, 200);
+  assert.deepEqual(await runningOf(node), containers);
+
+  await cluster.controlPlane.startApiServer();
+  await untilRenewed(joining, last);
+  await cluster.api.create(`/api/v1/namespaces/${namespace}/pods`, aManifest('after', { nodeName }));
+  await untilRunning('after');
+  assert.ok((await runningOf(node)).includes(containers[0]!));
+  const usernames = (await requestsOf(cluster, nodeName)).map(({ spec }) => spec.username);
+  assert.ok(usernames.filter((name) => name.startsWith('system:bootstrap:')).length >= 2, usernames.join());
 });
 
 test('the serving certificate is for the addresses of the node, and replaced without a restart', async (t) => {

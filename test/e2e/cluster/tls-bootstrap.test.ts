@@ -2,7 +2,18 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
@@ -40,7 +51,8 @@ for (const rotateCertificates of [true, false]) {
     await node.startKubelet();
     await untilReady(cluster, joining);
 
-    // The files, as the Go kubelet leaves them.
+    // The files, as the Go kubelet leaves them. The kubeconfig is the last one without rotation, the key the last one with it.
+    await waitUntil('the files are written', () => existsSync(kubeconfig) && !existsSync(join(certDir, 'kubelet-client.key.tmp')));
     const current = join(certDir, 'kubelet-client-current.pem');
     assert.ok(lstatSync(current).isSymbolicLink());
     assert.match(readlinkSync(current), new RegExp(`^${certDir}/kubelet-client-\\d{4}(-\\d\\d){5}\\.pem$`));
@@ -110,8 +122,9 @@ test('a kubelet that is killed while it waits for its certificate takes up the s
   await cluster.kubectl('certificate', 'approve', metadata.name);
   await untilReady(cluster, joining);
   assert.equal((await requestsOf(cluster, nodeName)).length, 1);
+  // It is stored while it is in use already.
+  await waitUntil('the key is that of the certificate', () => !existsSync(keyFile));
   assert.ok(readFileSync(join(certDir, 'kubelet-client-current.pem'), 'utf8').endsWith(key));
-  assert.throws(() => statSync(keyFile), { code: 'ENOENT' });
 });
 
 test('a denied request is an error in the log, and another one follows', async (t) => {
@@ -151,7 +164,7 @@ test('an expired certificate at the start is replaced with the bootstrap token',
   await node.startKubelet();
   await untilReady(cluster, joining);
   assert.match(node.log(), /part of the client certificate is expired/);
-  assert.ok(new X509Certificate(readFileSync(current)).validToDate > new Date());
+  await waitUntil('the certificate is stored', () => new X509Certificate(readFileSync(current)).validToDate > new Date());
   const requests = await requestsOf(cluster, nodeName);
   assert.deepEqual(
     requests.map(({ spec }) => spec.username.startsWith('system:bootstrap:')),

@@ -1,8 +1,8 @@
 /** All metrics of the kubelet, for the server thread's metrics page. Add new files of definitions here. */
 import type { MetricDefinition } from '../metrics.ts';
 import * as authentication from './authentication.ts';
-import * as eviction from './eviction.ts';
 import * as certificates from './certificates.ts';
+import * as eviction from './eviction.ts';
 import * as faults from './faults.ts';
 import * as http from './http.ts';
 import * as images from './images.ts';
