@@ -8,6 +8,7 @@ import { availableParallelism, hostname } from 'node:os';
 import { untilAborted } from '../shared/concurrency/until-aborted.ts';
 import { withTimeout } from '../shared/concurrency/with-timeout.ts';
 import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
+import type { PlanEviction } from '../shared/contracts/eviction.ts';
 import type { Pod } from '../shared/kubernetes/api.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
@@ -101,6 +102,9 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     });
     const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager, timelines });
 
+    let planEviction: PlanEviction = () => {
+      throw new Error('the eviction manager starts when the runtime has answered');
+    };
     const health = startHealth({ config, state, logger: log('health') });
     shutdown.register('health', async () => health?.close());
     const server = startServer({
@@ -117,7 +121,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       cache,
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
-      evictionPlan: (signal) => podRunner.eviction.plan(signal),
+      evictionPlan: (signal) => planEviction(signal),
       probeMetrics: () => runtime.probes.renderMetrics(),
       cluster,
       logger: log('server'),
@@ -142,6 +146,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     const stores = { podManager, cache, statuses, probes, timelines };
     const parts = { ...stores, runtime, nodeServices, cluster, scheduler, syncs, events, sources, syncLoop };
     const podRunner = await startPodRunner({ ...context, ...parts });
+    planEviction = (starvedSignal) => podRunner.eviction.plan(starvedSignal);
 
     await untilPodsKnown();
     await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });

@@ -116,6 +116,7 @@ export class EvictionManager {
       pods,
       stats: readPods(pods),
       isEvicted: (uid) => this.#inProgress.isEvicted(uid),
+      isReclaiming: this.#reclaimer.isBusy,
       signal: signal ?? null,
       lastPassAtMs: this.#lastPassAtMs,
       problem: this.#problem,

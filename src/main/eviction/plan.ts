@@ -35,6 +35,7 @@ export interface PlanInputs {
   readonly stats: PodStatsReader;
   /** The pod was evicted, and has not finished. */
   readonly isEvicted: (uid: PodUID) => boolean;
+  readonly isReclaiming: boolean;
   /** The signal of the ranking. Null: that of the action. */
   readonly signal: EvictionSignal | null;
   /** Wall-clock. */
@@ -59,6 +60,7 @@ export function computePlan(inputs: PlanInputs): EvictionPlan {
     conditions: conditions.map((type) => plannedCondition(type, inputs)),
     signals: evictionSignals.flatMap((name) => observedSignal(name, state.observations.get(name), wallMs)),
     thresholds: settings.thresholds.toSorted(bySignal).map((threshold) => plannedThreshold(threshold, inputs)),
+    isReclaiming: inputs.isReclaiming,
     action: due ? plannedAction(due, inputs) : null,
     ranking: ranking(signal, inputs),
     localStorageViolations: settings.localStorageCapacityIsolation ? violations(inputs) : [],
@@ -114,7 +116,7 @@ function plannedAction(threshold: Threshold, inputs: PlanInputs): PlannedAction 
 }
 
 /** Without a due threshold of the signal, the messages are those of its first threshold, as if that one were met. */
-function ranking(signal: EvictionSignal, { settings, state, layout, pods, stats }: PlanInputs): PodRanking {
+function ranking(signal: EvictionSignal, { settings, state, layout, pods, stats, isEvicted }: PlanInputs): PodRanking {
   const { observations } = state;
   const ofSignal = (threshold: Threshold) => threshold.signal === signal;
   const threshold = state.due.find(ofSignal) ??
@@ -136,6 +138,7 @@ function ranking(signal: EvictionSignal, { settings, state, layout, pods, stats 
         request,
         exceedsRequest,
         notEvictableBecause: notEvictableBecause(pod),
+        isEvicted: isEvicted(podUID(pod)),
         message: eviction.failed.message,
         gracePeriodSeconds: eviction.gracePeriodSeconds,
       };

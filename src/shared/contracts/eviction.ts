@@ -43,6 +43,8 @@ export interface EvictionPlan {
   readonly signals: readonly ObservedSignal[];
   /** In the order of `evictionSignals`, hard before soft. */
   readonly thresholds: readonly PlannedThreshold[];
+  /** Node-level reclaim runs. No other begins before its end. */
+  readonly isReclaiming: boolean;
   /** What a pass would do now for a starved resource. Null: no threshold asks for it. */
   readonly action: PlannedAction | null;
   /** The pods, in the order in which they would be evicted for `ranking.signal`. */
@@ -119,6 +121,8 @@ export interface RankedPod {
   readonly exceedsRequest: boolean | null;
   /** Null: it can. */
   readonly notEvictableBecause: 'static' | 'mirror' | 'critical priority' | null;
+  /** It was evicted, and has not finished. */
+  readonly isEvicted: boolean;
   /** The status message that the pod would get, and the grace period that it would have. */
   readonly message: string;
   readonly gracePeriodSeconds: number;

@@ -9,7 +9,7 @@ import { addressesOf, codeOf, readError } from '../dial/socket-error.ts';
 import { faultText } from '../errors/contain.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
 import { withJitter } from '../time/backoff.ts';
-import { Http2Exchange, type Http2Handlers } from './http2-exchange.ts';
+import { Http2Exchange } from './http2-exchange.ts';
 import { http2Fault } from './http2-headers.ts';
 import { computeRedirect, isRedirect } from './redirect.ts';
 import { renderRequest, requestFault, toHttpRequest, urlText, type HttpGetTarget, type HttpRequest } from './request.ts';
@@ -184,16 +184,14 @@ class Exchange implements RunningGet {
     const request = this.#request;
     const fault = http2Fault(request);
     if (fault !== undefined) return this.fail(fault);
-    const handlers: Http2Handlers = {
+    this.#http2 = new Http2Exchange(socket, request, {
       onResponse: () => this.#onResponse(),
       onFailure: (message, doubt) => {
         if (!this.#reply.hasHeaders) this.fail(message, doubt);
         else this.#onBrokenBody(message, doubt);
       },
       onRefused: (message) => this.#sendAgain(message),
-    };
-    // node:http2 throws when it does not accept a header, or when the connection has just ended.
-    this.#guard(() => (this.#http2 = new Http2Exchange(socket, request, handlers)));
+    });
   }
 
   /** Go's http2.Transport: at once, then after 1, 2, 4 seconds, and so on, seven times. */

@@ -4,7 +4,7 @@
  */
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import { codeOf } from '../dial/socket-error.ts';
+import { codeOf, joinHostPort } from '../dial/socket-error.ts';
 import { openHttp2Session } from '../dial/http2-session.ts';
 import { http2ErrorName } from '../dial/http2-error-name.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
@@ -39,8 +39,7 @@ export class Http2Exchange {
   constructor(socket: TLSSocket, request: HttpRequest, handlers: Http2Handlers) {
     this.#handlers = handlers;
     this.#session = openHttp2Session(socket, {
-      // Unused: the request names its authority. The host may be no part of a URL (a zone of IPv6).
-      url: 'https://localhost',
+      url: `https://${joinHostPort(request.url.host, request.url.port)}`,
       maxHeaderBytes,
       onClose: (error) => this.#onClose(error),
     });

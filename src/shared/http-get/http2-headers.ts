@@ -4,7 +4,7 @@ import { goQuote } from '../kubernetes/go-text.ts';
 import type { HttpRequest } from './request.ts';
 
 /** Of a connection of HTTP/1.1. */
-const excluded = new Set(['connection', 'proxy-connection', 'transfer-encoding', 'upgrade', 'keep-alive', 'http2-settings']);
+const excluded = new Set(['connection', 'proxy-connection', 'transfer-encoding', 'upgrade', 'keep-alive']);
 
 /** Go's text for headers that only HTTP/1.1 has. */
 export function http2Fault({ headers }: HttpRequest): string | undefined {
@@ -16,21 +16,16 @@ export function http2Fault({ headers }: HttpRequest): string | undefined {
   return isAllowed ? undefined : `http2: invalid Connection request header: ${goList(connections)}`;
 }
 
-/** Names and values in turn, for node:http2, which sends one byte per character. */
+/** Names and values in turn. */
 export function toHttp2Headers({ url, host, headers }: HttpRequest): string[] {
   const fields = headers.flatMap(([name, value]) => {
     const lower = name.toLowerCase();
     // A server ends the stream for any other value.
     if (lower === 'te' && value.trim() !== 'trailers') return [];
-    return excluded.has(lower) ? [] : [lower, asBytes(value.trim())];
+    return excluded.has(lower) ? [] : [lower, value.trim()];
   });
   const path = url.path.startsWith('/') ? url.path : `/${url.path}`;
-  return [':authority', asBytes(host) || joinHostPort(url.host, url.port), ':method', 'GET', ':path', path, ':scheme', 'https', ...fields];
-}
-
-/** UTF-8, as Go sends it. */
-function asBytes(value: string): string {
-  return Buffer.from(value).toString('latin1');
+  return [':authority', host || joinHostPort(url.host, url.port), ':method', 'GET', ':path', path, ':scheme', 'https', ...fields];
 }
 
 function valuesOf(headers: HttpRequest['headers'], name: string): readonly string[] {

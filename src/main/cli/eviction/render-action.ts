@@ -10,7 +10,7 @@ const reclaimed: Readonly<Record<NodeReclaim, string>> = {
 };
 
 export function renderAction(plan: EvictionPlan): string[] {
-  return [...sentences(plan), ...ofVictim(plan)].flatMap((text) => wrapText(text));
+  return [...sentences(plan), ...inProgress(plan), ...ofVictim(plan)].flatMap((text) => wrapText(text));
 }
 
 function sentences({ action, thresholds, localStorageViolations, ranking }: EvictionPlan): string[] {
@@ -28,8 +28,21 @@ function sentences({ action, thresholds, localStorageViolations, ranking }: Evic
   const evicted = victim === null ? 'no pod can be evicted' : 'one pod would be evicted';
   return [
     `${signal} is below its threshold ${printable(threshold)}. ` +
-      (steps === '' ? `${capitalize(evicted)} now.` : `First, ${steps} would be removed. If that frees too little, ${evicted}.`),
+      (steps === ''
+        ? `${capitalize(evicted)} ${ranking.pods.some(({ isEvicted }) => isEvicted) ? 'next' : 'now'}.`
+        : `First, ${steps} would be removed. If that frees too little, ${evicted}.`),
     ...(ranking.signal === signal ? [] : [`The order below is the one for ${ranking.signal}.`]),
+  ];
+}
+
+/** What has begun, and delays what is due. */
+function inProgress({ isReclaiming, ranking }: EvictionPlan): string[] {
+  const ending = ranking.pods.filter(({ isEvicted }) => isEvicted);
+  return [
+    ...(isReclaiming ? ['Unused images and dead containers are being removed.'] : []),
+    ...(ending.length > 0
+      ? [`Evicted, and not finished yet: ${ending.map(podLabel).join(', ')}. Others wait for that, up to their deadline.`]
+      : []),
   ];
 }
 

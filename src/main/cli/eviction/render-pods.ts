@@ -24,7 +24,8 @@ export function renderRanking({ action, ranking }: EvictionPlan): string[] {
   if (pods.length === 0) return ['No pods run on this node.'];
   const hasRequests = resource !== 'inodes' && resource !== 'pids';
   const header = ['#', 'POD', 'USAGE', ...(hasRequests ? ['OVER REQUEST'] : []), 'PRIORITY', 'RESULT'];
-  const candidates = pods.filter(({ notEvictableBecause }) => notEvictableBecause === null);
+  const candidates = pods.filter(({ notEvictableBecause, isEvicted }) => notEvictableBecause === null && !isEvicted);
+  const isOtherEnding = pods.some(({ isEvicted }) => isEvicted);
   const rows = pods.map((pod) => {
     const position = candidates.indexOf(pod) + 1;
     return [
@@ -33,15 +34,20 @@ export function renderRanking({ action, ranking }: EvictionPlan): string[] {
       formatAmount(resource, pod.usage),
       ...(hasRequests ? [formatExcess(resource, pod.usage, pod.request)] : []),
       String(pod.priority),
-      resultOf(pod, position, action),
+      resultOf(pod, position, { action, isOtherEnding }),
     ];
   });
   return [...wrapText(orders[resource]), '', ...alignColumns([header, ...rows])];
 }
 
-function resultOf({ uid, notEvictableBecause }: RankedPod, position: number, action: EvictionPlan['action']): string {
+function resultOf(
+  { uid, notEvictableBecause, isEvicted }: RankedPod,
+  position: number,
+  { action, isOtherEnding }: Pick<EvictionPlan, 'action'> & { readonly isOtherEnding: boolean },
+): string {
   if (notEvictableBecause !== null) return staying(notEvictableBecause);
-  if (uid === action?.victim) return action.nodeReclaim.length === 0 ? 'goes now' : 'goes if needed';
+  if (isEvicted) return 'was evicted';
+  if (uid === action?.victim) return isOtherEnding ? 'goes next' : action.nodeReclaim.length === 0 ? 'goes now' : 'goes if needed';
   return position === 1 ? 'would go first' : 'stays for now';
 }
 

@@ -9,9 +9,6 @@ const prepared = new WeakMap<ActionOf<'http'>, PreparedGet>();
 /** Upstream: the transport's default (SetTransportDefaults). It matters to a probe with a longer timeout. */
 const tlsHandshakeTimeoutMs = 10_000;
 
-/** Upstream's clients have the same switch. */
-const offersHttp2 = !process.env['DISABLE_HTTP2'];
-
 export function startHTTP(action: ActionOf<'http'>, done: OnAttemptDone): Attempt {
   let get = prepared.get(action);
   if (!get) {
@@ -22,7 +19,7 @@ export function startHTTP(action: ActionOf<'http'>, done: OnAttemptDone): Attemp
     onResponse: (response) => done(responseResult(response)),
     onFailure: (failure) => done(failureResult(failure)),
     tlsHandshakeTimeoutMs,
-    offersHttp2,
+    offersHttp2: true,
   });
 }
 

@@ -345,3 +345,23 @@ test('a plan shows what a pass would do, and changes nothing', async () => {
   await node.pass();
   assert.equal(node.evicted[0], 'violator');
 });
+
+test('a plan shows the pods that were evicted and have not finished, and reclaim that runs', async () => {
+  const node = withTwoPods(new EvictionNode({ thresholds: { evictionHard: { ...hardMemory.evictionHard, ...hardDisk.evictionHard } } }));
+  const inProgress = () => {
+    const { isReclaiming, action, ranking } = node.manager.plan();
+    return [isReclaiming, action?.victim, ranking.pods.filter(({ isEvicted }) => isEvicted).map(({ name }) => name)];
+  };
+  node.setMemory(0.5e9);
+  node.setDisk(50e9);
+  await node.manager.pass();
+  assert.deepEqual(inProgress(), [false, 'uid-small', ['large']]);
+  node.finish('large');
+  assert.deepEqual(inProgress(), [false, 'uid-small', []]);
+  node.onReclaim = () => new Promise<void>(() => {});
+  await node.clock.advance(10_000);
+  node.setMemory(5e9);
+  node.setDisk(5e9);
+  await node.manager.pass();
+  assert.deepEqual(inProgress(), [true, 'uid-small', []]);
+});

@@ -29,7 +29,6 @@ table('toHttp2Headers', (row) => {
           ['Connection', 'close'],
           ['Keep-Alive', '5'],
           ['Proxy-Connection', 'close'],
-          ['HTTP2-Settings', 'AAMAAABkAAQCAAAAAAIAAAAA'],
           ['Te', 'gzip'],
         ],
         '/',

@@ -31,6 +31,7 @@ const aPod = (name: string, over: Partial<RankedPod> = {}): RankedPod => ({
   request: 100 * mebibyte,
   exceedsRequest: true,
   notEvictableBecause: null,
+  isEvicted: false,
   message: 'The node was low on resource: memory. ',
   gracePeriodSeconds: 0,
   ...over,
@@ -55,6 +56,7 @@ const aPlan = (over: Partial<EvictionPlan> = {}): EvictionPlan => ({
     },
   ],
   thresholds: [aThreshold()],
+  isReclaiming: false,
   action: null,
   ranking: aRanking([]),
   localStorageViolations: [],
@@ -132,6 +134,19 @@ table('the text of kubelet eviction', (row) => {
       /^nodefs\.available is below its threshold 10%\. First, dead containers and unused images would be\nremoved\. If that frees too little, one pod would be evicted\.\ndefault\/hog has 30 s to end/m,
     );
     assert.match(text, / goes if needed$/m);
+  });
+  row('what has begun', () => {
+    const text = render({
+      isReclaiming: true,
+      action: ofMemory({ victim: 'uid-next' as PodUID }),
+      ranking: aRanking([aPod('ending', { isEvicted: true }), aPod('next')]),
+    });
+    assert.match(text, /^memory\.available .* One pod would be evicted next\.$/m);
+    assert.match(
+      text,
+      /^Unused images and dead containers are being removed\.\nEvicted, and not finished yet: default\/ending\. Others wait for that, up to their deadline\.$/m,
+    );
+    assert.match(text, /^- +default\/ending .* was evicted\n1 +default\/next .* goes next$/m);
   });
   row('no pod may be left to evict', () => assert.match(render({ action: ofMemory({}) }), /100Mi\. No pod can be evicted now\.$/m));
   row('a node without pods', () => assert.match(render({}), /\n\nNo pods run on this node\.\n$/));
