@@ -92,22 +92,6 @@ test('headers that HTTP/2 does not have are not sent', { timeout: 60_000 }, asyn
   assert.equal(await text('Connection', 'Upgrade'), `${start} Connection request header: ["Upgrade"]`);
 });
 
-test('no header of a probe ends the thread, whatever node:http2 thinks of it', { timeout: 60_000 }, async () => {
-  const seen: IncomingHttpHeaders[] = [];
-  const port = await http2((stream, headers) => {
-    seen.push(headers);
-    stream.respond({ ':status': 200 }, { endStream: true });
-  });
-  const names = ['HTTP2-Settings', 'Http2-Settings', 'Te', 'Trailer', 'Cookie', 'Content-Type', 'Expect', 'Date', 'X-'];
-  const headers = names.flatMap((name) => [
-    { name, value: '' },
-    { name, value: 'a, b' },
-  ]);
-  assert.equal(output(await probe(port, '/', headers), port), 'success: ');
-  assert.equal(output(await probe(port, '/', [{ name: 'X-Text', value: 'é€😀' }]), port), 'success: ');
-  assert.equal(Buffer.from(String(seen.at(-1)?.['x-text']), 'latin1').toString(), 'é€😀');
-});
-
 test('a server that refuses the stream is asked again', { timeout: 60_000 }, async () => {
   const refusal = 7;
   let requests = 0;

@@ -39,30 +39,21 @@ async function findLastingDifferences(node: ModelNode): Promise<readonly string[
   return findDifferences(node).filter((line) => first.includes(line));
 }
 
-/**
- * Containers of pods that are not being deleted, whose status shows another state than the runtime has. When the runtime loses a container that has completed,
- * it runs again, and its status may not change any more: neither the kubelet nor the API server lets a completed container leave that state, as upstream.
- */
-function findDifferences({ api, runtime, history }: ModelNode): readonly string[] {
-  const running = new Map(runtime.running().map(({ id, sandbox, name }) => [id, `${sandbox.podUID}/${name}`]));
-  const runningNames = new Set(running.values());
-  const lost = new Set(history.flatMap((entry) => (entry.source === 'test' && entry.type === 'containerLost' ? [entry.podUID] : [])));
-  const frozen = new Set<string>();
+/** Containers of pods that are not being deleted, whose status shows another state than the runtime has. */
+function findDifferences({ api, runtime }: ModelNode): readonly string[] {
+  const running = new Set(runtime.running().map(({ id }) => id));
+  const known = new Map(runtime.running().map(({ id, sandbox, name }) => [id, `${sandbox.podUID}/${name}`]));
   const shown = new Set<string>();
-  const differences: { readonly podUID: string; readonly text: string }[] = [];
+  const differences: string[] = [];
   for (const { metadata, status = {} } of api.pods.pods.values()) {
     const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = status;
     for (const { name, containerID, state } of [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses]) {
-      const key = `${metadata.uid}/${name}`;
-      if (state?.terminated && runningNames.has(key) && lost.has(metadata.uid)) frozen.add(metadata.uid);
       if (!state?.running) continue;
       const id = containerID?.replace(/^.*:\/\//, '') ?? '';
       shown.add(id);
-      if (!running.has(id)) differences.push({ podUID: metadata.uid, text: `${key} does not run as ${id}` });
+      if (!running.has(id)) differences.push(`${metadata.uid}/${name} does not run as ${id}`);
     }
   }
-  for (const [id, name] of running) {
-    if (!name.startsWith('static') && !shown.has(id)) differences.push({ podUID: name.split('/')[0]!, text: `${name} runs as ${id}` });
-  }
-  return differences.filter(({ podUID }) => !frozen.has(podUID)).map(({ text }) => text);
+  for (const [id, name] of known) if (!name.startsWith('static') && !shown.has(id)) differences.push(`${name} runs as ${id}`);
+  return differences;
 }
