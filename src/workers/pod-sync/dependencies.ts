@@ -17,7 +17,10 @@ import type { PodVolumes } from './volumes/index.ts';
 export interface PodSyncDependencies {
   readonly settings: PodSyncSettings;
   readonly runtime: PodRuntime;
-  readonly cgroups: Pick<PodCgroups, 'cgroupParent' | 'exists' | 'ensureExists' | 'create' | 'remove' | 'syncCgroups' | 'listPods'>;
+  readonly cgroups: Pick<
+    PodCgroups,
+    'cgroupParent' | 'exists' | 'ensureExists' | 'create' | 'kill' | 'remove' | 'syncCgroups' | 'listPods'
+  >;
   readonly hostProcesses: Pick<HostProcesses, 'move'>;
   readonly volumes: Pick<
     PodVolumes,

@@ -226,6 +226,25 @@ test('volumes stay mounted when a container could not be stopped', async () => {
   assert.ok(!channel.requests.some(({ type }) => type === 'containersEnded'));
 });
 
+for (const { gracePeriodSeconds, want } of [
+  { gracePeriodSeconds: 0, want: ['kill processes'] },
+  { gracePeriodSeconds: 1, want: ['kill processes'] },
+  { gracePeriodSeconds: 3, want: [] },
+]) {
+  test(`a pod with ${gracePeriodSeconds} s that the runtime cannot stop: ${want.join() || 'its processes get the time of later attempts'}`, async () => {
+    using harness = await running(aPod());
+    harness.effects.length = 0;
+    harness.runtime.failNext('stopContainer', 'fork: resource temporarily unavailable');
+    const { result } = harness.terminate(aPod(), gracePeriodSeconds);
+    await harness.clock.advance(1999);
+    // A container always gets two seconds.
+    assert.deepEqual(harness.effects, []);
+    await harness.clock.advance(1);
+    assert.equal((await result).outcome, 'failed');
+    assert.deepEqual(harness.effects, want);
+  });
+}
+
 test('a failed or hanging unmount does not block the termination of a pod', async () => {
   using harness = await running(aPod());
   harness.failures.set('unmount volumes', new Error('/mnt is busy'));

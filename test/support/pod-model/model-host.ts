@@ -87,6 +87,7 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
       create: nothing,
       remove: nothing,
       syncCgroups: async ({ cgroups }) => ({ failures: cgroups.map(() => null) }),
+      kill: async () => {},
       listPods: async () => [],
     },
     hostProcesses: { move: async () => ({ failures: [] }) },

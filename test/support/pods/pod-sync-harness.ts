@@ -175,6 +175,7 @@ export class PodSyncHarness {
           await effect('make cgroup');
           this.hasCgroup = true;
         },
+        kill: () => effect('kill processes'),
         remove: () => effect('remove cgroup'),
         syncCgroups: async () => ({ failures: [] }),
         listPods: async () => [],

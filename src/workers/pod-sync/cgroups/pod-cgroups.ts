@@ -111,6 +111,12 @@ export class PodCgroups {
     });
   }
 
+  /** Kills the processes of the pod, and leaves its cgroups to the runtime. Needs only the UID. */
+  async kill(uid: PodUID, signal: AbortSignal): Promise<void> {
+    if (!this.#perQOS) return;
+    for (const qos of qosClasses) await this.#options.tree.killAll(this.#path(podCgroup(this.#options.settings, qos, uid)), signal);
+  }
+
   /**
    * Kills the remaining processes and removes the pod's cgroup from every QoS class. Needs only the UID. Succeeds when there is no cgroup.
    * Rejects when the cgroup is still busy after some seconds.
