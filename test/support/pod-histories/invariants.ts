@@ -50,13 +50,20 @@ interface Termination {
 
 function findLateStarts(history: readonly PodHistoryEntry[]): string[] {
   const pods = new Map<string, Termination>();
+  /** Containers and pods that are stopped for another reason. */
+  const disturbed = new Set<string>();
   const violations: string[] = [];
   for (const entry of history) {
     if (entry.source === 'kubelet') {
       for (const [uid, pod] of pods) pods.set(uid, { ...pod, isKnown: true });
       continue;
     }
-    if (entry.source === 'test') continue;
+    if (entry.source === 'test') {
+      const { type, podUID, container, containerID } = entry;
+      if (type === 'probeUnready' || type === 'containerLost') continue;
+      disturbed.add(containerID ?? (container === undefined ? podUID : `${podUID}/${container}`));
+      continue;
+    }
     const { podUID: uid, atMs } = entry;
     const pod = pods.get(uid) ?? { deletedAtMs: Infinity, isKnown: false, isTerminal: false };
     switch (entry.type) {
@@ -70,6 +77,7 @@ function findLateStarts(history: readonly PodHistoryEntry[]): string[] {
         if (isTerminal(entry.status)) pods.set(uid, { ...pod, isTerminal: true });
         break;
       case 'stopRequested':
+        if ([uid, `${uid}/${entry.container}`, entry.containerID].some((key) => disturbed.has(key))) break;
         if (atMs > pod.deletedAtMs + noticeMs) pods.set(uid, { ...pod, isKnown: true });
         break;
       case 'startRequested': {

@@ -27,6 +27,9 @@ const status =
     const app = { name: 'app', restartCount, image: '', imageID: '', ready: false };
     return { source: 'api', type: 'status', atMs, podUID: 'u', status: { phase, containerStatuses: [app] } };
   };
+const probeFailed =
+  (containerID: string): Step =>
+  (atMs) => ({ source: 'test', type: 'probeFailed', atMs, podUID: 'u', containerID });
 const launched: Step = (atMs) => ({ source: 'kubelet', type: 'launched', atMs });
 const finished: Step = (atMs) => ({ source: 'api', type: 'finished', atMs, podUID: 'u' });
 
@@ -75,6 +78,16 @@ const cases: readonly { readonly name: string; readonly steps: readonly Step[]; 
     name: 'a start after the removal of the object',
     steps: [finished, runtime('startRequested', 'b')],
     want: /started after the pod had ended/,
+  },
+  {
+    name: 'a restart for a failed probe before the kubelet knows of the deletion',
+    steps: [deleted(60), probeFailed('a'), runtime('stopRequested', 'a', 5), runtime('startRequested', 'b')],
+    want: null,
+  },
+  {
+    name: 'a start after the stop of another container than the one whose probe failed',
+    steps: [deleted(60), probeFailed('a'), runtime('stopRequested', 'c', 5), runtime('startRequested', 'b')],
+    want: /no start after termination began/,
   },
   { name: 'a start before the kubelet knows of the deletion', steps: [deleted(5), runtime('startRequested', 'b')], want: null },
   {
