@@ -122,6 +122,7 @@ function findGrowingGracePeriods(history: readonly PodHistoryEntry[]): string[] 
   const withoutObject = new Set<string>();
   let launchedAtMs = -Infinity;
   const last = new Map<string, number>();
+  const ended = new Set<string>();
   const violations: string[] = [];
   for (const entry of history) {
     if (entry.source === 'kubelet') {
@@ -137,8 +138,11 @@ function findGrowingGracePeriods(history: readonly PodHistoryEntry[]): string[] 
         const seen = earlier.filter(({ atMs }) => atMs > launchedAtMs);
         deletions.set(entry.podUID, seen);
       }
-    } else if (entry.type === 'stopRequested') {
+    } else if (entry.type === 'ended') ended.add(entry.containerID);
+    else if (entry.type === 'stopRequested') {
       const { graceSeconds = 0, container, containerID } = entry;
+      // A kubelet whose inspection failed does not know it: the request has no effect.
+      if (ended.has(containerID)) continue;
       const known = deletions.get(entry.podUID)?.filter(({ atMs }) => atMs + noticeMs < entry.atMs) ?? [];
       if (known.length === 0) continue;
       const allowed = Math.max(minimumGraceSeconds, Math.min(...known.map((deletion) => deletion.graceSeconds)));

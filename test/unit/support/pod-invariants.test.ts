@@ -111,6 +111,11 @@ const cases: readonly { readonly name: string; readonly steps: readonly Step[]; 
     want: /gets 6 s after 4 s/,
   },
   {
+    name: 'another request to stop a container that has ended',
+    steps: [deleted(9), runtime('stopRequested', 'a', 4), runtime('ended', 'a'), runtime('stopRequested', 'a', 6)],
+    want: null,
+  },
+  {
     name: 'the whole grace period after a restart of the kubelet',
     steps: [deleted(9), runtime('stopRequested', 'a', 4), launched, runtime('stopRequested', 'a', 9)],
     want: null,
