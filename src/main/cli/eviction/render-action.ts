@@ -14,7 +14,8 @@ export function renderAction(plan: EvictionPlan): string[] {
 }
 
 function sentences({ action, thresholds, localStorageViolations, ranking }: EvictionPlan): string[] {
-  const violating = localStorageViolations.filter(({ notEvictableBecause }) => notEvictableBecause === null);
+  const evicted = new Set(ranking.pods.filter(({ isEvicted }) => isEvicted).map(({ uid }) => uid));
+  const violating = localStorageViolations.filter(({ uid, notEvictableBecause }) => notEvictableBecause === null && !evicted.has(uid));
   if (violating.length > 0) {
     return [`The next pass evicts the ${plural(violating.length, 'pod')} over a limit of local storage, and does nothing else.`];
   }
@@ -25,12 +26,12 @@ function sentences({ action, thresholds, localStorageViolations, ranking }: Evic
   }
   const { signal, threshold, nodeReclaim, victim } = action;
   const steps = nodeReclaim.map((step) => reclaimed[step]).join(' and ');
-  const evicted = victim === null ? 'no pod can be evicted' : 'one pod would be evicted';
+  const eviction = victim === null ? 'no pod can be evicted' : 'one pod would be evicted';
   return [
-    `${signal} is below its threshold ${printable(threshold)}. ` +
+    `The threshold ${printable(threshold)} of ${signal} is met. ` +
       (steps === ''
-        ? `${capitalize(evicted)} ${ranking.pods.some(({ isEvicted }) => isEvicted) ? 'next' : 'now'}.`
-        : `First, ${steps} would be removed. If that frees too little, ${evicted}.`),
+        ? `${capitalize(eviction)} ${evicted.size > 0 ? 'next' : 'now'}.`
+        : `First, ${steps} would be removed. If that frees too little, ${eviction}.`),
     ...(ranking.signal === signal ? [] : [`The order below is the one for ${ranking.signal}.`]),
   ];
 }

@@ -51,7 +51,7 @@ function resultOf(
   return position === 1 ? 'would go first' : 'stays for now';
 }
 
-export function renderViolations({ localStorageViolations }: EvictionPlan): string[] {
+export function renderViolations({ localStorageViolations, ranking }: EvictionPlan): string[] {
   if (localStorageViolations.length === 0) return [];
   const header = ['POD', 'OVER ITS LIMIT OF', 'USED', 'LIMIT', 'RESULT'];
   const rows = localStorageViolations.map((violation) => [
@@ -59,9 +59,14 @@ export function renderViolations({ localStorageViolations }: EvictionPlan): stri
     limits[violation.signal],
     formatSize(violation.usedBytes),
     formatSize(violation.limitBytes),
-    violation.notEvictableBecause === null ? 'goes now' : staying(violation.notEvictableBecause),
+    ofViolation(violation, ranking),
   ]);
   return alignColumns([header, ...rows]);
+}
+
+function ofViolation({ uid, notEvictableBecause }: LocalStorageViolation, ranking: PodRanking): string {
+  if (notEvictableBecause !== null) return staying(notEvictableBecause);
+  return ranking.pods.some((pod) => pod.uid === uid && pod.isEvicted) ? 'was evicted' : 'goes now';
 }
 
 function staying(because: NonNullable<RankedPod['notEvictableBecause']>): string {

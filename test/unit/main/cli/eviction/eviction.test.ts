@@ -114,7 +114,7 @@ table('the text of kubelet eviction', (row) => {
       text,
       /^The node has MemoryPressure: a threshold was last met 12 s ago\. It stays for 5 m 0 s after that\.\n\nSIGNAL.*\nmemory\.available +50\.0 MiB +4\.0 GiB +hard 100Mi +met$/m,
     );
-    assert.match(text, /^memory\.available is below its threshold 100Mi\. One pod would be evicted now\.$/m);
+    assert.match(text, /^The threshold 100Mi of memory\.available is met\. One pod would be evicted now\.$/m);
     assert.match(text, /^default\/hog is killed at once, with the message: The node was low on resource: memory\.$/m);
     assert.match(text, /^1 +default\/hog .* goes now\n2 +default\/next .* stays for now$/m);
   });
@@ -131,7 +131,7 @@ table('the text of kubelet eviction', (row) => {
     });
     assert.match(
       text,
-      /^nodefs\.available is below its threshold 10%\. First, dead containers and unused images would be\nremoved\. If that frees too little, one pod would be evicted\.\ndefault\/hog has 30 s to end/m,
+      /^The threshold 10% of nodefs\.available is met\. First, dead containers and unused images would be\nremoved\. If that frees too little, one pod would be evicted\.\ndefault\/hog has 30 s to end/m,
     );
     assert.match(text, / goes if needed$/m);
   });
@@ -141,14 +141,14 @@ table('the text of kubelet eviction', (row) => {
       action: ofMemory({ victim: 'uid-next' as PodUID }),
       ranking: aRanking([aPod('ending', { isEvicted: true }), aPod('next')]),
     });
-    assert.match(text, /^memory\.available .* One pod would be evicted next\.$/m);
+    assert.match(text, /^The threshold 100Mi of .* One pod would be evicted next\.$/m);
     assert.match(
       text,
       /^Unused images and dead containers are being removed\.\nEvicted, and not finished yet: default\/ending\. Others wait for that, up to their deadline\.$/m,
     );
     assert.match(text, /^- +default\/ending .* was evicted\n1 +default\/next .* goes next$/m);
   });
-  row('no pod may be left to evict', () => assert.match(render({ action: ofMemory({}) }), /100Mi\. No pod can be evicted now\.$/m));
+  row('no pod may be left to evict', () => assert.match(render({ action: ofMemory({}) }), / is met\. No pod can be evicted now\.$/m));
   row('a node without pods', () => assert.match(render({}), /\n\nNo pods run on this node\.\n$/));
   row('the order of another signal than the one that is due', () =>
     assert.match(
@@ -202,6 +202,13 @@ table('the text of kubelet eviction', (row) => {
     assert.match(text, /^The next pass evicts the pod over a limit of local storage, and does nothing else\.$/m);
     assert.match(text, /^default\/full +emptyDir sizeLimit +30\.0 MiB +20\.0 MiB +goes now$/m);
     assert.match(text, /^default\/etcd +ephemeral-storage of the pod +30\.0 MiB +20\.0 MiB +stays: static$/m);
+  });
+  row('a pod over its local storage that is ending already', () => {
+    const pod = aPod('full', { isEvicted: true });
+    const violation = { ...pod, signal: 'emptydirfs.limit', usedBytes: 2, limitBytes: 1, notEvictableBecause: null } as const;
+    const text = render({ localStorageViolations: [violation], ranking: aRanking([pod]) });
+    assert.match(text, /^No threshold is met: nothing would be evicted\./m);
+    assert.match(text, /^default\/full +emptyDir sizeLimit +2 B +1 B +was evicted$/m);
   });
   row('a manager that has not decided says why', () => {
     const text = render({ lastPassAt: null, problem: 'no usage\u001b[2J', signals: [], thresholds: [] });
