@@ -2,10 +2,9 @@
 import type { LayerUsage } from './runtime-layers.ts';
 
 export async function listRuntimeLayers(endpoint: string, deadlineMs: number): Promise<Map<string, LayerUsage>> {
-  const [{ CriClient }, { countRuntimeOperation }] = await Promise.all([
-    import('../../../shared/cri/client.ts'),
-    import('../../../shared/cri/count-calls.ts'),
-  ]);
+  // One at a time: the check of the bundle reads the names from this form.
+  const { CriClient } = await import('../../../shared/cri/client.ts');
+  const { countRuntimeOperation } = await import('../../../shared/cri/count-calls.ts');
   const client = new CriClient({ endpoint, onCall: countRuntimeOperation });
   try {
     const { stats } = await client.runtime.call('listContainerStats', {}, { deadlineMs });
