@@ -21,7 +21,6 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
   },
   // Go's contention profile measures how long goroutines wait for locks.
   { feature: 'profiles of contention', fields: ['enableContentionProfiling'] },
-  { feature: 'notifications of the kernel about memory', fields: ['kernelMemcgNotification'] },
   {
     feature: 'the CPU, memory and topology managers',
     fields: [

@@ -7,6 +7,7 @@ import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import type { StatsApi, StatsNotification, StatsWorkerData } from '../../shared/contracts/stats.ts';
 import type { CgroupDriver } from '../../shared/linux/cgroup-names.ts';
+import { memoryPressureNotifications } from '../../shared/metrics/definitions/eviction.ts';
 import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
 import { readRlimit } from '../../shared/linux/read-rlimit.ts';
 import { containerLogsDirectory } from '../../shared/kubernetes/paths.ts';
@@ -145,7 +146,10 @@ const sampling = keepSampling(stop.signal);
 const pressureWatcher = startMemoryPressureWatcher({
   settings: workerData,
   driver: currentDriver,
-  onPressure: (source) => notify({ type: 'memoryPressure', source }),
+  onPressure: (source) => {
+    memoryPressureNotifications.inc({ source });
+    notify({ type: 'memoryPressure', source });
+  },
   clock: systemClock,
   logger,
 });

@@ -7,3 +7,8 @@ export const evictionStatsAge = histogram(
   'Time between when stats are collected, and when pod is evicted based on those stats by eviction signal',
   ['eviction_signal'],
 );
+export const memoryPressureNotifications = counter(
+  'kubelet_memory_pressure_notifications_total',
+  'Cumulative number of notifications of the kernel about memory that caused a check for evictions, by source',
+  ['source'],
+);
