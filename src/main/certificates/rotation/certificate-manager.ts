@@ -80,6 +80,7 @@ export class CertificateManager {
   #attempt: { readonly template: RequestTemplate; readonly controller: AbortController } | null = null;
   /** The certificate with which a request got 401: other credentials request the next one. */
   #refused: CertificatePair | null = null;
+  #triedOthers = false;
   #renewedAtMs = -Infinity;
   #failures = 0;
   #running: Promise<unknown> = Promise.resolve();
@@ -140,6 +141,7 @@ export class CertificateManager {
       try {
         await this.#rotate(template, attempt);
         this.#failures = 0;
+        this.#triedOthers = false;
         if (!rotates) return;
       } catch (err) {
         if (signal.aborted) return;
@@ -181,7 +183,10 @@ export class CertificateManager {
     const current = this.#current;
     const isValid = current !== null && current !== this.#refused && clock.now() < current.notAfterMs;
     if (!isValid && (await this.#adoptStored(template))) return;
-    const { client, pendingKey, close } = await openAccess(isValid ? current : null);
+    // Every other time the certificate itself: this host's clock may be wrong, and the other credentials may have ended.
+    const usesCurrent = isValid || (current !== null && this.#triedOthers);
+    this.#triedOthers = !usesCurrent;
+    const { client, pendingKey, close } = await openAccess(usesCurrent ? current : null);
     try {
       const key: KeyObject = pendingKey ? await pendingKey.loadOrGenerate() : await generateKey();
       const pair = await requestCertificate(
@@ -193,7 +198,7 @@ export class CertificateManager {
     } catch (err) {
       // The next request must have another name.
       if (err instanceof RefusedError) await pendingKey?.discard();
-      if (isValid && err instanceof ApiError && err.code === 401) this.#refused = current;
+      if (usesCurrent && err instanceof ApiError && err.code === 401) this.#refused = current;
       throw err;
     } finally {
       await close();

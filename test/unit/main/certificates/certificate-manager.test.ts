@@ -120,6 +120,18 @@ test('with an expired certificate, which stays in use, the other credentials req
   assert.equal(manager.current, initial);
 });
 
+test('when the other credentials are refused, the certificate that seems to have expired is tried', async (t) => {
+  const signer = new ScriptedSigner();
+  const clock = new FakeClock();
+  const initial = initialPair(signer, { validFromMs: clock.now() - 2 * hour, validToMs: clock.now() - hour });
+  const { signer: used, clock: running, access, counts, requested } = setUp(t, { initial });
+  used.api.once('POST', requestsPath, apiError(401, 'Unauthorized'));
+  await until('the first failure', () => counts.failed === 1);
+  await running.advance(3 * second);
+  await requested(1);
+  assert.deepEqual(access, [null, initial]);
+});
+
 test('a certificate that the API server refuses is renewed with the other credentials, at most every five minutes', async (t) => {
   const { signer, clock, manager, requested, issued, validFor, access, counts } = setUp(t);
   await requested(1);
