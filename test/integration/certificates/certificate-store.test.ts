@@ -72,6 +72,20 @@ test('the next pair replaces the link, also in the same second', async (t) => {
   assert.equal(readdirSync(folder).length, 3);
 });
 
+test('twenty certificates are kept, and nothing else is removed', async (t) => {
+  const { folder, store } = setUp(t);
+  for (const name of ['kubelet-server-2026-01-02-03-04-05.pem', 'kubelet-client-mine.pem', 'ca.crt']) writeFileSync(join(folder, name), '');
+  for (let day = 1; day <= 25; day += 1) await store.save(aPair(), new Date(2026, 0, day));
+  const own = readdirSync(folder).filter((name) => name.startsWith('kubelet-client-2026'));
+  assert.equal(own.length, 20);
+  assert.equal(own.sort()[0], 'kubelet-client-2026-01-06-00-00-00.pem');
+  assert.equal(readdirSync(folder).length, 24);
+  // The clock was set back: the oldest name is the current one.
+  const pair = aPair();
+  await store.save(pair, new Date(2025, 0, 1));
+  assert.equal((await store.load())?.leaf.serialNumber, pair.leaf.serialNumber);
+});
+
 test('the folder is created', async (t) => {
   const { folder, store } = setUp(t);
   rmSync(folder, { recursive: true });

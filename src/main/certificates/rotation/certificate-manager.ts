@@ -195,6 +195,9 @@ export class CertificateManager {
         signal,
       );
       this.#adopt(pair, pendingKey);
+      const missing = missingFromCertificate(pair, template);
+      // Upstream requests the next one a second later, without end.
+      if (missing !== null) throw new RefusedError(`the issued certificate, which is in use, lacks ${missing}`);
     } catch (err) {
       // The next request must have another name.
       if (err instanceof RefusedError) await pendingKey?.discard();

@@ -2,7 +2,7 @@
  * The node's certificates in `--cert-dir`, in the format and places of client-go's file store: `<prefix>-<date>.pem` with chain and key, and
  * the link `<prefix>-current.pem`. A Go kubelet can take over, and the other way round. The owner writes one certificate at a time.
  */
-import { chmod, lstat, rename, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
@@ -19,6 +19,9 @@ export interface CertificateStoreOptions {
   readonly files?: { readonly cert: string; readonly key: string } | null;
   readonly logger: Logger;
 }
+
+/** Certificates that live for minutes must not fill the disk. */
+const keptFiles = 20;
 
 export class CertificateStore {
   readonly #options: CertificateStoreOptions;
@@ -66,6 +69,21 @@ export class CertificateStore {
     await rm(temporary, { force: true });
     await writeDurably(path, temporary, cert + key, 0o600);
     await this.#link(path);
+    await this.#removeOld(path);
+  }
+
+  /** Upstream keeps all. The link is never without its file: `current` is not removed. */
+  async #removeOld(current: string): Promise<void> {
+    const pattern = new RegExp(`^${this.#options.prefix}-\\d{4}(-\\d\\d){5}\\.pem$`);
+    const names = await readdir(this.#folder).catch(() => []);
+    const old = names
+      .filter((name) => pattern.test(name))
+      .sort()
+      .slice(0, -keptFiles);
+    for (const name of old) {
+      const path = join(this.#folder, name);
+      if (path !== current) await rm(path, { force: true }).catch(() => {});
+    }
   }
 
   /** Completes a replacement of the link by client-go, which removes the old link first. */

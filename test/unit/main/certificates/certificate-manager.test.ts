@@ -324,6 +324,20 @@ test('other addresses end a request, and the certificate is requested for them',
   await until('the next step', () => signer.created.length === 3);
 });
 
+test('a serving certificate that lacks names is used, and requested again ever more rarely', async (t) => {
+  const template = () => nodeTemplate('node-a', { dnsNames: ['node-a'], ipAddresses: ['10.0.0.1'] });
+  const { signer, clock, requested, issued, validFor, counts, lines } = setUp(t, { purpose: 'serving', template });
+  for (const [index, delay] of [2, 4, 8, 16].entries()) {
+    await requested(index + 1);
+    signer.issue(validFor(10 * hour));
+    await until('it is used', () => issued.length === index + 1 && counts.failed === index + 1);
+    await clock.advance(delay * second);
+    assert.equal(signer.created.length, index + 1);
+    await clock.advance(delay * 0.1 * second);
+  }
+  assert.ok(lines.some(({ err }) => String(err).includes('which is in use, lacks the DNS name node-a')));
+});
+
 test('nothing is requested while the names are not known', async (t) => {
   let template: ReturnType<typeof nodeTemplate> | null = null;
   const { signer, clock, manager, requested } = setUp(t, { template: () => template });

@@ -15,6 +15,7 @@ const privateKey = createPrivateKey(goKey);
 const publicKey = createPublicKey(privateKey);
 const node: CertificateRequest = { commonName: 'system:node:node-a', organizations: ['system:nodes'] };
 const issuedFor: IssuedFor = { privateKey, template: nodeTemplate('node-a'), purpose: 'client', isReused: false, nowMs: Date.now() };
+const serving = { purpose: 'serving', template: nodeTemplate('node-a', { dnsNames: ['node-a'], ipAddresses: [] }) } as const;
 const certify = (request: Partial<CertificateRequest> = {}): string => authority.certify(publicKey, { ...node, ...request });
 
 function names(...altNames: der.Der[]): Partial<CertificateRequest> {
@@ -30,6 +31,7 @@ table('an issued certificate is used', (row) => {
     ['without restriction of its usage', certify({ usages: [] })],
     ['for any usage', certify({ usages: ['any'] })],
     ['which a wrong clock takes for expired', certify({ validFromMs: Date.now() - 10 * hour, validToMs: Date.now() - 9 * hour })],
+    ['for the server, without all names', certify({ commonName: 'system:node:node-a' }), serving],
     ['which a wrong clock takes for a future one', certify({ validFromMs: Date.now() + 9 * hour, validToMs: Date.now() + 10 * hour })],
   ];
   for (const [name, pem, over] of cases) {
