@@ -3,53 +3,27 @@
  * pass at a time, every ten seconds, just after the stats thread has sampled, and soon after `check`. A pass waits for nothing but a fresh sample: node-level
  * reclaim and the end of evicted pods go on while passes continue. Upstream: pkg/kubelet/eviction/eviction_manager.go.
  */
-import type { EvictionPlan, EvictionSignal, NodeReclaim } from '../../shared/contracts/eviction.ts';
+import type { EvictionPlan, EvictionSignal } from '../../shared/contracts/eviction.ts';
 import { Wakeup } from '../../shared/concurrency/wakeup.ts';
 import { reportFault } from '../../shared/errors/contain.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
-import type { Logger } from '../../shared/log/logger.ts';
-import { evictions, evictionStatsAge } from '../../shared/metrics/definitions/eviction.ts';
-import type { Clock } from '../../shared/time/clock.ts';
-import { podReference, type EventSink } from '../events/index.ts';
-import type { KillPodOptions } from '../pods/workers/index.ts';
-import { EvictionsInProgress } from './evictions-in-progress.ts';
-import { localStorageEviction, notEvictableBecause, pressureEviction, type Eviction } from './evictions.ts';
+import { evictionStatsAge } from '../../shared/metrics/definitions/eviction.ts';
+import type { EvictionManagerDependencies } from './eviction-manager-dependencies.ts';
+import { localStorageEviction, pressureEviction } from './evictions.ts';
 import { hasLocalStorageLimit, localStorageViolation } from './local-storage.ts';
 import { nodeReclaimSteps } from './node-reclaim.ts';
-import type { NodePressure } from './node-pressure.ts';
 import { NodeReclaimer } from './node-reclaimer.ts';
 import { observe, type Observations } from './observe.ts';
 import { computePlan } from './plan.ts';
-import type { PodStatsReader } from './pod-stats.ts';
-import { computePressure, noPressure, thresholdsMet, type PressureResult } from './pressure.ts';
+import { nameOf, PodEvictor } from './pod-evictor.ts';
+import { readInBatches } from './pod-stats.ts';
+import { computePressure, noPressure, thresholdsMet, type PressureResult, type PressureState } from './pressure.ts';
 import { rankPods } from './rank-pods.ts';
-import type { NodeReading } from './read-node-stats.ts';
-import type { EvictionSettings } from './settings.ts';
 import { conditionOf, resourceOf } from './signals.ts';
 import { isHard, withContainerFsThresholds, type FilesystemLayout, type Threshold } from './thresholds.ts';
-
-export interface EvictionManagerDependencies {
-  readonly settings: EvictionSettings;
-  readonly readNode: () => NodeReading;
-  readonly readPods: (pods: readonly Pod[]) => PodStatsReader;
-  /** Measures the node now; with `filesystems` also those of the runtime. Must settle soon; a failure leaves older values. */
-  readonly sample: (what: { readonly filesystems: boolean }) => Promise<void>;
-  /** The pods that use the node's resources, with their allocated resources. */
-  readonly activePods: () => readonly Pod[];
-  readonly kill: (uid: PodUID, options: KillPodOptions) => Promise<void>;
-  /** Whether nothing is left of the pod on this node. */
-  readonly isFinished: (uid: PodUID) => boolean;
-  /** Must settle. */
-  readonly reclaim: Readonly<Record<NodeReclaim, () => Promise<void>>>;
-  readonly pressure: NodePressure;
-  readonly nodeName: string;
-  readonly events: EventSink;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 /** Upstream's evictionMonitoringPeriod, which is also the period of the stats thread's samples. */
 const periodMs = 10_000;
@@ -75,7 +49,7 @@ const oneFilesystem: FilesystemLayout = { dedicatedImageFs: false, splitContaine
 export class EvictionManager {
   readonly #deps: EvictionManagerDependencies;
   readonly #wakeup: Wakeup;
-  readonly #inProgress = new EvictionsInProgress();
+  readonly #evictor: PodEvictor;
   readonly #reclaimer: NodeReclaimer<Starvation>;
   #state = noPressure;
   #thresholds: { readonly key: string; readonly list: readonly Threshold[] } = { key: '', list: [] };
@@ -89,6 +63,7 @@ export class EvictionManager {
     this.#deps = dependencies;
     const { reclaim: steps, clock, logger } = dependencies;
     this.#wakeup = new Wakeup(clock);
+    this.#evictor = new PodEvictor({ ...dependencies, onAllFinished: () => this.check() });
     this.#reclaimer = new NodeReclaimer({ steps, onOver: () => this.#wakeup.wake(), clock, logger });
   }
 
@@ -100,7 +75,7 @@ export class EvictionManager {
 
   /** Nothing is left of a pod, whether it was evicted or not. */
   onPodFinished(uid: PodUID): void {
-    if (this.#inProgress.finish(uid)) this.check();
+    this.#evictor.onPodFinished(uid);
   }
 
   /** What a pass would do now, from the last measurements. */
@@ -115,7 +90,7 @@ export class EvictionManager {
       isLayoutKnown,
       pods,
       stats: readPods(pods),
-      isEvicted: (uid) => this.#inProgress.isEvicted(uid),
+      isEvicted: (uid) => this.#evictor.isEvicted(uid),
       isReclaiming: this.#reclaimer.isBusy,
       signal: signal ?? null,
       lastPassAtMs: this.#lastPassAtMs,
@@ -147,22 +122,38 @@ export class EvictionManager {
   async pass(): Promise<void> {
     const isChecked = this.#isCheckRequested;
     this.#isCheckRequested = false;
-    this.#updateInProgress();
+    this.#evictor.update();
     const reclaimedFor = this.#reclaimer.take();
     if (reclaimedFor) return this.#afterReclaim(reclaimedFor);
-    if (isChecked) await this.#sample();
-    let reading = this.#read();
-    // The table may be as old as a period.
-    if (!isChecked && this.#selectThreshold(reading)) {
-      await this.#sample();
-      reading = this.#read();
-    }
+    const reading = await this.#readForDecision(isChecked);
     this.#apply(reading);
-    this.#evictForLimits(reading);
+    await this.#evictForLimits(reading);
     const threshold = this.#selectThreshold(reading);
     if (!threshold) this.#waitingSinceMs = null;
     else if (!this.#shouldWaitForLimits()) {
-      this.#reclaimResource({ threshold, thresholds: reading.toReclaim, observations: reading.state.observations, layout: reading.layout });
+      await this.#reclaimResource({
+        threshold,
+        thresholds: reading.toReclaim,
+        observations: reading.state.observations,
+        layout: reading.layout,
+      });
+    }
+  }
+
+  /** The tables may be as old as a period: what leads to an eviction is measured again first. */
+  async #readForDecision(isChecked: boolean): Promise<Reading> {
+    let isSampled = isChecked;
+    let hasFilesystems = isChecked && isDiskScarce(this.#state);
+    if (isChecked) await this.#sample(hasFilesystems);
+    for (;;) {
+      const reading = this.#read();
+      const threshold = this.#selectThreshold(reading);
+      const isDisk = threshold !== undefined && conditionOf(threshold.signal) === 'DiskPressure';
+      if (!threshold || (isSampled && (hasFilesystems || !isDisk))) return reading;
+      isSampled = true;
+      // The runtime is not asked while only memory is scarce: it may be slow for that reason.
+      hasFilesystems = isDisk || isDiskScarce(reading.state);
+      await this.#sample(hasFilesystems);
     }
   }
 
@@ -172,10 +163,8 @@ export class EvictionManager {
     return Math.min(periodMs, untilSampleMs > 0 ? untilSampleMs : periodMs);
   }
 
-  async #sample(): Promise<void> {
+  async #sample(filesystems: boolean): Promise<void> {
     const { sample, logger } = this.#deps;
-    // The runtime is not asked while only memory is scarce: it may be slow for that reason.
-    const filesystems = [...this.#state.metSinceMs.keys()].some(({ signal }) => conditionOf(signal) === 'DiskPressure');
     try {
       await sample({ filesystems });
     } catch (err) {
@@ -212,41 +201,32 @@ export class EvictionManager {
     this.#problem = problem;
   }
 
-  #updateInProgress(): void {
-    const { isFinished, clock, logger } = this.#deps;
-    for (const uid of this.#inProgress.uids()) if (isFinished(uid)) this.#inProgress.finish(uid);
-    const overdue = this.#inProgress.expire(clock.monotonic());
-    if (overdue.length > 0) logger.warn({ podUIDs: overdue }, 'Timed out waiting for evicted pods to be cleaned up');
-  }
-
   /** The threshold for which this pass may evict a pod. */
   #selectThreshold({ toReclaim, layout }: Reading): Threshold | undefined {
-    if (this.#inProgress.has('hard')) return undefined;
+    if (this.#evictor.isBusy('hard')) return undefined;
     return toReclaim.find((threshold) => {
-      if (this.#inProgress.has('soft') && !isHard(threshold)) return false;
+      if (this.#evictor.isBusy('soft') && !isHard(threshold)) return false;
       return !this.#reclaimer.isBusy || nodeReclaimSteps(threshold.signal, layout).length === 0;
     });
   }
 
-  #evictForLimits({ layout }: Reading): void {
+  async #evictForLimits({ layout }: Reading): Promise<void> {
     const { settings, activePods, readPods } = this.#deps;
     if (!settings.localStorageCapacityIsolation) return;
-    const limited = this.#candidates(activePods()).filter(
-      (pod) => hasLocalStorageLimit(pod) && this.#inProgress.canEvict(podUID(pod), 'limit'),
-    );
+    const limited = this.#candidates(activePods()).filter((pod) => hasLocalStorageLimit(pod) && this.#evictor.canEvict(pod, 'limit'));
     if (limited.length === 0) return;
-    const stats = readPods(limited);
+    const stats = await readInBatches(limited, readPods);
     for (const pod of limited) {
       const usage = stats(pod);
       const violation = usage && localStorageViolation(pod, usage, !layout.dedicatedImageFs);
-      if (violation) this.#evict(localStorageEviction(pod, violation));
+      if (violation) this.#evictor.evict(localStorageEviction(pod, violation));
     }
   }
 
   /** What the pods that exceed limits free may suffice. */
   #shouldWaitForLimits(): boolean {
     const nowMs = this.#deps.clock.monotonic();
-    if (!this.#inProgress.has('limit')) {
+    if (!this.#evictor.isBusy('limit')) {
       this.#waitingSinceMs = null;
       return false;
     }
@@ -254,7 +234,7 @@ export class EvictionManager {
     return nowMs - this.#waitingSinceMs < maxLimitsWaitMs;
   }
 
-  #reclaimResource(starvation: Starvation): void {
+  async #reclaimResource(starvation: Starvation): Promise<void> {
     const { nodeName, events, logger } = this.#deps;
     const { threshold, layout } = starvation;
     const resource = resourceOf(threshold.signal);
@@ -266,13 +246,15 @@ export class EvictionManager {
       message: `Attempting to reclaim ${resource}`,
     });
     const steps = nodeReclaimSteps(threshold.signal, layout);
-    if (steps.length === 0 || !this.#reclaimer.start(steps, starvation)) this.#evictFor(starvation);
+    if (steps.length === 0 || !this.#reclaimer.start(steps, starvation)) await this.#evictFor(starvation);
   }
 
   /** Evicts a pod unless every threshold, with its minimum reclaim, is satisfied now. */
   async #afterReclaim(starvation: Starvation): Promise<void> {
     const { logger, readNode } = this.#deps;
-    await this.#sample();
+    await this.#sample(true);
+    // A pod is evicted already, for memory.
+    if (this.#evictor.isBusy('hard')) return;
     const { stats, layout } = readNode();
     const met = thresholdsMet(this.#thresholdsOf(layout ?? oneFilesystem), observe(stats), { withMinReclaim: true });
     if (met.length > 0) return this.#evictFor(starvation);
@@ -280,11 +262,11 @@ export class EvictionManager {
   }
 
   /** Evicts the first pod in the ranking that can be evicted. */
-  #evictFor({ threshold, thresholds, observations, layout }: Starvation): void {
+  async #evictFor({ threshold, thresholds, observations, layout }: Starvation): Promise<void> {
     const { settings, activePods, readPods, clock, logger } = this.#deps;
     const { signal } = threshold;
     const pods = this.#candidates(activePods());
-    const stats = readPods(pods);
+    const stats = await readInBatches(pods, readPods);
     const ranked = rankPods(signal, pods, stats, layout).map(({ pod }) => pod);
     logger.info({ signal, pods: ranked.map(nameOf) }, 'Must evict a pod; these are ranked for eviction');
     for (const { signal: measured } of thresholds) {
@@ -292,30 +274,10 @@ export class EvictionManager {
       if (observed) evictionStatsAge.observe(Math.max(0, clock.now() - observed.atMs) / 1000, { eviction_signal: measured });
     }
     const cause = isHard(threshold) ? 'hard' : 'soft';
-    const victim = ranked.find((pod) => notEvictableBecause(pod) === null && this.#inProgress.canEvict(podUID(pod), cause));
+    const victim = ranked.find((pod) => this.#evictor.canEvict(pod, cause));
     if (!victim) return logger.error({ signal, pods: ranked.length }, 'Unable to evict any pods from the node');
     const { maxPodGracePeriodSeconds } = settings;
-    this.#evict(pressureEviction(victim, stats(victim), { threshold, thresholds, observations, maxPodGracePeriodSeconds }));
-  }
-
-  /** A critical pod stays. */
-  #evict({ pod, cause, signal, gracePeriodSeconds, failed, annotations }: Eviction): void {
-    const { kill, isFinished, events, clock, logger } = this.#deps;
-    if (notEvictableBecause(pod) !== null) return;
-    const uid = podUID(pod);
-    const fields = { pod: nameOf(pod), podUID: uid };
-    events.record({ object: podReference(pod), type: 'Warning', reason: failed.reason, message: failed.message, annotations });
-    logger.info({ ...fields, signal, gracePeriodSeconds, reason: failed.message }, 'Evicting a pod');
-    evictions.inc({ eviction_signal: signal });
-    this.#inProgress.add(uid, cause, gracePeriodSeconds, clock.monotonic());
-    kill(uid, { evicted: true, gracePeriodOverrideSeconds: gracePeriodSeconds, failed })
-      .then(
-        () => logger.info(fields, 'The pod is evicted'),
-        (err: unknown) => logger.error({ ...fields, err: messageOf(err) }, 'The pod failed to evict'),
-      )
-      .finally(() => {
-        if (isFinished(uid)) this.onPodFinished(uid);
-      });
+    this.#evictor.evict(pressureEviction(victim, stats(victim), { threshold, thresholds, observations, maxPodGracePeriodSeconds }));
   }
 
   /** A pod that nothing has started yet, and of which nothing is left, frees nothing. */
@@ -324,6 +286,6 @@ export class EvictionManager {
   }
 }
 
-function nameOf({ metadata: { namespace, name } }: Pod): string {
-  return `${namespace}/${name}`;
+function isDiskScarce({ metSinceMs }: PressureState): boolean {
+  return [...metSinceMs.keys()].some(({ signal }) => conditionOf(signal) === 'DiskPressure');
 }

@@ -1,7 +1,8 @@
 /**
- * The usage of one pod, as eviction reads it, and sums of it. Pure. Upstream: PodStats of the summary API, and podDiskUsage in
+ * The usage of one pod, as eviction reads it, and sums of it. Upstream: PodStats of the summary API, and podDiskUsage in
  * pkg/kubelet/eviction/helpers.go.
  */
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 
 /** What is not known is absent, and counts as 0. */
@@ -34,6 +35,20 @@ export interface VolumeStats extends StorageStats {
 
 /** Returns undefined for a pod whose usage is not known. */
 export type PodStatsReader = (pod: Pod) => PodStats | undefined;
+
+const podsPerIteration = 25;
+
+/** Other work of the thread runs in between: reading five hundred pods takes tens of milliseconds. */
+export async function readInBatches(pods: readonly Pod[], read: (batch: readonly Pod[]) => PodStatsReader): Promise<PodStatsReader> {
+  const stats = new Map<Pod, PodStats | undefined>();
+  for (let at = 0; at < pods.length; at += podsPerIteration) {
+    if (at > 0) await nextIteration();
+    const batch = pods.slice(at, at + podsPerIteration);
+    const reader = read(batch);
+    for (const pod of batch) stats.set(pod, reader(pod));
+  }
+  return (pod) => stats.get(pod);
+}
 
 /** What counts for a signal of a filesystem. Nothing is known of the images of a pod: upstream has a fourth kind, which is always 0. */
 export type StorageKind = 'rootfs' | 'logs' | 'localVolumes';

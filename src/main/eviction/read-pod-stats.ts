@@ -25,14 +25,18 @@ export interface PodStorage {
 
 export interface PodStatsSources {
   readonly usage: Pick<UsageReader, 'select'>;
-  readonly storage: () => ReadonlyMap<PodUID, PodStorage>;
+  readonly storage: { readonly pod: (uid: PodUID) => PodStorage; readonly all: () => ReadonlyMap<PodUID, PodStorage> };
 }
+
+/** Reading one pod costs a search of the table, reading all of them as much as forty such searches. */
+const fewPods = 40;
 
 export function readPodStats(pods: readonly Pod[], { usage, storage }: PodStatsSources): PodStatsReader {
   const rows = new Map<string, CgroupUsage[]>(pods.map((pod) => [podUID(pod), []]));
   for (const row of usage.select(({ podUID: uid }) => rows.has(uid))) rows.get(row.identity.podUID)?.push(row);
-  const storageOf = storage();
-  return (pod) => toPodStats(pod, rows.get(podUID(pod)) ?? [], storageOf.get(podUID(pod)));
+  const storageOfAll = pods.length > fewPods ? storage.all() : null;
+  const storageOf = (uid: PodUID) => (storageOfAll ? storageOfAll.get(uid) : storage.pod(uid));
+  return (pod) => toPodStats(pod, rows.get(podUID(pod)) ?? [], storageOf(podUID(pod)));
 }
 
 function toPodStats(pod: Pod, rows: readonly CgroupUsage[], storage: PodStorage | undefined): PodStats | undefined {

@@ -35,7 +35,7 @@ export function startEviction(start: EvictionStart): EvictionManager {
   const manager = new EvictionManager({
     settings: evictionSettings(options.config, options.flags),
     readNode: () => readNodeStats(usage),
-    readPods: (pods) => readPodStats(pods, { usage, storage: () => storage.all() }),
+    readPods: (pods) => readPodStats(pods, { usage, storage }),
     sample: ({ filesystems }) => withTimeout(sampleDeadlineMs, sampleNode(filesystems)),
     activePods,
     kill: (uid, killOptions) => workers.kill(uid, killOptions),

@@ -25,7 +25,7 @@ describe('with a full image filesystem', () => {
   before(async () => {
     node = await TestClusterNode.start('cluster-image-gc', {
       imageFilesystemBytes: 120 * mebibyte,
-      config: { imageMinimumGCAge: '1ms', imageGCHighThresholdPercent: 70, imageGCLowThresholdPercent: 60 },
+      config: { evictionHard: {}, imageMinimumGCAge: '1ms', imageGCHighThresholdPercent: 70, imageGCLowThresholdPercent: 60 },
     });
     // On disk an image takes its layer twice: as content and unpacked.
     for (const name of ['running', 'ended', 'unused-one', 'unused-two']) importRandomImage(node.node, named(name), 12 * mebibyte);

@@ -365,3 +365,19 @@ test('a plan shows the pods that were evicted and have not finished, and reclaim
   await node.manager.pass();
   assert.deepEqual(inProgress(), [true, 'uid-small', []]);
 });
+
+test('the runtime is asked for its filesystems under disk pressure only', async () => {
+  const node = withTwoPods(new EvictionNode({ thresholds: { evictionHard: { 'memory.available': '1G', 'imagefs.available': '10%' } } }));
+  node.setMemory(0.5e9);
+  node.setDisk(50e9);
+  await node.pass();
+  node.finish('large');
+  await node.clock.advance(10_000);
+  node.setMemory(5e9);
+  node.setDisk(5e9);
+  await node.pass();
+  assert.deepEqual(
+    node.samples.map(({ filesystems }) => filesystems),
+    [false, false, true, true],
+  );
+});
