@@ -82,7 +82,7 @@ export class SegmentWriter extends SegmentReader {
 
   /** Returns the first cell of a series, and creates the series if necessary. −1 when it does not fit, or exists with another type or size. */
   open({ name, type, buckets }: MetricDefinition, labelValues: readonly string[]): number {
-    const values = labelValues.map((value) => value.slice(0, maxLabelLength));
+    const values = labelValues.map(truncate);
     const key = keyOf(name, values);
     const cells = type === 'histogram' ? buckets.length + 2 : 1;
     const existing = this.#known.get(key);
@@ -111,6 +111,13 @@ export class SegmentWriter extends SegmentReader {
     Atomics.store(this.header, endCell, offset + bytes);
     return series;
   }
+}
+
+/** Does not cut a character of two code units in half. */
+function truncate(value: string): string {
+  if (value.length <= maxLabelLength) return value;
+  const start = value.slice(0, maxLabelLength);
+  return start.isWellFormed() ? start : start.slice(0, -1);
 }
 
 function keyOf(name: string, labelValues: readonly string[]): string {

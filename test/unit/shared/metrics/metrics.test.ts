@@ -143,6 +143,14 @@ describe('metrics', () => {
     assert.equal(lines(renderMetrics([segment], [many])).length, 800 - dropped);
   });
 
+  test('a label is not cut off within a character', () => {
+    const named = counter('named_total', 'Named.', ['name']);
+    const segment = createMetricsSegment();
+    bindMetrics(segment);
+    named.inc({ name: `${'x'.repeat(255)}😀` });
+    assert.deepEqual(lines(renderMetrics([segment], [named])), [`named_total{name="${'x'.repeat(255)}"} 1`]);
+  });
+
   test('a series of another type or size is not updated', () => {
     const segment = createMetricsSegment();
     bindMetrics(segment);
