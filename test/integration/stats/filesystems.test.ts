@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { CriClient } from '../../../src/shared/cri/client.ts';
-import { createUsageTable, UsageReader } from '../../../src/shared/state/usage-table.ts';
+import { createUsageTable, UsageReader, UsageWriter } from '../../../src/shared/state/usage-table.ts';
 import { FilesystemSampler } from '../../../src/workers/images/filesystem-sampler.ts';
+import { NodeFilesystems } from '../../../src/workers/stats/node-filesystems.ts';
 import { readLogUsage } from '../../../src/workers/stats/read-log-usage.ts';
 import { RootFilesystem } from '../../../src/workers/stats/root-filesystem.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -100,4 +101,17 @@ test('the logs of a container are its files, not what a symlink or a folder hold
   assert.ok(bytes >= 8192 && bytes < 100_000, String(bytes));
   assert.equal(inodes, 2);
   assert.equal(readLogUsage(join(folder, 'nothing')), undefined);
+});
+
+test('the filesystems of this host have a capacity; those that are gone leave the table', async () => {
+  const usage = createUsageTable(1);
+  const [writer, reader] = [new UsageWriter(usage), new UsageReader(usage)];
+  const filesystems = new NodeFilesystems('/nowhere', (found) => writer.setNodeFilesystems(found));
+  filesystems.findMounts();
+  await filesystems.sample();
+  const found = reader.nodeFilesystems();
+  assert.ok(found.length > 0 && new Set(found.map(({ device }) => device)).size === found.length);
+  assert.ok(found.some(({ capacityBytes, usedBytes }) => capacityBytes > usedBytes && usedBytes > 0));
+  writer.setNodeFilesystems(found.slice(0, 1));
+  assert.deepEqual(reader.nodeFilesystems(), found.slice(0, 1));
 });

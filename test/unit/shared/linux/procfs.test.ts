@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import {
   countProcessors,
   parseBootTime,
+  parseMaxAddressSpace,
   parseMaxOpenFiles,
+  parseNetstat,
   parseMeminfo,
   parseOsRelease,
   parseProcessStat,
@@ -44,4 +46,15 @@ test('os-release is parsed with and without quotes', () => {
       ['ID', 'debian'],
     ],
   );
+});
+
+test('the limit of the address space is read from limits', () => {
+  assert.equal(parseMaxAddressSpace('Max address space         unlimited            unlimited            bytes\n'), Infinity);
+  assert.equal(parseMaxAddressSpace('Max address space         4096                 unlimited            bytes\n'), 4096);
+});
+
+test('a value of netstat is below its name; a missing one is 0', () => {
+  const text = 'TcpExt: SyncookiesSent Foo\nTcpExt: 1 2\nIpExt: InNoRoutes InOctets OutOctets\nIpExt: 3 400 500\n';
+  const of = (name: string) => parseNetstat(text, 'IpExt', name);
+  assert.deepEqual([of('InOctets'), of('OutOctets'), of('Other'), parseNetstat('', 'IpExt', 'InOctets')], [400, 500, 0, 0]);
 });

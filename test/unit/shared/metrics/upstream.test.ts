@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
+import { table } from '../../../support/table.ts';
+import { upstreamMetrics } from '../../../support/upstream-metrics.ts';
+
+/** Upstream's metrics of /metrics that are not shown, by the reason. A metric that is added leaves this list. */
+const missing: Readonly<Record<string, readonly RegExp[]>> = {
+  'no dynamic resources': [/^dra_/],
+  'no device plugins, and no other plugins': [/^kubelet_device_plugin_/, /^kubelet_pod_resources_endpoint_/, /^plugin_manager_/],
+  'no managers of processors, memory and topology': [
+    /^kubelet_container_aligned_compute_resources_/,
+    /^kubelet_(?:cpu|memory|topology)_manager_/,
+    /^resource_manager_/,
+  ],
+  'no resizes in place': [
+    /^kubelet_container_requested_resizes_total$/,
+    /^kubelet_pod_deferred_accepted_resizes_total$/,
+    /^kubelet_pod_in_progress_resizes$/,
+    /^kubelet_pod_resize_duration_milliseconds$/,
+  ],
+  'no graceful shutdown of the node': [/^kubelet_graceful_shutdown_/],
+  'no volumes of CSI drivers and of claims, and no SELinux': [
+    /^csi_operations_seconds$/,
+    /^kubelet_volume_stats_/,
+    /^volume_manager_selinux_/,
+  ],
+  'nothing is reconstructed': [/^force_cleaned_failed_volume_/, /^reconstruct_volume_/],
+  'no cache of pull records and no API of pods': [/^kubelet_imagemanager_inmemory_/, /^kubelet_pod_watch_events_dropped_total$/],
+  'no informers of client-go': [/^informer_/],
+  'upstream never sets it': [/^kubelet_cri_losing_support$/, /^rest_client_exec_plugin_policy_call_total$/],
+};
+/** Rendered from the usage table. */
+const elsewhere = new Set(['kubelet_container_log_filesystem_used_bytes']);
+
+const byName = new Map(definitions.map((definition) => [definition.name, definition]));
+const upstream = upstreamMetrics.filter(({ page }) => page === '/metrics');
+const isMissing = (name: string) =>
+  Object.values(missing)
+    .flat()
+    .some((pattern) => pattern.test(name));
+
+table('upstream’s metrics of /metrics', (row) => {
+  for (const { name, type, stability, labels, buckets } of upstream) {
+    const definition = byName.get(name);
+    row(name, () => {
+      if (!definition) return assert.ok(isMissing(name) || elsewhere.has(name), `${name} is neither defined nor listed as missing`);
+      assert.ok(!isMissing(name), `${name} is defined: remove it from the list of missing ones`);
+      assert.deepEqual(
+        { type: definition.type, stability: definition.stability, labels: definition.labelNames.toSorted() },
+        { type, stability, labels },
+      );
+      assert.deepEqual(definition.buckets.map(rounded), buckets.map(rounded));
+    });
+  }
+});
+
+test('each missing metric is one of upstream', () => {
+  for (const pattern of Object.values(missing).flat())
+    assert.ok(
+      upstream.some(({ name }) => pattern.test(name)),
+      String(pattern),
+    );
+});
+
+/** Bounds that were computed differ in their last digit. */
+function rounded(bound: number): number {
+  return Number(bound.toPrecision(12));
+}
