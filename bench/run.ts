@@ -33,6 +33,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   stats: () => import('./stats.ts'),
   'dead-instances': () => import('./dead-instances.ts'),
   idle: () => import('./idle.ts'),
+  'idle-peer': () => import('./idle-peer.ts'),
 };
 
 function progress(line: string): void {

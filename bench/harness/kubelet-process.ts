@@ -155,9 +155,16 @@ export class KubeletProcess {
     return ((await body.json()) as { items?: Pod[] }).items ?? [];
   }
 
-  async metrics(): Promise<string> {
-    const { body } = await request(`${this.#readOnly}/metrics`, { dispatcher: this.#http });
-    return body.text();
+  metrics(): Promise<string> {
+    return this.page('/metrics');
+  }
+
+  /** Returns a page of the read-only port. */
+  async page(path: string): Promise<string> {
+    const { statusCode, body } = await request(`${this.#readOnly}${path}`, { dispatcher: this.#http });
+    const text = await body.text();
+    if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${text}`);
+    return text;
   }
 
   log(): string {

@@ -1,0 +1,105 @@
+/** Measures CPU and memory of this kubelet and of the Go kubelet with 250 pods that do nothing, on containerd, while their metrics are scraped. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CriDriver } from './driver/cri-driver.ts';
+import type { Benchmark, BenchContext } from './harness/benchmark.ts';
+import { benchPodSpec, startContainerd } from './harness/containerd.ts';
+import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
+import { KubeletProcess, type KubeletProgram } from './harness/kubelet-process.ts';
+import { readProcessUsage } from './harness/process-usage.ts';
+import { percentile } from './harness/statistics.ts';
+
+const pods = 250;
+const startTimeoutMs = 180_000;
+/** Waits for the work that follows the starts: garbage collection, the first samples. */
+const settleMs = 30_000;
+const windowMs = 15_000;
+const windows = 6;
+/** metrics-server's period, and the usual one of Prometheus. */
+const scrapes: readonly { readonly periodMs: number; readonly paths: readonly string[] }[] = [
+  { periodMs: 15_000, paths: ['/metrics/resource'] },
+  { periodMs: 30_000, paths: ['/metrics', '/metrics/cadvisor', '/metrics/probes'] },
+];
+const goals = { cpuShare: 0.5, rssShare: 1.2 };
+
+export const benchmark: Benchmark = {
+  name: 'idle-peer',
+  about: `${pods} pods with one container run on containerd and nothing changes, while /metrics/resource is read each 15 s and the other pages of metrics each 30 s; the kubelet with all of its threads and child processes. Both kubelets run the same pods, one after the other.`,
+  needs: 'root',
+  async run(context) {
+    const go = standalone(await ensureGoKubelet(context.progress));
+    const { containerd, driver } = await startContainerd(context);
+    const own = await measure(context, driver, containerd.endpoint);
+    const peer = await measure(context, driver, containerd.endpoint, go);
+    return {
+      repeats: `${windows} windows of ${windowMs / 1000} s (the median), ${settleMs / 1000} s after the last start`,
+      measurements: [
+        {
+          what: `CPU, ${pods} pods`,
+          value: own.cores,
+          unit: 'cores',
+          peer: peer.cores,
+          goal: { text: `half of the Go kubelet's`, met: own.cores <= peer.cores * goals.cpuShare },
+        },
+        {
+          what: `resident memory, ${pods} pods`,
+          value: own.rssMB,
+          unit: 'MB',
+          peer: peer.rssMB,
+          goal: { text: `1.2 times the Go kubelet's`, met: own.rssMB <= peer.rssMB * goals.rssShare },
+        },
+      ],
+    };
+  },
+};
+
+async function measure(context: BenchContext, driver: CriDriver, runtimeEndpoint: string, program?: KubeletProgram) {
+  const name = program ? 'the Go kubelet' : 'the kubelet';
+  context.progress(`${name}: starting ${pods} pods …`);
+  const kubelet = await KubeletProcess.start({ runtimeEndpoint, maxPods: pods + 10, ...(program && { program }) });
+  const stop = new AbortController();
+  try {
+    for (let index = 0; index < pods; index += 1) kubelet.writePod(`idle-${index}`, benchPodSpec);
+    const end = performance.now() + startTimeoutMs;
+    while ((await driver.runningContainers()) < pods) {
+      if (performance.now() > end) throw new Error(`not all pods ran after ${startTimeoutMs} ms:\n${kubelet.logTail()}`);
+      await sleep(500);
+    }
+    const scraping = Promise.all(scrapes.map(({ periodMs, paths }) => scrape(kubelet, paths, periodMs, stop.signal)));
+    context.progress(`${name}: settling …`);
+    const usage = await Promise.race([sleep(settleMs).then(() => readWindows(kubelet.pid)), scraping.then(neverEnds)]);
+    context.progress(`${name}: ${usage.cores.toFixed(3)} cores, ${Math.round(usage.rssMB)} MB`);
+    return usage;
+  } finally {
+    stop.abort();
+    context.progress(`${name}: removing the pods …`);
+    await kubelet.stop(() => driver.removeAll());
+  }
+}
+
+/** Scraping ends only with an error, or after the measurement. */
+function neverEnds(): Promise<never> {
+  return new Promise(() => {});
+}
+
+async function readWindows(pid: number): Promise<{ readonly cores: number; readonly rssMB: number }> {
+  const cores: number[] = [];
+  const rss: number[] = [];
+  let before = readProcessUsage(pid);
+  for (let window = 0; window < windows; window += 1) {
+    const began = performance.now();
+    await sleep(windowMs);
+    const now = readProcessUsage(pid);
+    cores.push((now.cpuSeconds - before.cpuSeconds) / ((performance.now() - began) / 1000));
+    rss.push(now.rssBytes / 1e6);
+    before = now;
+  }
+  return { cores: percentile(cores, 50), rssMB: percentile(rss, 50) };
+}
+
+/** Reads the pages until the signal. A page that cannot be read ends the benchmark: the usage would be too small. */
+async function scrape(kubelet: KubeletProcess, paths: readonly string[], periodMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    for (const path of paths) await kubelet.page(path);
+    await sleep(periodMs, undefined, { signal }).catch(() => {});
+  }
+}
