@@ -123,6 +123,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
       evictionPlan: (signal) => planEviction(signal),
       probeMetrics: () => runtime.probes.renderMetrics(),
+      runtimeMetrics: () => stats.runtimeMetrics(),
       cluster,
       logger: log('server'),
     });

@@ -58,7 +58,13 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
       translateWebSockets: featureGates.enabled('ExtendWebSocketsToKubelet'),
     },
     snapshot: environment.snapshot,
-    stats: { usage: environment.usage, storage: environment.storage, nodeName: environment.nodeName, cgroupFsRoot },
+    stats: {
+      fromRuntime: options.featureGates.enabled('PodAndContainerStatsFromCRI'),
+      usage: environment.usage,
+      storage: environment.storage,
+      nodeName: environment.nodeName,
+      cgroupFsRoot,
+    },
     timelines: { table: environment.timelines, socketDir: localSocketDir(flags.rootDirectory) },
   };
 }

@@ -36,6 +36,7 @@ export interface ServerStart {
   readonly imageGcPlan: () => Promise<string>;
   readonly evictionPlan: PlanEviction;
   readonly probeMetrics: () => Promise<Uint8Array>;
+  readonly runtimeMetrics: () => Promise<Uint8Array | undefined>;
   /** Null when standalone: no API server reviews callers. */
   readonly cluster: { readonly reviews: Reviews } | null;
   readonly logger: Logger;
@@ -57,6 +58,7 @@ export function startServer({
   imageGcPlan,
   evictionPlan,
   probeMetrics,
+  runtimeMetrics,
   cluster,
   logger,
 }: ServerStart): ServerThread {
@@ -84,6 +86,10 @@ export function startServer({
         translateUID: (uid) => podManager.translatePodUID(uid as PodUID),
       }),
       probeMetrics: async () => transferBytes(await probeMetrics()),
+      async runtimeMetrics() {
+        const bytes = await runtimeMetrics();
+        return bytes && transferBytes(bytes);
+      },
       resetHealthMetrics: async () => health?.resetMetrics(),
       ...cluster?.reviews,
     },

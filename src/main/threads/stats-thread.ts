@@ -55,6 +55,9 @@ export class StatsThread {
   machineInfo(): Promise<MachineInfo> {
     return this.thread.call((api) => api.machineInfo(), { retry: true });
   }
+  runtimeMetrics(): Promise<Uint8Array | undefined> {
+    return this.thread.call((api) => api.runtimeMetrics());
+  }
   sampleNow(): Promise<void> {
     return this.thread.call((api) => api.sampleNow(), { retry: true });
   }

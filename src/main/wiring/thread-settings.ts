@@ -89,7 +89,7 @@ function imageEndpoint({ imageServiceEndpoint, containerRuntimeEndpoint }: Kubel
 }
 
 export function statsSettings(
-  { config, flags }: KubeletOptions,
+  { config, flags, featureGates }: KubeletOptions,
   host: CgroupSettings,
   shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer; readonly storage: SharedArrayBuffer },
 ): Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'> {
@@ -106,6 +106,7 @@ export function statsSettings(
       runtime: flags.runtimeCgroups,
       misc: config.systemCgroups,
     },
+    statsFromRuntime: featureGates.enabled('PodAndContainerStatsFromCRI') ? config.containerRuntimeEndpoint : '',
     housekeepingPeriodMs: statsPeriodMs,
     volumeStatsPeriodMs: config.volumeStatsAggPeriod,
     memoryThresholds: memoryThresholds(config),

@@ -136,6 +136,7 @@ export const messages = {
 
   'stats.machineInfo': request('main', 'stats'),
   'stats.sampleNow': request('main', 'stats'),
+  'stats.runtimeMetrics': request('main', 'stats'),
   'stats.close': request('main', 'stats'),
   'stats.events': notification('stats'),
 
@@ -162,6 +163,7 @@ export const messages = {
   'main.reviewAccess': request('server', 'main'),
   'main.resolveContainer': request('server', 'main'),
   'main.probeMetrics': request('server', 'main'),
+  'main.runtimeMetrics': request('server', 'main'),
   'main.resetHealthMetrics': request('server', 'main'),
 
   'pool.podSyncTask': request('main', 'pod-sync'),

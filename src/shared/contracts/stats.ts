@@ -15,6 +15,8 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly cgroupRoot: string;
   /** The cgroups of the kubelet, the runtime and other system processes. Empty: not known. */
   readonly systemCgroups: { readonly kubelet: string; readonly runtime: string; readonly misc: string };
+  /** The runtime to ask for the usage of pods. Empty: the cgroups are measured. */
+  readonly statsFromRuntime: string;
   /** 10 s in upstream (cadvisorHousekeepingInterval). */
   readonly housekeepingPeriodMs: number;
   readonly snapshot: SharedArrayBuffer;
@@ -78,5 +80,7 @@ export interface StatsApi {
    * row then stays old. Calls that arrive during a sample share the next one.
    */
   sampleNow(): Promise<void>;
+  /** The runtime's metrics of containers in Prometheus' text format. Undefined: it has none. The bytes are transferred. */
+  runtimeMetrics(): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }

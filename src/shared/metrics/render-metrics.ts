@@ -95,7 +95,7 @@ function compareLabels(a: readonly string[], b: readonly string[], order: readon
   return 0;
 }
 
-function escapeHelp(value: string): string {
+export function escapeHelp(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 export function escapeLabel(value: string): string {

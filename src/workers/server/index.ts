@@ -25,6 +25,10 @@ const heartbeats = new HeartbeatsReader(workerData.heartbeats);
 const health = new HealthSource(heartbeats, logger);
 const main = createMainClient(workerData.main);
 const stats = createStatsPages(workerData.stats);
+const runtimeMetrics = async (): Promise<string | undefined> => {
+  const bytes = workerData.stats.fromRuntime ? await main.runtimeMetrics() : undefined;
+  return bytes && new TextDecoder().decode(bytes);
+};
 const sources: RouteSources = {
   health: () => health.checks(),
   resetHealthMetrics: () => {
@@ -34,7 +38,7 @@ const sources: RouteSources = {
   summary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
   metrics: async (page) => {
     if (page === 'resource') return stats.resource();
-    if (page === 'cadvisor') return stats.cadvisor();
+    if (page === 'cadvisor') return stats.cadvisor(await runtimeMetrics());
     const { metricsSegments: segments } = workerData;
     return renderMetricsPage(page, {
       segments,
@@ -42,6 +46,7 @@ const sources: RouteSources = {
       monotonicMs,
       probeMetrics: () => main.probeMetrics(),
       logMetrics: () => stats.logs(),
+      metricsProvider: workerData.stats.fromRuntime ? 'cri' : 'cadvisor',
     });
   },
   main,

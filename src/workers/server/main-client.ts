@@ -36,6 +36,7 @@ export function createMainClient(port: MessagePort): MainApi {
     configz: shared(() => boundedCall('configz', () => main.configz())),
     flagz: shared(() => boundedCall('flagz', () => main.flagz())),
     probeMetrics: shared(() => boundedCall('probeMetrics', () => main.probeMetrics())),
+    runtimeMetrics: shared(() => boundedCall('runtimeMetrics', () => main.runtimeMetrics())),
     resetHealthMetrics: shared(() => boundedCall('resetHealthMetrics', () => main.resetHealthMetrics())),
     reviewToken: (token) => boundedCall('reviewToken', () => main.reviewToken(token), reviewDeadlineMs),
     reviewAccess: (spec) => boundedCall('reviewAccess', () => main.reviewAccess(spec), reviewDeadlineMs),

@@ -25,6 +25,7 @@ export interface MetricsSources {
   readonly probeMetrics: () => Promise<Uint8Array>;
   /** The metrics of containers' logs. */
   readonly logMetrics: () => string;
+  readonly metricsProvider: 'cadvisor' | 'cri';
 }
 
 const utf8 = new TextDecoder();
@@ -36,7 +37,7 @@ export async function renderMetricsPage(page: 'all' | 'probes' | 'slis', sources
   if (page === 'probes') return `${utf8.decode(await sources.probeMetrics())}${renderMetrics(sources.segments, [startTime])}`;
   observeThreads(sources);
   for (const [stability, count] of registered) registeredMetrics.set(count, { stability_level: stability, deprecated_version: '' });
-  metricsProvider.set(1, { provider: 'cadvisor' });
+  metricsProvider.set(1, { provider: sources.metricsProvider });
   return `${renderMetrics(sources.segments, definitions)}${sources.logMetrics()}`;
 }
 

@@ -12,6 +12,7 @@ import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
 import { readRlimit } from '../../shared/linux/read-rlimit.ts';
 import { containerLogsDirectory } from '../../shared/kubernetes/paths.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
+import { transferBytes } from '../../shared/thread/endpoint.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { readCpuTopology } from './cpu-topology.ts';
@@ -22,6 +23,7 @@ import { OomWatcher } from './oom/index.ts';
 import { readLogUsage } from './read-log-usage.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
 import { readNetwork } from './read-network.ts';
+import { RuntimeStats } from './runtime-stats/index.ts';
 import { RootFilesystem } from './root-filesystem.ts';
 import { listRuntimeLayers } from './storage/list-runtime-layers.ts';
 import { StorageSampler } from './storage/index.ts';
@@ -47,6 +49,16 @@ function notify(notification: StatsNotification): void {
   workerData.events.postMessage(notification);
 }
 
+const runtimeStats = workerData.statsFromRuntime === '' ? undefined : await connectToRuntime(workerData.statsFromRuntime);
+
+async function connectToRuntime(endpoint: string): Promise<RuntimeStats> {
+  // Imported on demand: the client takes 20 MB.
+  const { CriClient } = await import('../../shared/cri/client.ts');
+  const { countRuntimeOperation } = await import('../../shared/cri/count-calls.ts');
+  const { runtime } = new CriClient({ endpoint, onCall: countRuntimeOperation });
+  return new RuntimeStats({ runtime, clock: systemClock, logger });
+}
+
 const sampler = new UsageSampler({
   usage,
   snapshot,
@@ -59,6 +71,7 @@ const sampler = new UsageSampler({
   readNetwork,
   proc: '/proc',
   readLogs: (pod, container) => readLogUsage(containerLogsDirectory(podLogsDir, pod, container)),
+  ...(runtimeStats && { runtimeUsage: (items) => runtimeStats.usage(items) }),
   clock: systemClock,
   logger,
 });
@@ -91,7 +104,6 @@ async function readMachine(): Promise<void> {
   const [info, topology] = await Promise.all([readMachineInfo({ root: '/', rootDir }), readCpuTopology('/')]);
   const { numCores, memoryBytes, swapBytes, machineID, systemUUID, bootID, kernelVersion, osImage } = info;
   sampler.setMachine({
-    readAtMs: systemClock.now(),
     numCores,
     ...topology,
     memoryBytes,
@@ -112,6 +124,7 @@ function readTasks(): void {
 
 /** Returns the number of cgroups. Also begins to measure the root directory's filesystem. */
 const samples = new SharedFetch(async () => {
+  void runtimeStats?.refresh();
   // Before the sample, which shows the counts and forgets cgroups that are gone.
   oomWatcher.read();
   const filesystem = rootFilesystem
@@ -163,6 +176,11 @@ const api: StatsApi = {
   async sampleNow() {
     const { filesystem } = await samples.get();
     await withTimeout(maxFilesystemWaitMs, filesystem);
+  },
+  async runtimeMetrics() {
+    const text = await runtimeStats?.metrics();
+    // The bytes are alone in their buffer.
+    return text === undefined ? undefined : transferBytes(new TextEncoder().encode(text));
   },
   async close() {
     stop.abort();

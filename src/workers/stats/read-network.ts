@@ -6,7 +6,7 @@ import { parseNetDev, toBoundedJSON } from './parse-cgroup-files.ts';
 import { readCgroupFile } from './cgroup-file.ts';
 
 /** The width of the table's column. */
-const maxNetworkBytes = 2046;
+export const maxNetworkBytes = 2046;
 
 /** An InterfaceUsage[] as JSON. Empty when the process is gone. */
 export function readNetwork(pid: number): string {

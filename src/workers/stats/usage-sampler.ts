@@ -19,6 +19,8 @@ import { createCgroupReader, type CgroupLimits, type CgroupReader, type CgroupVa
 import { computeNanoCores } from './compute-nano-cores.ts';
 import { ProcessDetailsSampler } from './process-details.ts';
 import type { LogUsage } from './read-log-usage.ts';
+import { noCgroup } from './runtime-stats/no-cgroup.ts';
+import { usageKey, type RuntimeUsage } from './runtime-stats/to-usage.ts';
 import type { MachineMemory } from './read-machine-memory.ts';
 
 export interface UsageSamplerOptions extends CgroupCatalogOptions {
@@ -34,6 +36,8 @@ export interface UsageSamplerOptions extends CgroupCatalogOptions {
   readonly proc: string;
   /** Undefined when the container has no log folder. */
   readonly readLogs: (pod: LoggingPod, container: string) => LogUsage | undefined;
+  /** The usage that the runtime measures, which replaces that of the cgroups. By `usageKey`. */
+  readonly runtimeUsage?: (items: ReadonlyMap<string, SnapshotItem>) => ReadonlyMap<string, RuntimeUsage>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -56,7 +60,7 @@ interface Measured {
   samplesUntilLimits: number;
   oomEvents: number;
   /** The last sample. */
-  last: { readonly cpuUsageNs: bigint; readonly sampledAtMs: number } | undefined;
+  last: { readonly cpuUsageNs: bigint; readonly sampledAtMs: number; readonly cpuNanoCores: number } | undefined;
 }
 
 export class UsageSampler {
@@ -66,6 +70,9 @@ export class UsageSampler {
   readonly #catalog: CgroupCatalog;
   readonly #handles: HandleBudget;
   readonly #measured = new Map<CgroupIdentity, Measured>();
+  /** What the runtime measures, and the identities of what has no cgroup. */
+  #runtimeUsage: ReadonlyMap<string, RuntimeUsage> = new Map();
+  #withoutCgroup = new Map<string, CgroupIdentity>();
   readonly #details: ProcessDetailsSampler<CgroupIdentity>;
   /** The cgroups of kills since the last sample. */
   readonly #kills: string[] = [];
@@ -84,7 +91,9 @@ export class UsageSampler {
 
   /** Samples everything once. Resolves with the number of rows. */
   async sample(): Promise<number> {
-    const identities = this.#catalog.find(this.#runningItems());
+    const items = this.#runningItems();
+    const identities = this.#catalog.find(items);
+    identities.push(...this.#addFromRuntime(items, identities));
     const present = new Set(identities);
     for (const identity of this.#measured.keys()) if (!present.has(identity)) this.#drop(identity);
     for (const [index, identity] of identities.entries()) if (!this.#measured.has(identity)) this.#add(identity, index);
@@ -100,6 +109,17 @@ export class UsageSampler {
       this.#drop(measured.identity);
     }
     return this.#measured.size;
+  }
+
+  /** Takes the runtime's usage. Returns what it measures and no cgroup has; an identity stays the same object. */
+  #addFromRuntime(items: ReadonlyMap<PodUID, readonly SnapshotItem[]>, found: readonly CgroupIdentity[]): CgroupIdentity[] {
+    const { runtimeUsage } = this.#options;
+    if (!runtimeUsage) return [];
+    this.#runtimeUsage = runtimeUsage(new Map([...items.values()].flat().map((item) => [item.id as string, item])));
+    const known = new Set(found.map(usageKey));
+    const others = [...this.#runtimeUsage].filter(([key]) => !known.has(key));
+    this.#withoutCgroup = new Map(others.map(([key, { identity }]) => [key, this.#withoutCgroup.get(key) ?? identity]));
+    return [...this.#withoutCgroup.values()];
   }
 
   /** The next sample counts a kill by the kernel in this cgroup, or in the measured one that contains it: the cgroup may be younger than the last sample. */
@@ -137,7 +157,7 @@ export class UsageSampler {
   #add(identity: CgroupIdentity, index: number): Measured | undefined {
     try {
       const row = this.#table.add(identity);
-      const reader = createCgroupReader(this.#options.hierarchy, identity.path, this.#handles);
+      const reader = identity.path === '' ? noCgroup : createCgroupReader(this.#options.hierarchy, identity.path, this.#handles);
       // Spreads the reads of limits over the samples.
       const samplesUntilLimits = index % samplesPerLimits;
       const measured: Measured = { identity, reader, row, limits: reader.readLimits(), samplesUntilLimits, oomEvents: 0, last: undefined };
@@ -163,25 +183,35 @@ export class UsageSampler {
   /** False when the cgroup is gone. */
   #store(measured: Measured): boolean {
     const { identity, reader, row } = measured;
-    const values = reader.read();
-    if (!values) return false;
-    const sampledAtMs = this.#options.clock.now();
+    const ofCgroup = reader.read();
+    if (!ofCgroup) return false;
+    const { processes: runtimeProcesses, network: runtimeNetwork, ...ofRuntime } = this.#runtimeUsage.get(usageKey(identity))?.values ?? {};
+    const values = { ...ofCgroup, ...ofRuntime };
+    const sampledAtMs = ofRuntime.sampledAtMs ?? this.#options.clock.now();
     if (measured.samplesUntilLimits === 0) measured.limits = reader.readLimits();
     measured.samplesUntilLimits = (measured.samplesUntilLimits + samplesPerLimits - 1) % samplesPerLimits;
     const pids = reader.readProcesses();
+    const { last } = measured;
+    // A runtime may measure less often than the kubelet asks.
+    const isSame = last?.sampledAtMs === sampledAtMs;
+    const computed = isSame ? last.cpuNanoCores : computeNanoCores(last, { cpuUsageNs: values.cpuUsageNs, sampledAtMs });
+    // A runtime that has measured only once has 0.
+    const cpuNanoCores = ofRuntime.cpuNanoCores || computed;
     this.#table.put(row, {
       ...values,
       ...measured.limits,
-      ...this.#rootValues(identity, values),
+      ...this.#rootValues(identity, ofCgroup),
+      ...ofRuntime,
       sampledAtMs,
-      cpuNanoCores: computeNanoCores(measured.last, { cpuUsageNs: values.cpuUsageNs, sampledAtMs }),
-      processes: countLines(pids),
+      cpuNanoCores,
+      // The runtime counts those of a whole pod.
+      processes: identity.path === '' ? (runtimeProcesses ?? 0) : countLines(pids),
       ...this.#details.of(identity),
       oomEvents: measured.oomEvents,
       ...this.#logs(identity),
-      network: this.#network(identity, pids),
+      network: runtimeNetwork ?? this.#network(identity, pids),
     });
-    measured.last = { cpuUsageNs: values.cpuUsageNs, sampledAtMs };
+    measured.last = { cpuUsageNs: values.cpuUsageNs, sampledAtMs, cpuNanoCores };
     return true;
   }
 

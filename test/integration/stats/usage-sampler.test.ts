@@ -5,10 +5,11 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
-import { createUsageTable, UsageReader } from '../../../src/shared/state/usage-table.ts';
+import { createUsageTable, UsageReader, type CgroupIdentity } from '../../../src/shared/state/usage-table.ts';
 import { containerIDOfCgroup } from '../../../src/workers/stats/cgroup-catalog.ts';
 import { HandleBudget } from '../../../src/workers/stats/cgroup-file.ts';
 import { createCgroupReader, type CgroupHierarchy } from '../../../src/workers/stats/cgroup-reader.ts';
+import type { RuntimeUsage } from '../../../src/workers/stats/runtime-stats/to-usage.ts';
 import { UsageSampler } from '../../../src/workers/stats/usage-sampler.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
@@ -284,4 +285,40 @@ test('a full table is logged once, and sampling continues', async () => {
   assert.equal(await sampler.sample(), 194);
   assert.equal(await sampler.sample(), 194);
   assert.equal(lines.length, 1);
+});
+
+test('what the runtime measures replaces the values of a cgroup, and a container without one is measured too', async () => {
+  const root = aTree({ ...v2('kubepods/poda', 3), ...v2('kubepods/poda/c1', 1) });
+  const { options, rows, clock } = aSampler(root);
+  const identity = {
+    kind: 'sandbox',
+    path: '',
+    podUID: 'a',
+    podName: 'p',
+    podNamespace: 'n',
+    containerName: '',
+    containerID: 's1',
+  } as const;
+  const ofSandbox = { identity: { ...identity, image: '', createdAtMs: 1 } as CgroupIdentity, values: { processes: 4, network: '[]' } };
+  const measured = { sampledAtMs: 7000, cpuUsageNs: 1_000_000n, memoryRssBytes: 42 };
+  const ofContainer = () => ({ identity: ofSandbox.identity, values: { ...measured } });
+  const runtimeUsage = () =>
+    new Map<string, RuntimeUsage>([
+      ['s1', ofSandbox],
+      ['c1', ofContainer()],
+    ]);
+  const sampler = new UsageSampler({ ...options, runtimeUsage });
+  await sampler.sample();
+  assert.deepEqual(rows(), ['container a/app 1000000', 'pod a/ 3000', 'sandbox a/ 0']);
+  const container = () => new UsageReader(options.usage).all().find((row) => row.identity.kind === 'container')!.values;
+  Object.assign(measured, { sampledAtMs: 8000, cpuUsageNs: 2_000_000n });
+  await clock.advance(10_000);
+  await sampler.sample();
+  const { memoryRssBytes, memoryUsageBytes, sampledAtMs, cpuNanoCores } = container();
+  assert.deepEqual([memoryRssBytes, memoryUsageBytes, sampledAtMs, cpuNanoCores], [42, 1000, 8000, 1_000_000]);
+  // The runtime has not measured again: the container keeps its usage per second.
+  await sampler.sample();
+  assert.equal(container().cpuNanoCores, 1_000_000);
+  const byKind = new Map(new UsageReader(options.usage).all().map((row) => [row.identity.kind, row]));
+  assert.deepEqual([byKind.get('sandbox')!.values.processes, byKind.get('sandbox')!.identity.path], [4, '']);
 });

@@ -107,6 +107,7 @@ function startAll() {
     ...common,
     settings: {
       ...settings,
+      statsFromRuntime: '',
       housekeepingPeriodMs: 10_000,
       memoryThresholds: [],
       notifiesMemoryUsage: false,

@@ -290,6 +290,10 @@ export const samples: Samples = {
     },
   ],
   'stats.sampleNow': emptyCall,
+  'stats.runtimeMetrics': [
+    { request: [], reply: new Uint8Array([1]) },
+    { request: [], reply: undefined },
+  ],
   'stats.close': emptyCall,
   'stats.events': [
     { type: 'systemOOM', pid: 12, processName: 'stress' },
@@ -344,6 +348,10 @@ export const samples: Samples = {
     },
   ],
   'main.probeMetrics': [{ request: [], reply: new Uint8Array([1]) }],
+  'main.runtimeMetrics': [
+    { request: [], reply: new Uint8Array([1]) },
+    { request: [], reply: undefined },
+  ],
   'main.resetHealthMetrics': emptyCall,
 
   'pool.podSyncTask': [

@@ -26,7 +26,13 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
       translateWebSockets: true,
     },
     snapshot: createRuntimeSnapshot(10),
-    stats: { usage: createUsageTable(10), storage: createStorageTable(10), nodeName: 'node-1', cgroupFsRoot: '/nowhere' },
+    stats: {
+      fromRuntime: false,
+      usage: createUsageTable(10),
+      storage: createStorageTable(10),
+      nodeName: 'node-1',
+      cgroupFsRoot: '/nowhere',
+    },
     timelines: { table: timelineTable.create(4), socketDir: mkdtempSync(join(tmpdir(), 'timeline-')) },
     ...over,
   };
@@ -74,6 +80,7 @@ export function fakeMainApi(over: Partial<MainApi> = {}): MainApi {
     reviewToken: async () => ({ authenticated: false }),
     reviewAccess: async () => ({ allowed: false }),
     probeMetrics: async () => new Uint8Array(),
+    runtimeMetrics: async () => undefined,
     resetHealthMetrics: async () => {},
     resolveContainer: async () => ({ found: false, status: 404, message: 'pod does not exist' }),
     ...over,

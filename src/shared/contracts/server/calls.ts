@@ -37,6 +37,8 @@ export interface MainApi {
   resolveContainer: ResolveContainer;
   /** The probes thread's part of `/metrics/probes`. The bytes are transferred. */
   probeMetrics(): Promise<Uint8Array>;
+  /** The runtime's metrics of containers, for `/metrics/cadvisor`. Undefined: it has none. The bytes are transferred. */
+  runtimeMetrics(): Promise<Uint8Array | undefined>;
   /** Resets the health thread's metrics, for a DELETE of `/metrics/slis`. */
   resetHealthMetrics(): Promise<void>;
 }

@@ -16,6 +16,8 @@ export interface ServerWorkerData extends ThreadWorkerData {
   readonly snapshot: SharedArrayBuffer;
   /** The usage and storage tables (shared/state/), and the node's name in /stats/summary. */
   readonly stats: {
+    /** /metrics/cadvisor has the runtime's metrics, unless the runtime has none. */
+    readonly fromRuntime: boolean;
     readonly usage: SharedArrayBuffer;
     readonly storage: SharedArrayBuffer;
     readonly nodeName: string;

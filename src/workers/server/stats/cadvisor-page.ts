@@ -3,7 +3,7 @@ import type { MachineFacts } from '../../../shared/state/machine-table.ts';
 import type { NodeFilesystem } from '../../../shared/state/node-filesystem-table.ts';
 import type { CgroupUsage, DeviceIo, InterfaceUsage } from '../../../shared/state/usage-table.ts';
 import { cgroupMetrics, pressureMetrics, type CgroupMetric, type ParsedUsage } from './cadvisor-metrics.ts';
-import { label, MetricsText } from './metrics-text.ts';
+import { label, MetricsText } from '../../../shared/metrics/metrics-text.ts';
 
 export interface CadvisorPageOptions {
   readonly rows: readonly CgroupUsage[];
@@ -18,7 +18,7 @@ export interface CadvisorPageOptions {
 export function renderCadvisorPage({ rows, machine, filesystems, nowMs, hasPressure, deviceName }: CadvisorPageOptions): string {
   const text = new MetricsText();
   const metrics = hasPressure ? [...cgroupMetrics, ...pressureMetrics] : cgroupMetrics;
-  for (const row of cgroupsOf(rows)) {
+  for (const row of cgroupsOf(rows.filter(({ identity }) => identity.path !== ''))) {
     const pairs = commonLabels(row);
     const common = pairs.join(',');
     text.add('container_last_seen', 'gauge', 'Last time a container was seen by the exporter', common, Math.floor(nowMs / 1000), nowMs);
@@ -38,8 +38,21 @@ export function renderCadvisorPage({ rows, machine, filesystems, nowMs, hasPress
     '',
     rows.length > 0 ? 0 : 1,
   );
-  text.add('machine_scrape_error', 'gauge', '1 if there was an error while getting machine metrics, 0 otherwise.', '', machine ? 0 : 1);
+  if (machine) addVersion(text, machine);
+  addScrapeError(text, machine);
   return text.toString();
+}
+
+/** The part of the page beside the runtime's own metrics of containers. */
+export function renderMachineMetrics(machine: MachineFacts | undefined): string {
+  const text = new MetricsText();
+  if (machine) addMachine(text, machine);
+  addScrapeError(text, machine);
+  return text.toString();
+}
+
+function addScrapeError(text: MetricsText, machine: MachineFacts | undefined): void {
+  text.add('machine_scrape_error', 'gauge', '1 if there was an error while getting machine metrics, 0 otherwise.', '', machine ? 0 : 1);
 }
 
 /** One row for each cgroup: system containers are cgroups that may have another row. */
@@ -105,6 +118,9 @@ function addMachine(text: MetricsText, machine: MachineFacts): void {
       ...pairs.slice(2),
     ]);
   }
+}
+
+function addVersion(text: MetricsText, machine: MachineFacts): void {
   const version = [
     label('cadvisorRevision', ''),
     label('cadvisorVersion', ''),

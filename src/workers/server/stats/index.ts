@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseBootTime } from '../../../shared/linux/procfs.ts';
 import { StorageReader } from '../../../shared/state/storage-table.ts';
 import { UsageReader } from '../../../shared/state/usage-table.ts';
-import { renderCadvisorPage } from './cadvisor-page.ts';
+import { renderCadvisorPage, renderMachineMetrics } from './cadvisor-page.ts';
 import { createDeviceNames } from './device-names.ts';
 import { groupUsage } from './group-usage.ts';
 import { renderLogMetrics } from './log-metrics.ts';
@@ -29,7 +29,8 @@ export interface StatsPages {
   resource(): string;
   /** A part of the page /metrics. */
   logs(): string;
-  cadvisor(): string;
+  /** @param ofRuntime the runtime's metrics of containers, which replace those of the cgroups */
+  cadvisor(ofRuntime: string | undefined): string;
 }
 
 export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: StatsPagesOptions): StatsPages {
@@ -58,15 +59,12 @@ export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: Sta
         nowMs: Date.now(),
       });
     },
-    cadvisor: () =>
-      renderCadvisorPage({
-        rows: reader.all(),
-        machine: reader.machine(),
-        filesystems: reader.nodeFilesystems(),
-        nowMs: Date.now(),
-        hasPressure,
-        deviceName,
-      }),
+    cadvisor(ofRuntime) {
+      const machine = reader.machine();
+      if (ofRuntime !== undefined) return ofRuntime + renderMachineMetrics(machine);
+      const filesystems = reader.nodeFilesystems();
+      return renderCadvisorPage({ rows: reader.all(), machine, filesystems, nowMs: Date.now(), hasPressure, deviceName });
+    },
     logs: () => renderLogMetrics(groupUsage(reader.all())),
     resource: () => renderResourcePage(groupUsage(reader.all())),
   };

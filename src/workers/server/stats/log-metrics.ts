@@ -1,6 +1,6 @@
 /** Renders the metrics of containers' logs, which are on the page /metrics. Pure. Upstream: pkg/kubelet/metrics/collectors/log_metrics.go. */
 import type { NodeUsage } from './group-usage.ts';
-import { label, MetricsText } from './metrics-text.ts';
+import { label, MetricsText } from '../../../shared/metrics/metrics-text.ts';
 
 const name = 'kubelet_container_log_filesystem_used_bytes';
 const help = "[ALPHA] Bytes used by the container's logs on the filesystem.";

@@ -1,7 +1,7 @@
 /** Renders /metrics/resource, which metrics-server reads. Pure. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
 import type { CgroupUsage } from '../../../shared/state/usage-table.ts';
 import type { NodeUsage, PodUsage } from './group-usage.ts';
-import { label, MetricsText } from './metrics-text.ts';
+import { label, MetricsText } from '../../../shared/metrics/metrics-text.ts';
 
 const nsPerSecond = 1e9;
 

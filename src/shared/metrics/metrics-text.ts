@@ -1,5 +1,5 @@
 /** Collects samples and writes them in Prometheus' text format, sorted by metric, each with its labels. */
-import { escapeLabel, formatNumber } from '../../../shared/metrics/render-metrics.ts';
+import { escapeLabel, formatNumber } from './render-metrics.ts';
 
 interface Family {
   readonly head: string;

@@ -1,0 +1,84 @@
+/**
+ * The usage that the runtime itself measures (gate PodAndContainerStatsFromCRI): of sandboxes and containers, also of those that have no cgroup on this host,
+ * and its metrics for /metrics/cadvisor. A runtime that does not implement one of them leaves it to the cgroups. Owns a connection to the runtime. Created by the
+ * stats thread, whose sampler reads the last reply and waits for none.
+ */
+import type { CriClient } from '../../../shared/cri/client.ts';
+import { isUnimplemented } from '../../../shared/cri/cri-error.ts';
+import type { MetricDescriptor, PodSandboxStats } from '../../../shared/cri/generated/cri-v1.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { renderRuntimeMetrics } from './runtime-metrics.ts';
+import { toUsage, type RuntimeUsage } from './to-usage.ts';
+
+/** The page's reader waits for at most ten seconds, too. */
+const deadlineMs = 8000;
+/** The values of a runtime that no longer answers are shown so long: three samples. Then those of the cgroups are. */
+const maxAgeMs = 30_000;
+
+export interface RuntimeStatsOptions {
+  readonly runtime: Pick<CriClient['runtime'], 'call'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class RuntimeStats {
+  readonly #options: RuntimeStatsOptions;
+  #last: { readonly stats: readonly PodSandboxStats[]; readonly atMs: number } | undefined;
+  #isReading = false;
+  /** The error that was logged last. A call that succeeds clears it. */
+  #logged = '';
+  #descriptors: readonly MetricDescriptor[] | undefined;
+
+  constructor(options: RuntimeStatsOptions) {
+    this.#options = options;
+  }
+
+  /** Begins a call, unless one still waits for its reply. Never rejects. */
+  async refresh(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    const { runtime, clock } = this.#options;
+    try {
+      const { stats } = await runtime.call('listPodSandboxStats', { filter: {} }, { deadlineMs });
+      this.#last = { stats, atMs: clock.monotonic() };
+      this.#logged = '';
+    } catch (err) {
+      if (isUnimplemented(err)) this.#last = undefined;
+      this.#log(err);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** By `usageKey`. Empty when the runtime has not answered lately. */
+  usage(items: ReadonlyMap<string, SnapshotItem>): ReadonlyMap<string, RuntimeUsage> {
+    const last = this.#last;
+    const isRecent = last !== undefined && this.#options.clock.monotonic() - last.atMs <= maxAgeMs;
+    return isRecent ? toUsage(last.stats, items) : new Map<string, RuntimeUsage>();
+  }
+
+  /** The metrics of containers in Prometheus' text format. Undefined when the runtime has none. Rejects when it does not answer in time. */
+  async metrics(): Promise<string | undefined> {
+    const { runtime } = this.#options;
+    try {
+      this.#descriptors ??= (await runtime.call('listMetricDescriptors', {}, { deadlineMs: deadlineMs / 2 })).descriptors;
+      const { podMetrics } = await runtime.call('listPodSandboxMetrics', {}, { deadlineMs: deadlineMs / 2 });
+      return renderRuntimeMetrics(this.#descriptors, podMetrics);
+    } catch (err) {
+      // A runtime that was updated may have other metrics.
+      this.#descriptors = undefined;
+      if (isUnimplemented(err)) return undefined;
+      throw err;
+    }
+  }
+
+  /** Each error once, since there is one with each sample. */
+  #log(err: unknown): void {
+    const text = String(err);
+    if (text === this.#logged) return;
+    this.#logged = text;
+    this.#options.logger.warn({ err }, 'The runtime has no stats of pods; those of the cgroups are used');
+  }
+}

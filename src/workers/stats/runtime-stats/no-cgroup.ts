@@ -1,0 +1,43 @@
+/** Stands for the cgroup of a container that has none on this host, such as one in a virtual machine: everything that the runtime does not measure is 0. */
+import type { CgroupLimits, CgroupReader, CgroupValues } from '../cgroup-reader.ts';
+
+const pressure = ['cpu', 'memory', 'io'].flatMap((resource) =>
+  ['Some', 'Full'].flatMap((who) => ['TotalUs', 'Avg10', 'Avg60', 'Avg300'].map((field) => [resource + who + field, 0] as const)),
+);
+const noUsage = {
+  cpuUsageNs: 0n,
+  cpuUserNs: 0,
+  cpuSystemNs: 0,
+  cfsPeriods: 0,
+  cfsThrottledPeriods: 0,
+  cfsThrottledNs: 0,
+  cfsBurstPeriods: 0,
+  cfsBurstNs: 0,
+  memoryUsageBytes: 0,
+  memoryWorkingSetBytes: 0,
+  memoryInactiveFileBytes: 0,
+  memoryActiveFileBytes: 0,
+  memoryRssBytes: 0,
+  memoryCacheBytes: 0,
+  memoryMappedFileBytes: 0,
+  memoryKernelBytes: 0,
+  memoryMaxUsageBytes: 0,
+  memoryFailures: 0,
+  pageFaults: 0,
+  majorPageFaults: 0,
+  swapBytes: 0,
+  threads: 0,
+  ...Object.fromEntries(pressure),
+  io: '[]',
+} as unknown as CgroupValues;
+const noLimits: CgroupLimits = {
+  cpuShares: 0,
+  cpuPeriodUs: 0,
+  cpuQuotaUs: 0,
+  memoryLimitBytes: Infinity,
+  memorySwapLimitBytes: Infinity,
+  memoryReservationBytes: 0,
+  threadsMax: 0,
+};
+
+export const noCgroup: CgroupReader = { read: () => noUsage, readLimits: () => noLimits, readProcesses: () => '', close: () => {} };
