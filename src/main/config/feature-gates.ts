@@ -51,7 +51,7 @@ export function computeFeatureGates(set: Readonly<Record<string, boolean>>): Fea
   }
   const enabled = new Map(featureGateTable.map((spec) => [spec.name, explicit.get(spec.name) ?? byStage(spec, set)]));
   if (errors.length === 0) errors.push(...brokenDependencies(enabled));
-  return { gates: toFeatureGates(enabled), errors, warnings };
+  return { gates: toFeatureGates(enabled, set), errors, warnings };
 }
 
 function byStage(spec: FeatureGateSpec, set: Readonly<Record<string, boolean>>): boolean {
@@ -68,13 +68,16 @@ function brokenDependencies(enabled: ReadonlyMap<string, boolean>): string[] {
   });
 }
 
-function toFeatureGates(values: ReadonlyMap<string, boolean>): FeatureGates {
+function toFeatureGates(values: ReadonlyMap<string, boolean>, set: Readonly<Record<string, boolean>>): FeatureGates {
   return {
     enabled: (name) => {
       const value = values.get(name);
       if (value === undefined) throw new Error(`feature gate ${name} is not known to Kubernetes v1.36`);
       return value;
     },
-    all: () => featureGateTable.map(({ name, stage }) => ({ name, stage, enabled: values.get(name) === true })),
+    all: () => [
+      ...Object.entries(allStages).map(([name, stage]) => ({ name, stage, enabled: set[name] === true })),
+      ...featureGateTable.map(({ name, stage }) => ({ name, stage, enabled: values.get(name) === true })),
+    ],
   };
 }

@@ -1,6 +1,7 @@
 /** The metrics that never change: the kubelet's version, the node's name, the feature gates, the credential providers, the cgroup version. */
 import { credentialProviderConfigInfo } from '../../shared/metrics/definitions/images.ts';
 import { buildInfo, cgroupVersion, featureEnabled, nodeName } from '../../shared/metrics/definitions/kubernetes.ts';
+import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import { kubernetesVersion } from '../cli/version.ts';
 
@@ -28,6 +29,8 @@ export function setConstantMetrics(facts: ConstantMetrics): void {
   });
   if (facts.credentialProviderHash !== null) credentialProviderConfigInfo.set(1, { hash: facts.credentialProviderHash });
   nodeName.set(1, { node: facts.nodeName });
+  // As upstream, both series are shown from the start.
+  for (const isStatic of ['', 'true']) restartedPods.inc({ static: isStatic }, 0);
   for (const { name, stage, enabled } of facts.featureGates.all()) {
     featureEnabled.set(enabled ? 1 : 0, { name, stage: stage === 'GA' ? '' : stage.toUpperCase() });
   }

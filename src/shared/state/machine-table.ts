@@ -3,8 +3,6 @@ import { f64, text, u32, type Row } from './table-layout.ts';
 import { defineTable } from './typed-table.ts';
 
 const machineFields = {
-  /** Wall-clock ms. */
-  readAtMs: f64,
   numCores: u32,
   numPhysicalCores: u32,
   numSockets: u32,

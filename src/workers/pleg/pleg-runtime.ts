@@ -9,6 +9,7 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { decodeEvent, type RuntimeEvent } from '../../shared/cri/decode-event.ts';
 import { CgroupDriver } from '../../shared/cri/generated/cri-v1.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../shared/cri/generated/cri-v1.ts';
+import { criLosingSupport } from '../../shared/metrics/definitions/runtime-operations.ts';
 import { podUIDLabel } from '../../shared/kubernetes/annotations.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -117,6 +118,9 @@ export class CriPlegRuntime implements PlegRuntime {
         throw err;
       }),
     ]);
+    // Upstream: getCgroupDriverFromCRI of cmd/kubelet/app/server.go.
+    if (config) criLosingSupport.remove({ version: '1.37.0' });
+    else criLosingSupport.set(1, { version: '1.37.0' });
     if (!status) throw new Error('Status: the reply of the runtime has no status');
     return {
       runtimeName: version.runtimeName,

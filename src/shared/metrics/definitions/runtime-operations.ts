@@ -1,5 +1,5 @@
 /** Calls of all threads to the runtime. `countRuntimeOperation` (shared/cri) updates these metrics. */
-import { counter, exponentialBuckets, histogram } from '../define.ts';
+import { counter, exponentialBuckets, gauge, histogram } from '../define.ts';
 
 const labels = ['operation_type'] as const;
 
@@ -18,4 +18,10 @@ export const runtimeOperationsErrors = counter(
   'kubelet_runtime_operations_errors_total',
   'Cumulative number of runtime operation errors by operation type.',
   labels,
+);
+/** The runtime does not implement RuntimeConfig, which upstream requires from this version on. */
+export const criLosingSupport = gauge(
+  'kubelet_cri_losing_support',
+  'the Kubernetes version that the currently running CRI implementation will lose support on if not upgraded.',
+  ['version'],
 );

@@ -101,8 +101,7 @@ function addMetric(
 
 function addMachine(text: MetricsText, machine: MachineFacts): void {
   const pairs = [label('boot_id', machine.bootID), label('machine_id', machine.machineID), label('system_uuid', machine.systemUUID)];
-  const add = (name: string, help: string, value: number, labels = pairs) =>
-    text.add(name, 'gauge', help, labels.join(','), value, machine.readAtMs);
+  const add = (name: string, help: string, value: number, labels = pairs) => text.add(name, 'gauge', help, labels.join(','), value);
   add('machine_cpu_books', 'Number of CPU books.', 0);
   add('machine_cpu_cores', 'Number of logical CPU cores.', machine.numCores);
   add('machine_cpu_drawers', 'Number of CPU drawers.', 0);

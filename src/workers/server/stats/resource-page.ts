@@ -17,7 +17,6 @@ const help = {
   pod_cpu_usage_seconds_total: '[STABLE] Cumulative cpu time consumed by the pod in core-seconds',
   pod_memory_working_set_bytes: '[STABLE] Current working set of the pod in bytes',
   pod_swap_usage_bytes: '[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems',
-  scrape_error: '[ALPHA] (Deprecated since 1.29.0) 1 if there was an error while getting container metrics, 0 otherwise',
   resource_scrape_error: '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise',
 } as const;
 
@@ -44,9 +43,7 @@ export function renderResourcePage({ root, pods }: NodeUsage): string {
     }
     if (pod) addUsage('pod', podLabels, pod);
   }
-  const failed = root ? 0 : 1;
-  add('scrape_error', '', failed);
-  add('resource_scrape_error', '', failed);
+  add('resource_scrape_error', '', root ? 0 : 1);
   return text.toString();
 }
 

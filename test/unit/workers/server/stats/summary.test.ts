@@ -187,7 +187,7 @@ test('the page for metrics-server is strictly correct', () => {
   ]);
   assert.deepEqual(page.get('node_cpu_usage_seconds_total')?.samples, [{ labels: {}, value: 9, timestampMs }]);
   assert.deepEqual(page.get('resource_scrape_error')?.samples, [{ labels: {}, value: 0, timestampMs: undefined }]);
-  assert.equal(page.size, 13);
+  assert.equal(page.size, 12);
 });
 
 test('the page for metrics-server has the newest of two pods of one name', () => {
