@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
@@ -7,8 +8,9 @@ import { promisify } from 'node:util';
 import { reservePorts } from '../../../scripts/host/reserve-ports.ts';
 
 const module = new URL('../../../scripts/host/reserve-ports.ts', import.meta.url).href;
-/** So narrow that two independent choices of five ports are nearly always the same ones in part. */
-const range = { lowest: 19_000, highest: 19_010 };
+/** So narrow that two independent choices of five ports are nearly always the same ones in part. Another run of this test has other ports. */
+const lowest = randomInt(11_000, 19_000);
+const range = { lowest, highest: lowest + 10 };
 const reserveFive = `console.log(JSON.stringify(await (await import('${module}')).reservePorts(5, ${JSON.stringify(range)})))`;
 const run = () => promisify(execFile)(process.execPath, ['--input-type=module', '--eval', reserveFive]);
 
