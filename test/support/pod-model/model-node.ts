@@ -16,8 +16,8 @@ import { apiSlots, type ModelOperation } from './model-operations.ts';
 import { ModelRuntime, type ModelContainer } from './model-runtime.ts';
 import { RuntimeCalls } from './runtime-calls.ts';
 
-/** More than the longest back-off of a container and a resync. */
-const settleMs = 130_000;
+/** More than the longest deadline of a call that hangs, RunPodSandbox, and than the longest back-off of a container with a resync. */
+const settleMs = 250_000;
 
 export class ModelNode {
   readonly clock = new ModelClock();
