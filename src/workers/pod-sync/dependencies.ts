@@ -19,7 +19,7 @@ export interface PodSyncDependencies {
   readonly runtime: PodRuntime;
   readonly cgroups: Pick<
     PodCgroups,
-    'cgroupParent' | 'exists' | 'ensureExists' | 'create' | 'kill' | 'remove' | 'syncCgroups' | 'listPods'
+    'cgroupParent' | 'exists' | 'ensureExists' | 'create' | 'thaw' | 'kill' | 'remove' | 'syncCgroups' | 'listPods'
   >;
   readonly hostProcesses: Pick<HostProcesses, 'move'>;
   readonly volumes: Pick<

@@ -20,6 +20,7 @@ export async function syncTerminatingPod(
   report.changedRuntime = status.containers.length > 0 || status.sandboxes.length > 0;
   try {
     const startedAtMs = context.clock.monotonic();
+    await context.cgroups.thaw(context.identity.uid as PodUID);
     const failure = aggregateFailures(await killPod(context, status, gracePeriodSeconds, (signal) => whileSandboxesStop(context, signal)));
     if (!failure) return report.result();
     if (gracePeriodSeconds !== null && gracePeriodSeconds <= minimumGraceSeconds) await killProcesses(context, startedAtMs);

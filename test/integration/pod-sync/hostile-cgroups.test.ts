@@ -100,6 +100,22 @@ test('a frozen process in a frozen cgroup of its own', async (t) => {
   assert.deepEqual(await exited, [null, 'SIGKILL']);
 });
 
+// With v2 a frozen process dies.
+if (version === 1) {
+  test('a frozen process runs again before its container is stopped', async (t) => {
+    const { tree, path } = await aPodCgroup(t);
+    const child = aProcess(t, 'sleep', ['1000']);
+    const own = join(mount, 'freezer', path, 'own');
+    mkdirSync(own);
+    enter(own, child.pid);
+    writeFileSync(join(own, 'freezer.state'), 'FROZEN');
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await tree.thaw(path);
+    assert.deepEqual(await exited, [null, 'SIGTERM']);
+  });
+}
+
 test('a process that nobody reaps', async (t) => {
   const { folder, assertRemoved } = await aPodCgroup(t);
   // The shell's child exits in the cgroup; sleep, which replaces the shell, never waits for it.

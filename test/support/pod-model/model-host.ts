@@ -85,6 +85,7 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
       exists: async () => true,
       ensureExists: nothing,
       create: nothing,
+      thaw: nothing,
       remove: nothing,
       syncCgroups: async ({ cgroups }) => ({ failures: cgroups.map(() => null) }),
       kill: async () => {},

@@ -175,6 +175,7 @@ export class PodSyncHarness {
           await effect('make cgroup');
           this.hasCgroup = true;
         },
+        thaw: () => Promise.resolve(),
         kill: () => effect('kill processes'),
         remove: () => effect('remove cgroup'),
         syncCgroups: async () => ({ failures: [] }),

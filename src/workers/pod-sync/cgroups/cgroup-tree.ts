@@ -11,7 +11,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { CgroupFile } from './cgroup-files.ts';
 import { findHierarchies, requiredControllersV1, podControllersV2, type Hierarchy } from './hierarchies.ts';
-import { killProcesses, removeCgroup } from './remove-cgroup.ts';
+import { killProcesses, removeCgroup, thawAll } from './remove-cgroup.ts';
 import { toByteText } from './walk-cgroups.ts';
 
 export interface CgroupTreeOptions {
@@ -140,6 +140,12 @@ export class CgroupTree {
   /** Sends SIGKILL to all processes in the cgroup and below it. */
   async killAll(path: string, signal: AbortSignal): Promise<void> {
     await killProcesses(this.#foldersOf(path), this.#options, signal);
+  }
+
+  /** With v1: lets the processes in the cgroup and below it run again. */
+  async thaw(path: string): Promise<void> {
+    const freezer = this.#findHierarchies().filter(({ controllers }) => controllers.includes('freezer'));
+    for (const { mount } of freezer) await thawAll(toByteText(join(mount, path)));
   }
 
   #foldersOf(path: string): string[] {

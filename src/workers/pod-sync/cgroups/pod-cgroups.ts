@@ -118,6 +118,20 @@ export class PodCgroups {
   }
 
   /**
+   * Lets frozen processes of the pod run, so that its containers can stop: with v1 a frozen process does not die, and a container can freeze its own.
+   * Never rejects; does nothing with v2, where frozen processes die.
+   */
+  async thaw(uid: PodUID): Promise<void> {
+    const { settings, tree, logger } = this.#options;
+    if (!this.#perQOS || settings.cgroupVersion === 2) return;
+    try {
+      for (const qos of qosClasses) await tree.thaw(this.#path(podCgroup(settings, qos, uid)));
+    } catch (err) {
+      logger.debug({ err, podUID: uid }, 'cannot thaw the cgroup of a pod');
+    }
+  }
+
+  /**
    * Kills the remaining processes and removes the pod's cgroup from every QoS class. Needs only the UID. Succeeds when there is no cgroup.
    * Rejects when the cgroup is still busy after some seconds.
    */

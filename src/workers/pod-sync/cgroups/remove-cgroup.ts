@@ -58,7 +58,7 @@ export async function killProcesses(folders: readonly string[], options: RemoveC
     }
   } finally {
     // With v1 a frozen process dies when it is thawed. A container may have frozen any cgroup of its own.
-    if (options.version === 1) for (const folder of folders) await walkCgroups(folder, { enter: thaw });
+    if (options.version === 1) for (const folder of folders) await thawAll(folder);
   }
   if (killed.length > 0)
     options.logger.info(
@@ -83,6 +83,10 @@ function killWithKernel(folder: string): void {
 /** Only the hierarchy freezer has the file. */
 function freeze(folder: string): void {
   if (existsSync(toBytes(`${folder}/freezer.state`))) tryToWrite(`${folder}/freezer.state`, 'FROZEN');
+}
+
+export function thawAll(folder: string): Promise<void> {
+  return walkCgroups(folder, { enter: thaw });
 }
 
 function thaw(folder: string): void {
