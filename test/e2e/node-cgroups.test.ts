@@ -5,6 +5,15 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { removeCgroup } from '../../scripts/host/cgroups.ts';
+import {
+  allPodsHaveWhatIsNotReserved,
+  burstableLevelFollowsItsPods,
+  changedLevelIsSetAgain,
+  hostileCgroupsAreRemoved,
+  podHasItsLimits,
+  scenarioConfig,
+  type CgroupHost,
+} from '../support/kubelet/cgroup-scenarios.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
@@ -21,33 +30,36 @@ describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup
     return existsSync(name) ? readFileSync(name, 'utf8').trim() : '';
   };
   const until = (what: string, isTrue: () => boolean) => waitUntil(what, () => Promise.resolve(isTrue() || null), 20_000);
-  const burstable = (name: string, cpu: string) => aManifest(name, { containers: [aBusybox({ resources: { requests: { cpu } } })] });
+  const host: CgroupHost = {
+    version: 1,
+    apply: (manifest) => node.apply(manifest),
+    delete: (name) => node.delete(name),
+    untilRunning: (name) => node.untilRunning(name),
+    cores: () => Promise.resolve(availableParallelism()),
+    memoryBytes: () => Promise.resolve(Number(/^MemTotal:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024),
+    read: (cgroup, controller, file) => Promise.resolve(read(controller, cgroup.join('/'), file)),
+    write: async (cgroup, controller, file, value) => writeFileSync(join(mount, controller, node.cgroupRoot, ...cgroup, file), value),
+    exists: (cgroup) => Promise.resolve(foldersOf(...cgroup).some((folder) => existsSync(folder))),
+  };
+  /** In all hierarchies. */
+  const foldersOf = (...cgroup: string[]) => readdirSync(mount).map((controller) => join(mount, controller, node.cgroupRoot, ...cgroup));
 
   const ownCgroup = `/kubelet-of-test-${process.pid}`;
 
   before(async () => {
     cleanups.push(() => waitUntil('the kubelet’s cgroup is gone', () => Promise.resolve(removeCgroup(ownCgroup)), 10_000).then(() => {}));
-    node = await TestNode.start(hooks, {
-      config: {
-        kubeReserved: { cpu: '100m', memory: '100Mi' },
-        enforceNodeAllocatable: ['pods'],
-        podPidsLimit: 200,
-        kubeletCgroups: ownCgroup,
-        maxOpenFiles: 6000,
-      },
-    });
+    node = await TestNode.start(hooks, { config: { ...scenarioConfig, kubeletCgroups: ownCgroup, maxOpenFiles: 6000 } });
     await node.startKubelet();
   });
   after(async () => {
     for (const clean of cleanups.toReversed()) await clean();
   });
 
-  test('all pods have what is not reserved', async () => {
-    const [, kibibytes] = /^MemTotal:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'utf8')) ?? [];
-    const bytes = Number(kibibytes) * 1024 - 100 * 2 ** 20;
-    await until('the limit is set', () => read('memory', 'kubepods', 'memory.limit_in_bytes') === String(bytes));
-    assert.equal(read('cpu', 'kubepods', 'cpu.shares'), String(Math.floor(((availableParallelism() * 1000 - 100) * 1024) / 1000)));
-  });
+  test('a pod’s cgroup has its limits, and is gone after the pod', () => podHasItsLimits(host));
+  test('all pods have what is not reserved', () => allPodsHaveWhatIsNotReserved(host));
+  test('the shares of the Burstable level follow its pods', () => burstableLevelFollowsItsPods(host));
+  test('a level that another tool has changed is set again within a minute', () => changedLevelIsSetAgain(host));
+  test('what a privileged container has made in its pod’s cgroup is removed with the pod', () => hostileCgroupsAreRemoved(host));
 
   test('the kubelet and its helpers are in kubeletCgroups, with the limit of maxOpenFiles', async () => {
     const pathsOf = (pid: number | string) =>
@@ -67,20 +79,11 @@ describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup
     assert.match(readFileSync(`/proc/${pid}/limits`, 'utf8'), /^Max open files\s+6000\s+6000/m);
   });
 
-  test('the shares of the Burstable level follow its pods', async () => {
-    node.apply(burstable('first', '500m'));
-    node.apply(burstable('second', '250m'));
-    await until('the shares are the sum', () => read('cpu', 'kubepods/burstable', 'cpu.shares') === '768');
-    node.delete('first');
-    await until('the shares are those of the other pod', () => read('cpu', 'kubepods/burstable', 'cpu.shares') === '256');
-    assert.equal(read('cpu', 'kubepods/besteffort', 'cpu.shares'), '2');
-  });
-
   test('a killed kubelet’s cgroups of pods are removed when nobody knows the pod, and completed when the pod exists', async () => {
-    node.apply(burstable('kept', '100m'));
+    node.apply(aManifest('kept', { containers: [aBusybox({ resources: { requests: { cpu: '100m' } } })] }));
     const { metadata } = await node.untilRunning('kept');
     await node.stopKubelet('SIGKILL');
-    const orphans = readdirSync(mount).map((controller) => join(mount, controller, node.cgroupRoot, 'kubepods/podorphan'));
+    const orphans = foldersOf('kubepods/podorphan');
     // As after a crash during the creation: not in all hierarchies.
     for (const folder of orphans.slice(0, 3)) if (existsSync(join(folder, '..'))) mkdirSync(folder);
     const kept = `kubepods/burstable/pod${metadata.uid}`;

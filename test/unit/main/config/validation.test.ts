@@ -211,6 +211,11 @@ const cases: Case[] = [
   },
   { name: 'the run-once mode is rejected', config: 'runOnce: true', want: ['Runonce mode has been deprecated'] },
   {
+    name: 'systemCgroups is not the root',
+    config: 'systemCgroups: /\ncgroupRoot: /',
+    want: ['system container cannot be root ("/")'],
+  },
+  {
     name: 'systemCgroups requires a cgroupRoot',
     config: 'systemCgroups: /system',
     want: ['systemCgroups (--system-cgroups) /system was specified and cgroupRoot'],
