@@ -9,6 +9,7 @@
  *  - An issued certificate is used even if it can't be stored. Storing is then repeated.
  */
 import type { KeyObject } from 'node:crypto';
+import { contain } from '../../../shared/errors/contain.ts';
 import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -130,7 +131,7 @@ export class CertificateManager {
   async #run(signal: AbortSignal): Promise<void> {
     const { logger, metrics, rotates } = this.#options;
     while (!signal.aborted) {
-      const delayMs = this.#delayMs();
+      const delayMs = contain({ handler: 'certificate rotation', logger }, () => this.#delayMs()) ?? maxSleepMs;
       if (delayMs > 0) {
         await this.#wakeup.next(Math.min(delayMs, maxSleepMs), signal);
         continue;

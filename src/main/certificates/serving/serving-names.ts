@@ -8,13 +8,16 @@ export interface NodeAddress {
   readonly address: string;
 }
 
+/** A name that can be part of a certificate. Whoever may write the Node's status chooses its addresses, and upstream requests nothing with another one. */
+const encodable = /^(?!\.)[\x21-\x7e]{1,253}$/;
+
 /** Null when the addresses do not suffice for a request: without an IP, or with the gate AllowDNSOnlyNodeCSR without any name. */
 export function servingTemplate(nodeName: string, addresses: readonly NodeAddress[], allowsDNSOnly: boolean): RequestTemplate | null {
   const dnsNames = new Set<string>();
   const ipAddresses = new Set<string>();
   for (const { type, address } of addresses) {
-    const isAddress = isIP(address) !== 0;
-    if (address === '') continue;
+    if (!encodable.test(address)) continue;
+    const isAddress = isIP(address) !== 0 && !address.includes('%');
     if (['Hostname', 'ExternalIP', 'InternalIP'].includes(type) && isAddress) ipAddresses.add(address);
     else if (['Hostname', 'ExternalDNS', 'InternalDNS'].includes(type)) dnsNames.add(address);
   }

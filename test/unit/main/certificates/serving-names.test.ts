@@ -25,6 +25,16 @@ table("the serving certificate is for the Node's addresses", (row) => {
     { name: 'a name as address', addresses: [ip, { type: 'InternalIP', address: 'a' }], want: { dns: [], ips: ['10.0.0.2'] } },
     { name: 'IPv6', addresses: [{ type: 'InternalIP', address: 'fd00::1' }], want: { dns: [], ips: ['fd00::1'] } },
     {
+      name: 'ones that no certificate can have',
+      addresses: [ip, ...['ü', 'a\0b', 'a b', '.a', 'a'.repeat(254)].map((address) => ({ type: 'Hostname', address }))],
+      want: { dns: [], ips: ['10.0.0.2'] },
+    },
+    {
+      name: 'an address with a zone',
+      addresses: [ip, { type: 'InternalIP', address: 'fe80::1%eth0' }],
+      want: { dns: [], ips: ['10.0.0.2'] },
+    },
+    {
       name: 'empty and unknown ones',
       addresses: [ip, { type: 'Hostname', address: '' }, { type: 'X', address: 'a' }],
       want: { dns: [], ips: ['10.0.0.2'] },
