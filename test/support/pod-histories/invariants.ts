@@ -135,7 +135,8 @@ function findGrowingGracePeriods(history: readonly PodHistoryEntry[]): string[] 
       if (entry.graceSeconds > 0) deletions.set(entry.podUID, [...earlier, entry]);
       else {
         withoutObject.add(entry.podUID);
-        const seen = earlier.filter(({ atMs }) => atMs > launchedAtMs);
+        // A watch may show the removal only.
+        const seen = earlier.filter(({ atMs }) => atMs > launchedAtMs && atMs + noticeMs < entry.atMs);
         deletions.set(entry.podUID, seen);
       }
     } else if (entry.type === 'ended') ended.add(entry.containerID);

@@ -136,6 +136,11 @@ const cases: readonly { readonly name: string; readonly steps: readonly Step[]; 
     steps: [deleted(3), deleted(0), runtime('stopRequested', 'a', 5)],
     want: /gets 5 s after 3 s/,
   },
+  {
+    name: 'the grace period of a pod that was deleted, and at once by force',
+    steps: [deleted(3), () => deleted(0)(500), runtime('stopRequested', 'a', 5)],
+    want: null,
+  },
   { name: 'the grace period of a pod that was deleted by force', steps: [deleted(0), runtime('stopRequested', 'a', 30)], want: null },
 ];
 
