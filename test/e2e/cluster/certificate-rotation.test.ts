@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connect } from 'node:tls';
@@ -212,6 +212,8 @@ test('the serving certificate is for the addresses of the node, and replaced wit
   assert.equal(served.subject, `O=system:nodes\nCN=system:node:${nodeName}`);
   assert.equal(served.checkHost(nodeName), nodeName);
   assert.equal(served.checkIP('127.0.0.1'), '127.0.0.1');
+  // It is stored while it is in use already.
+  await waitUntil('it is stored', () => existsSync(join(certDir, 'kubelet-server-current.pem')));
   assert.match(realpathSync(join(certDir, 'kubelet-server-current.pem')), /kubelet-server-\d{4}(-\d\d){5}\.pem$/);
 
   await setAddresses('127.0.0.1', '192.0.2.7');
@@ -224,8 +226,8 @@ test('the serving certificate is for the addresses of the node, and replaced wit
   await untilServed('the renewed certificate is served', ({ serialNumber }) => serialNumber !== both.serialNumber);
   assert.equal(pid(), firstPid);
   // After a restart the stored certificate is served at once.
-  const stored = currentCertificate(joining, 'kubelet-server')!;
   await node.stopKubelet();
+  const stored = currentCertificate(joining, 'kubelet-server')!;
   await node.startKubelet();
   await untilServed('the stored certificate is served', ({ serialNumber }) => serialNumber === stored.serialNumber);
 });
