@@ -12,11 +12,13 @@ import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
+import { ensureMetricsServer } from '../host/metrics-server-binary.ts';
 import { sortLongestFirst, readSeconds, writeSeconds } from './file-order.ts';
 import { deleteStaleNamespaces, NetworkNamespace } from './network-namespace.ts';
 import { runTestFile, type FileResult } from './test-file.ts';
 
 const project = join(import.meta.dirname, '../..');
+const metricsServerTest = 'test/e2e/cluster/metrics-server.test.ts';
 const defaultLanes = Math.min(4, availableParallelism());
 
 const given = process.argv.slice(2);
@@ -66,6 +68,7 @@ for (const version of ['1.7', '2.1', '2.3']) {
   const installation = join(project, `.cache/containerd-${version}`);
   execFileSync('sh', [join(project, 'scripts/host/newer-containerd.sh'), version, installation], { stdio: 'inherit' });
 }
+if (files.includes(metricsServerTest)) await ensureMetricsServer((what) => console.log(`==> ${what}`));
 const lanes = Math.max(1, Math.min(Number(process.env.KUBELET_TEST_LANES ?? defaultLanes) || 1, files.length));
 console.log(`${files.length} files in ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}`);
 const startedMs = performance.now();
