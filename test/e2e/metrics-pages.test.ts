@@ -51,7 +51,7 @@ describe('the pages of metrics', () => {
     const listen = aBusybox({
       name: 'listener',
       sh: 'nc -l -p 80 & nc -l -p 81 & wait',
-      resources: { limits: { cpu: '100m' } },
+      resources: { limits: { cpu: '100m', memory: '64Mi' } },
     });
     node.apply(aManifest('listener', { containers: [listen], terminationGracePeriodSeconds: 0 }));
     const pods = await Promise.all([podName, 'renamer', 'listener'].map((name) => node.untilRunning(name)));
