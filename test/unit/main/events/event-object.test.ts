@@ -47,6 +47,21 @@ test('an event about the node is created in the default namespace', () => {
   assert.deepEqual(event.involvedObject, { kind: 'Node', apiVersion: 'v1', name: 'n1', uid: 'n1' });
 });
 
+test('an event has its annotations, if there are any', () => {
+  const event = (annotations?: Record<string, string>) =>
+    toCoreEvent(
+      { object: nodeReference('n1'), type: 'Warning', reason: 'Evicted', message: '', ...(annotations && { annotations }) },
+      source,
+      nowMs,
+      1n,
+    );
+  assert.deepEqual(event({ starved_resource: 'memory' }).metadata.annotations, { starved_resource: 'memory' });
+  assert.deepEqual(
+    [event({}), event()].map(({ metadata }) => 'annotations' in metadata),
+    [false, false],
+  );
+});
+
 test('an event of an object with an invalid name gets a random name', () => {
   assert.match(eventName('Web_1', 1n), /^[-0-9a-f]{36}$/);
   assert.match(eventName('a'.repeat(253), 1n), /^[-0-9a-f]{36}$/);

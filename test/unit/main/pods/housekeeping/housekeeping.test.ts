@@ -183,3 +183,20 @@ test('all containers of a terminated and deleted pod may be collected', async ()
   assert.deepEqual(collected[0]?.knownPodUIDs.toSorted(), ['kept', 'removed']);
   assert.deepEqual(collected[0]?.removablePodUIDs, ['removed']);
 });
+
+test('when the disk is full, the containers of a pod that has ended go too, but not before its sources have reported', async () => {
+  const { node, handlers, housekeeping, collected, runHousekeeping } = aNodeWithHandlers();
+  const pod = aStaticPod('ended');
+  void handlers.add([pod, aStaticPod('running')]);
+  await settle();
+  for (const name of ['ended', 'running']) await node.completeTask(node.task('sync', name));
+  await housekeeping.deleteAllUnusedContainers();
+  assert.equal(collected[0]?.allSourcesReady, false);
+  void node.workers.kill('ended' as PodUID, { evicted: false, gracePeriodOverrideSeconds: 0 });
+  await settle();
+  await node.completeTask(node.task('terminating', 'ended'));
+  await runHousekeeping();
+  await housekeeping.deleteAllUnusedContainers();
+  const request = collected.at(-1)!;
+  assert.deepEqual([request.allSourcesReady, request.removablePodUIDs, request.terminatedPodUIDs], [true, [], ['ended']]);
+});

@@ -73,6 +73,18 @@ const containerCases: { name: string; items: SnapshotItem[]; request?: Partial<C
     want: ['p/a@1'],
   },
   {
+    name: 'selects all containers of a terminated pod when asked to',
+    items: [container('a', 1), container('a', 2, 'exited', 'q')],
+    request: { terminatedPodUIDs: ['p' as PodUID] },
+    want: ['p/a@1'],
+  },
+  {
+    name: 'selects none of a terminated pod before every source has reported',
+    items: [container('a', 1)],
+    request: { terminatedPodUIDs: ['p' as PodUID], allSourcesReady: false },
+    want: [],
+  },
+  {
     name: 'keeps containers below the minimum age',
     items: [container('a', 1), container('a', 50), container('a', 99)],
     request: { minAgeMs: 60_000 },
@@ -163,6 +175,12 @@ const sandboxCases: { name: string; items: SnapshotItem[]; removed?: string[]; r
   { name: 'never selects a ready sandbox', items: [sandbox('p', 0, 'running'), sandbox('p', 1)], want: [] },
   { name: 'selects all sandboxes of a deleted pod', items: [sandbox('gone', 0), sandbox('gone', 1)], want: ['gone-s0', 'gone-s1'] },
   {
+    name: 'selects all sandboxes of a terminated pod when asked to',
+    items: [sandbox('p', 0), sandbox('q', 0)],
+    request: { terminatedPodUIDs: ['p' as PodUID] },
+    want: ['p-s0'],
+  },
+  {
     name: 'keeps a sandbox created after the request',
     items: [sandbox('gone', 0), sandbox('gone', 70)],
     request: { requestedAtMs: 60_000 },
@@ -188,7 +206,8 @@ table('sandbox garbage collection', (row) => {
 
 test('logs are removable with their pod, unless the pod restarted after the request', () => {
   const items = [container('a', 1, 'exited', 'gone'), container('a', 70, 'exited', 'again'), sandbox('runs', 1, 'running')];
-  const may = podLogsRemovable(items, request({ requestedAtMs: 60_000, removablePodUIDs: ['again' as PodUID] }));
+  const lists = { removablePodUIDs: ['again' as PodUID], terminatedPodUIDs: ['p' as PodUID] };
+  const may = podLogsRemovable(items, request({ requestedAtMs: 60_000, ...lists }));
   const uids = ['gone', 'never seen', 'again', 'runs', 'p'] as PodUID[];
   assert.deepEqual(uids.filter(may), ['gone', 'never seen']);
 });
