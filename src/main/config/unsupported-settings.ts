@@ -44,6 +44,8 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     fields: ['volumePluginDir'],
     flags: ['experimental-mounter-path'],
   },
+  // Volumes are always walked.
+  { feature: 'project quotas for the usage of volumes', fields: ['featureGates.LocalStorageCapacityIsolationFSQuotaMonitoring'] },
   {
     feature: 'the host’s network: bridges and iptables chains',
     fields: ['podCIDR', 'hairpinMode', 'makeIPTablesUtilChains', 'iptablesMasqueradeBit', 'iptablesDropBit'],

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unsupportedSettings, findUnsupportedSettings } from '../../../../src/main/config/unsupported-settings.ts';
+import { featureGateTable } from '../../../../src/main/config/feature-gate-table.ts';
 import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
 import { flagTable } from '../../../../src/main/flags/flag-table.ts';
 
 const none = new Map<string, string | undefined>();
 
-test('every entry of the table is an existing field or flag', () => {
+test('every entry of the table is an existing field, feature gate or flag', () => {
+  const gates = new Set(featureGateTable.map(({ name }) => `featureGates.${name}`));
   const names = new Set(flagTable.map(({ name }) => name));
   for (const { fields = [], flags = [] } of unsupportedSettings) {
     for (const path of fields) {
+      if (gates.has(path)) continue;
       let at: unknown = kubeletConfiguration.absent;
       for (const name of path.split('.')) {
         assert.ok(typeof at === 'object' && at !== null && name in at, path);
@@ -28,6 +31,12 @@ test('a supported field is not reported', () => {
 
 test('an unsupported field that is set is reported once', () => {
   assert.deepEqual(findUnsupportedSettings({ shutdownGracePeriod: '30s', maxPods: 10 }, none), ['shutdownGracePeriod']);
+});
+
+test('a feature gate without effect is reported when it is enabled', () => {
+  const gates = (value: boolean) => ({ featureGates: { LocalStorageCapacityIsolationFSQuotaMonitoring: value, NodeSwap: true } });
+  assert.deepEqual(findUnsupportedSettings(gates(true), none), ['featureGates.LocalStorageCapacityIsolationFSQuotaMonitoring']);
+  assert.deepEqual(findUnsupportedSettings(gates(false), none), []);
 });
 
 test('a field that turns its feature off is not reported', () => {
