@@ -49,7 +49,10 @@ export interface StorageSamplerOptions {
 const defaultPeriodMs = 10_000;
 /** A walk ends its slices after milliseconds, and statfs answers at once, unless the filesystem hangs. */
 const defaultHangMs = 15_000;
+/** Each `find` wakes the measurement. No tree does when it becomes due: that would wake both processes for single trees. */
 const maxSleepMs = 60 * 60_000;
+/** So that a layer is due again with the next `find`. */
+const layerPeriodShare = 0.8;
 type MountedFolder = VolumeFolder & { readonly mount: NonNullable<VolumeFolder['mount']> };
 
 export class StorageSampler {
@@ -126,7 +129,7 @@ export class StorageSampler {
   async #keepMeasuring(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#trees.measureDue(signal);
-      await this.#wakeup.next(Math.min(this.#trees.dueInMs, maxSleepMs), signal);
+      await this.#wakeup.next(maxSleepMs, signal);
     }
   }
 
@@ -149,7 +152,13 @@ export class StorageSampler {
     for (const { identity, read } of files) this.#putFile(identity, read());
     this.#trees.setTrees([
       ...walked.map(({ path: id, podUID }): Tree => ({ id, path: id, podUID, periodMs: volumeStatsPeriodMs, jitter: 1 })),
-      ...layers.map(({ path: id, identity: { podUID } }): Tree => ({ id, path: id, podUID, periodMs, jitter: 0 })),
+      ...layers.map(({ path: id, identity: { podUID } }): Tree => ({
+        id,
+        path: id,
+        podUID,
+        periodMs: periodMs * layerPeriodShare,
+        jitter: 0,
+      })),
     ]);
     void this.#mounts.measureDue(mounted);
     void this.#runtimeLayers.measureDue(missing);

@@ -27,8 +27,6 @@ const cpuShare = 0.05;
 const slice = { treeCpuMs: 5, totalCpuMs: 20 } as const;
 /** What a request costs both processes beside the walks: encoding, and two wake-ups. */
 const requestCpuMs = 0.3;
-/** For trees that become due one by one: collects them for one request. */
-const minPauseMs = 250;
 /** After a failure that is no tree's. */
 const retryMs = 60_000;
 
@@ -40,6 +38,7 @@ export class TreeMeasurer {
   /** The processor time of the running helper process at the last reply. */
   #processCpuMs = 0;
   #isFailing = false;
+  #hasLoggedFailure = false;
 
   constructor(options: TreeMeasurerOptions) {
     this.#options = options;
@@ -62,11 +61,6 @@ export class TreeMeasurer {
     }
   }
 
-  /** Until `measureDue` has work. */
-  get dueInMs(): number {
-    return Math.max(minPauseMs, this.#queue.dueInMs(this.#options.clock.monotonic()));
-  }
-
   /** False: no helper process could be started. */
   async #measure(trees: readonly TreeRequest[], signal: AbortSignal): Promise<boolean> {
     const { measureTrees, onMeasured, clock, logger } = this.#options;
@@ -79,7 +73,7 @@ export class TreeMeasurer {
       for (const usage of reply.trees) {
         const news = this.#queue.onMeasured(usage, clock.monotonic());
         if (news) onMeasured(usage.id, news);
-        if (usage.outcome === 'failed') logger.debug({ path: usage.id, reason: usage.message }, 'Failed to measure a tree');
+        if (usage.outcome === 'failed') this.#logFailure(usage);
       }
       this.#isFailing = false;
       return true;
@@ -96,5 +90,12 @@ export class TreeMeasurer {
       if (culprit) logger.warn({ err, path: culprit.path, podUID: culprit.podUID }, 'A tree can’t be measured: its filesystem may hang');
       return true;
     }
+  }
+  /** One warning: every tree may fail for the same reason, as a missing function of the C library. A pod may have ended meanwhile. */
+  #logFailure({ id, message, code }: TreeUsage): void {
+    const isGone = code === 'ENOENT';
+    if (!isGone && !this.#hasLoggedFailure) this.#options.logger.warn({ path: id, reason: message }, 'Failed to measure a tree');
+    else this.#options.logger.debug({ path: id, reason: message }, 'Failed to measure a tree');
+    this.#hasLoggedFailure ||= !isGone;
   }
 }

@@ -96,13 +96,6 @@ export class TreeQueue {
     return chosen.map(({ tree: { id, path }, hasBegun }) => ({ id, path, keep: hasBegun || places-- > 0 }));
   }
 
-  /** Until a tree is due. Infinity: there are none. */
-  dueInMs(nowMs: number): number {
-    let dueAtMs = Infinity;
-    for (const state of this.#states.values()) dueAtMs = Math.min(dueAtMs, state.dueAtMs);
-    return Math.max(0, dueAtMs - nowMs);
-  }
-
   /** Takes a result. Returns what to publish, or null when it is no news. */
   onMeasured(usage: TreeUsage, nowMs: number): MeasuredTree | null {
     const state = this.#states.get(usage.id);
