@@ -167,6 +167,15 @@ suite('the disk usage of pods', () => {
     assert.deepEqual([node.pod().containers.get('other')!.usedBytes, node.pod().containers.get('app')!.inodesUsed], [7, 1]);
   });
 
+  test('asks the runtime for a writable layer that is mounted, but not visible here', async () => {
+    node = new Node();
+    node.runPod();
+    node.runContainer('c2', 'other');
+    node.setMounts(['92 1 0:72 / /run/task/c2/rootfs rw - overlay overlay rw,upperdir=/nowhere/fs,workdir=/w']);
+    node.start();
+    await waitUntil('the layer is known', () => node!.pod().containers.get('other')?.usedBytes === 7);
+  });
+
   test('follows what pods write, and forgets pods that are gone', async () => {
     node = new Node();
     const data = node.volume('web', emptyDir, 'data');

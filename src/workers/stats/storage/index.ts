@@ -68,6 +68,8 @@ export class StorageSampler {
   readonly #wakeup: Wakeup;
   /** What a walked tree is, by path. */
   #identities = new Map<string, StorageIdentity>();
+  /** Writable layers that this mount namespace does not have: the kubelet runs in a container. The runtime is asked for them. */
+  readonly #unreadable = new Set<string>();
   /** Of the pods' folders: that of the volumes that are no mounts. */
   #filesystem: FilesystemUsage | null = null;
   #isReadingFilesystem = false;
@@ -83,6 +85,7 @@ export class StorageSampler {
     this.#trees = new TreeMeasurer({
       measureTrees: (request) => this.#walker.call('measureTrees', request, { deadlineMs: hangMs }),
       onMeasured: (path, usage) => this.#putTree(path, usage),
+      onFailed: (path) => void (this.#identities.get(path)?.kind === 'container' && this.#unreadable.add(path)),
       clock,
       logger,
     });
@@ -103,6 +106,7 @@ export class StorageSampler {
 
   /** Resolves after the signal. */
   async run(signal: AbortSignal): Promise<void> {
+    if (this.#options.volumeStatsPeriodMs <= 0) this.#options.logger.info('Volume stats collection disabled');
     await Promise.all([this.#keepFinding(signal), this.#keepMeasuring(signal)]);
   }
 
@@ -140,7 +144,7 @@ export class StorageSampler {
     const mountTable = readFileSync(path, 'utf8');
     this.#readFilesystem(rootDir);
     const volumes = volumeStatsPeriodMs > 0 ? await this.#findVolumes(mountTable) : [];
-    const { layers, missing } = findLayers(running, mountTable);
+    const { layers, missing } = findLayers(running, mountTable, this.#unreadable);
     const walked = volumes.filter(({ mount }) => mount === null);
     const mounted = volumes.filter((volume): volume is MountedFolder => volume.mount !== null);
     this.#identities = new Map([
@@ -221,16 +225,18 @@ function identityOf({ podUID, name, plugin }: VolumeFolder): StorageIdentity {
   return { kind: 'volume', podUID, name, plugin, containerID: '' };
 }
 
-/** The writable layers of running containers, and those that the mount table does not have. */
-function findLayers(running: readonly SnapshotItem[], mountTable: string) {
+/** The writable layers of running containers, and those that the mount table does not have, or that can't be opened. */
+function findLayers(running: readonly SnapshotItem[], mountTable: string, unreadable: Set<string>) {
   const paths = parseWritableLayers(mountTable);
+  const present = new Set(paths.values());
+  for (const path of unreadable) if (!present.has(path)) unreadable.delete(path);
   const layers: { readonly path: string; readonly identity: StorageIdentity }[] = [];
   const missing: StorageIdentity[] = [];
   for (const { kind, podUID, containerName: name, id } of running) {
     if (kind !== 'container') continue;
     const identity: StorageIdentity = { kind, podUID, name, plugin: '', containerID: id as ContainerID };
     const path = paths.get(id);
-    if (path === undefined) missing.push(identity);
+    if (path === undefined || unreadable.has(path)) missing.push(identity);
     else layers.push({ path, identity });
   }
   return { layers, missing };

@@ -17,6 +17,8 @@ export interface TreeMeasurerOptions {
     totalCpuMs: number;
   }) => Promise<{ readonly trees: readonly TreeUsage[]; readonly cpuMs: number }>;
   readonly onMeasured: (id: string, usage: MeasuredTree) => void;
+  /** The tree can't be opened. */
+  readonly onFailed: (id: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random?: () => number;
@@ -63,7 +65,7 @@ export class TreeMeasurer {
 
   /** False: no helper process could be started. */
   async #measure(trees: readonly TreeRequest[], signal: AbortSignal): Promise<boolean> {
-    const { measureTrees, onMeasured, clock, logger } = this.#options;
+    const { measureTrees, onMeasured, onFailed, clock, logger } = this.#options;
     const forget = this.#forget.splice(0);
     try {
       const reply = await measureTrees({ trees, forget, ...slice });
@@ -73,7 +75,9 @@ export class TreeMeasurer {
       for (const usage of reply.trees) {
         const news = this.#queue.onMeasured(usage, clock.monotonic());
         if (news) onMeasured(usage.id, news);
-        if (usage.outcome === 'failed') this.#logFailure(usage);
+        if (usage.outcome !== 'failed') continue;
+        onFailed(usage.id);
+        this.#logFailure(usage);
       }
       this.#isFailing = false;
       return true;

@@ -27,6 +27,7 @@ class FakeHelper {
   #usage(id: string): TreeUsage {
     const left = (this.slices.get(id) ?? 1) - 1;
     this.slices.set(id, left);
+    if (this.slices.get(id) === -1) return { id, outcome: 'failed', bytes: 0, inodes: 0, isIncomplete: true, cpuMs: 1, message: 'broken' };
     return { id, outcome: left > 0 ? 'begun' : 'done', bytes: 100 - left, inodes: 1, isIncomplete: false, cpuMs: this.cpuMs };
   }
 }
@@ -38,6 +39,7 @@ function aMeasurer() {
   const { logger, lines } = aLogger();
   const measurer = new TreeMeasurer({
     measureTrees: helper.measureTrees,
+    onFailed: (id) => measured.push(`${id} failed`),
     onMeasured: (id, { bytes, isLowerBound }) => measured.push(`${id} ${isLowerBound ? '≥' : '='} ${bytes}`),
     clock,
     logger,
@@ -60,6 +62,15 @@ suite('the measurement of trees', () => {
     await measuring;
     assert.deepEqual(helper.requests, ['a b', 'a', 'a']);
     assert.deepEqual(measured, ['a ≥ 98', 'b = 100', 'a ≥ 99', 'a = 100']);
+  });
+
+  test('reports trees that cannot be opened, with one warning', async () => {
+    const { helper, measured, measurer, setTrees, lines } = aMeasurer();
+    for (const id of ['a', 'b']) helper.slices.set(id, 0);
+    setTrees('a', 'b', 'c');
+    await measurer.measureDue(signal);
+    assert.deepEqual(measured, ['a failed', 'b failed', 'c = 100']);
+    assert.equal(lines.filter(({ level }) => level >= 40).length, 1);
   });
 
   test('uses a twentieth of a core, the start of the process included', async () => {
