@@ -31,6 +31,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   liveness: () => import('./liveness.ts'),
   'log-rotation': () => import('./log-rotation.ts'),
   stats: () => import('./stats.ts'),
+  storage: () => import('./storage.ts'),
   'dead-instances': () => import('./dead-instances.ts'),
   idle: () => import('./idle.ts'),
   'idle-peer': () => import('./idle-peer.ts'),
