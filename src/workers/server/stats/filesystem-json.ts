@@ -1,9 +1,12 @@
 /** Renders FsStats and times of /stats/summary. Pure. */
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
 
-/** The fields of an FsStats, without braces. Unknown values are left out. */
+/** FsStats has numbers of 64 bits. Huge pages have 2^64−1 inodes, which means no limit, and which is 2^64 here. */
+const endOfNumbers = 2 ** 64;
+
+/** The fields of an FsStats, without braces. Values that are unknown or without a limit are left out. */
 export function filesystemFields(usage: FilesystemUsage): string {
-  const value = (name: string, number: number) => !Number.isNaN(number) && `"${name}":${number}`;
+  const value = (name: string, number: number) => number < endOfNumbers && `"${name}":${number}`;
   return [
     `"time":${time(usage.readAtMs)}`,
     value('availableBytes', usage.availableBytes),

@@ -95,6 +95,12 @@ table('the fields of a pod’s storage', (row) => {
       { ...values, usedBytes: 3, name: 'secret' },
     ]);
   });
+  row('leave out the inodes of huge pages, which have no limit', () => {
+    const pages = { ...volume('pages', emptyDir, 0, true), inodes: 2 ** 64, inodesFree: 2 ** 64, inodesUsed: 0 };
+    const { volume: shown } = parsed(podStorageFields(storageOf({ volumes: [pages] }), [app], undefined));
+    const { inodes, inodesFree, ...limited } = sizes;
+    assert.deepEqual([shown, inodes > inodesFree], [[{ time, ...limited, usedBytes: 0, inodesUsed: 0, name: 'pages' }], true]);
+  });
   row('are absent without volumes, and without the root directory’s filesystem', () => {
     assert.deepEqual(podStorageFields(undefined, [app], undefined), []);
     assert.deepEqual(Object.keys(parsed(podStorageFields(undefined, [app], root))), ['ephemeral-storage']);
