@@ -41,6 +41,7 @@ export const benchmark: Benchmark = {
       storage,
       snapshot,
       volumeStatsPeriodMs,
+      processOf: () => undefined,
       listRuntimeLayers: () => Promise.reject(new Error('no runtime')),
       mountTable,
       clock: systemClock,

@@ -127,6 +127,16 @@ export class UsageSampler {
     if (this.#kills.length < maxPendingKills) this.#kills.push(cgroup);
   }
 
+  /** A process of a measured container. Searches all cgroups: for rare questions. */
+  processOf(containerID: string): number | undefined {
+    for (const { identity, reader } of this.#measured.values()) {
+      if (identity.kind !== 'container' || identity.containerID !== containerID) continue;
+      const pid = Number.parseInt(reader.readProcesses(), 10);
+      return pid > 0 ? pid : undefined;
+    }
+    return undefined;
+  }
+
   #applyKills(): void {
     if (this.#kills.length === 0) return;
     const byPath = new Map(Array.from(this.#measured.values(), (measured) => [measured.identity.path, measured]));

@@ -1,7 +1,8 @@
 /** The disk usage of pods, measured in folders like those of a node, by real helper processes. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, suite, test } from 'node:test';
@@ -42,6 +43,7 @@ class Node {
   readonly reader = new StorageReader(this.#storage);
   readonly runtime = new RuntimeSnapshotWriter(this.#snapshot);
   readonly lines;
+  readonly processes = new Map<string, number>();
   readonly #sampler: StorageSampler;
   #running: Promise<void> | undefined;
 
@@ -57,6 +59,7 @@ class Node {
       storage: this.#storage,
       snapshot: this.#snapshot,
       volumeStatsPeriodMs: 100,
+      processOf: (id) => this.processes.get(id),
       listRuntimeLayers: async () => new Map([['c2', { usedBytes: 7, inodesUsed: 1 }]]),
       mountTable: this.mountTable,
       periodMs: 100,
@@ -165,6 +168,40 @@ suite('the disk usage of pods', () => {
     node.start();
     await waitUntil('both layers are measured', () => node!.pod().containers.size === 2);
     assert.deepEqual([node.pod().containers.get('other')!.usedBytes, node.pod().containers.get('app')!.inodesUsed], [7, 1]);
+  });
+
+  test('finds the writable layer of a container whose root file system has another name', async () => {
+    node = new Node();
+    const { folder } = node;
+    const [lower, work, merged] = [join(folder, 'lower'), join(folder, 'layers'), join(folder, 'merged')];
+    for (const path of [lower, work, merged]) mkdirSync(path);
+    // Not on an overlay, which can't be the upper folder of another one.
+    execFileSync('mount', ['-t', 'tmpfs', 'layers', work]);
+    for (const name of ['upper', 'work']) mkdirSync(join(work, name));
+    execFileSync('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${lower},upperdir=${work}/upper,workdir=${work}/work`, merged]);
+    let container: ChildProcess | undefined;
+    try {
+      copyFileSync('/bin/busybox', join(merged, 'busybox'));
+      container = spawn('chroot', [merged, '/busybox', 'sleep', '1000']);
+      const { pid } = container;
+      await waitUntil('the process has its root', () => readFileSync(`/proc/${pid}/mountinfo`, 'utf8').includes(' / / '));
+      node.processes.set('c2', pid!);
+      node.runPod();
+      node.runContainer('c2', 'other');
+      node.setMounts(
+        readFileSync('/proc/self/mountinfo', 'utf8')
+          .split('\n')
+          .filter((line) => line.includes(` ${merged} `)),
+      );
+      node.start();
+      await waitUntil('the layer is measured', () => node!.pod().containers.get('other')?.inodesUsed === 2);
+      assert.ok(node.pod().containers.get('other')!.usedBytes > 100_000);
+    } finally {
+      container?.kill('SIGKILL');
+      await (container && once(container, 'exit'));
+      execFileSync('umount', ['--lazy', merged]);
+      execFileSync('umount', ['--lazy', work]);
+    }
   });
 
   test('asks the runtime for a writable layer that is mounted, but not visible here', async () => {

@@ -18,8 +18,10 @@ import { RuntimeSnapshotReader, type SnapshotItem } from '../../../shared/state/
 import { volumeMetricCollectionDuration } from '../../../shared/metrics/definitions/volumes.ts';
 import type { StorageIdentity } from '../../../shared/state/storage-table.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
+import { readCgroupFile } from '../cgroup-file.ts';
 import { readLogUsage } from '../read-log-usage.ts';
 import { findVolumes, type VolumeFolder } from './find-volumes.ts';
+import { LayersOfProcesses } from './layers-of-processes.ts';
 import { MountMeasurer } from './mount-measurer.ts';
 import { parseWritableLayers } from './parse-writable-layers.ts';
 import { readFileUsage } from './read-file-usage.ts';
@@ -35,6 +37,8 @@ export interface StorageSamplerOptions {
   readonly snapshot: SharedArrayBuffer;
   /** 0 or less: volumes are not measured. */
   readonly volumeStatsPeriodMs: number;
+  /** A process of a running container. */
+  readonly processOf: (containerID: string) => number | undefined;
   /** The writable layers of all containers, from the runtime, by container ID. */
   readonly listRuntimeLayers: () => Promise<ReadonlyMap<string, LayerUsage>>;
   /** Replaced in tests. */
@@ -64,6 +68,7 @@ export class StorageSampler {
   readonly #asker: HelperClient;
   readonly #trees: TreeMeasurer;
   readonly #mounts: MountMeasurer<MountedFolder>;
+  readonly #layersOfProcesses: LayersOfProcesses;
   readonly #runtimeLayers: RuntimeLayers;
   readonly #wakeup: Wakeup;
   /** What a walked tree is, by path. */
@@ -88,6 +93,10 @@ export class StorageSampler {
       onFailed: (path) => void (this.#identities.get(path)?.kind === 'container' && this.#unreadable.add(path)),
       clock,
       logger,
+    });
+    this.#layersOfProcesses = new LayersOfProcesses({
+      processOf: options.processOf,
+      readMounts: (pid) => readCgroupFile(`/proc/${pid}/mountinfo`),
     });
     this.#runtimeLayers = new RuntimeLayers({
       list: options.listRuntimeLayers,
@@ -144,7 +153,7 @@ export class StorageSampler {
     const mountTable = readFileSync(path, 'utf8');
     this.#readFilesystem(rootDir);
     const volumes = volumeStatsPeriodMs > 0 ? await this.#findVolumes(mountTable) : [];
-    const { layers, missing } = findLayers(running, mountTable, this.#unreadable);
+    const { layers, missing } = this.#findLayers(running, mountTable);
     const walked = volumes.filter(({ mount }) => mount === null);
     const mounted = volumes.filter((volume): volume is MountedFolder => volume.mount !== null);
     this.#identities = new Map([
@@ -177,6 +186,25 @@ export class StorageSampler {
       throw err;
     }
     return findVolumes(folder, mountsBelow(mountTable, folder));
+  }
+
+  /** The writable layers of running containers, and those that the mount table does not have, or that can't be opened. */
+  #findLayers(running: readonly SnapshotItem[], mountTable: string) {
+    const containers = running.filter(({ kind }) => kind === 'container');
+    const named = parseWritableLayers(mountTable);
+    const unnamed = containers.map(({ id }) => id).filter((id) => !named.has(id));
+    const paths = new Map([...named, ...this.#layersOfProcesses.find(unnamed, mountTable)]);
+    const present = new Set(paths.values());
+    for (const path of this.#unreadable) if (!present.has(path)) this.#unreadable.delete(path);
+    const layers: { readonly path: string; readonly identity: StorageIdentity }[] = [];
+    const missing: StorageIdentity[] = [];
+    for (const { podUID, containerName: name, id } of containers) {
+      const identity: StorageIdentity = { kind: 'container', podUID, name, plugin: '', containerID: id as ContainerID };
+      const path = paths.get(id);
+      if (path === undefined || this.#unreadable.has(path)) missing.push(identity);
+      else layers.push({ path, identity });
+    }
+    return { layers, missing };
   }
 
   /** The files of each pod with a running sandbox. */
@@ -223,21 +251,4 @@ export class StorageSampler {
 
 function identityOf({ podUID, name, plugin }: VolumeFolder): StorageIdentity {
   return { kind: 'volume', podUID, name, plugin, containerID: '' };
-}
-
-/** The writable layers of running containers, and those that the mount table does not have, or that can't be opened. */
-function findLayers(running: readonly SnapshotItem[], mountTable: string, unreadable: Set<string>) {
-  const paths = parseWritableLayers(mountTable);
-  const present = new Set(paths.values());
-  for (const path of unreadable) if (!present.has(path)) unreadable.delete(path);
-  const layers: { readonly path: string; readonly identity: StorageIdentity }[] = [];
-  const missing: StorageIdentity[] = [];
-  for (const { kind, podUID, containerName: name, id } of running) {
-    if (kind !== 'container') continue;
-    const identity: StorageIdentity = { kind, podUID, name, plugin: '', containerID: id as ContainerID };
-    const path = paths.get(id);
-    if (path === undefined || unreadable.has(path)) missing.push(identity);
-    else layers.push({ path, identity });
-  }
-  return { layers, missing };
 }

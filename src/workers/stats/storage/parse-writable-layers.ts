@@ -3,7 +3,7 @@
  * containerd mounts it at `<state>/io.containerd.runtime.v2.task/k8s.io/<container ID>/rootfs`.
  */
 import { basename, dirname } from 'node:path';
-import { parseMountInfo } from '../../../shared/linux/mountinfo.ts';
+import { parseMountInfo, type MountInfo } from '../../../shared/linux/mountinfo.ts';
 
 const upperOption = 'upperdir=';
 
@@ -12,14 +12,19 @@ export function parseWritableLayers(mountTable: string): Map<string, string> {
   const layers = new Map<string, string>();
   for (const line of mountTable.split('\n')) {
     if (!line.includes('/rootfs ') || !line.includes(upperOption)) continue;
-    for (const { mountPoint, fsType, superOptions } of parseMountInfo(line)) {
-      if (fsType !== 'overlay' || basename(mountPoint) !== 'rootfs') continue;
-      const containerID = basename(dirname(mountPoint));
-      const upper = superOptions.find((option) => option.startsWith(upperOption))?.slice(upperOption.length);
-      // The kernel escapes special characters of a path. Runtimes use none.
-      if (!upper?.startsWith('/') || upper.includes('\\') || layers.has(containerID)) continue;
-      layers.set(containerID, upper);
+    for (const mount of parseMountInfo(line)) {
+      const containerID = basename(dirname(mount.mountPoint));
+      const upper = basename(mount.mountPoint) === 'rootfs' ? upperFolder(mount) : undefined;
+      if (upper !== undefined && !layers.has(containerID)) layers.set(containerID, upper);
     }
   }
   return layers;
+}
+
+/** Undefined for a read-only overlay, and for other file systems. */
+export function upperFolder({ fsType, superOptions }: MountInfo): string | undefined {
+  if (fsType !== 'overlay') return undefined;
+  const upper = superOptions.find((option) => option.startsWith(upperOption))?.slice(upperOption.length);
+  // The kernel escapes special characters of a path. Runtimes use none.
+  return upper?.startsWith('/') && !upper.includes('\\') ? upper : undefined;
 }
