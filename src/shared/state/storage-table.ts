@@ -82,8 +82,13 @@ export class StorageWriter {
 
   /** Throws TableFullError when the pod has used its rows and those that all share, or RangeError for a text that is too long. */
   put(identity: StorageIdentity, values: StorageValues): void {
+    // Field by field: a caller's measurement may have more.
+    const { readAtMs, usedBytes, inodesUsed, capacityBytes, availableBytes, inodes, inodesFree } = values;
+    const numbers = { readAtMs, usedBytes, inodesUsed, capacityBytes, availableBytes, inodes, inodesFree };
+    const { podUID, name, plugin, containerID } = identity;
+    const kind = storageKinds.indexOf(identity.kind);
     const flags = { isMountPoint: values.isMountPoint ? 1 : 0, isLowerBound: values.isLowerBound ? 1 : 0 };
-    const fieldsOfRow = { ...identity, ...values, ...flags, kind: storageKinds.indexOf(identity.kind) };
+    const fieldsOfRow = { kind, podUID, name, plugin, containerID, ...flags, ...numbers };
     const row = this.#rows.get(keyOf(identity));
     if (row !== undefined) return this.#table.put(row, fieldsOfRow);
     if ((this.#rowsOfPod.get(identity.podUID) ?? 0) >= reservedRowsPerPod && this.#sharedInUse >= sharedRows) {

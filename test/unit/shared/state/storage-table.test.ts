@@ -44,7 +44,8 @@ suite('the storage table', () => {
     assert.deepEqual([reader.all().size, reader.pod(web).volumes.size], [0, 0]);
     const filesystem = { capacityBytes: 100, availableBytes: 60, inodes: 10, inodesFree: 7 };
     writer.put(data, used(40, { ...filesystem, isMountPoint: true, isLowerBound: true }));
-    writer.put(app, used(50));
+    const measured = { ...used(50), device: '8:1' };
+    writer.put(app, measured);
     writer.put(identity({ kind: 'pod-logs' }), used(1));
     writer.put(identity({ kind: 'etc-hosts' }), used(2));
     writer.put({ ...app, podUID: other }, used(70));
