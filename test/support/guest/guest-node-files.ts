@@ -45,11 +45,11 @@ export const networkConfig = JSON.stringify({
 });
 
 /** As kubeadm's unit, with a shorter delay before a restart. */
-export function kubeletUnit(project: string, nodeName: string): string {
+export function kubeletUnit(project: string, nodeName: string, flags: readonly string[] = []): string {
   return `[Unit]
 Description=kubelet
 [Service]
-ExecStart=${project}/bin/kubelet --config=/etc/kubernetes/kubelet.json --hostname-override=${nodeName} --v=2
+ExecStart=${project}/bin/kubelet --config=/etc/kubernetes/kubelet.json --hostname-override=${nodeName} --v=2 ${flags.join(' ')}
 Environment=NODE_COMPILE_CACHE=/var/cache/kubelet
 Restart=always
 StartLimitInterval=0

@@ -16,6 +16,10 @@ export interface GuestNodeOptions {
   readonly config?: object;
   /** Default: 3G. */
   readonly memory?: string;
+  /** More folders of the host that have the same path in the guest. */
+  readonly share?: readonly string[];
+  /** Prepares the guest before containerd and the kubelet start. Returns further flags and fields of KubeletConfiguration. */
+  readonly prepare?: (guest: Guest) => Promise<{ readonly config?: object; readonly flags?: readonly string[] }>;
 }
 
 const project = join(import.meta.dirname, '../../..');
@@ -34,19 +38,20 @@ export class GuestNode {
   }
 
   /** Boots, and starts containerd and the kubelet. Returns when both serve. */
-  static async start({ containerd = '1.6', config = {}, memory = '3G' }: GuestNodeOptions = {}): Promise<GuestNode> {
+  static async start({ containerd = '1.6', config = {}, memory = '3G', share = [], prepare }: GuestNodeOptions = {}): Promise<GuestNode> {
     const images = buildLocalImageArchives(join(project, '.cache/images'));
-    const guest = await Guest.boot({ memory, share: [project] });
+    const guest = await Guest.boot({ memory, share: [project, ...share] });
     const node = new GuestNode(guest);
     try {
       const installation = containerd === '1.6' ? '' : join(project, `.cache/containerd-${containerd}`);
       await guest.write('/etc/containerd/config.toml', containerdConfig);
       await guest.write('/etc/systemd/system/containerd.service.d/10-test.conf', containerdUnit(installation));
       await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig);
-      await guest.write('/etc/systemd/system/kubelet.service', kubeletUnit(project, nodeName));
+      const { config: prepared = {}, flags = [] } = (await prepare?.(guest)) ?? {};
+      await guest.write('/etc/systemd/system/kubelet.service', kubeletUnit(project, nodeName, flags));
       await guest.check(`mkdir -p ${manifests} && systemctl daemon-reload && systemctl start containerd`);
       for (const { archive, name } of images) await guest.check(`ctr -n k8s.io images import --base-name ${name} ${archive}`);
-      await node.startKubelet(config);
+      await node.startKubelet({ ...prepared, ...config });
       return node;
     } catch (err) {
       await guest.shutdown();
@@ -62,7 +67,7 @@ export class GuestNode {
 
   /** Waits until the kubelet serves its pods. */
   async untilHealthy(): Promise<void> {
-    await this.#until('the kubelet serves', async () => ((await this.#read()) === undefined ? undefined : true), 60_000);
+    await this.#until('the kubelet serves', async () => ((await this.pods()) === undefined ? undefined : true), 60_000);
   }
 
   async apply(manifest: object): Promise<void> {
@@ -76,11 +81,11 @@ export class GuestNode {
     await this.guest.check(`rm ${manifests}/${name}.json`);
   }
 
-  /** Waits until the pod fulfils the condition. */
+  /** Waits until the pod, static or from an API server, fulfils the condition. */
   async until(name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 60_000): Promise<Pod> {
     let last: Pod | undefined;
     const find = async () => {
-      last = (await this.#read())?.find(({ metadata }) => metadata.name === `${name}-${nodeName}`);
+      last = (await this.pods())?.find(({ metadata }) => metadata.name === name || metadata.name === `${name}-${nodeName}`);
       return last !== undefined && condition(last) ? last : undefined;
     };
     return this.#until(`pod ${name} ${what}`, find, timeoutMs, () => JSON.stringify(last?.status));
@@ -96,7 +101,7 @@ export class GuestNode {
 
   async untilGone(name: string): Promise<void> {
     const isGone = async () =>
-      (await this.#read())?.some(({ metadata }) => metadata.name === `${name}-${nodeName}`) === false ? true : undefined;
+      (await this.pods())?.some(({ metadata }) => metadata.name === `${name}-${nodeName}`) === false ? true : undefined;
     await this.#until(`pod ${name} is gone`, isGone, 60_000);
   }
 
@@ -115,7 +120,7 @@ export class GuestNode {
   }
 
   /** Returns undefined while the kubelet does not serve. */
-  async #read(): Promise<readonly Pod[] | undefined> {
+  async pods(): Promise<readonly Pod[] | undefined> {
     const { code, stdout } = await this.guest.run(readPods, { timeoutMs: 20_000 });
     if (code !== 0) return undefined;
     return (JSON.parse(stdout.slice(stdout.indexOf('\r\n\r\n'))) as { items?: Pod[] | null }).items ?? [];
