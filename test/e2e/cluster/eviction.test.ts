@@ -206,6 +206,7 @@ describe('under memory pressure', () => {
 describe('with a full image filesystem', () => {
   let evicting: EvictingNode;
   const image = 'random.example/unused:1';
+  const debugImages = () => evicting.node.kubectl('get', '--raw', `${evicting.node.nodePath}/proxy/debug/image-gc`);
   const images = async () =>
     (await evicting.node.node.cri.images.call('listImages', {}, { deadlineMs: 10_000 })).images.flatMap(({ repoTags }) => repoTags);
 
@@ -226,7 +227,10 @@ describe('with a full image filesystem', () => {
     await node.create('idle', { containers: [aBusybox()] });
     await node.untilRunning('idle');
     // On disk an image takes its layer twice: as content and unpacked.
-    importRandomImage(node.node, image, 40 * mebibyte);
+    importRandomImage(node.node, image, 20 * mebibyte);
+    // An image is old enough to go only after the kubelet has seen it.
+    await waitUntil('the image is known', async () => (await debugImages()).includes(image), deadlineMs);
+    importRandomImage(node.node, 'random.example/newer:1', 16 * mebibyte);
     await waitUntil('the unused image is removed', async () => !(await images()).includes(image), deadlineMs);
     await node.untilEvent(node.nodeName, 'EvictionThresholdMet', /^Attempting to reclaim ephemeral-storage$/, 'default');
     await evicting.untilCondition('DiskPressure', 'False KubeletHasNoDiskPressure kubelet has no disk pressure');
