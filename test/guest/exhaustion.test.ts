@@ -4,15 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { ensureControlPlane } from '../../scripts/host/control-plane-binaries.ts';
 import type { Guest } from '../../scripts/host/guest/guest.ts';
 import type { Container, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';
 import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
 
 const project = join(import.meta.dirname, '../..');
-const programs = realpathSync(join(project, '.cache/control-plane-v1.36.3'));
+// The folder in the cache may be a link.
+const programs = dirname(realpathSync((await ensureControlPlane(console.log)).kubectl));
 const watchHealth = `bash ${project}/test/support/guest/watch-health.sh`;
 const kubectl = `KUBECONFIG=/srv/cluster/admin.kubeconfig ${programs}/kubectl`;
 const bystanders = 20;
