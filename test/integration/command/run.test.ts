@@ -104,6 +104,23 @@ test('the root directory may be relative and end with slashes, but must not be e
   assert.match(stderr, /"command failed" err="invalid root directory \\"\\""/);
 });
 
+test('a kubelet that reserves more than the machine has ends with the resource, both amounts and exit code 1', async (t) => {
+  const { args } = await prepareKubelet(t, { kubeReserved: { memory: '1024Ti' } });
+  const { code, stderr } = await new RunningKubelet(args).ended;
+  assert.equal(code, 1, stderr);
+  assert.match(
+    stderr,
+    /invalid Node Allocatable configuration. Resource \\"memory\\" has a reservation of 1073741924Mi but capacity of \d+Ki/,
+  );
+});
+
+test('a kubelet whose reserved CPUs are not online ends with both lists', async (t) => {
+  const { args } = await prepareKubelet(t, { reservedSystemCPUs: '0,60000' });
+  const { code, stderr } = await new RunningKubelet(args).ended;
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /reservedCPUs: 0,60000 is not a subset of online CPUs: 0/);
+});
+
 test('a kubelet creates its folders with upstream’s permissions', async (t) => {
   const prepared = await prepareKubelet(t);
   const running = new RunningKubelet(prepared.args);

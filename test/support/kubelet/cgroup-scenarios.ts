@@ -104,12 +104,15 @@ export async function changedLevelIsSetAgain(host: CgroupHost): Promise<void> {
 /** A privileged container that makes cgroups with names that are no text, a deep tree, and a frozen process, in the cgroup of its pod. */
 function hostile({ version }: CgroupHost): Partial<PodSpec> {
   const [processes, freeze] =
-    version === 1 ? ['/host-cgroups/freezer', 'echo FROZEN > own/freezer.state'] : ['/host-cgroups', 'echo 1 > own/cgroup.freeze'];
+    version === 1
+      ? ['/host-cgroups/freezer', 'echo $! > own/cgroup.procs; echo FROZEN > own/freezer.state']
+      : // A process cannot leave its cgroup namespace.
+        ['/host-cgroups', 'cd /sys/fs/cgroup; mkdir own; echo $! > own/cgroup.procs; echo 1 > own/cgroup.freeze; cd -'];
   const sh = `cd $(find ${processes} -type d -name '*podhostile*' | head -n 1) || exit 1
     mkdir "$(printf 'odd\\377')" 'with space' own; i=0; while [ $i -lt 1000 ]; do wide="$wide w$i"; i=$((i + 1)); done; mkdir $wide
     i=0; while [ $i -lt 40 ]; do deep="$deep/nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"; i=$((i + 1)); done
     (for i in 1 2 3; do mkdir -p ".$deep"; cd -P ".$deep"; done)
-    sleep 1000 & echo $! > own/cgroup.procs; ${freeze}; mkdir done; while :; do sleep 1; done`;
+    sleep 1000 & ${freeze}; mkdir done; while :; do sleep 1; done`;
   const container = { securityContext: { privileged: true }, volumeMounts: [{ name: 'cgroups', mountPath: '/host-cgroups' }], sh };
   return { containers: [aBusybox(container)], volumes: [{ name: 'cgroups', hostPath: { path: '/sys/fs/cgroup' } }] };
 }
