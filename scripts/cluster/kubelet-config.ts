@@ -17,5 +17,13 @@ ${stringify({
   cgroupRoot: clusterPaths.cgroupRoot,
   failCgroupV1: false,
   failSwapOn: false,
+  // Upstream's defaults, 10 % and 15 % of the disks, would evict all pods on many people's hosts.
+  evictionHard: {
+    'memory.available': '100Mi',
+    'nodefs.available': '1%',
+    'nodefs.inodesFree': '1%',
+    'imagefs.available': '1%',
+    'imagefs.inodesFree': '1%',
+  },
 })}`;
 }

@@ -14,6 +14,13 @@ healthzPort: ${paths.healthzPort}
 podLogsDir: ${paths.podLogs}
 cgroupDriver: cgroupfs
 failCgroupV1: false
+# Upstream's defaults, 10 % and 15 % of the disks, would evict the examples on many people's hosts.
+evictionHard:
+  memory.available: 100Mi
+  nodefs.available: 1%
+  nodefs.inodesFree: 1%
+  imagefs.available: 1%
+  imagefs.inodesFree: 1%
 ${
   paths.simulate
     ? `# The simulated runtime creates no cgroups and needs no root.

@@ -90,6 +90,35 @@ describe('the disk usage of pods', () => {
     const inodes = app!.rootfs!.inodesUsed + data.inodesUsed + app!.logs!.inodesUsed;
     assert.ok(inodesUsed >= inodes && inodesUsed <= inodes + 1, `${inodesUsed} inodes of ${inodes}`);
     assert.ok(capacityBytes > usedBytes);
+    const metrics = await (await node.get('/metrics')).text();
+    for (const source of ['du', 'statfs']) {
+      assert.match(metrics, new RegExp(`^kubelet_volume_metric_collection_duration_seconds_count{metric_source="${source}"} [1-9]`, 'm'));
+    }
+    const id = pod.status!.containerStatuses![0]!.containerID!.split('//')[1]!;
+    // The runtime counts every ten seconds.
+    await waitUntil(
+      'the runtime counts the same',
+      async () => {
+        const { stats } = await node.cri.runtime.call('containerStats', { containerId: id }, { deadlineMs: 5000 });
+        const { usedBytes: bytes, inodesUsed: files } = stats!.writableLayer!;
+        return Number(bytes?.value) === app!.rootfs!.usedBytes && Number(files?.value) === app!.rootfs!.inodesUsed;
+      },
+      30_000,
+    );
+  });
+
+  test('has a tree that is deeper than paths can be long', async () => {
+    const deep = 'cd /data; i=0; while [ $i -lt 3000 ]; do mkdir d; cd d; i=$((i+1)); done; echo x > file; sleep 10000 & wait';
+    const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+    node.apply(
+      aManifest('deep', {
+        containers: [aBusybox({ name: 'app', sh: deep, volumeMounts })],
+        volumes: [{ name: 'data', emptyDir: {} }],
+        terminationGracePeriodSeconds: 0,
+      }),
+    );
+    const pod = await node.untilRunning('deep');
+    await untilUsage(pod, 'all levels are measured', (found) => volumeOf(found, 'data')?.inodesUsed === 3002);
   });
 
   test('of a pod is measured beside one with very many files', async () => {
@@ -111,4 +140,31 @@ describe('the disk usage of pods', () => {
     const usage = await untilUsage(pod, 'the small pod is measured', (found) => volumeOf(found, 'data')?.inodesUsed === 2);
     assert.ok(volumeOf(usage, 'data')!.usedBytes < 2 * MB);
   });
+});
+
+describe('the writable layer on another containerd', () => {
+  for (const containerd of ['1.6', '2.3'] as const) {
+    test(`is found in the mount table of containerd ${containerd}`, async (t) => {
+      const node = await TestNode.start(t, { containerd });
+      await node.startKubelet();
+      const sh = 'head -c 30000000 /dev/zero > /written; sleep 10000 & wait';
+      node.apply(aManifest('writer', { containers: [aBusybox({ sh })], terminationGracePeriodSeconds: 0 }));
+      const pod = await node.untilRunning('writer');
+      const usage = await waitUntil(
+        'the layer is measured',
+        async () => {
+          const reply = await node.get('/stats/summary');
+          if (reply.status !== 200) return undefined;
+          const { pods } = (await reply.json()) as { readonly pods: readonly PodUsage[] };
+          const rootfs = pods.find(({ podRef }) => podRef.uid === pod.metadata.uid)?.containers[0]?.rootfs;
+          return rootfs && rootfs.usedBytes > 29 * MB ? rootfs : undefined;
+        },
+        60_000,
+      );
+      assert.ok(usage.usedBytes < 31 * MB, `${usage.usedBytes} bytes`);
+      const metrics = await (await node.get('/metrics')).text();
+      assert.match(metrics, /kubelet_runtime_operations_total{operation_type="create_container"}/);
+      assert.doesNotMatch(metrics, /list_container_stats/, 'the runtime was asked');
+    });
+  }
 });

@@ -12,9 +12,10 @@ import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const mebibyte = 1024 * 1024;
 const usingMemory = 'dd if=/dev/zero of=/dev/shm/file bs=1M count=40; exec sleep 10000';
+const usingDisk = 'dd if=/dev/zero of=/scratch/file bs=1M count=30; exec sleep 10000';
 const withProcesses = 'for i in $(seq 25); do sleep 10000 & done; wait';
-/** The usage is sampled every ten seconds. */
-const sampledMs = 60_000;
+/** Usage is sampled every ten seconds, volumes once a minute. */
+const sampledMs = 120_000;
 
 describe('a dry run of evictions', () => {
   const dropIns = mkdtempSync(join(tmpdir(), 'eviction-plan-'));
@@ -30,7 +31,12 @@ describe('a dry run of evictions', () => {
     await node.create('hog', requesting('10Mi', usingMemory));
     await node.create('important', { ...requesting('10Mi', usingMemory), priorityClassName: 'system-node-critical' });
     await node.create('forks', requesting('100Mi', withProcesses));
-    for (const name of ['modest', 'hog', 'important', 'forks']) await node.untilRunning(name);
+    const volumeMounts = [{ name: 'scratch', mountPath: '/scratch' }];
+    await node.create('writer', {
+      containers: [aBusybox({ resources: { requests: { memory: '150Mi' } }, sh: usingDisk, volumeMounts })],
+      volumes: [{ name: 'scratch', emptyDir: {} }],
+    });
+    for (const name of ['modest', 'hog', 'important', 'forks', 'writer']) await node.untilRunning(name);
   });
   after(async () => {
     await node?.destroy();
@@ -81,7 +87,7 @@ describe('a dry run of evictions', () => {
     assert.match(stdout, /^- +\S+\/important +4\d\.\d MiB +\+3\d\.\d MiB +2000001000 +stays: critical$/m);
   });
 
-  test('shows the order of another signal', async () => {
+  test('shows the order of other signals', async () => {
     const byProcesses = await untilPlan(
       'the processes are counted',
       (current) => ownPods(current).some(({ usage }) => (usage ?? 0) > 25),
@@ -90,6 +96,12 @@ describe('a dry run of evictions', () => {
     assert.equal(ownPods(byProcesses)[0]?.name, 'forks', JSON.stringify(byProcesses.ranking));
     const { stdout } = await runLocalCommand('eviction', node.node.rootDir, '--signal', 'pid', '--json');
     assert.equal(ownPods(JSON.parse(stdout) as EvictionPlan)[0]?.name, 'forks', stdout);
+    const byDisk = await untilPlan(
+      'the volume is measured',
+      (current) => ownPods(current).some(({ usage }) => (usage ?? 0) > 30 * mebibyte),
+      '?signal=nodefs.available',
+    );
+    assert.equal(ownPods(byDisk)[0]?.name, 'writer', JSON.stringify(byDisk.ranking));
   });
 
   test('of a soft threshold in its grace period shows what is left of it, and the pod that is evicted in the end', async () => {

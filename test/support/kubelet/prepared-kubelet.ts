@@ -35,6 +35,8 @@ export async function prepareKubelet(
     enforceNodeAllocatable: [],
     failCgroupV1: false,
     failSwapOn: false,
+    // A full disk of the test host must cost no pod.
+    evictionHard: {},
     ...fields,
   };
   const file = join(folder, 'kubelet.json');

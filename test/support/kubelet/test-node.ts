@@ -173,6 +173,8 @@ export class TestNode {
       failCgroupV1: false,
       // A full disk of the test host must cost no image: none can be pulled again.
       imageGCHighThresholdPercent: 100,
+      // It must cost no pod either.
+      evictionHard: {},
       ...this.#options.config,
     };
   }
