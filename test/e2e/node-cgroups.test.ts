@@ -47,7 +47,9 @@ describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup
   const ownCgroup = `/kubelet-of-test-${process.pid}`;
 
   before(async () => {
-    cleanups.push(() => waitUntil('the kubelet’s cgroup is gone', () => Promise.resolve(removeCgroup(ownCgroup)), 10_000).then(() => {}));
+    cleanups.push(async () => {
+      await waitUntil('the kubelet’s cgroup is gone', () => Promise.resolve(removeCgroup(ownCgroup)), 10_000);
+    });
     node = await TestNode.start(hooks, { config: { ...scenarioConfig, kubeletCgroups: ownCgroup, maxOpenFiles: 6000 } });
     await node.startKubelet();
   });

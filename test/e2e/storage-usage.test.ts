@@ -109,7 +109,8 @@ describe('the disk usage of pods', () => {
 
   test('has a tree that is deeper than paths can be long', async () => {
     // `cd -P` descends folder by folder, and says at each level that it cannot name it.
-    const deep = 'cd /data; i=0; while [ $i -lt 3000 ]; do mkdir d; cd -P d; i=$((i+1)); done 2>/dev/null; echo x > file; sleep 10000 & wait';
+    const deep =
+      'cd /data; i=0; while [ $i -lt 3000 ]; do mkdir d; cd -P d; i=$((i+1)); done 2>/dev/null; echo x > file; sleep 10000 & wait';
     const volumeMounts = [{ name: 'data', mountPath: '/data' }];
     node.apply(
       aManifest('deep', {

@@ -46,9 +46,13 @@ test('of an API server that hangs and issues broken certificates only the right 
       if (hangs-- > 0) return;
       const request = JSON.parse(body) as SigningRequest;
       created.push({ ...request, metadata: { ...request.metadata, uid: `uid-${created.length}` } });
-      return send(created.at(-1)!);
+      send(created.at(-1)!);
+      return;
     }
-    if (!url.startsWith(requestsPath)) return send({});
+    if (!url.startsWith(requestsPath)) {
+      send({});
+      return;
+    }
     const request = created.at(-1)!;
     const certificate = Buffer.from(issue[created.length - 1]!(request)).toString('base64');
     const status = { conditions: [{ type: 'Approved' }], certificate };
