@@ -1,8 +1,8 @@
 /** The cgroups of pods and of the node on cgroup v2, with both drivers, in a guest with systemd. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { burstableSlice, countPodSlices, limitedPod, limitedValues, valuesOf } from '../support/guest/cgroup-values.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';
-import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
 
 const config = {
   podPidsLimit: 100,
@@ -10,17 +10,6 @@ const config = {
   kubeReservedCgroup: '/kube.slice',
   enforceNodeAllocatable: ['pods', 'kube-reserved'],
 };
-/** The Go kubelet gives the slice of this pod the values below, measured on the same kernel and systemd. */
-const limited = (name: string) =>
-  aManifest(name, {
-    containers: [aBusybox({ resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '200m', memory: '64Mi' } } })],
-  });
-const limitedValues = '67108864 100 4 20000 100000';
-const files = 'memory.max pids.max cpu.weight cpu.max';
-const valuesOf = (folder: string) => `cd ${folder} && echo $(cat ${files})`;
-const podSlices = "systemctl list-units --all --plain --no-legend 'kubepods*' | grep -c -- '-pod'";
-const burstable = '/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice';
-
 describe('cgroup v2', () => {
   let node: GuestNode;
   before(async () => {
@@ -30,24 +19,24 @@ describe('cgroup v2', () => {
   });
   after(() => node?.destroy());
   // A test that fails leaves its pods behind.
-  afterEach(() => node.guest.check('rm -f /etc/kubernetes/manifests/*').then(() => node.untilPrints(podSlices, '0')));
+  afterEach(() => node.guest.check('rm -f /etc/kubernetes/manifests/*').then(() => node.untilPrints(countPodSlices, '0')));
 
   test('a pod’s slice has its limits at every moment, also after a reload of systemd, and is gone after the pod', async () => {
     const { guest } = node;
     // Every value that the file has from its creation on, once each.
     await guest.check(
-      `(until [ -e /run/stop ]; do cat ${burstable}/*-pod*.slice/memory.max 2>/dev/null; sleep 0.02; done | uniq > /run/seen) >/dev/null 2>&1 &`,
+      `(until [ -e /run/stop ]; do cat ${burstableSlice}/*-pod*.slice/memory.max 2>/dev/null; sleep 0.02; done | uniq > /run/seen) >/dev/null 2>&1 &`,
     );
-    await node.apply(limited('web'));
+    await node.apply(limitedPod('web'));
     await node.untilRunning('web');
-    assert.equal(await guest.check(valuesOf(`${burstable}/*-pod*.slice`)), limitedValues);
+    assert.equal(await guest.check(valuesOf(`${burstableSlice}/*-pod*.slice`)), limitedValues);
     await guest.check('systemctl daemon-reload');
-    assert.equal(await guest.check(valuesOf(`${burstable}/*-pod*.slice`)), limitedValues);
+    assert.equal(await guest.check(valuesOf(`${burstableSlice}/*-pod*.slice`)), limitedValues);
     await guest.check('touch /run/stop');
     await node.untilPrints('cat /run/seen', '67108864');
     await node.delete('web');
-    await node.untilPrints(podSlices, '0');
-    await node.untilPrints(`ls ${burstable} | grep -c pod`, '0');
+    await node.untilPrints(countPodSlices, '0');
+    await node.untilPrints(`ls ${burstableSlice} | grep -c pod`, '0');
   });
 
   test('the limits of all pods and of Kubernetes’ daemons are those of the configuration', async () => {
@@ -61,14 +50,14 @@ describe('cgroup v2', () => {
   });
 
   test('the weight of the Burstable level follows its pods', async () => {
-    await node.apply(limited('first'));
-    await node.apply(limited('second'));
-    await node.untilPrints(`cat ${burstable}/cpu.weight`, '8');
+    await node.apply(limitedPod('first'));
+    await node.apply(limitedPod('second'));
+    await node.untilPrints(`cat ${burstableSlice}/cpu.weight`, '8');
     await node.delete('first');
-    await node.untilPrints(`cat ${burstable}/cpu.weight`, '4');
+    await node.untilPrints(`cat ${burstableSlice}/cpu.weight`, '4');
     await node.delete('second');
     // Systemd creates the slice of a pod again when the runtime starts a scope in it after its removal. Housekeeping finds it within a minute.
-    await node.untilPrints(podSlices, '0', 90_000);
+    await node.untilPrints(countPodSlices, '0', 90_000);
   });
 
   test('while D-Bus hangs a new pod has a clear error; it starts when D-Bus continues', async () => {
@@ -77,13 +66,13 @@ describe('cgroup v2', () => {
     // Systemd itself waits for the bus then, also on its own socket.
     await guest.check('systemctl daemon-reexec && pkill -STOP dbus-daemon');
     try {
-      await node.apply(limited('hung'));
+      await node.apply(limitedPod('hung'));
       await node.untilPrints(inJournal('reason="FailedCreatePodContainer"'), 'reason="FailedCreatePodContainer"');
     } finally {
       await guest.check('pkill -CONT dbus-daemon');
     }
     await node.untilRunning('hung');
-    assert.equal(await guest.check(valuesOf(`${burstable}/*-pod*.slice`)), limitedValues);
+    assert.equal(await guest.check(valuesOf(`${burstableSlice}/*-pod*.slice`)), limitedValues);
     assert.equal((await guest.run(inJournal('Uncaught fault'))).stdout, '');
   });
 
@@ -93,7 +82,7 @@ describe('cgroup v2', () => {
        sh -c "echo \\$\\$ > $d/left/cgroup.procs; exec sleep 1000" >/dev/null 2>&1 & sleep 0.5; grep -q . $d/left/cgroup.procs`,
     );
     await node.startKubelet(config);
-    await node.untilPrints(podSlices, '0');
+    await node.untilPrints(countPodSlices, '0');
   });
 
   test('with the driver cgroupfs a pod’s cgroup has the same limits and is gone after the pod', async () => {
@@ -101,7 +90,7 @@ describe('cgroup v2', () => {
       `sed -i 's/SystemdCgroup = true/SystemdCgroup = false/' /etc/containerd/config.toml && systemctl restart containerd`,
     );
     await node.startKubelet({ ...config, cgroupDriver: 'cgroupfs', kubeReservedCgroup: '/kube.slice' });
-    await node.apply(limited('plain'));
+    await node.apply(limitedPod('plain'));
     await node.untilRunning('plain');
     assert.equal(await node.guest.check(valuesOf('/sys/fs/cgroup/kubepods/burstable/pod*')), limitedValues);
     await node.delete('plain');

@@ -1,0 +1,56 @@
+/** What cgroups must do on every host, on cgroup v2 with each driver. test/e2e/node-cgroups.test.ts has the same for cgroup v1. */
+import { after, before, describe, test } from 'node:test';
+import { cgroupPath, type CgroupName } from '../../src/shared/linux/cgroup-names.ts';
+import { GuestNode } from '../support/guest/guest-node.ts';
+import {
+  allPodsHaveWhatIsNotReserved,
+  burstableLevelFollowsItsPods,
+  changedLevelIsSetAgain,
+  hostileCgroupsAreRemoved,
+  podHasItsLimits,
+  scenarioConfig,
+  type CgroupHost,
+} from '../support/kubelet/cgroup-scenarios.ts';
+
+describe('cgroup v2', () => {
+  let node: GuestNode;
+  before(async () => {
+    node = await GuestNode.start({ config: scenarioConfig });
+  });
+  after(() => node?.destroy());
+
+  for (const driver of ['systemd', 'cgroupfs'] as const) {
+    describe(driver, () => {
+      const folderOf = (cgroup: CgroupName) =>
+        `/sys/fs/cgroup${cgroupPath(cgroup.slice(0, 3), driver)}${cgroup
+          .slice(3)
+          .map((name) => `/${name}`)
+          .join('')}`;
+      const host: CgroupHost = {
+        version: 2,
+        apply: (manifest) => node.apply(manifest),
+        delete: (name) => node.delete(name),
+        untilRunning: (name) => node.untilRunning(name),
+        cores: () => node.guest.check('nproc').then(Number),
+        memoryBytes: () => node.guest.check(`awk '/^MemTotal/ {print $2}' /proc/meminfo`).then((kibibytes) => Number(kibibytes) * 1024),
+        read: (cgroup, _, file) => node.guest.run(`cat ${folderOf(cgroup)}/${file}`).then(({ stdout }) => stdout.trim()),
+        write: (cgroup, _, file, value) => node.guest.check(`echo ${value} > ${folderOf(cgroup)}/${file}`).then(() => {}),
+        exists: (cgroup) => node.guest.run(`test -e ${folderOf(cgroup)}`).then(({ code }) => code === 0),
+      };
+
+      before(async () => {
+        const isSystemd = driver === 'systemd';
+        await node.guest.check(
+          `sed -i 's/SystemdCgroup = .*/SystemdCgroup = ${isSystemd}/' /etc/containerd/config.toml && systemctl restart containerd`,
+        );
+        await node.startKubelet({ ...scenarioConfig, cgroupDriver: driver });
+      });
+
+      test('a pod’s cgroup has its limits, and is gone after the pod', () => podHasItsLimits(host));
+      test('all pods have what is not reserved', () => allPodsHaveWhatIsNotReserved(host));
+      test('the weight of the Burstable level follows its pods', () => burstableLevelFollowsItsPods(host));
+      test('a level that another tool has changed is set again within a minute', () => changedLevelIsSetAgain(host));
+      test('what a privileged container has made in its pod’s cgroup is removed with the pod', () => hostileCgroupsAreRemoved(host));
+    });
+  }
+});
