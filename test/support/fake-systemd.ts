@@ -17,7 +17,9 @@ export class FakeSystemd {
   jobResult = 'done';
   /** True: calls get no reply. */
   isHung = false;
-  /** Loaded units that are not active: a job that stops them waits, or they are stopped and still referenced. */
+  /** Units with a job that stops them. */
+  readonly stopping = new Set<string>();
+  /** Loaded units that are not active: they are stopped and still referenced. */
   readonly inactive = new Set<string>();
   /** Called before a unit is started. */
   onStart: (unit: string) => void = () => {};
@@ -101,7 +103,12 @@ export class FakeSystemd {
         Object.assign(this.units.get(unit) ?? {}, Object.fromEntries((message.body as [string, boolean, [string, unknown][]])[2]));
         return void reply();
       }
+      case 'ListJobs': {
+        const jobs = [...this.stopping].map((name) => [1, name, 'stop', 'waiting', '/org/freedesktop/systemd1/job/1', '/unit']);
+        return void reply('a(usssoo)', [jobs]);
+      }
       case 'StopUnit':
+        this.stopping.delete(unit);
         return this.units.delete(unit) ? runJob() : void fail('NoSuchUnit');
       case 'ResetFailedUnit':
         return void fail('NoSuchUnit');

@@ -55,7 +55,20 @@ test('the values of a slice that exists are set again', async (t) => {
   assert.equal(systemd.units.get(unit)?.['MemoryMax'], 134_217_728n);
 });
 
-test('a slice that another kubelet has just stopped is started again with its limits', async (t) => {
+test('a slice that another kubelet stops, and that waits for a process, is stopped first and then started with its limits', async (t) => {
+  const { systemd, manager, read } = await aHost(t);
+  systemd.units.set(unit, {});
+  systemd.stopping.add(unit);
+  await manager.create(name, resources);
+  assert.deepEqual(
+    systemd.calls.filter((call) => call.endsWith(unit)),
+    [`StartTransientUnit ${unit}`, `StopUnit ${unit}`, `StartTransientUnit ${unit}`],
+  );
+  assert.equal(systemd.units.get(unit)?.['MemoryMax'], 67_108_864n);
+  assert.equal(read('memory.max'), '67108864');
+});
+
+test('a slice that is stopped and still loaded is started again with its limits', async (t) => {
   const { systemd, manager, folder, read } = await aHost(t);
   systemd.units.set(unit, {});
   systemd.inactive.add(unit);

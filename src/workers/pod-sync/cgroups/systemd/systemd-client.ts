@@ -77,6 +77,12 @@ export class SystemdClient {
     await this.#jobs.run(name, () => this.#call<string>('StartUnit', 'ss', [name, 'replace']));
   }
 
+  /** Whether a job that stops the unit waits or runs. */
+  async isStopping(name: string): Promise<boolean> {
+    const jobs = await this.#call<readonly [id: number, unit: string, type: string][]>('ListJobs', '', []);
+    return jobs.some(([, unit, type]) => unit === name && type === 'stop');
+  }
+
   /** The values last until the unit is stopped; they survive a reload of systemd. */
   async setUnitProperties(name: string, properties: readonly UnitProperty[]): Promise<void> {
     await this.#call('SetUnitProperties', 'sba(sv)', [name, true, toBody(properties)]);

@@ -10,8 +10,11 @@ import { roundedForSystemd, toUnitProperties, type UnitProperty } from './unit-p
 
 export type SystemdCalls = Pick<
   SystemdClient,
-  'startTransientUnit' | 'startUnit' | 'setUnitProperties' | 'stopUnit' | 'resetFailedUnit' | 'version' | 'close'
+  'startTransientUnit' | 'startUnit' | 'isStopping' | 'setUnitProperties' | 'stopUnit' | 'resetFailedUnit' | 'version' | 'close'
 >;
+
+/** Killing takes milliseconds, unless a container has made thousands of cgroups. */
+const killDeadlineMs = 10_000;
 
 export class SystemdManager implements CgroupManager {
   readonly driver = 'systemd';
@@ -31,17 +34,27 @@ export class SystemdManager implements CgroupManager {
     const { unit, parent, path } = toSlice(name);
     const { tree, version } = this.#options;
     const values = await this.#properties(resources);
-    const isNew = await this.#systemd.startTransientUnit(unit, [...sliceProperties(unit, parent, version), ...values]);
-    if (!isNew) await this.#startExisting(unit, values);
+    const properties = [...sliceProperties(unit, parent, version), ...values];
+    let isStarted = await this.#systemd.startTransientUnit(unit, properties);
+    if (!isStarted && (await this.#systemd.isStopping(unit))) {
+      await this.#finishStop(unit, path);
+      isStarted = await this.#systemd.startTransientUnit(unit, properties);
+    }
+    if (!isStarted) await this.#startExisting(unit, values);
     await tree.complete(path);
     if (!(await tree.existsInAnyHierarchy(path))) throw new Error(`systemd has started ${unit}, but there is no cgroup ${path}`);
     await writeOrLog(this.#options, path, roundedForSystemd(resources));
   }
 
   /**
-   * A loaded slice need not be active: it may be stopping, for minutes when processes in it do not end, or it is stopped but still referenced. A start
-   * replaces a stop that waits, and changes nothing of an active slice.
+   * Another kubelet has stopped the slice, and systemd waits for a process in it, up to 90 s (TimeoutStopSec). Until then it starts nothing in the slice.
    */
+  async #finishStop(unit: string, path: string): Promise<void> {
+    await this.#options.tree.killAll(path, AbortSignal.timeout(killDeadlineMs));
+    await this.#systemd.stopUnit(unit);
+  }
+
+  /** A loaded slice need not be active: it may be stopped and still referenced. The start changes nothing of an active slice. */
   async #startExisting(unit: string, values: readonly UnitProperty[]): Promise<void> {
     if (values.length > 0) await this.#systemd.setUnitProperties(unit, values);
     await this.#systemd.startUnit(unit);
