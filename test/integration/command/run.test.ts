@@ -105,7 +105,7 @@ test('the root directory may be relative and end with slashes, but must not be e
 });
 
 test('a kubelet that reserves more than the machine has ends with the resource, both amounts and exit code 1', async (t) => {
-  const { args } = await prepareKubelet(t, { kubeReserved: { memory: '1024Ti' } });
+  const { args } = await prepareKubelet(t, { kubeReserved: { memory: '1024Ti' }, evictionHard: { 'memory.available': '100Mi' } });
   const { code, stderr } = await new RunningKubelet(args).ended;
   assert.equal(code, 1, stderr);
   assert.match(
