@@ -1,10 +1,11 @@
 /** Plugins and helpers when the kubelet can start no process: without descriptors, and without process IDs in its cgroup. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync, rmdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const project = join(import.meta.dirname, '../../..');
 /** Each prints the result of one child process. */
@@ -13,7 +14,7 @@ const children = {
     const { runPlugin } = await import('${project}/src/shared/linux/run-plugin.ts');
     const tryOnce = async () => (await runPlugin({ command: '/bin/true', args: [], env: {}, stdin: 'x' }, new AbortController().signal)).result;`,
   helper: `
-    const { HelperClient } = await import('${project}/src/workers/pod-sync/helper/index.ts');
+    const { HelperClient } = await import('${project}/src/shared/helper-client/index.ts');
     const logger = { child: () => logger, debug: () => {}, warn: console.log, error: console.log };
     const helper = new HelperClient({ logger });
     const tryOnce = async () => {
@@ -54,7 +55,11 @@ for (const [child, setup] of Object.entries(children)) {
   test(`a ${child} that gets no process ID fails, and runs when there are some again`, async () => {
     const cgroup = `/sys/fs/cgroup/pids/${child}-${process.pid}`;
     mkdirSync(cgroup);
-    after(() => rmdirSync(cgroup));
+    after(async () => {
+      // A helper ends soon after its owner.
+      await waitUntil('the cgroup is empty', () => Promise.resolve(readFileSync(`${cgroup}/cgroup.procs`, 'utf8') === ''), 10_000);
+      rmdirSync(cgroup);
+    });
     const program = `
       ${setup}
       await (await import('node:fs/promises')).readFile('/proc/self/stat'); // starts the file threads
