@@ -280,7 +280,7 @@ export class EvictionManager {
     this.#evictor.evict(pressureEviction(victim, stats(victim), { threshold, thresholds, observations, maxPodGracePeriodSeconds }));
   }
 
-  /** A pod that nothing has started yet, and of which nothing is left, frees nothing. */
+  /** Leaves out pods that have not started, or have ended: their eviction frees nothing. */
   #candidates(pods: readonly Pod[]): Pod[] {
     return pods.filter((pod) => !this.#deps.isFinished(podUID(pod)));
   }

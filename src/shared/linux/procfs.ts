@@ -42,7 +42,7 @@ export function parseMaxAddressSpace(text: string): number {
   return soft === 'unlimited' ? Infinity : Number(soft);
 }
 
-/** Returns a value of `/proc/<pid>/net/netstat` or `snmp`: pairs of lines, of which the first has the names. 0 when it is missing. */
+/** Returns a value of `/proc/<pid>/net/netstat` or `snmp`: pairs of lines, first the names, then the values. 0 when it is missing. */
 export function parseNetstat(text: string, protocol: string, name: string): number {
   const [names = [], values = []] = text.split('\n').flatMap((line) => (line.startsWith(`${protocol}: `) ? [line.split(' ')] : []));
   return Number(values[names.indexOf(name)] ?? 0) || 0;

@@ -8,7 +8,7 @@ export interface NodeAddress {
   readonly address: string;
 }
 
-/** A name that can be part of a certificate. Whoever may write the Node's status chooses its addresses, and upstream requests nothing with another one. */
+/** A name that can be part of a certificate. The writers of the Node's status choose its addresses. Upstream requests no certificate when one of them cannot be a name. */
 const encodable = /^(?!\.)[\x21-\x7e]{1,253}$/;
 
 /** Null when the addresses do not suffice for a request: without an IP, or with the gate AllowDNSOnlyNodeCSR without any name. */

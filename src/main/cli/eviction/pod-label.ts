@@ -8,6 +8,6 @@ const headLength = 20;
 
 export function podLabel({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   const full = `${namespace}/${name}`;
-  // The ends of the names of a Deployment's pods tell them apart. A cut may leave half of a character of two units, which printable replaces.
+  // The pods of a Deployment differ in the ends of their names. A cut may leave half of a character of two units, which printable replaces.
   return printable(full.length <= maxLength ? full : `${full.slice(0, headLength)}…${full.slice(1 + headLength - maxLength)}`);
 }

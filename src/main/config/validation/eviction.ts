@@ -1,20 +1,11 @@
 /** Rules for eviction thresholds and for containerLogMaxSize (upstream: pkg/kubelet/eviction/helpers.go, which rejects them at start). */
+import { evictionSignals } from '../../../shared/contracts/eviction.ts';
 import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../../../shared/kubernetes/duration.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
 import { thrownMessage, invalid, type ValidationRule } from './rules.ts';
 
-const signals = new Set([
-  'memory.available',
-  'allocatableMemory.available',
-  'nodefs.available',
-  'nodefs.inodesFree',
-  'imagefs.available',
-  'imagefs.inodesFree',
-  'containerfs.available',
-  'containerfs.inodesFree',
-  'pid.available',
-]);
+const signals: ReadonlySet<string> = new Set(evictionSignals);
 
 /** Throws if the threshold is invalid. 0% and 100% are valid and mean no threshold. */
 function checkThreshold(signal: string, text: string): void {
