@@ -20,17 +20,26 @@ describe('cgroups that others change', () => {
   // A test that fails leaves its pods behind. Housekeeping finds a slice that the runtime has started again within a minute.
   afterEach(() => node.guest.check('rm -f /etc/kubernetes/manifests/*').then(() => node.untilPrints(countPodSlices, '0', 90_000)));
 
-  test('a pod starts in the slice that another kubelet has stopped and that waits for a process', async () => {
-    const slice = sliceOf('left-1');
+  const startInStoppedSlice = async (uid: string, whileItStops: (slice: string) => string) => {
+    const slice = sliceOf(uid);
+    const scope = `stubborn-${uid}.scope`;
     await node.guest.check(
-      `${startSlice(slice)} && (systemd-run --scope --slice=${slice} --unit=stubborn sh -c 'trap "" TERM; while :; do sleep 1; done' >/dev/null 2>&1 &)
-       until systemctl -q is-active stubborn.scope; do sleep 0.1; done; systemctl stop --no-block ${slice}; systemctl list-jobs --full --no-legend | grep -q ${slice}`,
+      `${startSlice(slice)} && (systemd-run --scope --slice=${slice} --unit=${scope} sh -c 'trap "" TERM; while :; do sleep 1; done' >/dev/null 2>&1 &)
+       until systemctl -q is-active ${scope}; do sleep 0.1; done; systemctl stop --no-block ${slice}; ${whileItStops(slice)}`,
     );
-    await node.apply(limitedPod('left', 'left-1'));
+    await node.apply(limitedPod('left', uid));
     await node.untilRunning('left');
     assert.equal(await node.guest.check(valuesOf(`${burstableSlice}/${slice}`)), limitedValues);
-    await node.guest.check('systemctl kill -s KILL stubborn.scope || true');
-  });
+    await node.guest.check(`systemctl kill -s KILL ${scope} || true`);
+  };
+  const listJob = (slice: string, type: string) => `systemctl list-jobs --full --no-legend | grep -Eq '${slice} +${type}'`;
+
+  test('a pod starts in the slice that another kubelet has stopped and that waits for a process', () =>
+    startInStoppedSlice('left-1', (slice) => listJob(slice, 'stop')));
+
+  // As by a runtime that starts the sandbox before the kubelet has seen the stop.
+  test('a pod starts in a slice that waits for a process and whose stop a start has replaced', () =>
+    startInStoppedSlice('left-0', (slice) => `systemctl start --no-block ${slice}; ${listJob(slice, 'start')}`));
 
   test('a pod starts in a slice that is stopped and still loaded', async () => {
     const slice = sliceOf('left-2');

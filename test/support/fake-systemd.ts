@@ -17,8 +17,8 @@ export class FakeSystemd {
   jobResult = 'done';
   /** True: calls get no reply. */
   isHung = false;
-  /** Units with a job that stops them. */
-  readonly stopping = new Set<string>();
+  /** Units with a job that stops them, each with the slice that it is in. */
+  readonly stopping = new Map<string, string>();
   /** Loaded units that are not active: they are stopped and still referenced. */
   readonly inactive = new Set<string>();
   /** Called before a unit is started. */
@@ -48,6 +48,10 @@ export class FakeSystemd {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #sliceOf(path: string | undefined): string | undefined {
+    return [...this.stopping].find(([name]) => unitPath(name) === path)?.[1];
   }
 
   #answer(connection: Connection, message: Message): void {
@@ -87,7 +91,7 @@ export class FakeSystemd {
     };
     switch (message.member ?? '') {
       case 'Get':
-        return void reply('v', [['s', '252 (252.1-1)']]);
+        return void reply('v', [['s', this.#sliceOf(message.path) ?? '252 (252.1-1)']]);
       case 'StartTransientUnit': {
         if (this.units.has(unit)) return void fail('UnitExists');
         this.onStart(unit);
@@ -104,7 +108,14 @@ export class FakeSystemd {
         return void reply();
       }
       case 'ListJobs': {
-        const jobs = [...this.stopping].map((name) => [1, name, 'stop', 'waiting', '/org/freedesktop/systemd1/job/1', '/unit']);
+        const jobs = [...this.stopping.keys()].map((name) => [
+          1,
+          name,
+          'stop',
+          'waiting',
+          '/org/freedesktop/systemd1/job/1',
+          unitPath(name),
+        ]);
         return void reply('a(usssoo)', [jobs]);
       }
       case 'StopUnit':
@@ -116,4 +127,8 @@ export class FakeSystemd {
         return void reply();
     }
   }
+}
+
+function unitPath(name: string): string {
+  return `/unit/${name.replaceAll(/\W/g, '_')}`;
 }

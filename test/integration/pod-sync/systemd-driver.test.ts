@@ -55,17 +55,37 @@ test('the values of a slice that exists are set again', async (t) => {
   assert.equal(systemd.units.get(unit)?.['MemoryMax'], 134_217_728n);
 });
 
-test('a slice that another kubelet stops, and that waits for a process, is stopped first and then started with its limits', async (t) => {
-  const { systemd, manager, read } = await aHost(t);
+for (const [what, stopping] of [
+  ['a slice that another kubelet stops', unit],
+  ['a slice in which systemd stops a scope', 'cri-containerd-1.scope'],
+] as const) {
+  test(`${what} is started with its limits after its processes are killed`, async (t) => {
+    const { systemd, manager, folder, read } = await aHost(t);
+    systemd.units.set(unit, {});
+    systemd.stopping.set('ssh.service', '').set('of-another-pod.scope', 'other.slice').set(stopping, unit);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'cgroup.kill'), '');
+    writeFileSync(join(folder, 'cgroup.procs'), '4194305\n');
+    await manager.create(name, resources);
+    assert.equal(read('cgroup.kill'), '1');
+    assert.deepEqual(
+      systemd.calls.filter((call) => call.endsWith(unit)),
+      [`StartTransientUnit ${unit}`, `SetUnitProperties ${unit}`, `StartUnit ${unit}`],
+    );
+    assert.equal(systemd.units.get(unit)?.['MemoryMax'], 67_108_864n);
+    assert.equal(read('memory.max'), '67108864');
+  });
+}
+
+test('the processes of a slice that exists stay when systemd stops only others', async (t) => {
+  const { systemd, manager, folder, read } = await aHost(t);
   systemd.units.set(unit, {});
-  systemd.stopping.add(unit);
+  systemd.stopping.set('of-another-pod.scope', 'other.slice');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'cgroup.kill'), '');
+  writeFileSync(join(folder, 'cgroup.procs'), '4194305\n');
   await manager.create(name, resources);
-  assert.deepEqual(
-    systemd.calls.filter((call) => call.endsWith(unit)),
-    [`StartTransientUnit ${unit}`, `StopUnit ${unit}`, `StartTransientUnit ${unit}`],
-  );
-  assert.equal(systemd.units.get(unit)?.['MemoryMax'], 67_108_864n);
-  assert.equal(read('memory.max'), '67108864');
+  assert.equal(read('cgroup.kill'), '');
 });
 
 test('a slice that is stopped and still loaded is started again with its limits', async (t) => {

@@ -77,10 +77,22 @@ export class SystemdClient {
     await this.#jobs.run(name, () => this.#call<string>('StartUnit', 'ss', [name, 'replace']));
   }
 
-  /** Whether a job that stops the unit waits or runs. */
-  async isStopping(name: string): Promise<boolean> {
-    const jobs = await this.#call<readonly [id: number, unit: string, type: string][]>('ListJobs', '', []);
-    return jobs.some(([, unit, type]) => unit === name && type === 'stop');
+  /** Whether a job that stops the slice, or a scope in it, waits or runs. */
+  async isStopping(slice: string): Promise<boolean> {
+    type Job = [id: number, unit: string, type: string, state: string, jobPath: string, unitPath: string];
+    const stops = (await this.#call<readonly Job[]>('ListJobs', '', [])).filter(([, , type]) => type === 'stop');
+    if (stops.some(([, unit]) => unit === slice)) return true;
+    for (const [, unit, , , , unitPath] of stops) {
+      if (unit.endsWith('.scope') && (await this.#sliceOfScope(unitPath)) === slice) return true;
+    }
+    return false;
+  }
+
+  /** Returns undefined when the scope has ended. */
+  async #sliceOfScope(unitPath: string): Promise<unknown> {
+    return this.#get(unitPath, 'org.freedesktop.systemd1.Scope', 'Slice').catch((err: unknown) => {
+      if (!(err instanceof SystemdError) || err.dbusName === '') throw err;
+    });
   }
 
   /** The values last until the unit is stopped; they survive a reload of systemd. */
@@ -107,7 +119,7 @@ export class SystemdClient {
   /** The major version, or 0 when it is unknown. */
   async version(): Promise<number> {
     if (this.#version !== undefined) return this.#version;
-    const text = await this.#call<unknown>('Get', 'ss', [managerInterface, 'Version'], 'org.freedesktop.DBus.Properties');
+    const text = await this.#get(path, managerInterface, 'Version');
     return (this.#version = Number(/\d+/.exec(String(text))?.[0] ?? 0));
   }
 
@@ -115,8 +127,13 @@ export class SystemdClient {
     if (this.#connected) this.#forget(this.#connected);
   }
 
-  async #call<T>(member: string, signature: string, body: unknown[], intf: string = managerInterface): Promise<T> {
-    const message: Message = { destination, path, interface: intf, member, signature, body };
+  #get(object: string, ofInterface: string, property: string): Promise<unknown> {
+    const target = { path: object, interface: 'org.freedesktop.DBus.Properties' };
+    return this.#call('Get', 'ss', [ofInterface, property], target);
+  }
+
+  async #call<T>(member: string, signature: string, body: unknown[], target = { path, interface: managerInterface }): Promise<T> {
+    const message: Message = { destination, ...target, member, signature, body };
     const bus = await this.#connect();
     try {
       return await bus.invoke<T>(message, { timeout: this.#options.callTimeoutMs ?? 5_000 });

@@ -35,27 +35,19 @@ export class SystemdManager implements CgroupManager {
     const { tree, version } = this.#options;
     const values = await this.#properties(resources);
     const properties = [...sliceProperties(unit, parent, version), ...values];
-    let isStarted = await this.#systemd.startTransientUnit(unit, properties);
-    if (!isStarted && (await this.#systemd.isStopping(unit))) {
-      await this.#finishStop(unit, path);
-      isStarted = await this.#systemd.startTransientUnit(unit, properties);
-    }
-    if (!isStarted) await this.#startExisting(unit, values);
+    if (!(await this.#systemd.startTransientUnit(unit, properties))) await this.#startExisting(unit, path, values);
     await tree.complete(path);
     if (!(await tree.existsInAnyHierarchy(path))) throw new Error(`systemd has started ${unit}, but there is no cgroup ${path}`);
     await writeOrLog(this.#options, path, roundedForSystemd(resources));
   }
 
   /**
-   * Another kubelet has stopped the slice, and systemd waits for a process in it, up to 90 s (TimeoutStopSec). Until then it starts nothing in the slice.
+   * A loaded slice need not be active: it may be stopped and still referenced. The start changes nothing of an active slice.
+   * Another kubelet may have stopped it, and systemd waits for a process in it, up to 90 s (TimeoutStopSec): until then it starts nothing there, also
+   * when the runtime, which starts the sandbox meanwhile, has replaced the job that stops the slice. Nothing new can run in it, so all of it is killed.
    */
-  async #finishStop(unit: string, path: string): Promise<void> {
-    await this.#options.tree.killAll(path, AbortSignal.timeout(killDeadlineMs));
-    await this.#systemd.stopUnit(unit);
-  }
-
-  /** A loaded slice need not be active: it may be stopped and still referenced. The start changes nothing of an active slice. */
-  async #startExisting(unit: string, values: readonly UnitProperty[]): Promise<void> {
+  async #startExisting(unit: string, path: string, values: readonly UnitProperty[]): Promise<void> {
+    if (await this.#systemd.isStopping(unit)) await this.#options.tree.killAll(path, AbortSignal.timeout(killDeadlineMs));
     if (values.length > 0) await this.#systemd.setUnitProperties(unit, values);
     await this.#systemd.startUnit(unit);
   }
