@@ -1,5 +1,5 @@
 /** Sorts test files by duration, longest first, so that no lane ends with a long file while the others are idle. */
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const project = join(import.meta.dirname, '../..');
@@ -9,10 +9,11 @@ const bytesPerSecond = 200;
 
 export type Seconds = Readonly<Record<string, number>>;
 
-/** Returns the duration of each file's last successful run on this host. */
+/** Returns the duration of each file's last successful run on this host. Files that are gone are not included. */
 export function readSeconds(): Seconds {
   try {
-    return JSON.parse(readFileSync(cache, 'utf8')) as Seconds;
+    const seconds = Object.entries(JSON.parse(readFileSync(cache, 'utf8')) as Seconds);
+    return Object.fromEntries(seconds.filter(([file]) => existsSync(join(project, file))));
   } catch {
     return {};
   }

@@ -1,21 +1,20 @@
 /**
- * Runs the tests of test/guest, or the given ones, one file after the other: each boots a guest of its own. Prints one line per file, and the
- * complete output of failed files. Exits with 1 when a file failed, ran no test, or skipped one, and where no guest can run.
+ * Runs the tests of test/guest, or the given ones, in lanes: each file boots a guest of its own. KUBELET_TEST_LANES sets the number of lanes; default:
+ * two, since a guest waits for most of its time. Exits with 1 when a file failed twice, ran no test, or skipped one, and where no guest can run.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { build, isBuilt } from '../build.ts';
 import { installGuest } from '../host/guest/install.ts';
-import { runTestFile } from './test-file.ts';
+import { runFiles } from './run-files.ts';
 
 const project = join(import.meta.dirname, '../..');
+const defaultLanes = 2;
 const given = process.argv.slice(2);
-const files = (given.length > 0 ? given : globSync('test/guest/**/*.test.ts', { cwd: project }).toSorted()).map((file) =>
+const files = (given.length > 0 ? given : globSync('test/guest/**/*.test.ts', { cwd: project })).map((file) =>
   relative(project, resolve(project, file)),
 );
-const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
 function install(): boolean {
   try {
@@ -34,21 +33,10 @@ function install(): boolean {
   }
 }
 
-const totals = { passed: 0, failed: 0, skipped: 0 };
-let succeeded = 0;
-if (install()) {
-  for (const file of files) {
-    if (stop.signal.aborted) break;
-    const wrap = (command: string, args: readonly string[]): [string, string[]] => [command, [...args]];
-    const { ok, output, seconds, ...counts } = await runTestFile({ file, wrap, env: process.env, signal: stop.signal });
-    for (const name of ['passed', 'failed', 'skipped'] as const) totals[name] += counts[name];
-    const good = ok && counts.skipped === 0;
-    if (good) succeeded += 1;
-    console.log(
-      `${good ? '✔' : '✖'} ${file}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds.toFixed(1)} s`,
-    );
-    if (!good) console.log(`${output.trimEnd()}\n`);
-  }
-}
-console.log(`guest tests: ${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
-process.exitCode = succeeded < files.length || files.length === 0 ? 1 : 0;
+const openLane = () => ({
+  wrap: (command: string, args: readonly string[]): [string, string[]] => [command, [...args]],
+  env: process.env,
+  close: () => {},
+});
+const lanes = Math.max(1, Math.min(Number(process.env.KUBELET_TEST_LANES ?? defaultLanes) || 1, files.length));
+process.exitCode = install() && (await runFiles({ files, lanes, openLane, title: 'guest tests' })) ? 0 : 1;
