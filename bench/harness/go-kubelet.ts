@@ -5,8 +5,7 @@ import type { KubeletProgram } from './kubelet-process.ts';
 /** The first build takes minutes; the result is cached. */
 export async function ensureGoKubelet(progress: (line: string) => void): Promise<KubeletProgram> {
   const executable = await ensureGoKubeletBinary(progress);
-  // The chains would be created in the host's network and never be removed.
-  return { executable, configuration: { makeIPTablesUtilChains: false }, needsCgroupRoot: true };
+  return { executable, configuration: {}, needsCgroupRoot: true };
 }
 
 /** Lets the kubelet run without an API server, where nobody could authenticate clients. */

@@ -264,6 +264,8 @@ function configuration(
     ...(usesCgroups ? { cgroupRoot: cgroupRootOf(folder) } : { cgroupsPerQOS: false, enforceNodeAllocatable: [] }),
     failSwapOn: false,
     failCgroupV1: false,
+    // The chains would be created in the host's network and never be removed.
+    makeIPTablesUtilChains: false,
     enableServer: true,
     address: '127.0.0.1',
     healthzBindAddress: '127.0.0.1',

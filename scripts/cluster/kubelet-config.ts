@@ -16,6 +16,8 @@ ${stringify({
   cgroupDriver: 'cgroupfs',
   cgroupRoot: clusterPaths.cgroupRoot,
   failCgroupV1: false,
+  // The chains would stay in the host's packet filter after the cluster is down.
+  makeIPTablesUtilChains: false,
   failSwapOn: false,
   // Upstream's defaults, 10 % and 15 % of the disks, would evict all pods on many people's hosts.
   evictionHard: {

@@ -129,6 +129,8 @@ export class ConformanceNode {
       cgroupDriver: 'cgroupfs',
       cgroupRoot: this.#cgroupRoot,
       failCgroupV1: false,
+      // The chains would stay in the host's packet filter.
+      makeIPTablesUtilChains: false,
       failSwapOn: false,
       // A full disk of the host must not remove images between tests.
       imageGCHighThresholdPercent: 100,

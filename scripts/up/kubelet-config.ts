@@ -14,6 +14,8 @@ healthzPort: ${paths.healthzPort}
 podLogsDir: ${paths.podLogs}
 cgroupDriver: cgroupfs
 failCgroupV1: false
+# The chains would stay in the host's packet filter after npm run down.
+makeIPTablesUtilChains: false
 # Upstream's defaults, 10 % and 15 % of the disks, would evict the examples on many people's hosts.
 evictionHard:
   memory.available: 100Mi

@@ -37,6 +37,7 @@ import { startPodRunner } from './wiring/pod-runner.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
 import { startTimelines } from './wiring/start-timelines.ts';
 import { followNodeAddresses, loadServingCertificate } from './wiring/serving-certificate.ts';
+import { startNetworkChains } from './wiring/start-network-chains.ts';
 import { startSources } from './wiring/start-sources.ts';
 import { StatusNodeFacts } from './wiring/status-node-facts.ts';
 
@@ -151,6 +152,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
 
     await untilPodsKnown();
     await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
+    startNetworkChains(context);
     shutdown.checkComplete({ isStandalone: cluster === null });
     onRunning?.();
     await syncLoop.run(podRunner.handlers, signal);

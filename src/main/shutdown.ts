@@ -12,6 +12,7 @@ const shutdownOrder = [
   'pod-faults',
   'pod-workers',
   'node-cgroups',
+  'network-chains',
   'user-namespaces',
   'work-queue',
   'pod-sync',

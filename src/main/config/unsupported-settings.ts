@@ -47,8 +47,8 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
   // Volumes are always walked.
   { feature: 'project quotas for the usage of volumes', fields: ['featureGates.LocalStorageCapacityIsolationFSQuotaMonitoring'] },
   {
-    feature: 'the host’s network: bridges and iptables chains',
-    fields: ['podCIDR', 'hairpinMode', 'makeIPTablesUtilChains', 'iptablesMasqueradeBit', 'iptablesDropBit'],
+    feature: 'the host’s bridge',
+    fields: ['podCIDR', 'hairpinMode'],
   },
   {
     feature: 'traces, hidden metrics, buffered logs',

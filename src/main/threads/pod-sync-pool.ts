@@ -5,6 +5,7 @@
 import type { Piscina } from 'piscina';
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
 import type { MoveProcessesResult, MoveProcessesTask } from '../../shared/contracts/pod-sync/host-processes.ts';
+import type { RunIPTablesResult, RunIPTablesTask } from '../../shared/contracts/pod-sync/iptables.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import { failedResult, type PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
@@ -164,6 +165,12 @@ export class PodSyncPool {
   moveProcesses(task: MoveProcessesTask): Promise<MoveProcessesResult> {
     const sendOnce = async (pool: Piscina) => (await pool.run(task, { name: 'moveProcesses' })) as MoveProcessesResult;
     return this.#sendUntilDone('moving processes', sendOnce);
+  }
+
+  /** Runs one command of iptables. Rejects like `syncCgroups`. */
+  runIPTables(task: RunIPTablesTask): Promise<RunIPTablesResult> {
+    const sendOnce = async (pool: Piscina) => (await pool.run(task, { name: 'runIPTables' })) as RunIPTablesResult;
+    return this.#sendUntilDone('running iptables', sendOnce);
   }
 
   /** Terminates the threads and rejects the tasks under way. Callers that need the results wait for them first. */

@@ -13,6 +13,7 @@ import type { HelperOperations } from './helper.ts';
 import type { ImagesApi, ImagesNotification, ImagesWorkerData } from './images.ts';
 import type { PlegApi, PlegNotification, PlegWorkerData } from './pleg.ts';
 import type { PodSyncCommand, PodSyncNotification, PodSyncReply, PodSyncRequest } from './pod-sync/channel.ts';
+import type { RunIPTablesResult, RunIPTablesTask } from './pod-sync/iptables.ts';
 import type { MoveProcessesResult, MoveProcessesTask } from './pod-sync/host-processes.ts';
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from './pod-sync/cgroups.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from './pod-sync/decode-manifest.ts';
@@ -59,6 +60,7 @@ interface PoolTasks {
   readonly 'pool.decodeManifest': Exchange<DecodeManifestTask, DecodeManifestResult>;
   readonly 'pool.syncCgroups': Exchange<SyncCgroupsTask, SyncCgroupsResult>;
   readonly 'pool.moveProcesses': Exchange<MoveProcessesTask, MoveProcessesResult>;
+  readonly 'pool.runIPTables': Exchange<RunIPTablesTask, RunIPTablesResult>;
   readonly 'pool.listPodCgroups': Exchange<undefined, ListPodCgroupsResult>;
   readonly 'pool.prepare': Exchange<undefined, undefined>;
 }
@@ -170,6 +172,7 @@ export const messages = {
   'pool.decodeManifest': request('main', 'pod-sync'),
   'pool.syncCgroups': request('main', 'pod-sync'),
   'pool.moveProcesses': request('main', 'pod-sync'),
+  'pool.runIPTables': request('main', 'pod-sync'),
   'pool.listPodCgroups': request('main', 'pod-sync'),
   'pool.prepare': request('main', 'pod-sync'),
   'pool.slotClaimed': notification('pod-sync'),

@@ -1,6 +1,6 @@
 /**
- * Runs a plugin once, as a child process with a deadline and bounded output: an exec plugin of the kubeconfig, or a credential provider
- * for images.
+ * Runs a command once, as a child process with a deadline and bounded output: an exec plugin of the kubeconfig, a credential provider
+ * for images, or iptables.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 

@@ -5,6 +5,7 @@
  */
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
 import type { MoveProcessesResult, MoveProcessesTask } from '../../shared/contracts/pod-sync/host-processes.ts';
+import type { RunIPTablesResult, RunIPTablesTask } from '../../shared/contracts/pod-sync/iptables.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import { failedResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
@@ -56,6 +57,12 @@ export async function listPodCgroups(): Promise<ListPodCgroupsResult> {
 export async function moveProcesses(task: MoveProcessesTask): Promise<MoveProcessesResult> {
   const { hostProcesses } = await (dependencies ??= createThreadDependencies());
   return hostProcesses.move(task);
+}
+
+/** Never throws. */
+export async function runIPTables(task: RunIPTablesTask): Promise<RunIPTablesResult> {
+  const networkChains = await import('./network-chains.ts');
+  return networkChains.runIPTables(task);
 }
 
 /** Loads the decoder with the first manifest: on a node without manifests the first pods do not wait for it. */

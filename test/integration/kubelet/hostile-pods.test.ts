@@ -75,10 +75,9 @@ class FuzzedNode {
 
   async startKubelet(): Promise<void> {
     const { args, folder } = this.#prepared;
-    this.#kubelet = new RunningKubelet(
-      [...args, '--kubeconfig', this.api.kubeconfig, '--hostname-override', 'node-1'],
-      join(folder, 'cwd'),
-    );
+    this.#kubelet = new RunningKubelet([...args, '--kubeconfig', this.api.kubeconfig, '--hostname-override', 'node-1'], {
+      cwd: join(folder, 'cwd'),
+    });
     this.#hasEnded = false;
     void this.#kubelet.ended.then(() => (this.#hasEnded = true));
     await waitUntilHealthy(this.#prepared);

@@ -396,6 +396,10 @@ export const samples: Samples = {
   'pool.moveProcesses': [
     { request: { systemCgroup: '/system', kubeletCgroup: '', oomScoreAdj: -999 }, reply: { failures: ['failed to move PID 2'] } },
   ],
+  'pool.runIPTables': [
+    { request: { family: 'IPv4', args: ['-N', 'X', '-t', 'nat'] }, reply: { result: 'exited', code: 1, output: 'Chain already exists.' } },
+    { request: { family: 'IPv6', args: ['--version'] }, reply: { result: 'not found' } },
+  ],
   'pool.listPodCgroups': [{ request: undefined, reply: { podUIDs: ['uid-1'] } }],
   'pool.decodeManifest': [
     {

@@ -38,6 +38,15 @@ export function aFolder(t: { after(action: () => Promise<void>): void }): string
   return folder;
 }
 
+export interface RunOptions {
+  /** Default: the kubelet. Another command must replace itself with the kubelet. */
+  readonly command?: string;
+  /** Default: the current folder. */
+  readonly cwd?: string;
+  /** Default: the test's environment. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 /** A kubelet that runs until it is stopped, or until the test's folder is removed. */
 export class RunningKubelet {
   readonly #child: ChildProcessByStdio<null, null, Readable>;
@@ -45,15 +54,19 @@ export class RunningKubelet {
   readonly ended: Promise<CommandResult>;
   #stderr = '';
 
-  /** @param cwd default: the current folder */
-  constructor(args: readonly string[], cwd?: string) {
-    const child = spawn(kubeletPath, args, { ...(cwd === undefined ? {} : { cwd }), stdio: ['ignore', 'ignore', 'pipe'] });
+  constructor(args: readonly string[], { command = kubeletPath, cwd, env }: RunOptions = {}) {
+    const options = { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) };
+    const child = spawn(command, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;
     this.#paths = [...args, cwd ?? ''];
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
     this.ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout: '', stderr: this.#stderr })));
     running.add(this);
     void this.ended.then(() => running.delete(this));
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   get stderr(): string {

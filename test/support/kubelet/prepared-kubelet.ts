@@ -34,6 +34,8 @@ export async function prepareKubelet(
     cgroupsPerQOS: false,
     enforceNodeAllocatable: [],
     failCgroupV1: false,
+    // The chains would stay in the host's packet filter.
+    makeIPTablesUtilChains: false,
     failSwapOn: false,
     // A full disk of the test host must cost no pod.
     evictionHard: {},

@@ -156,6 +156,8 @@ export class StandaloneNode {
       staticPodPath: this.manifests,
       containerRuntimeEndpoint: this.runtime.endpoint,
       podLogsDir: join(this.folder, 'logs/pods'),
+      // The chains would stay in the host's packet filter.
+      makeIPTablesUtilChains: false,
       // The simulated containers have no cgroups.
       cgroupsPerQOS: false,
       enforceNodeAllocatable: [],

@@ -152,7 +152,7 @@ export class DrivenNode {
     const { args, folder } = this.#prepared;
     this.#entries.push({ source: 'kubelet', type: 'launched', atMs: systemClock.monotonic() });
     const nodeArgs = ['--kubeconfig', this.#api.kubeconfig, '--hostname-override', 'node-1'];
-    const kubelet = new RunningKubelet([...args, ...nodeArgs], join(folder, 'cwd'));
+    const kubelet = new RunningKubelet([...args, ...nodeArgs], { cwd: join(folder, 'cwd') });
     this.#kubelet = kubelet;
     void this.#watchEnd(kubelet);
     await waitUntilHealthy(this.#prepared).catch((err: unknown) => {

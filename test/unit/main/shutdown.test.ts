@@ -31,6 +31,7 @@ const standaloneParts: ShutdownPart[] = [
   'work-queue',
   'pod-workers',
   'node-cgroups',
+  'network-chains',
   'user-namespaces',
   'eviction',
   'pod-faults',
