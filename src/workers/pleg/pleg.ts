@@ -53,15 +53,15 @@ export class Pleg implements PlegApi {
     const records = new PodRecords(snapshot, logOnce(logger));
     const inspector = new PodInspector({ runtime, records, post, clock, logger, signal, readMessage });
     this.#inspections = new InspectionQueue({
-      inspect: async (uid, known, pending) => {
+      inspect: async (uid, known, observedAtMs, pending) => {
         const startedAtMs = clock.monotonic();
         try {
-          return await inspector.inspect(uid, known, pending);
+          return await inspector.inspect(uid, known, observedAtMs, pending);
         } finally {
           plegPodRelistDuration.observe((clock.monotonic() - startedAtMs) / 1000);
         }
       },
-      postPartialStatus: (uid, tookMs, pending) => inspector.postPartialStatus(uid, tookMs, pending),
+      postPartialStatus: (...args) => inspector.postPartialStatus(...args),
       clock,
     });
     const inspect = (podUID: PodUID, created?: CreatedObjects) => {

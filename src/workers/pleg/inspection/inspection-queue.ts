@@ -45,9 +45,14 @@ class PodInspections implements PendingRequest {
 
 export interface InspectionQueueDependencies {
   /** PodInspector.inspect. */
-  readonly inspect: (uid: PodUID, known: KnownObjects | undefined, pending: PendingRequest) => Promise<InspectionResult>;
+  readonly inspect: (
+    uid: PodUID,
+    known: KnownObjects | undefined,
+    observedAtMs: number,
+    pending: PendingRequest,
+  ) => Promise<InspectionResult>;
   /** PodInspector.postPartialStatus. */
-  readonly postPartialStatus: (uid: PodUID, tookMs: number, pending: PendingRequest) => void;
+  readonly postPartialStatus: (uid: PodUID, tookMs: number, observedAtMs: number, pending: PendingRequest) => void;
   readonly clock: Clock;
 }
 
@@ -119,17 +124,20 @@ export class InspectionQueue {
     pod.next = null;
     pod.running = inspection;
     const startedAtMs = clock.monotonic();
+    const { known } = inspection;
+    // The partial and the complete status have the same time: main drops a status that is older than its own.
+    const observedAtMs = known && 'listedAtMs' in known ? known.listedAtMs : startedAtMs;
     this.#running += 1;
     let slow = false;
     const cancel = clock.after(slowInspectionMs, () => {
       slow = true;
       this.#running -= 1;
-      postPartialStatus(uid, clock.monotonic() - startedAtMs, pod);
+      postPartialStatus(uid, clock.monotonic() - startedAtMs, observedAtMs, pod);
       inspection.reported.resolve();
       this.#startQueued();
     });
     try {
-      inspection.result.resolve(await inspect(uid, inspection.known, pod));
+      inspection.result.resolve(await inspect(uid, known, observedAtMs, pod));
     } catch (err) {
       inspection.result.reject(err);
     }

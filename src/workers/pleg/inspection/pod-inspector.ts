@@ -53,9 +53,13 @@ export class PodInspector {
    * Inspects the pod, posts its changes and resolves with its status, or with null when the runtime has nothing of the pod. Lists the pod
    * unless `known` covers its objects. Rejects when the lists fail or the runtime is unavailable.
    */
-  async inspect(uid: PodUID, known: KnownObjects | undefined, pending: PendingRequest): Promise<RuntimePodStatus | null> {
+  async inspect(
+    uid: PodUID,
+    known: KnownObjects | undefined,
+    observedAtMs: number,
+    pending: PendingRequest,
+  ): Promise<RuntimePodStatus | null> {
     const { runtime, records, clock, signal } = this.#deps;
-    const observedAtMs = known && 'listedAtMs' in known ? known.listedAtMs : clock.monotonic();
     let upToDate: Item | undefined;
     try {
       // Created objects are complete only in addition to a relist.
@@ -88,7 +92,7 @@ export class PodInspector {
    * Called when an inspection is slow. Posts the statuses known so far, with a failure for each item without a reply. The inspection
    * continues.
    */
-  postPartialStatus(uid: PodUID, tookMs: number, pending: PendingRequest): void {
+  postPartialStatus(uid: PodUID, tookMs: number, observedAtMs: number, pending: PendingRequest): void {
     const record = this.#deps.records.get(uid);
     if (!record) return;
     const pendingItems = this.#pendingItems.get(uid);
@@ -100,7 +104,7 @@ export class PodInspector {
     if (failures.size === 0) return;
     // Makes the inspection post a PodSync at its end even without changes, for a sync that could not proceed with the partial status.
     record.reinspect = true;
-    this.#post(record, failures, this.#deps.clock.monotonic() - tookMs, pending);
+    this.#post(record, failures, observedAtMs, pending);
   }
 
   #report(

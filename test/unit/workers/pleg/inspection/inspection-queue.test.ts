@@ -12,7 +12,7 @@ function aQueue() {
   const ends = new Map<string, () => void>();
   const pendingRequests = new Map<string, PendingRequest>();
   const queue = new InspectionQueue({
-    inspect: (uid, known, pending) => {
+    inspect: (uid, known, _observedAtMs, pending) => {
       pendingRequests.set(uid, pending);
       if (known && 'created' in known)
         started.push([uid, 'with', known.created.sandbox?.id, ...known.created.containers.map(({ id }) => id)].join(' '));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
+import { RuntimeStatusCache } from '../../../../../src/main/pods/runtime-status-cache.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aPleg, summarize, u1 } from '../../../../support/runtime/pleg-node.ts';
 
@@ -70,6 +71,26 @@ suite('a container without a reply of the runtime', () => {
     release();
     await settle();
     assert.deepEqual(node.takeNotifications(), ['status u1: s=ready wedged=created', 'PodSync u1']);
+  });
+
+  test('is not shown any more after a late reply, also when the relist before was slow', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    node.start();
+    await settle();
+    const releaseList = node.runtime.block('listContainers');
+    const releaseStatus = node.runtime.block('sandboxStatus u1-s');
+    node.runtime.exit('u1-app', 1);
+    await node.clock.advance(1100);
+    releaseList();
+    await node.clock.advance(2000);
+    const cache = new RuntimeStatusCache();
+    for (const message of node.posted.splice(0)) cache.apply(message);
+    assert.match(cache.get(u1)?.failure?.message ?? '', /no answer for 2000 ms/);
+    releaseStatus();
+    await settle();
+    for (const message of node.posted.splice(0)) cache.apply(message);
+    assert.equal(cache.get(u1)?.failure, undefined);
   });
 
   test('the end of a slow inspection causes a sync even without changes', async (t) => {
