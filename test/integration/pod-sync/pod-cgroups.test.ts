@@ -21,7 +21,8 @@ async function aHost(version: 1 | 2, cgroupsPerQOS = true) {
   }
   const clock = new FakeClock();
   const logger = silentLogger;
-  const tree = new CgroupTree({ root, version, clock, logger, kill: () => true });
+  const killed: number[] = [];
+  const tree = new CgroupTree({ root, version, clock, logger, kill: (pid) => killed.push(pid) > 0 });
   const settings = {
     cgroupDriver: 'cgroupfs' as const,
     cgroupVersion: version,
@@ -38,6 +39,7 @@ async function aHost(version: 1 | 2, cgroupsPerQOS = true) {
   return {
     cgroups,
     clock,
+    killed,
     root,
     read: (path: string) => readFileSync(join(root, path), 'utf8'),
     has: (path: string) => existsSync(join(root, path)),
@@ -109,6 +111,21 @@ test('with v2 controllers are enabled level by level, and the values are convert
   assert.equal(host.read('kubepods/burstable/poduid-1/cpu.weight'), '20');
   assert.equal(host.read('cgroup.subtree_control'), '+pids');
   assert.equal(host.read('kubepods/cgroup.subtree_control'), '+pids');
+});
+
+test('with v2 the kernel kills the processes of a pod; none is killed by its number, which may be that of another by then', async () => {
+  using host = await aHost(2);
+  await host.cgroups.ensureExists(aPod());
+  const file = (name: string) => join(host.root, 'kubepods/besteffort/poduid-1', name);
+  writeFileSync(file('cgroup.procs'), '901\n902\n');
+  writeFileSync(file('cgroup.kill'), '');
+  const signal = new AbortController().signal;
+  await host.cgroups.kill('uid-1' as PodUID, signal);
+  assert.deepEqual([readFileSync(file('cgroup.kill'), 'utf8'), host.killed], ['1', []]);
+  // Before Linux 5.14.
+  rmSync(file('cgroup.kill'));
+  await host.cgroups.kill('uid-1' as PodUID, signal);
+  assert.deepEqual(host.killed, [901, 902]);
 });
 
 test('with v2 a cgroup that lacks a controller of pods does not count as existing', async () => {

@@ -48,23 +48,33 @@ export async function killProcesses(folders: readonly string[], options: RemoveC
   if (found.size === 0) return;
   // A privileged container can move any process into its cgroup.
   const hasKubelet = found.has(process.pid);
-  // At once, so that no process can fork away: with v2 the kernel kills (since 5.14), with v1 the processes are frozen first.
-  const stop = options.version === 2 ? killWithKernel : freeze;
-  if (!hasKubelet) folders.forEach(stop);
-  const killed: number[] = [];
-  try {
-    for (const pid of options.version === 2 || hasKubelet ? found : await listProcesses(folders, signal)) {
-      if (pid > 1 && pid !== process.pid && (options.kill ?? killProcess)(pid)) killed.push(pid);
-    }
-  } finally {
-    // With v1 a frozen process dies when it is thawed. A container may have frozen any cgroup of its own.
-    if (options.version === 1) for (const folder of folders) await thawAll(folder);
-  }
+  const killed =
+    !hasKubelet && options.version === 2 && folders.every(killWithKernel)
+      ? [...found]
+      : await killEach(found, hasKubelet, folders, options, signal);
   if (killed.length > 0)
     options.logger.info(
       { processes: killed.length, pids: killed.slice(0, loggedPids) },
       'killed processes that were left in the cgroup of a pod',
     );
+}
+
+/** Returns the killed processes. With v1 they are frozen first, so that none can fork away. */
+async function killEach(
+  found: ReadonlySet<number>,
+  hasKubelet: boolean,
+  folders: readonly string[],
+  { version, kill = killProcess }: RemoveCgroupOptions,
+  signal: AbortSignal | undefined,
+): Promise<number[]> {
+  if (version === 1 && !hasKubelet) folders.forEach(freeze);
+  try {
+    const current = version === 2 || hasKubelet ? found : await listProcesses(folders, signal);
+    return [...current].filter((pid) => pid > 1 && pid !== process.pid && kill(pid));
+  } finally {
+    // A frozen process dies when it is thawed. A container may have frozen any cgroup of its own.
+    if (version === 1) for (const folder of folders) await thawAll(folder);
+  }
 }
 
 async function listProcesses(folders: readonly string[], signal: AbortSignal | undefined): Promise<Set<number>> {
@@ -76,8 +86,12 @@ async function listProcesses(folders: readonly string[], signal: AbortSignal | u
   return pids;
 }
 
-function killWithKernel(folder: string): void {
-  tryToWrite(`${folder}/cgroup.kill`, '1');
+/**
+ * The kernel kills all processes at once, since Linux 5.14, so that none can fork away. Nothing is killed by its number then: after a fork bomb the kernel
+ * gives the numbers of dead processes to other pods at once. Returns false where the kernel cannot.
+ */
+function killWithKernel(folder: string): boolean {
+  return tryToWrite(`${folder}/cgroup.kill`, '1');
 }
 
 /** Only the hierarchy freezer has the file. */
@@ -95,10 +109,13 @@ function thaw(folder: string): void {
 }
 
 /** The next attempt shows whether it had an effect. */
-function tryToWrite(file: string, value: string): void {
+function tryToWrite(file: string, value: string): boolean {
   try {
     writeFileSync(toBytes(file), value, { flag: 'r+' });
-  } catch {}
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readOrEmpty(file: string): string {
