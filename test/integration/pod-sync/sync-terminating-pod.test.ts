@@ -245,6 +245,43 @@ for (const { gracePeriodSeconds, want } of [
   });
 }
 
+for (const { gracePeriodSeconds, want } of [
+  { gracePeriodSeconds: 1, want: ['kill processes'] },
+  { gracePeriodSeconds: 3, want: [] },
+]) {
+  test(`a pod with ${gracePeriodSeconds} s whose runtime does not answer: ${want.join() || 'its processes get the time of later attempts'}`, async () => {
+    using harness = await running(aPod());
+    harness.effects.length = 0;
+    const stopping = Promise.withResolvers<void>();
+    harness.runtime.stopContainer = () => stopping.promise;
+    const { result } = harness.terminate(aPod(), gracePeriodSeconds);
+    // The runtime itself kills after two seconds.
+    await harness.clock.advance(4999);
+    assert.deepEqual(harness.effects, []);
+    await harness.clock.advance(1);
+    assert.deepEqual(harness.effects, want);
+    stopping.resolve();
+    assert.equal((await result).outcome, 'synced');
+    harness.effects.length = 0;
+    await harness.clock.advance(60_000);
+    assert.deepEqual(harness.effects, []);
+  });
+}
+
+test('a pod whose grace period shrinks to nothing is killed again until the runtime answers', async () => {
+  using harness = await running(aPod());
+  harness.effects.length = 0;
+  const stopping = Promise.withResolvers<void>();
+  harness.runtime.stopContainer = () => stopping.promise;
+  const { channel, result } = harness.terminate(aPod());
+  await harness.clock.advance(5000);
+  channel.post({ type: 'shrinkGracePeriod', gracePeriodSeconds: 1 });
+  await harness.clock.advance(8000);
+  assert.deepEqual(harness.effects, ['kill processes', 'kill processes']);
+  stopping.resolve();
+  assert.equal((await result).outcome, 'synced');
+});
+
 test('a failed or hanging unmount does not block the termination of a pod', async () => {
   using harness = await running(aPod());
   harness.failures.set('unmount volumes', new Error('/mnt is busy'));
