@@ -3,20 +3,17 @@
  * its health, its lease, its statuses. The kubelet's folder with the logs and containerd's folder are small file systems of their own, which really fill up.
  */
 import assert from 'node:assert/strict';
-import { realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ensureControlPlane } from '../../scripts/host/control-plane-binaries.ts';
 import type { Guest } from '../../scripts/host/guest/guest.ts';
-import type { Container, PodSpec } from '../../src/shared/kubernetes/api.ts';
+import type { PodSpec } from '../../src/shared/kubernetes/api.ts';
+import { aGuestCluster, onNode } from '../support/guest/guest-cluster.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';
-import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
 
 const project = join(import.meta.dirname, '../..');
-// The folder in the cache may be a link.
-const programs = dirname(realpathSync((await ensureControlPlane(console.log)).kubectl));
+const cluster = await aGuestCluster();
+const { kubectl } = cluster;
 const watchHealth = `bash ${project}/test/support/guest/watch-health.sh`;
-const kubectl = `KUBECONFIG=/srv/cluster/admin.kubeconfig ${programs}/kubectl`;
 const bystanders = 20;
 /** The lease is valid for this long; after that the node's pods would be evicted by the cluster. */
 const leaseSeconds = 40;
@@ -36,25 +33,8 @@ const config = {
 async function prepare(guest: Guest) {
   await guest.check(`
     disk() { truncate -s "$2" /srv/$1.img && mkfs.ext4 -q -F $3 /srv/$1.img && mkdir -p /var/lib/$1 && mount -o loop /srv/$1.img /var/lib/$1; }
-    disk kubelet 64M '-N 6000' && disk containerd 200M
-    ip link add node0 type dummy && ip addr add 192.168.77.2/24 dev node0 && ip link set node0 up && ip route add default via 192.168.77.1`);
-  const command = `KUBEBUILDER_ASSETS=${programs} ${project}/node_modules/.bin/node ${project}/test/support/guest/start-control-plane.ts /srv/cluster guest`;
-  const { kubeconfig, configuration } = JSON.parse(await guest.check(command, { timeoutMs: 180_000 })) as {
-    readonly kubeconfig: string;
-    readonly configuration: object;
-  };
-  return { config: { ...configuration, readOnlyPort: 10_255 }, flags: [`--kubeconfig=${kubeconfig}`, '--node-ip=192.168.77.2'] };
-}
-
-/** A pod that the API server knows and that this node runs. */
-function onNode(name: string, container: Partial<Container> & { readonly sh?: string }, spec: Partial<PodSpec> = {}): object {
-  return aManifest(name, {
-    nodeName: 'guest',
-    enableServiceLinks: false,
-    automountServiceAccountToken: false,
-    containers: [aBusybox(container)],
-    ...spec,
-  });
+    disk kubelet 64M '-N 6000' && disk containerd 200M`);
+  return cluster.start(guest);
 }
 
 const data: Partial<PodSpec> = { volumes: [{ name: 'data', emptyDir: {} }] };
@@ -74,7 +54,7 @@ describe('a pod that uses up', () => {
   let node: GuestNode;
   before(async () => {
     // Earlier versions let garbage collection remove the image of sandboxes, which no registry has here.
-    node = await GuestNode.start({ containerd: '1.7', memory: '4G', share: [programs], config, prepare });
+    node = await GuestNode.start({ containerd: '1.7', memory: '4G', share: [cluster.programs], config, prepare });
     await create(
       ...Array.from({ length: bystanders }, (_, index) =>
         onNode(`quiet-${index}`, { sh: 'exec sleep 100000', resources: { requests: { memory: '10Mi', cpu: '1m' } } }),

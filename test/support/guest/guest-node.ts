@@ -32,6 +32,8 @@ const readPods = `bash -c 'exec 3<>/dev/tcp/127.0.0.1/10255 && printf "GET /pods
 
 export class GuestNode {
   readonly guest: Guest;
+  /** Fields of KubeletConfiguration that `prepare` has returned. */
+  #prepared: object = {};
 
   private constructor(guest: Guest) {
     this.guest = guest;
@@ -48,10 +50,11 @@ export class GuestNode {
       await guest.write('/etc/systemd/system/containerd.service.d/10-test.conf', containerdUnit(installation));
       await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig);
       const { config: prepared = {}, flags = [] } = (await prepare?.(guest)) ?? {};
+      node.#prepared = prepared;
       await guest.write('/etc/systemd/system/kubelet.service', kubeletUnit(project, nodeName, flags));
       await guest.check(`mkdir -p ${manifests} && systemctl daemon-reload && systemctl start containerd`);
       for (const { archive, name } of images) await guest.check(`ctr -n k8s.io images import --base-name ${name} ${archive}`);
-      await node.startKubelet({ ...prepared, ...config });
+      await node.startKubelet(config);
       return node;
     } catch (err) {
       await guest.shutdown();
@@ -60,7 +63,10 @@ export class GuestNode {
   }
 
   async startKubelet(config: object = {}): Promise<void> {
-    await this.guest.write('/etc/kubernetes/kubelet.json', JSON.stringify({ ...kubeletConfig, staticPodPath: manifests, ...config }));
+    await this.guest.write(
+      '/etc/kubernetes/kubelet.json',
+      JSON.stringify({ ...kubeletConfig, staticPodPath: manifests, ...this.#prepared, ...config }),
+    );
     await this.guest.check('systemctl restart kubelet');
     await this.untilHealthy();
   }
