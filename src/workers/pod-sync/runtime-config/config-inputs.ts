@@ -15,6 +15,7 @@ export interface HostInfo {
   readonly hugePageSizes: readonly string[];
   /** Whether the memory cgroup can limit swap. */
   readonly swapControllerAvailable: boolean;
+  /** What containers share under LimitedSwap; 0 otherwise. */
   readonly swapCapacityBytes: number;
   /** /sys/devices/system/cpu/cpuN/thermal_throttle of the CPUs that have it. Masked, as upstream. */
   readonly thermalThrottlePaths: readonly string[];

@@ -7,22 +7,24 @@ import { hugePageSizeName } from '../../../shared/linux/cgroup-values.ts';
 import { readResolvConf } from '../../../shared/linux/resolv-conf.ts';
 import type { HostInfo } from './config-inputs.ts';
 
-type StaticHostInfo = Omit<HostInfo, 'resolvConf'>;
+type StaticHostInfo = Omit<HostInfo, 'resolvConf' | 'swapCapacityBytes'>;
+type Settings = Pick<PodSyncSettings, 'resolvConf' | 'cgroupVersion' | 'cgroupFsRoot' | 'memorySwapBehavior'>;
 
-/** Each thread has one. Reads properties that cannot change until the next boot once, and resolv.conf at each `read`. */
+/** Each thread has one. Reads properties that cannot change until the next boot once; resolv.conf, and the swap that containers share, at each `read`. */
 export class HostInfoReader {
-  readonly #settings: Pick<PodSyncSettings, 'resolvConf' | 'cgroupVersion' | 'cgroupFsRoot'>;
+  readonly #settings: Settings;
   #staticInfo: Promise<StaticHostInfo> | undefined;
 
-  constructor(settings: Pick<PodSyncSettings, 'resolvConf' | 'cgroupVersion' | 'cgroupFsRoot'>) {
+  constructor(settings: Settings) {
     this.#settings = settings;
   }
 
   /** Rejects with the system's error, which contains the path, when resolv.conf cannot be read. */
   async read(): Promise<HostInfo> {
     this.#staticInfo ??= readStaticInfo(this.#settings);
-    const { resolvConf: path } = this.#settings;
-    return { ...(await this.#staticInfo), resolvConf: path === '' ? null : readResolvConf(path) };
+    const { resolvConf: path, memorySwapBehavior } = this.#settings;
+    const swapCapacityBytes = memorySwapBehavior === 'LimitedSwap' ? await readSwapCapacityBytes() : 0;
+    return { ...(await this.#staticInfo), swapCapacityBytes, resolvConf: path === '' ? null : readResolvConf(path) };
   }
 }
 
@@ -30,17 +32,15 @@ async function readStaticInfo({
   cgroupVersion,
   cgroupFsRoot,
 }: Pick<PodSyncSettings, 'cgroupVersion' | 'cgroupFsRoot'>): Promise<StaticHostInfo> {
-  const [sizes, swapControllerAvailable, swapCapacityBytes, thermalThrottlePaths, selinuxEnabled] = await Promise.all([
+  const [sizes, swapControllerAvailable, thermalThrottlePaths, selinuxEnabled] = await Promise.all([
     readHugePageSizes(),
     cgroupVersion === 1 ? exists(join(cgroupFsRoot, 'memory/memory.memsw.limit_in_bytes')) : hasSwapV2(cgroupFsRoot),
-    readSwapCapacityBytes(),
     findThermalThrottlePaths(),
     exists('/sys/fs/selinux/enforce'),
   ]);
   return {
     hugePageSizes: sizes,
     swapControllerAvailable,
-    swapCapacityBytes,
     thermalThrottlePaths,
     selinuxEnabled,
     kernelVersion: release(),
