@@ -5,6 +5,7 @@
 import type { HelperOperations, TreeRequest, TreeUsage } from '../../shared/contracts/helper.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { TreeWalk } from './tree-walk.ts';
+import { usageOfProject } from './usage-of-project.ts';
 
 const walks = new Map<string, TreeWalk>();
 /** A slice on a slow disk waits more than it computes. */
@@ -28,7 +29,12 @@ export async function measureTrees({ trees, forget, treeCpuMs, totalCpuMs }: Mea
   return { trees: measured, cpuMs: cpuMs() };
 }
 
-function measure({ id, path, keep }: TreeRequest, isSliceOver: () => boolean): Omit<TreeUsage, 'id' | 'cpuMs'> {
+function measure({ id, path, keep, project }: TreeRequest, isSliceOver: () => boolean): Omit<TreeUsage, 'id' | 'cpuMs'> {
+  const usage = project === undefined ? null : usageOfProject(path, project);
+  if (usage) {
+    end(id);
+    return { outcome: 'done', ...usage, isIncomplete: false, isFromQuota: true };
+  }
   try {
     const walk = walks.get(id) ?? new TreeWalk(path);
     const isDone = walk.run(isSliceOver);

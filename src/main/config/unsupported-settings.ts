@@ -44,8 +44,6 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     fields: ['volumePluginDir'],
     flags: ['experimental-mounter-path'],
   },
-  // Volumes are always walked.
-  { feature: 'project quotas for the usage of volumes', fields: ['featureGates.LocalStorageCapacityIsolationFSQuotaMonitoring'] },
   {
     feature: 'the host’s bridge',
     fields: ['podCIDR', 'hairpinMode'],

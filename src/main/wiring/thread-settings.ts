@@ -109,6 +109,7 @@ export function statsSettings(
     statsFromRuntime: featureGates.enabled('PodAndContainerStatsFromCRI') ? config.containerRuntimeEndpoint : '',
     housekeepingPeriodMs: statsPeriodMs,
     volumeStatsPeriodMs: config.volumeStatsAggPeriod,
+    projectQuotas: featureGates.enabled('LocalStorageCapacityIsolationFSQuotaMonitoring'),
     memoryThresholds: memoryThresholds(config),
     notifiesMemoryUsage: config.kernelMemcgNotification,
     ...shared,

@@ -48,6 +48,8 @@ export interface TreeRequest {
   readonly path: string;
   /** False: the walk is not kept when it does not end, since too many others are. */
   readonly keep: boolean;
+  /** The directory's project, whose usage the filesystem may know. The tree is walked if the directory has another one. */
+  readonly project?: number;
 }
 
 export interface TreeUsage {
@@ -59,6 +61,8 @@ export interface TreeUsage {
   readonly inodes: number;
   /** Part of the tree could not be read. */
   readonly isIncomplete: boolean;
+  /** The filesystem knew the usage: nothing was walked. */
+  readonly isFromQuota?: true;
   /** Of this slice. */
   readonly cpuMs: number;
   /** Of a failure. */

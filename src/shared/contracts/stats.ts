@@ -26,6 +26,8 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly storage: SharedArrayBuffer;
   /** `volumeStatsAggPeriod`: how often volumes are measured. 0 or less: never. */
   readonly volumeStatsPeriodMs: number;
+  /** Gate LocalStorageCapacityIsolationFSQuotaMonitoring: the filesystem is asked for the usage of volumes that have a project. */
+  readonly projectQuotas: boolean;
   /** Eviction thresholds of memory. Empty: the kernel is not asked for notifications. */
   readonly memoryThresholds: readonly MemoryThreshold[];
   /** kernelMemcgNotification: the kernel reports when the usage crosses a threshold. On cgroup v1 only. */

@@ -9,6 +9,7 @@ const defaults = {
   DRAExtendedResource: true,
   EnvFiles: true,
   HostnameOverride: true,
+  LocalStorageCapacityIsolationFSQuotaMonitoring: false,
   MemoryQoS: false,
   PodLevelResources: true,
   RestartAllContainersOnContainerExits: true,

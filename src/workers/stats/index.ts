@@ -87,6 +87,7 @@ const storage = new StorageSampler({
   storage: workerData.storage,
   snapshot,
   volumeStatsPeriodMs: workerData.volumeStatsPeriodMs,
+  projectsFile: workerData.projectQuotas ? '/etc/projects' : '',
   processOf: (containerID) => sampler.processOf(containerID),
   listRuntimeLayers: () => listRuntimeLayers(workerData.runtimeEndpoint, workerData.runtimeRequestTimeoutMs),
   clock: systemClock,

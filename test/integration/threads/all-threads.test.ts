@@ -118,6 +118,7 @@ function startAll() {
       runtimeEndpoint,
       runtimeRequestTimeoutMs: 2000,
       volumeStatsPeriodMs: 60_000,
+      projectQuotas: false,
     },
   });
   const probes = ProbesThread.start({

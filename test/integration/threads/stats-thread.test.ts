@@ -43,6 +43,7 @@ function startStats(settings: Partial<StatsThreadOptions['settings']> = {}) {
       usage,
       storage: createStorageTable(10),
       volumeStatsPeriodMs: 60_000,
+      projectQuotas: false,
       statsFromRuntime: '',
       ...settings,
     },

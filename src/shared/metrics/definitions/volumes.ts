@@ -17,7 +17,7 @@ export const volumeOperationTotal = histogram(
   operationBuckets,
 );
 
-/** The metric's source: `statfs`, or `du` for a walk. Upstream: pkg/kubelet/server/metrics. */
+/** The metric's source: `statfs`, `fsquota`, or `du` for a walk. Upstream: pkg/kubelet/server/metrics. */
 export const volumeMetricCollectionDuration = histogram(
   'kubelet_volume_metric_collection_duration_seconds',
   'Duration in seconds to calculate volume stats',

@@ -43,6 +43,7 @@ export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Pr
   if ((await exists(readyFile)) && (await isPresent(dir))) return false;
   await rm(readyFile, { force: true });
   await setUpMedium(context, dir);
+  if (dir.medium === '') await context.projectQuotas.assign(context.pod, dir.path, context.signal);
   if (dir.applyFSGroup) await applyFSGroup(context, dir.path, { plugin: pluginNames.emptyDir, readOnly: false });
   await mkdir(dirname(readyFile), { recursive: true, mode: 0o750 });
   await writeFile(readyFile, '');

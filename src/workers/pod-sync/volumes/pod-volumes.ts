@@ -16,6 +16,7 @@ import { setUpEmptyDir } from './empty-dir.ts';
 import { writeHostsFile } from './etc-hosts.ts';
 import { startStorageOperationTimer } from './storage-operation-timer.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
+import { ProjectQuotas } from './project-quota/index.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
 import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
 import { isWrittenByKubelet, volumeKind, pluginNameOf, volumesToMount, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
@@ -27,10 +28,13 @@ const maxEnvFileBytes = 1024 * 1024;
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
   readonly #gates: Pick<PodSyncSettings, 'featureGates'>;
+  readonly #projectQuotas: ProjectQuotas;
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
     this.#gates = { featureGates: options.featureGates ?? {} };
+    const enabled = isGateEnabled(this.#gates, 'LocalStorageCapacityIsolationFSQuotaMonitoring');
+    this.#projectQuotas = new ProjectQuotas({ enabled, logger: options.logger });
   }
 
   /**
@@ -51,6 +55,7 @@ export class PodVolumes {
       logger,
       nestedMountpoints: nestedMountpoints(pod),
       podLevelResources,
+      projectQuotas: this.#projectQuotas,
       signal,
     };
     const failures = await Promise.all(volumes.map((volume) => setUpVolume(context, volume)));
@@ -135,7 +140,7 @@ export class PodVolumes {
       if (err.code !== 'ENOENT') throw err;
     });
     if (stats && !stats.isDirectory()) throw new Error(`folder of pod ${podUID}: ${dir} is not a folder`);
-    return stats && { rootDir, podUID, helper, logger, signal };
+    return stats && { rootDir, podUID, helper, projectQuotas: this.#projectQuotas, logger, signal };
   }
 
   async #readVolumeFile(pod: Pod, volumeName: string, path: string, signal: AbortSignal | undefined): Promise<string> {

@@ -11,6 +11,7 @@ import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../.
 import { removeTree } from '../../../shared/linux/remove-tree.ts';
 import { unmountAt } from '../../../shared/linux/unmount-at.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
+import type { ProjectQuotas } from './project-quota/index.ts';
 import type { HelperClient } from '../../../shared/helper-client/index.ts';
 import { pluginNames } from '../../../shared/kubernetes/volume-kind.ts';
 
@@ -19,6 +20,7 @@ export interface TeardownContext {
   readonly rootDir: string;
   readonly podUID: string;
   readonly helper: HelperClient;
+  readonly projectQuotas: ProjectQuotas;
   readonly logger: Logger;
   readonly signal: AbortSignal | undefined;
 }
@@ -77,8 +79,9 @@ export async function pluginsOnDisk({ rootDir, podUID }: TeardownContext): Promi
  * that nothing is mounted there: the table is long and is not read again.
  */
 export async function removeVolumeData(context: TeardownContext): Promise<void> {
-  const { rootDir, podUID, signal } = context;
+  const { rootDir, podUID, projectQuotas, signal } = context;
   const volumes = podVolumesDir(rootDir, podUID);
+  await projectQuotas.release(volumes, signal);
   for (const folder of await names(volumes)) {
     if (!pluginByFolder.has(folder)) continue;
     for (const volume of await names(join(volumes, folder))) await removeVolume(context, join(volumes, folder, volume));

@@ -25,6 +25,7 @@ import { LayersOfProcesses } from './layers-of-processes.ts';
 import { MountMeasurer } from './mount-measurer.ts';
 import { parseWritableLayers } from './parse-writable-layers.ts';
 import { readFileUsage } from './read-file-usage.ts';
+import { readProjects } from './read-projects.ts';
 import { RuntimeLayers, type LayerUsage } from './runtime-layers.ts';
 import { StorageRows } from './storage-rows.ts';
 import { TreeMeasurer } from './tree-measurer.ts';
@@ -37,6 +38,8 @@ export interface StorageSamplerOptions {
   readonly snapshot: SharedArrayBuffer;
   /** 0 or less: volumes are not measured. */
   readonly volumeStatsPeriodMs: number;
+  /** The file with the projects of directories. Empty, the default: no filesystem is asked for the usage of a project. */
+  readonly projectsFile?: string;
   /** A process of a running container. */
   readonly processOf: (containerID: string) => number | undefined;
   /** The writable layers of all containers, from the runtime, by container ID. */
@@ -160,11 +163,15 @@ export class StorageSampler {
       ...walked.map((volume): [string, StorageIdentity] => [volume.path, identityOf(volume)]),
       ...layers.map(({ path: layer, identity }): [string, StorageIdentity] => [layer, identity]),
     ]);
+    const projects = readProjects(this.#options.projectsFile ?? '');
     const files = this.#findFiles(running);
     this.#rows.retain([...this.#identities.values(), ...missing, ...mounted.map(identityOf), ...files.map(({ identity }) => identity)]);
     for (const { identity, read } of files) this.#putFile(identity, read());
     this.#trees.setTrees([
-      ...walked.map(({ path: id, podUID }): Tree => ({ id, path: id, podUID, periodMs: volumeStatsPeriodMs, jitter: 1 })),
+      ...walked.map(({ path: id, podUID }): Tree => {
+        const project = projects.get(id);
+        return { id, path: id, podUID, periodMs: volumeStatsPeriodMs, jitter: 1, ...(project === undefined ? {} : { project }) };
+      }),
       ...layers.map(({ path: id, identity: { podUID } }): Tree => ({
         id,
         path: id,
@@ -226,11 +233,11 @@ export class StorageSampler {
     if (usage) this.#rows.put(identity, { readAtMs: this.#options.clock.now(), usedBytes: usage.bytes, inodesUsed: usage.inodes });
   }
 
-  #putTree(path: string, { bytes, inodes, isLowerBound, durationMs }: MeasuredTree): void {
+  #putTree(path: string, { bytes, inodes, isLowerBound, durationMs, isFromQuota }: MeasuredTree): void {
     const identity = this.#identities.get(path);
     if (!identity) return;
     if (identity.kind === 'volume' && durationMs !== null)
-      volumeMetricCollectionDuration.observe(durationMs / 1000, { metric_source: 'du' });
+      volumeMetricCollectionDuration.observe(durationMs / 1000, { metric_source: isFromQuota ? 'fsquota' : 'du' });
     const { capacityBytes = NaN, availableBytes = NaN, inodes: total = NaN, inodesFree = NaN } = this.#filesystem ?? {};
     const filesystem = identity.kind === 'volume' ? { capacityBytes, availableBytes, inodes: total, inodesFree } : {};
     this.#rows.put(identity, { readAtMs: this.#options.clock.now(), usedBytes: bytes, inodesUsed: inodes, isLowerBound, ...filesystem });

@@ -15,6 +15,8 @@ export interface Tree {
   readonly periodMs: number;
   /** The wait between two walks is up to this much longer, at random: 1 doubles it at most (upstream's factor for volumes). */
   readonly jitter: number;
+  /** The directory's project. */
+  readonly project?: number;
 }
 
 export interface MeasuredTree {
@@ -23,10 +25,12 @@ export interface MeasuredTree {
   readonly isLowerBound: boolean;
   /** From the first slice to the last one. Null: the walk has not ended. */
   readonly durationMs: number | null;
+  /** Not walked. */
+  readonly isFromQuota?: true;
 }
 
 interface State {
-  readonly tree: Tree;
+  tree: Tree;
   dueAtMs: number;
   hasBegun: boolean;
   /** When the first slice of the current or next walk was requested. */
@@ -61,7 +65,10 @@ export class TreeQueue {
   setTrees(trees: Iterable<Tree>, nowMs: number): string[] {
     const left = new Map(this.#states);
     for (const tree of trees) {
-      if (!left.delete(tree.id) && !this.#states.has(tree.id)) this.#add(tree, nowMs);
+      left.delete(tree.id);
+      const state = this.#states.get(tree.id);
+      if (state) state.tree = tree;
+      else this.#add(tree, nowMs);
     }
     for (const [id, { tree }] of left) {
       this.#states.delete(id);
@@ -93,7 +100,12 @@ export class TreeQueue {
     }
     for (const state of chosen) if (!state.hasBegun) state.beganAtMs = nowMs;
     let places = maxBegun - [...this.#states.values()].filter(({ hasBegun }) => hasBegun).length;
-    return chosen.map(({ tree: { id, path }, hasBegun }) => ({ id, path, keep: hasBegun || places-- > 0 }));
+    return chosen.map(({ tree: { id, path, project }, hasBegun }) => ({
+      id,
+      path,
+      keep: hasBegun || places-- > 0,
+      ...(project === undefined ? {} : { project }),
+    }));
   }
 
   /** Takes a result. Returns what to publish, or null when it is no news. */
@@ -112,7 +124,8 @@ export class TreeQueue {
     const { bytes, inodes } = usage;
     if (usage.outcome === 'done') {
       state.last = { bytes, inodes };
-      return { bytes, inodes, isLowerBound: usage.isIncomplete, durationMs: nowMs - state.beganAtMs };
+      const durationMs = nowMs - state.beganAtMs;
+      return { bytes, inodes, isLowerBound: usage.isIncomplete, durationMs, ...(usage.isFromQuota && { isFromQuota: true }) };
     }
     // So much is used at least. An earlier complete walk knows more, unless the tree has grown.
     if (bytes <= (state.last?.bytes ?? -1) && inodes <= (state.last?.inodes ?? -1)) return null;

@@ -33,12 +33,6 @@ test('an unsupported field that is set is reported once', () => {
   assert.deepEqual(findUnsupportedSettings({ shutdownGracePeriod: '30s', maxPods: 10 }, none), ['shutdownGracePeriod']);
 });
 
-test('a feature gate without effect is reported when it is enabled', () => {
-  const gates = (value: boolean) => ({ featureGates: { LocalStorageCapacityIsolationFSQuotaMonitoring: value, NodeSwap: true } });
-  assert.deepEqual(findUnsupportedSettings(gates(true), none), ['featureGates.LocalStorageCapacityIsolationFSQuotaMonitoring']);
-  assert.deepEqual(findUnsupportedSettings(gates(false), none), []);
-});
-
 test('a field that turns its feature off is not reported', () => {
   const wire = {
     shutdownGracePeriod: '0s',

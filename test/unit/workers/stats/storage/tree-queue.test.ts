@@ -85,6 +85,16 @@ suite('the queue of trees', () => {
     assert.equal(queue.onMeasured(done('unknown'), 0), null);
   });
 
+  test('asks for the usage of a tree’s project once it has one', () => {
+    const queue = aQueue(tree('a1', 'a'));
+    assert.deepEqual(queue.next(0), [{ id: 'a1', path: '/a1', keep: true }]);
+    queue.onMeasured(done('a1'), 0);
+    queue.setTrees([tree('a1', 'a', { project: 7 })], 1);
+    assert.deepEqual(queue.next(60_000), [{ id: 'a1', path: '/a1', keep: true, project: 7 }]);
+    const published = queue.onMeasured(done('a1', { isFromQuota: true }), 60_001);
+    assert.deepEqual(published, { bytes: 100, inodes: 1, isLowerBound: false, durationMs: 1, isFromQuota: true });
+  });
+
   test('keeps at most 32 walks, the others are measured as far as they come', () => {
     const names = Array.from({ length: 40 }, (_, index) => `t${index}`);
     const queue = aQueue(...names.map((name) => tree(name, name)));

@@ -1,0 +1,80 @@
+/**
+ * Project quotas of ext4 and XFS. A directory has a project, which all that is created in it inherits; the filesystem counts what the files of each project use.
+ * Only the host's user namespace may change a project. The calls block, and need Linux 5.14 (quotactl_fd). Each throws SystemCallError.
+ */
+import { createRequire } from 'node:module';
+import type koffi from 'koffi';
+import { toError } from './native.ts';
+
+export interface ProjectUsage {
+  readonly bytes: number;
+  readonly inodes: number;
+}
+
+interface Functions {
+  readonly ioctl: (fd: number, request: number, attributes: Uint8Array) => number;
+  readonly syscall: (number: number, fd: number, command: number, id: number, result: Uint8Array) => number;
+  readonly errno: () => number;
+}
+
+let loaded: Functions | undefined;
+function libc(): Functions {
+  if (loaded) return loaded;
+  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
+  const library = native.load(null);
+  loaded = {
+    ioctl: library.func('int ioctl(int fd, unsigned long request, _Inout_ uint8_t *attributes)') as unknown as Functions['ioctl'],
+    syscall: library.func(
+      'long syscall(long number, long fd, long command, long id, _Inout_ uint8_t *result)',
+    ) as unknown as Functions['syscall'],
+    errno: () => native.errno(),
+  };
+  return loaded;
+}
+
+/** FS_IOC_FSGETXATTR, FS_IOC_FSSETXATTR, FS_XFLAG_PROJINHERIT and struct fsxattr of linux/fs.h. */
+const getAttributes = 0x801c581f;
+const setAttributes = 0x401c5820;
+const inheritFlag = 0x200;
+const attributesLength = 28;
+const attributeAt = { flags: 0, project: 12 } as const;
+
+/** The same number on x86-64 and arm64. */
+const quotactlFd = 443;
+/** QCMD(Q_GETQUOTA, PRJQUOTA) and struct if_dqblk of linux/quota.h. The kernel serves it for XFS too. */
+const getProjectQuota = 0x800007 * 256 + 2;
+const usageLength = 72;
+const usageAt = { bytes: 16, inodes: 40 } as const;
+
+function readAttributes(directory: number): DataView {
+  const attributes = new Uint8Array(attributesLength);
+  if (libc().ioctl(directory, getAttributes, attributes) !== 0) throw toError('ioctl', libc().errno());
+  return new DataView(attributes.buffer);
+}
+
+/** The project that the directory gives to what is created in it; 0: none. */
+export function inheritedProject(directory: number): number {
+  const attributes = readAttributes(directory);
+  return (attributes.getUint32(attributeAt.flags, true) & inheritFlag) === 0 ? 0 : attributes.getUint32(attributeAt.project, true);
+}
+
+/** Gives the directory itself to the project too. */
+export function setInheritedProject(directory: number, project: number): void {
+  const attributes = readAttributes(directory);
+  attributes.setUint32(attributeAt.flags, attributes.getUint32(attributeAt.flags, true) | inheritFlag, true);
+  attributes.setUint32(attributeAt.project, project, true);
+  if (libc().ioctl(directory, setAttributes, new Uint8Array(attributes.buffer)) !== 0) throw toError('ioctl', libc().errno());
+}
+
+/** Of the file's filesystem. Throws ESRCH when it does not count projects. */
+export function projectUsage(fd: number, project: number): ProjectUsage {
+  const usage = new Uint8Array(usageLength);
+  if (libc().syscall(quotactlFd, fd, getProjectQuota, project, usage) !== 0) {
+    const err = toError('quotactl_fd', libc().errno());
+    // XFS has no record of a project without files.
+    if (err.code === 'ENOENT') return { bytes: 0, inodes: 0 };
+    throw err;
+  }
+  const view = new DataView(usage.buffer);
+  return { bytes: Number(view.getBigUint64(usageAt.bytes, true)), inodes: Number(view.getBigUint64(usageAt.inodes, true)) };
+}
