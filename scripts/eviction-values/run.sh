@@ -5,12 +5,6 @@
 #   sh scripts/eviction-values/run.sh > test/unit/main/eviction/eviction-vectors.jsonl
 set -eu
 cd "$(dirname "$0")"
-build=$(mktemp -d)
-trap 'rm -rf "$build"' EXIT
-cp go.mod go.sum ./*.go "$build"
-overlay=$PWD/overlay
-cd "$build"
-go mod vendor
-cp "$overlay/eviction.go" vendor/k8s.io/kubernetes/pkg/kubelet/eviction/zz_vectors.go
-cp "$overlay/app.go" vendor/k8s.io/kubernetes/cmd/kubelet/app/zz_vectors.go
-go run -trimpath -mod=vendor .
+exec sh ../run-with-overlay.sh \
+  eviction.go=k8s.io/kubernetes/pkg/kubelet/eviction \
+  app.go=k8s.io/kubernetes/cmd/kubelet/app

@@ -30,6 +30,7 @@ import { TestAuthority } from '../../support/api-server/certificates.ts';
 import { runningOf } from '../../support/kubelet/observed-node-state.ts';
 import { aManifest } from '../../support/kubelet/test-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { goKubeconfigTail } from '../../support/certificates/go-values.ts';
 import { privateCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
 
 let cluster: TestCluster<ControlPlane>;
@@ -194,21 +195,7 @@ clusters:
 - cluster:
     certificate-authority-data: ${cluster64}
     server: ${cluster.controlPlane.url}
-  name: default-cluster
-contexts:
-- context:
-    cluster: default-cluster
-    namespace: default
-    user: default-auth
-  name: default-context
-current-context: default-context
-kind: Config
-users:
-- name: default-auth
-  user:
-    client-certificate: ${current}
-    client-key: ${current}
-`,
+${goKubeconfigTail(current)}`,
     { mode: 0o600 },
   );
   await node.startKubelet();

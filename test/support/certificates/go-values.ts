@@ -33,7 +33,8 @@ Hh4=
 /** With the usages `digital signature` and `client auth`. */
 export const goRequestName = 'node-csr-ftp0CvxyQdSZJvkO6cwp4Xvy_OxYQbam7mEapLgkQ20';
 
-const kubeconfigTail = `  name: default-cluster
+/** The end of a kubeconfig that the Go kubelet writes after its bootstrap. `current` is the file of the client certificate. */
+export const goKubeconfigTail = (current: string): string => `  name: default-cluster
 contexts:
 - context:
     cluster: default-cluster
@@ -45,9 +46,10 @@ kind: Config
 users:
 - name: default-auth
   user:
-    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
-    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
+    client-certificate: ${current}
+    client-key: ${current}
 `;
+const kubeconfigTail = goKubeconfigTail('/var/lib/kubelet/pki/kubelet-client-current.pem');
 
 /** The first has the authority's data `-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n` and 100 zero bytes. */
 export const goKubeconfigs = {
