@@ -25,10 +25,11 @@ const packages = {
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
   'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+  kubeadm: 'k8s.io/kubernetes/cmd/kubeadm',
   kubelet: 'k8s.io/kubernetes/cmd/kubelet',
 } as const;
 export type Program = keyof typeof packages;
-export type ControlPlaneProgram = Exclude<Program, 'kubelet'>;
+export type ControlPlaneProgram = Exclude<Program, 'kubeadm' | 'kubelet'>;
 const controlPlane: readonly ControlPlaneProgram[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'];
 
 /** The path of each program. */
@@ -48,6 +49,11 @@ export async function ensureControlPlane(progress: (what: string) => void): Prom
 /** Returns the path of the Go kubelet of the same version, built if necessary. */
 export function ensureGoKubeletBinary(progress: (what: string) => void): Promise<string> {
   return ensureBuilt('kubelet', progress);
+}
+
+/** Returns the path of kubeadm of the same version, built if necessary. */
+export function ensureKubeadmBinary(progress: (what: string) => void): Promise<string> {
+  return ensureBuilt('kubeadm', progress);
 }
 
 /** envtest's folder has only etcd, kube-apiserver and kubectl. */
