@@ -1,0 +1,68 @@
+/**
+ * `npm run package`: builds the bundle, and from it a Debian package and a container image for this machine's architecture in dist/packages.
+ * Needs dpkg-deb, GNU tar, busybox-static, and Node's packages; no network, no Docker. The same sources give the same bytes.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { kubernetesVersion } from '../../src/main/cli/version.ts';
+import { build } from '../build.ts';
+import { buildDeb } from './deb.ts';
+import { buildImage } from './image.ts';
+import { installTree } from './install-tree.ts';
+
+const project = join(import.meta.dirname, '../..');
+const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+export interface Packages {
+  readonly deb: string;
+  readonly image: string;
+}
+
+/** @param folder where the results go, and unfinished ones on the way */
+export function buildPackages(folder: string): Packages {
+  const architecture = architectures[process.arch];
+  if (architecture === undefined) throw new Error(`there is no Node for ${process.arch}`);
+  const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
+  const sourceDate = readSourceDate();
+  process.umask(0o022);
+  build();
+  mkdirSync(folder, { recursive: true });
+  const work = mkdtempSync(join(tmpdir(), 'kubelet-package-'));
+  const name = join(folder, `kubelet-ts_${version}_${architecture}`);
+  const packages = { deb: `${name}.deb`, image: `${name}.oci.tar` };
+  try {
+    installTree(join(work, 'deb'));
+    buildDeb({ root: join(work, 'deb'), path: packages.deb, version, kubernetesVersion, architecture, sourceDate });
+    installTree(join(work, 'image/root'));
+    buildImage({ folder: join(work, 'image'), path: packages.image, version, architecture, sourceDate });
+    return packages;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** SOURCE_DATE_EPOCH, else the time of the last commit. */
+function readSourceDate(): number {
+  const given = process.env.SOURCE_DATE_EPOCH;
+  if (given !== undefined) return Number(given);
+  try {
+    return Number(
+      execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    );
+  } catch {
+    throw new Error('the sources have no commit: name their date in SOURCE_DATE_EPOCH, in seconds since 1970');
+  }
+}
+
+if (import.meta.main) {
+  try {
+    for (const path of Object.values(buildPackages(join(project, 'dist/packages')))) {
+      console.log(`${relative(project, path)}: ${(statSync(path).size / 2 ** 20).toFixed(1)} MiB`);
+    }
+  } catch (err) {
+    console.error(err instanceof Error ? err.message : err);
+    process.exitCode = 1;
+  }
+}
