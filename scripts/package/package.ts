@@ -20,14 +20,16 @@ export interface Packages {
   readonly image: string;
 }
 
-/** @param folder where the results go, and unfinished ones on the way */
+/**
+ * Needs a finished build in dist/.
+ * @param folder where the results go
+ */
 export function buildPackages(folder: string): Packages {
   const architecture = architectures[process.arch];
   if (architecture === undefined) throw new Error(`there is no Node for ${process.arch}`);
   const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
   const sourceDate = readSourceDate();
   process.umask(0o022);
-  build();
   mkdirSync(folder, { recursive: true });
   const work = mkdtempSync(join(tmpdir(), 'kubelet-package-'));
   const name = join(folder, `kubelet-ts_${version}_${architecture}`);
@@ -58,6 +60,7 @@ function readSourceDate(): number {
 
 if (import.meta.main) {
   try {
+    build();
     for (const path of Object.values(buildPackages(join(project, 'dist/packages')))) {
       console.log(`${relative(project, path)}: ${(statSync(path).size / 2 ** 20).toFixed(1)} MiB`);
     }

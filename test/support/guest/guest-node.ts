@@ -40,7 +40,23 @@ export class GuestNode {
   }
 
   /** Boots, and starts containerd and the kubelet. Returns when both serve. */
-  static async start({ containerd = '1.6', config = {}, memory = '3G', share = [], prepare }: GuestNodeOptions = {}): Promise<GuestNode> {
+  static async start({ config = {}, prepare, ...options }: GuestNodeOptions = {}): Promise<GuestNode> {
+    let prepared: Awaited<ReturnType<NonNullable<typeof prepare>>> = {};
+    const node = await GuestNode.boot({ ...options, prepare: async (guest) => (prepared = (await prepare?.(guest)) ?? {}) });
+    node.#prepared = prepared.config ?? {};
+    try {
+      await node.guest.write('/etc/systemd/system/kubelet.service', kubeletUnit(project, nodeName, prepared.flags));
+      await node.guest.check('systemctl daemon-reload');
+      await node.startKubelet(config);
+      return node;
+    } catch (err) {
+      await node.destroy();
+      throw err;
+    }
+  }
+
+  /** Boots, and starts containerd with the local images. There is no kubelet yet. */
+  static async boot({ containerd = '1.6', memory = '3G', share = [], prepare }: Omit<GuestNodeOptions, 'config'> = {}): Promise<GuestNode> {
     const images = buildLocalImageArchives(join(project, '.cache/images'));
     const guest = await Guest.boot({ memory, share: [project, ...share] });
     const node = new GuestNode(guest);
@@ -49,12 +65,9 @@ export class GuestNode {
       await guest.write('/etc/containerd/config.toml', containerdConfig);
       await guest.write('/etc/systemd/system/containerd.service.d/10-test.conf', containerdUnit(installation));
       await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig);
-      const { config: prepared = {}, flags = [] } = (await prepare?.(guest)) ?? {};
-      node.#prepared = prepared;
-      await guest.write('/etc/systemd/system/kubelet.service', kubeletUnit(project, nodeName, flags));
+      await prepare?.(guest);
       await guest.check(`mkdir -p ${manifests} && systemctl daemon-reload && systemctl start containerd`);
       for (const { archive, name } of images) await guest.check(`ctr -n k8s.io images import --base-name ${name} ${archive}`);
-      await node.startKubelet(config);
       return node;
     } catch (err) {
       await guest.shutdown();
