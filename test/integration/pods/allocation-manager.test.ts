@@ -87,7 +87,8 @@ test('admissions do not wait for a slow disk and are written together', async (t
   const clock = new FakeClock();
   const written: string[] = [];
   let isWritten = Promise.withResolvers<void>();
-  const write = async (_path: string, _temporary: string, content: string) => {
+  const write = async (path: string, _temporary: string, content: string) => {
+    if (!path.endsWith('/allocated_pods_state')) return;
     written.push(content);
     await isWritten.promise;
   };
@@ -114,8 +115,9 @@ test('a write that fails is repeated until it succeeds, and logged once', async 
   const clock = new FakeClock();
   let isFull = true;
   const written: string[] = [];
-  const write = async (_path: string, _temporary: string, content: string) => {
+  const write = async (path: string, _temporary: string, content: string) => {
     if (isFull) throw new Error('ENOSPC');
+    if (!path.endsWith('/allocated_pods_state')) return;
     written.push(content);
   };
   const manager = await AllocationManager.open({ rootDir, gates, clock, logger, write });
@@ -142,6 +144,38 @@ test('a write that fails is repeated until it succeeds, and logged once', async 
   isFull = false;
   await clock.advance(60_000);
   assert.equal(written.length, 2);
+});
+
+test('the resources in force are recorded beside the allocation, for a Go kubelet', async (t) => {
+  const { rootDir, open } = aFolder(t);
+  const recorded = () => decodeAllocations(readFileSync(join(rootDir, 'actuated_pods_state'), 'utf8'));
+  const first = await open();
+  const [requests, limits] = [{ cpu: '1' }, { memory: '1Gi' }];
+  first.setAllocatedResources(aPodOf('a', { requests }));
+  first.setAllocatedResources(aPodOf('b', { requests }, { limits }));
+  await first.close();
+  assert.deepEqual(recorded().get(uid('a')), { containers: new Map([['app', { requests }]]) });
+  assert.deepEqual(recorded().get(uid('b')), { containers: new Map([['app', { requests, limits }]]), podLevel: { limits } });
+  rmSync(join(rootDir, 'actuated_pods_state'));
+  const second = await open();
+  second.removeOrphanedPods(new Set([uid('b')]));
+  await second.close();
+  assert.deepEqual([...recorded().keys()], ['b']);
+});
+
+test('a file of resources in force that cannot be read is written again, and no pod is admitted again', async (t) => {
+  const { rootDir, open, lines } = aFolder(t);
+  const file = join(rootDir, 'actuated_pods_state');
+  const first = await open();
+  first.setAllocatedResources(aPodOf('a'));
+  await first.close();
+  const before = readFileSync(file, 'utf8');
+  writeFileSync(file, before.slice(0, 20));
+  const second = await open();
+  assert.equal(second.isAdmitted(uid('a')), true);
+  assert.equal(lines[0]?.['path'], file);
+  await second.close();
+  assert.equal(readFileSync(file, 'utf8'), before);
 });
 
 test('a write that a power loss interrupts does not affect the previous checkpoint', async (t) => {

@@ -1,10 +1,10 @@
 /**
  * Records which pods are admitted and their allocated resources, in memory and in a checkpoint on disk, so that a restarted kubelet admits no
  * pod again. A second admission could reject a running pod whose node has changed labels or free resources since, and kill its containers.
- * The checkpoint has the Go kubelet's format, so that pods survive a switch between the two in either direction. Upstream: allocation manager
- * (pkg/kubelet/allocation).
+ * The checkpoint has the Go kubelet's format, so that pods survive a switch between the two in either direction; `actuated_pods_state` is written
+ * beside it for the same reason. Upstream: allocation manager (pkg/kubelet/allocation).
  *
- * Admission does not wait for the disk. If the kubelet or the host crashes within 20 ms plus one synced write (two in a burst; milliseconds
+ * Admission does not wait for the disk. If the kubelet or the host crashes within 20 ms plus one synced write (three in a burst; milliseconds
  * each, more on a slow disk) after an admission, the pod is admitted again. A written checkpoint survives a power loss.
  */
 import { readFile } from 'node:fs/promises';
@@ -15,10 +15,12 @@ import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { writeDurably } from '../../../shared/linux/write-durably.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
+import { computeActuated } from './actuated-resources.ts';
 import { decodeAllocations, encodeAllocations } from './allocation-checkpoint.ts';
 import { toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './allocation.ts';
 
 const fileName = 'allocated_pods_state';
+const actuatedFileName = 'actuated_pods_state';
 /** Pods that are admitted in one burst are written together. */
 const writeDelayMs = 20;
 /** After a failed write: a full disk is a matter of minutes, and evictions free space each ten seconds. */
@@ -39,6 +41,10 @@ export class AllocationManager {
   readonly #options: AllocationManagerOptions;
   /** Null for an admitted pod whose allocation is recorded when it starts again. */
   readonly #admitted: Map<PodUID, PodAllocation | null>;
+  /** What the last kubelet has recorded in `actuated_pods_state`. */
+  readonly #actuated: Map<PodUID, PodAllocation>;
+  /** The last content of that file that this kubelet has written. */
+  #writtenActuated = '';
   /** One allocated pod per version of a pod, because other parts cache values by the pod object. */
   readonly #allocated = new WeakMap<Pod, { readonly allocation: PodAllocation; readonly pod: Pod }>();
   #cancelWrite: (() => void) | null = null;
@@ -48,23 +54,31 @@ export class AllocationManager {
   #isFailing = false;
   #isClosing = false;
 
-  private constructor(options: AllocationManagerOptions, admitted: Map<PodUID, PodAllocation>) {
+  private constructor(options: AllocationManagerOptions, admitted: Map<PodUID, PodAllocation>, actuated: Map<PodUID, PodAllocation>) {
     this.#options = options;
     this.#admitted = admitted;
+    this.#actuated = actuated;
   }
 
-  /** Reads the checkpoint. An unreadable file is logged and ignored: then all pods are admitted again. Upstream fails to start. */
+  /** Reads the checkpoints. An unreadable file is logged and ignored: without allocations all pods are admitted again. Upstream fails to start. */
   static async open(options: AllocationManagerOptions): Promise<AllocationManager> {
-    const path = join(options.rootDir, fileName);
-    try {
-      const content = await readFile(path, 'utf8');
-      if (content.length > maxBytes) throw new Error(`it has ${content.length} bytes, more than ${maxBytes}`);
-      return new AllocationManager(options, decodeAllocations(content));
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
-        options.logger.error({ path, err: messageOf(err) }, 'Could not read the allocation checkpoint, all pods are admitted again');
-      return new AllocationManager(options, new Map());
-    }
+    const read = async (name: string, consequence: string): Promise<Map<PodUID, PodAllocation>> => {
+      const path = join(options.rootDir, name);
+      try {
+        const content = await readFile(path, 'utf8');
+        if (content.length > maxBytes) throw new Error(`it has ${content.length} bytes, more than ${maxBytes}`);
+        return decodeAllocations(content);
+      } catch (err) {
+        if ((err as NodeJS.ErrnoException).code !== 'ENOENT') options.logger.error({ path, err: messageOf(err) }, consequence);
+        return new Map();
+      }
+    };
+    const admitted = await read(fileName, 'Could not read the allocation checkpoint, all pods are admitted again');
+    const actuated = await read(actuatedFileName, 'Could not read the checkpoint of actuated resources, it is written again');
+    const manager = new AllocationManager(options, admitted, actuated);
+    // An earlier kubelet has recorded allocations only.
+    if ([...admitted.keys()].some((uid) => !actuated.has(uid))) manager.#writeSoon();
+    return manager;
   }
 
   isAdmitted(uid: PodUID): boolean {
@@ -76,6 +90,7 @@ export class AllocationManager {
     const uid = podUID(pod);
     if (this.#admitted.get(uid)) return;
     this.#admitted.set(uid, toAllocation(pod, this.#options.gates));
+    this.#actuated.delete(uid);
     this.#writeSoon();
   }
 
@@ -129,12 +144,12 @@ export class AllocationManager {
   }
 
   async #writeAll(): Promise<void> {
-    const { rootDir, logger, write = writeDurably } = this.#options;
+    const { rootDir, logger } = this.#options;
     const path = join(rootDir, fileName);
     while (this.#isDue) {
       this.#isDue = false;
       try {
-        await write(path, `${path}.new`, encodeAllocations(this.#toWrite()));
+        await this.#writeFiles();
         if (this.#isFailing) logger.info({ path }, 'Wrote the allocation checkpoint again');
         this.#isFailing = false;
       } catch (err) {
@@ -144,6 +159,20 @@ export class AllocationManager {
     }
     this.#writing = null;
     if (this.#isFailing && !this.#isClosing) this.#writeAfter(retryDelayMs);
+  }
+
+  async #writeFiles(): Promise<void> {
+    const { rootDir, write = writeDurably } = this.#options;
+    const allocations = this.#toWrite();
+    const path = join(rootDir, fileName);
+    await write(path, `${path}.new`, encodeAllocations(allocations));
+    const actuated = encodeAllocations(
+      new Map([...allocations].map(([uid, each]) => [uid, computeActuated(each, this.#actuated.get(uid))])),
+    );
+    if (actuated === this.#writtenActuated) return;
+    const actuatedPath = join(rootDir, actuatedFileName);
+    await write(actuatedPath, `${actuatedPath}.new`, actuated);
+    this.#writtenActuated = actuated;
   }
 
   /** Returns whether a write was pending. */
