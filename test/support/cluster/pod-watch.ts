@@ -70,6 +70,10 @@ export class PodWatch {
   get(name: string): Pod | undefined {
     return this.#pods.get(name);
   }
+  /** Every observed version of every pod, oldest first. */
+  allSeen(): readonly Pod[] {
+    return this.#seen;
+  }
   seen(name: string): readonly Pod[] {
     return this.#seen.filter(({ metadata }) => metadata.name === name);
   }

@@ -16,6 +16,7 @@ import type { Container, Pod, PodSpec } from '../../../src/shared/kubernetes/api
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 
 const project = join(import.meta.dirname, '../../..');
+const ownKubelet = join(project, 'bin/kubelet');
 const imageCache = join(project, '.cache/images');
 export const busybox = 'local.example/busybox:1';
 
@@ -52,6 +53,13 @@ export function aManifest(name: string, spec: Partial<PodSpec> = {}, metadata: P
 export function aBusybox(fields: Partial<Container> & { readonly sh?: string } = {}): Container {
   const { sh = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done', ...rest } = fields;
   return { name: 'app', image: busybox, command: ['sh', '-c', sh], ...rest };
+}
+
+/** A kubelet that takes the flags and the configuration of this project's. */
+export interface KubeletProgram {
+  readonly executable?: string;
+  /** Fields of KubeletConfiguration that replace the node's. */
+  readonly config?: Readonly<Record<string, unknown>>;
 }
 
 let networks = 0;
@@ -128,15 +136,15 @@ export class TestNode {
     this.#cri ??= new CriClient({ endpoint: this.#containerd.endpoint });
   }
 
-  /** Starts the kubelet and waits until it is healthy. */
-  async startKubelet(): Promise<void> {
+  /** Starts the kubelet, or another one with the same files and ports, and waits until it is healthy. */
+  async startKubelet({ executable = ownKubelet, config: changes = {} }: KubeletProgram = {}): Promise<void> {
     // A restarted kubelet uses the same ports.
     this.#ports ??= { readOnly: await reservePort(), healthz: await reservePort() };
     const config = join(this.folder, 'kubelet.yaml');
-    writeFileSync(config, stringify(this.#configuration()));
+    writeFileSync(config, stringify({ ...this.#configuration(), ...changes }));
     const log = openSync(join(this.folder, 'kubelet.log'), 'a');
     this.#kubelet = spawn(
-      join(project, 'bin/kubelet'),
+      executable,
       ['--config', config, '--root-dir', this.rootDir, '--hostname-override', this.nodeName, '-v=4', ...(this.#options.flags ?? [])],
       { stdio: ['ignore', log, log], env: { ...process.env, TEST_NODE_FOLDER: this.folder, ...this.#options.env } },
     );

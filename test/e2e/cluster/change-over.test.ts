@@ -1,0 +1,324 @@
+/**
+ * A full node changes over from the Go kubelet to this one, and back. No container is touched, no pod becomes unready, no status is written; checkpoints,
+ * volumes, cgroups, logs, mirror pods and certificates stay as they are. What ends or fails meanwhile is continued by the next kubelet.
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import { createCgroup } from '../../../scripts/host/cgroups.ts';
+import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
+import { ensureGoKubeletBinary } from '../../../scripts/host/control-plane-binaries.ts';
+import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import {
+  allowJoining,
+  bootstrapKubeconfig,
+  prepareJoiningNode,
+  requestsOf,
+  untilReady,
+  type JoiningNode,
+} from '../../support/cluster/bootstrap.ts';
+import { conditionOf } from '../../support/cluster/cluster-node.ts';
+import { privateCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
+import { PodWatch } from '../../support/cluster/pod-watch.ts';
+import { changesBetween, snapshotOf } from '../../support/kubelet/node-snapshot.ts';
+import { aBusybox, aManifest, type KubeletProgram } from '../../support/kubelet/test-node.ts';
+
+const nodeName = 'change-over';
+/** Of a Deployment of one kubelet; with the other pods the node has 100. */
+const replicas = 31;
+/** Each kubelet compares its statuses with the API server's every ten seconds. */
+const watchedMs = 15_000;
+const startTimeoutMs = 120_000;
+const ready = { exec: { command: ['true'] }, periodSeconds: 5 };
+
+test('a node with 100 pods changes over from the Go kubelet and back', async (t) => {
+  const host = await startHost(t);
+  const { pods, node } = host;
+  const goKubelet: KubeletProgram = {
+    executable: await ensureGoKubeletBinary((line) => t.diagnostic(line)),
+    // The chains would be created in the host's network and never be removed.
+    config: { makeIPTablesUtilChains: false },
+  };
+  createCgroup(node.cgroupRoot);
+
+  await node.startKubelet(goKubelet);
+  await untilReady(host.cluster, host.joining);
+  await startWorkloads(host, 'go');
+  const taken = await changeOver(host, 'go', {});
+
+  await startWorkloads(host, 'own');
+  assert.ok(pods.all().length >= 100, `${pods.all().length} pods`);
+  const returned = await changeOver(host, 'own', goKubelet);
+  assert.deepEqual({ taken, returned }, { taken: [], returned: [] });
+});
+
+interface Host {
+  readonly cluster: TestCluster<ControlPlane>;
+  readonly joining: JoiningNode;
+  readonly node: JoiningNode['node'];
+  readonly namespace: string;
+  readonly pods: PodWatch;
+  /** A folder of the host, which pods of both kubelets mount. */
+  readonly shared: string;
+}
+
+async function startHost(t: TestContext): Promise<Host> {
+  const cluster = await privateCluster(t, { scheduler: false });
+  await allowJoining(cluster);
+  const bootstrap = await bootstrapKubeconfig(cluster);
+  const namespace = await cluster.namespace(t);
+  const joining = await prepareJoiningNode(t, cluster, nodeName, {
+    bootstrap,
+    // The Go kubelet finds no address of a host without a default route.
+    flags: ['--node-ip', hostAddress()],
+    config: { rotateCertificates: true, maxPods: 150, crashLoopBackOff: { maxContainerRestartPeriod: '60s' } },
+  });
+  const shared = join(joining.node.folder, 'shared');
+  mkdirSync(shared);
+  await cluster.api.create(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name: 'secret' }, stringData: { password: 'geheim' } });
+  await cluster.api.create(`/api/v1/namespaces/${namespace}/configmaps`, {
+    metadata: { name: 'settings' },
+    data: { level: 'debug', colour: 'blue' },
+  });
+  return { cluster, joining, node: joining.node, namespace, pods: await PodWatch.start(t, cluster, namespace), shared };
+}
+
+function hostAddress(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
+}
+
+/** Starts a pod of each kind under the running kubelet and waits until each is where the change-over shall find it. `prefix` is in all names. */
+async function startWorkloads({ cluster, node, namespace, pods, shared }: Host, prefix: string): Promise<void> {
+  const template = (app: string, spec: Partial<PodSpec> = {}) => ({
+    metadata: { labels: { app } },
+    spec: { nodeName, terminationGracePeriodSeconds: 1, containers: [aBusybox({ readinessProbe: ready })], ...spec },
+  });
+  const createOwner = (path: string, name: string, spec: object) =>
+    cluster.api.create(`/apis/${path.replace('/', `/v1/namespaces/${namespace}/`)}`, { metadata: { name }, spec });
+  const selector = (app: string) => ({ matchLabels: { app } });
+
+  await createOwner('apps/deployments', `${prefix}-web`, {
+    replicas,
+    selector: selector(`${prefix}-web`),
+    template: template(`${prefix}-web`, { containers: [aBusybox()] }),
+  });
+  await createOwner('apps/deployments', `${prefix}-probed`, {
+    replicas: 4,
+    selector: selector(`${prefix}-probed`),
+    template: template(`${prefix}-probed`),
+  });
+  await createOwner('apps/statefulsets', `${prefix}-db`, {
+    replicas: 2,
+    serviceName: `${prefix}-db`,
+    podManagementPolicy: 'Parallel',
+    selector: selector(`${prefix}-db`),
+    template: template(`${prefix}-db`, withVolumes(shared)),
+  });
+  // Ends when the file appears.
+  const work = `until test -e /shared/${prefix}-done; do sleep 0.2; done`;
+  const volumes = [{ name: 'shared', hostPath: { path: shared } }];
+  const volumeMounts = [{ name: 'shared', mountPath: '/shared' }];
+  await createOwner('batch/jobs', `${prefix}-job`, {
+    completions: 2,
+    parallelism: 2,
+    template: { spec: { nodeName, restartPolicy: 'Never', volumes, containers: [aBusybox({ sh: `${work}; echo done`, volumeMounts })] } },
+  });
+  const create = (name: string, spec: Partial<PodSpec>) =>
+    pods.create(aManifest(`${prefix}-${name}`, { nodeName, ...spec }, { namespace }));
+  const sidecar = aBusybox({ name: 'sidecar', restartPolicy: 'Always', startupProbe: ready, readinessProbe: ready });
+  await create('sidecar', {
+    initContainers: [aBusybox({ name: 'first', sh: 'echo first' }), sidecar, aBusybox({ name: 'last', sh: 'echo last' })],
+    containers: [aBusybox({ readinessProbe: ready, livenessProbe: ready })],
+  });
+  const resources = { requests: { cpu: '50m', memory: '32Mi' }, limits: { cpu: '50m', memory: '32Mi' } };
+  // A kubelet that took the container for one with other resources would restart it.
+  const resizePolicy = ['cpu', 'memory'].map((resourceName) => ({ resourceName, restartPolicy: 'RestartContainer' }));
+  await create('guaranteed', { containers: [aBusybox({ resources, resizePolicy })] });
+  await create('burstable', { containers: [aBusybox({ resources: { requests: { cpu: '20m', memory: '16Mi' } } })] });
+  await create('host-network', { hostNetwork: true, containers: [aBusybox()] });
+  await create('succeeded', { restartPolicy: 'Never', containers: [aBusybox({ sh: 'echo the last words > /dev/termination-log' })] });
+  await create('restarted', {
+    containers: [
+      aBusybox({
+        sh: 'test -e /data/once || { touch /data/once; exit 1; }; sleep 10000',
+        volumeMounts: [{ name: 'data', mountPath: '/data' }],
+      }),
+    ],
+    volumes: [{ name: 'data', emptyDir: {} }],
+  });
+  await create('initializing', { volumes, initContainers: [aBusybox({ name: 'init', sh: work, volumeMounts })], containers: [aBusybox()] });
+  await create('crashing', { containers: [aBusybox({ sh: 'echo crashed; exit 3' })] });
+  await create('terminating', {
+    volumes,
+    terminationGracePeriodSeconds: 600,
+    containers: [aBusybox({ sh: `trap "" TERM; ${work}`, volumeMounts })],
+  });
+  for (const name of [`${prefix}-static`, `${prefix}-static-volumes`])
+    node.apply(
+      aManifest(name, name.endsWith('volumes') ? withHostVolumes(shared) : { containers: [aBusybox({ readinessProbe: ready })] }, {
+        namespace,
+      }),
+    );
+
+  await pods.untilAll(
+    'all pods are where they shall be',
+    (all) => {
+      const own = all.filter(({ metadata }) => metadata.name.startsWith(prefix));
+      return own.length === replicas + 19 && own.every((pod) => isArranged(pod));
+    },
+    startTimeoutMs,
+  );
+  await pods.delete(`${prefix}-terminating`);
+  await pods.until(`${prefix}-terminating`, 'terminates', ({ metadata }) => metadata.deletionTimestamp !== undefined);
+}
+
+const kindOf = ({ metadata: { name } }: Pod) => name.split('-').slice(1).join('-');
+const isReady = ({ status }: Pod) => conditionOf(status, 'Ready') === 'True';
+
+/** Whether the pod is in the state in which the change-over shall find it. */
+function isArranged(pod: Pod): boolean {
+  const [app] = pod.status?.containerStatuses ?? [];
+  switch (kindOf(pod)) {
+    case 'succeeded':
+      return pod.status?.phase === 'Succeeded';
+    case 'restarted':
+      return isReady(pod) && app?.restartCount === 1;
+    case 'initializing':
+      return pod.status?.initContainerStatuses?.[0]?.state?.running !== undefined;
+    case 'crashing':
+      return (app?.restartCount ?? 0) >= 1 && app?.state?.waiting?.reason === 'CrashLoopBackOff';
+    default:
+      return isReady(pod);
+  }
+}
+
+/** Every kind of volume that a cluster's pods commonly have. */
+function withVolumes(shared: string): Partial<PodSpec> {
+  const mounts = ['data', 'memory', 'shared', 'settings', 'secret', 'projected'].map((name) => ({ name, mountPath: `/${name}` }));
+  const write = 'echo kept > /data/file; echo kept > /memory/file; mkdir -p /data/sub';
+  return {
+    securityContext: { fsGroup: 3000 },
+    containers: [
+      aBusybox({
+        readinessProbe: ready,
+        sh: `${write}; trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done`,
+        volumeMounts: [
+          ...mounts,
+          { name: 'settings', mountPath: '/colour', subPath: 'colour' },
+          { name: 'data', mountPath: '/part', subPath: 'part' },
+        ],
+      }),
+    ],
+    volumes: [
+      { name: 'data', emptyDir: {} },
+      { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } },
+      { name: 'shared', hostPath: { path: shared, type: 'Directory' } },
+      { name: 'settings', configMap: { name: 'settings' } },
+      { name: 'secret', secret: { secretName: 'secret', defaultMode: 0o400 } },
+      {
+        name: 'projected',
+        projected: {
+          sources: [
+            { serviceAccountToken: { path: 'token', audience: 'vault', expirationSeconds: 3600 } },
+            { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } },
+            { configMap: { name: 'settings', items: [{ key: 'level', path: 'nested/level' }] } },
+          ],
+        },
+      },
+    ],
+  };
+}
+
+function withHostVolumes(shared: string): Partial<PodSpec> {
+  return {
+    containers: [
+      aBusybox({
+        volumeMounts: [
+          { name: 'shared', mountPath: '/shared' },
+          { name: 'data', mountPath: '/data' },
+        ],
+        sh: 'echo kept > /data/file; exec sleep 10000',
+      }),
+    ],
+    volumes: [
+      { name: 'shared', hostPath: { path: shared } },
+      { name: 'data', emptyDir: {} },
+    ],
+  };
+}
+
+/** What ends or changes by itself. */
+const passing = ['crashing', 'initializing', 'terminating', 'job'];
+
+/** Replaces the kubelet. Returns how the node differs from what the previous kubelet has left. */
+async function changeOver(host: Host, prefix: string, next: KubeletProgram): Promise<string[]> {
+  const { cluster, joining, node, pods, namespace, shared } = host;
+  const stable = pods.all().filter((pod) => !passing.some((kind) => kindOf(pod).startsWith(kind)));
+  const uids = new Set(stable.map((pod) => pod.metadata.annotations?.['kubernetes.io/config.mirror'] ?? pod.metadata.uid));
+  const certificates = async () => [
+    ...readdirSync(joining.certDir),
+    realpathSync(join(joining.certDir, 'kubelet-client-current.pem')),
+    `${(await requestsOf(cluster, nodeName)).length} requests`,
+  ];
+  const before = { node: await snapshotOf(node, uids), certificates: await certificates(), checkpoint: allocations(node.rootDir) };
+  const counted = pods.get(`${prefix}-crashing`)?.status?.containerStatuses?.[0]?.restartCount ?? NaN;
+  const seen = pods.allSeen().length;
+
+  await node.stopKubelet();
+  await node.startKubelet(next);
+  await pods.create(aManifest(`late-${prefix}`, { nodeName, containers: [aBusybox({ readinessProbe: ready })] }, { namespace }));
+  await pods.until(`late-${prefix}`, 'is ready', isReady, startTimeoutMs);
+  await sleep(watchedMs);
+
+  const problems = changesBetween(before.node, await snapshotOf(node, uids));
+  const isComparable = next.executable === undefined ? () => true : isComparableUnderGo;
+  for (const old of stable.filter(isComparable))
+    for (const pod of pods.allSeen().slice(seen))
+      if (pod.metadata.uid === old.metadata.uid && comparableStatus(pod) !== comparableStatus(old))
+        problems.push(`${pod.metadata.name}: ${comparableStatus(old)} → ${comparableStatus(pod)}`);
+  for (const { metadata } of stable)
+    if (pods.get(metadata.name)?.metadata.uid !== metadata.uid) problems.push(`${metadata.name} has another UID, or is gone`);
+  const recorded = allocations(node.rootDir);
+  for (const [uid, resources] of before.checkpoint)
+    if (uids.has(uid) && recorded.get(uid) !== resources) problems.push(`${uid} was admitted with ${resources}, has ${recorded.get(uid)}`);
+  assert.deepEqual(await certificates(), before.certificates);
+  const crashes = pods.seen(`${prefix}-crashing`).map(({ status }) => status?.containerStatuses?.[0]?.restartCount ?? 0);
+  assert.ok(crashes.at(-1)! >= counted && crashes.every((count, i) => count >= (crashes[i - 1] ?? 0)), `restart counts ${crashes.join()}`);
+
+  // What ends under the next kubelet.
+  writeFileSync(join(shared, `${prefix}-done`), '');
+  await pods.untilGone(`${prefix}-terminating`);
+  await pods.until(`${prefix}-initializing`, 'is ready', isReady);
+  await cluster.kubectl('-n', namespace, 'wait', '--for=condition=Complete', `job/${prefix}-job`, '--timeout=28s');
+  return problems;
+}
+
+/**
+ * Whenever the Go kubelet starts, static pods begin as unready with a new start time, since it does not read their mirror pods, and pods that have ended lose
+ * their addresses.
+ */
+function isComparableUnderGo(pod: Pod): boolean {
+  return !kindOf(pod).startsWith('static') && kindOf(pod) !== 'succeeded';
+}
+
+/** Without the resources, which the Go kubelet reads from the cgroup: on cgroup v1 a pod without a limit has one of 8 EiB there. */
+function comparableStatus({ status }: Pod): string {
+  const { resources: _, ...rest } = status as Record<string, unknown>;
+  return JSON.stringify(rest);
+}
+
+/** The admitted pods, with their resources in a fixed order. */
+function allocations(rootDir: string): Map<string, string> {
+  const { data } = JSON.parse(readFileSync(join(rootDir, 'allocated_pods_state'), 'utf8')) as { data: string };
+  const { entries = {} } = JSON.parse(data) as { entries?: Record<string, { ContainerResources: object }> };
+  return new Map(
+    Object.entries(entries).map(([uid, { ContainerResources, ...podLevel }]) => [
+      uid,
+      JSON.stringify([Object.entries(ContainerResources).toSorted(([a], [b]) => (a < b ? -1 : 1)), podLevel]),
+    ]),
+  );
+}
