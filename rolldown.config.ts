@@ -6,17 +6,21 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
 import { checkBundle } from './scripts/bundle/check-bundle.ts';
+import { oneByteText } from './scripts/bundle/one-byte-text.ts';
 
 /** The programs and the threads' entries. Their paths in `dist/` are those of the sources. */
 const entries = ['src/main/cli.ts', 'src/helper/index.ts', 'bench/runtime/index.ts', ...globSync('src/workers/*/index.ts')];
+
+/** Replaces a package by a part of it. */
+const replacement = (name: string) => join(import.meta.dirname, `scripts/bundle/${name}.js`);
 
 export default defineConfig({
   input: Object.fromEntries(entries.map((path) => [path.replace(/\.ts$/, ''), path])),
   platform: 'node',
   // These packages load files next to their modules: a native library, a worker.
   external: ['koffi', 'piscina'],
-  resolve: { alias: { undici$: join(import.meta.dirname, 'scripts/bundle/undici.js') } },
-  plugins: [checkBundle()],
+  resolve: { alias: { undici$: replacement('undici'), '@grpc/proto-loader$': replacement('proto-loader') } },
+  plugins: [checkBundle(), oneByteText()],
   // A busy host is no defect of the bundle.
   checks: { bundlerTimings: false },
   output: {

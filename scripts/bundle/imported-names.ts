@@ -1,6 +1,6 @@
 /**
- * Finds in a module's syntax tree what a bundler does not check: the names that are used of dynamic imports, and the files that are named
- * relative to the module's URL.
+ * Finds in a module's syntax tree what a bundler does not check: the names that are used of dynamic imports, the files that are named relative to the
+ * module's URL, and templates whose text may be used raw.
  */
 import type { ESTree } from 'rolldown/utils';
 
@@ -33,6 +33,10 @@ export function findRelativeURLs(program: ESTree.Program): readonly (readonly (s
     if (path.type !== 'TemplateLiteral') return [[null]];
     return [path.quasis.flatMap(({ value }, i) => (i === 0 ? [value.cooked ?? ''] : [null, value.cooked ?? '']))];
   });
+}
+
+export function findTaggedTemplates(program: ESTree.Program): readonly ESTree.TaggedTemplateExpression[] {
+  return [...parentsOf(program).keys()].filter((node) => node.type === 'TaggedTemplateExpression');
 }
 
 /** Maps each node of the tree to its parent. */

@@ -1,0 +1,31 @@
+/**
+ * Escapes the characters beyond Latin-1 in the bundled code. Each thread keeps the text of its modules in memory, and V8 stores a text with one such
+ * character as two bytes for each character.
+ */
+import type { Plugin } from 'rolldown';
+import { parseSync } from 'rolldown/utils';
+import { findTaggedTemplates } from './imported-names.ts';
+
+export function oneByteText(): Plugin {
+  return {
+    name: 'one-byte-text',
+    // Not `renderChunk`: the bundler prints its result again, without escapes.
+    generateBundle(_, bundle) {
+      for (const chunk of Object.values(bundle)) if (chunk.type === 'chunk') chunk.code = toOneByteText(chunk.code, chunk.fileName);
+    },
+  };
+}
+
+/** An escape means the same in strings, templates, regular expressions and comments. Throws where it does not. */
+export function toOneByteText(code: string, fileName: string): string {
+  if (!hasWide(code)) return code;
+  if (/\\[^\u0000-\u00ff]/u.test(code)) throw new Error(`${fileName}: a backslash before a character beyond Latin-1`);
+  const tagged = findTaggedTemplates(parseSync(fileName, code).program).find(({ start, end }) => hasWide(code.slice(start, end)));
+  if (tagged) throw new Error(`${fileName}: a tagged template, which may be raw, has a character beyond Latin-1`);
+  // By UTF-16 units: an escape has four digits.
+  return code.replace(/[^\u0000-\u00ff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function hasWide(text: string): boolean {
+  return /[^\u0000-\u00ff]/.test(text);
+}
