@@ -6,26 +6,29 @@ const endOfNumbers = 2 ** 64;
 
 /** The fields of an FsStats, without braces. Values that are unknown or without a limit are left out. */
 export function filesystemFields(usage: FilesystemUsage): string {
-  const value = (name: string, number: number) => number < endOfNumbers && `"${name}":${number}`;
-  return [
-    `"time":${time(usage.readAtMs)}`,
-    value('availableBytes', usage.availableBytes),
-    value('capacityBytes', usage.capacityBytes),
-    value('usedBytes', usage.usedBytes),
-    value('inodesFree', usage.inodesFree),
-    value('inodes', usage.inodes),
-    value('inodesUsed', usage.inodesUsed),
-  ]
-    .filter(Boolean)
-    .join(',');
+  const value = (name: string, number: number) => (number < endOfNumbers ? `,"${name}":${number}` : '');
+  return (
+    `"time":${time(usage.readAtMs)}` +
+    value('availableBytes', usage.availableBytes) +
+    value('capacityBytes', usage.capacityBytes) +
+    value('usedBytes', usage.usedBytes) +
+    value('inodesFree', usage.inodesFree) +
+    value('inodes', usage.inodes) +
+    value('inodesUsed', usage.inodesUsed)
+  );
 }
 
 /** RFC 3339 in whole seconds, as metav1.Time. */
 export function time(ms: number): string {
   if (!(ms > 0)) return 'null';
   const second = Math.floor(ms / 1000);
-  if (second !== lastTime.second) lastTime = { second, text: `"${new Date(ms).toISOString().slice(0, 19)}Z"` };
-  return lastTime.text;
+  let text = times.get(second);
+  if (text === undefined) {
+    if (times.size >= maxTimes) times.clear();
+    times.set(second, (text = `"${new Date(ms).toISOString().slice(0, 19)}Z"`));
+  }
+  return text;
 }
-/** Most times of a page are in the same second. */
-let lastTime = { second: 0, text: '' };
+/** The seconds in which containers started, and those of the last samples. */
+const times = new Map<number, string>();
+const maxTimes = 4096;

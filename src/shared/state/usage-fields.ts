@@ -1,0 +1,121 @@
+/** The columns of the usage table: what identifies a cgroup, and what is measured of it. Meaning and units are cadvisor's (github.com/google/cadvisor, info/v1/container.go). */
+import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
+import { f64, i64, text, u32, u8, type Row } from './table-layout.ts';
+
+/** `qos` is `kubepods` and the cgroups of its QoS classes; `kubelet`, `runtime`, `misc` and `pods` are the system containers of /stats/summary. */
+export const cgroupKinds = ['root', 'kubelet', 'runtime', 'misc', 'pods', 'qos', 'pod', 'sandbox', 'container'] as const;
+export type CgroupKind = (typeof cgroupKinds)[number];
+
+export const identityFields = {
+  /** An index into `cgroupKinds`. */
+  kind: u8,
+  /** Below the mount point of each hierarchy: `/kubepods/pod…`. */
+  path: text(1024),
+  /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. Empty unless the cgroup belongs to a pod. */
+  podUID: text<PodUID | ''>(128),
+  podName: text(253),
+  podNamespace: text(63),
+  containerName: text(63),
+  /** Of a container or a sandbox. */
+  containerID: text<ContainerID | SandboxID | ''>(128),
+  /** Of a container. */
+  image: text(512),
+  /** Wall-clock ms of the cgroup's creation. */
+  createdAtMs: f64,
+};
+
+const pressureFields = <P extends string>(prefix: P) => {
+  const names = ['SomeTotalUs', 'SomeAvg10', 'SomeAvg60', 'SomeAvg300', 'FullTotalUs', 'FullAvg10', 'FullAvg60', 'FullAvg300'] as const;
+  return Object.fromEntries(names.map((name) => [prefix + name, f64])) as Record<`${P}${(typeof names)[number]}`, typeof f64>;
+};
+
+export const valueFields = {
+  /** The version of the identity's row that these values belong to. A reader ignores the values of an earlier cgroup. */
+  identityVersion: u32,
+  /** Wall-clock ms. */
+  sampledAtMs: f64,
+  /** Since the creation of the cgroup. */
+  cpuUsageNs: i64,
+  cpuUserNs: f64,
+  cpuSystemNs: f64,
+  /** Over the time between the last two samples. NaN after the first one. */
+  cpuNanoCores: f64,
+  cfsPeriods: f64,
+  cfsThrottledPeriods: f64,
+  cfsThrottledNs: f64,
+  cfsBurstPeriods: f64,
+  cfsBurstNs: f64,
+  memoryUsageBytes: f64,
+  /** The usage without inactive file pages, which the kernel can reclaim at any time. */
+  memoryWorkingSetBytes: f64,
+  memoryRssBytes: f64,
+  memoryCacheBytes: f64,
+  memoryMappedFileBytes: f64,
+  memoryKernelBytes: f64,
+  memoryMaxUsageBytes: f64,
+  memoryActiveFileBytes: f64,
+  memoryInactiveFileBytes: f64,
+  memoryFailures: f64,
+  pageFaults: f64,
+  majorPageFaults: f64,
+  swapBytes: f64,
+  /** Processes in the cgroup itself. */
+  processes: f64,
+  /** Open files of these processes, and how many of them are sockets. */
+  fileDescriptors: f64,
+  sockets: f64,
+  /** The first process' soft limit of open files. −1: unlimited. */
+  maxOpenFiles: f64,
+  /** Tasks in the cgroup and below. */
+  threads: f64,
+  threadsMax: f64,
+  /** Out-of-memory kills in the cgroup and below since it is measured. */
+  oomEvents: f64,
+  /** Of a container: the files in its log folder. */
+  logBytes: f64,
+  logInodes: f64,
+  cpuShares: f64,
+  cpuPeriodUs: f64,
+  /** 0: no quota. */
+  cpuQuotaUs: f64,
+  /** Infinity: no limit. */
+  memoryLimitBytes: f64,
+  memorySwapLimitBytes: f64,
+  memoryReservationBytes: f64,
+  ...pressureFields('cpu'),
+  ...pressureFields('memory'),
+  ...pressureFields('io'),
+  /** A DeviceIo[] as JSON. */
+  io: text(1022),
+  /** An InterfaceUsage[] as JSON, for a sandbox and the root. */
+  network: text(2046),
+};
+
+/** Bytes and operations on one block device, by the kernel's names of operations (`Read`, `Write`, …). */
+export interface DeviceIo {
+  /** `8:0` */
+  readonly device: string;
+  readonly bytes: Readonly<Record<string, number>>;
+  readonly operations: Readonly<Record<string, number>>;
+  /** Only where the kernel controls the cost of I/O (cgroup v2). */
+  readonly costUs?: Readonly<Partial<Record<'usage' | 'wait' | 'indebt' | 'indelay', number>>>;
+}
+
+export interface InterfaceUsage {
+  readonly name: string;
+  readonly rxBytes: number;
+  readonly rxPackets: number;
+  readonly rxErrors: number;
+  readonly rxDropped: number;
+  readonly txBytes: number;
+  readonly txPackets: number;
+  readonly txErrors: number;
+  readonly txDropped: number;
+}
+
+export type CgroupIdentity = Omit<Row<typeof identityFields>, 'kind'> & { readonly kind: CgroupKind };
+export type UsageValues = Omit<Row<typeof valueFields>, 'identityVersion'>;
+export interface CgroupUsage {
+  readonly identity: CgroupIdentity;
+  readonly values: UsageValues;
+}
