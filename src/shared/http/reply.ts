@@ -3,12 +3,18 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Follow the body. Made while they are sent, one at a time: for pages that are long, and take long to make. */
+  readonly pieces?: Iterable<string>;
 }
 
 const plainText = { 'Content-Type': 'text/plain; charset=utf-8' };
 
 export function ok(body: string, contentType = plainText['Content-Type']): Reply {
   return { status: 200, headers: { 'Content-Type': contentType }, body };
+}
+
+export function inPieces(pieces: Iterable<string>, contentType: string): Reply {
+  return { ...ok('', contentType), pieces };
 }
 
 /** Returns a reply that closes the connection. */

@@ -1,23 +1,61 @@
 /** Sends a reply, compressed when the client accepts gzip. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { createGzip, gzip } from 'node:zlib';
 import type { Reply } from './reply.ts';
 
 const minCompressedBytes = 1024;
 const compress = promisify(gzip);
 
-export async function sendReply(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Reply): Promise<void> {
-  let bytes: Buffer = Buffer.from(body);
-  const compressed = bytes.length >= minCompressedBytes && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
-  if (compressed) bytes = await compress(bytes);
+export async function sendReply(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body, pieces }: Reply,
+): Promise<void> {
+  const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
   if (hasUnreadBody(request)) response.setHeader('Connection', 'close');
+  if (pieces) {
+    response.writeHead(status, { ...headers, ...(acceptsGzip && { 'Content-Encoding': 'gzip' }) });
+    return sendPieces(request, response, pieces, acceptsGzip);
+  }
+  let bytes: Buffer = Buffer.from(body);
+  const compressed = acceptsGzip && bytes.length >= minCompressedBytes;
+  if (compressed) bytes = await compress(bytes);
   response.writeHead(status, {
     ...headers,
     ...(compressed && { 'Content-Encoding': 'gzip' }),
     'Content-Length': bytes.length,
   });
   response.end(request.method === 'HEAD' ? undefined : bytes);
+}
+
+/** Makes the next piece when the client has taken the ones before, and other requests had their turn. A client may leave at any time. */
+async function sendPieces(
+  request: IncomingMessage,
+  response: ServerResponse,
+  pieces: Iterable<string>,
+  compressed: boolean,
+): Promise<void> {
+  if (request.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  try {
+    await (compressed ? pipeline(takeTurns(pieces), createGzip(), response) : pipeline(takeTurns(pieces), response));
+  } catch (err) {
+    if (!clientLeft.has((err as NodeJS.ErrnoException).code ?? '')) throw err;
+  }
+}
+
+const clientLeft = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ECONNRESET', 'EPIPE']);
+
+async function* takeTurns(pieces: Iterable<string>): AsyncGenerator<string> {
+  for (const piece of pieces) {
+    yield piece;
+    await setImmediate();
+  }
 }
 
 /** The connection must close after an unread body: its bytes would be parsed as the next request. */

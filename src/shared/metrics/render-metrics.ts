@@ -99,15 +99,16 @@ export function escapeHelp(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 export function escapeLabel(value: string): string {
-  return escapeHelp(value).replaceAll('"', '\\"');
+  return /[\\\n"]/.test(value) ? escapeHelp(value).replaceAll('"', '\\"') : value;
 }
 
 /** The format of Go's strconv with `g` and the fewest digits (`1e+06`, `0.005`), as other exporters use it. */
 export function formatNumber(value: number): string {
+  const size = Math.abs(value);
+  if (value === 0 || (size >= 1e-4 && size < 1e6)) return String(value);
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
-  const [digits = '', exponent = '0'] = value.toExponential().split('e');
-  const power = Number(exponent);
-  if (value === 0 || (power >= -4 && power < 6)) return String(value);
-  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+  const text = value.toExponential();
+  // Two digits of the exponent at least.
+  return text.at(-3) === 'e' ? `${text.slice(0, -1)}0${text.at(-1)}` : text;
 }

@@ -7,6 +7,7 @@ import type { PlainRequest } from '../../shared/http/plain-request.ts';
 import {
   accepts,
   error,
+  inPieces,
   message,
   methodNotAllowed,
   movedTo,
@@ -21,7 +22,7 @@ export interface RouteSources {
   readonly health: () => HealthCheck[];
   /** Resets the metrics of `/metrics/slis`. */
   readonly resetHealthMetrics: () => Promise<void>;
-  readonly metrics: (page: MetricsPage) => Promise<string>;
+  readonly metrics: (page: MetricsPage) => Promise<string | Iterable<string>>;
   /** Renders /stats/summary. Throws until the node was measured once. */
   readonly summary: (onlyCpuAndMemory: boolean) => string;
   readonly main: Pick<MainApi, 'pods'>;
@@ -68,7 +69,10 @@ export async function replyMetrics(
   method: string,
   { metrics, resetHealthMetrics }: Pick<RouteSources, 'metrics' | 'resetHealthMetrics'>,
 ): Promise<Reply> {
-  if (page !== 'slis' || method !== 'DELETE') return ok(await metrics(page), metricsContentType);
+  if (page !== 'slis' || method !== 'DELETE') {
+    const text = await metrics(page);
+    return typeof text === 'string' ? ok(text, metricsContentType) : inPieces(text, metricsContentType);
+  }
   await resetHealthMetrics();
   return ok('metrics reset\n');
 }

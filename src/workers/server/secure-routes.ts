@@ -37,7 +37,7 @@ export interface ExtraHandlers {
 export interface SecureRoutesOptions {
   readonly switches: HandlerSwitches;
   readonly health: () => HealthCheck[];
-  readonly metrics: (page: MetricsPage) => Promise<string>;
+  readonly metrics: (page: MetricsPage) => Promise<string | Iterable<string>>;
   readonly resetHealthMetrics: () => Promise<void>;
   readonly summary: (onlyCpuAndMemory: boolean) => string;
   readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'imageGcPlan' | 'evictionPlan' | 'configz'>;

@@ -4,48 +4,55 @@
  */
 import type { NodeFilesystem } from '../../../shared/state/node-filesystem-table.ts';
 import type { CgroupUsage, DeviceIo, InterfaceUsage, UsageValues } from '../../../shared/state/usage-table.ts';
+import { extraLabels, type ExtraLabels } from './cadvisor-labels.ts';
 
 export interface MetricValue {
   readonly value: number;
   /** The labels beside the common ones. */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: ExtraLabels;
 }
 
-export interface CgroupMetric {
+interface MetricHead {
   readonly name: string;
   readonly type: 'counter' | 'gauge';
   readonly help: string;
   /** Metrics about limits have no timestamp. */
   readonly isSpec?: true;
+}
+/** A metric with one value for each cgroup, or none: undefined. */
+interface SingleMetric extends MetricHead {
+  readonly readOne: (usage: CgroupUsage) => number | undefined;
+}
+interface LabelledMetric extends MetricHead {
   readonly read: (usage: CgroupUsage, parsed: ParsedUsage) => readonly MetricValue[];
 }
+export type CgroupMetric = SingleMetric | LabelledMetric;
 
 /** The parts of a row that are stored as JSON. */
 export interface ParsedUsage {
-  readonly io: readonly DeviceIo[];
-  readonly network: readonly InterfaceUsage[];
+  readonly io: readonly Labelled<DeviceIo & { readonly deviceName: string }>[];
+  readonly network: readonly Labelled<InterfaceUsage>[];
   /** Of the root cgroup. */
-  readonly filesystems: readonly NodeFilesystem[];
-  /** `/dev/sda` of `8:0`. */
-  readonly deviceName: (device: string) => string;
+  readonly filesystems: readonly Labelled<NodeFilesystem>[];
 }
+type Labelled<T> = T & { readonly labels: ExtraLabels };
 
 const nsPerSecond = 1e9;
 const usPerSecond = 1e6;
 const msPerSecond = 1e3;
 type NumberField = { [K in keyof UsageValues]: UsageValues[K] extends number ? K : never }[keyof UsageValues];
 
-function field(name: string, type: CgroupMetric['type'], help: string, key: NumberField, divisor = 1): CgroupMetric {
-  return { name, type, help, read: ({ values }) => [{ value: values[key] / divisor }] };
+function field(name: string, type: MetricHead['type'], help: string, key: NumberField, divisor = 1): CgroupMetric {
+  return { name, type, help, readOne: ({ values }) => values[key] / divisor };
 }
 /** Only cgroups with a quota have these. */
 function cfs(name: string, help: string, key: NumberField, divisor = 1): CgroupMetric {
-  return { name, type: 'counter', help, read: ({ values }) => (values.cpuQuotaUs === 0 ? [] : [{ value: values[key] / divisor }]) };
+  return { name, type: 'counter', help, readOne: ({ values }) => (values.cpuQuotaUs === 0 ? undefined : values[key] / divisor) };
 }
 /** A value of a limit: 0 without one. */
 function limit(name: string, help: string, key: NumberField): CgroupMetric {
-  const read = ({ values }: CgroupUsage) => [{ value: Number.isFinite(values[key]) ? values[key] : 0 }];
-  return { name, type: 'gauge', help, isSpec: true, read };
+  const readOne = ({ values }: CgroupUsage) => (Number.isFinite(values[key]) ? values[key] : 0);
+  return { name, type: 'gauge', help, isSpec: true, readOne };
 }
 type IoTable = 'bytes' | 'operations';
 /** I/O of the cgroup on each device, and of the root cgroup also that of the devices of filesystems. */
@@ -54,16 +61,16 @@ function io(name: string, help: string, table: IoTable, operation: 'Read' | 'Wri
     name,
     type: 'counter',
     help,
-    read: (_, { io: devices, filesystems, deviceName }) => [
-      ...devices.map((each) => ({ value: each[table][operation] ?? 0, labels: { device: deviceName(each.device) } })),
+    read: (_, { io: devices, filesystems }) => [
+      ...devices.map((each) => ({ value: each[table][operation] ?? 0, labels: each.labels })),
       ...(ofDevice ? filesystemValues(filesystems, ofDevice) : []),
     ],
   };
 }
-function filesystemValues(filesystems: readonly NodeFilesystem[], key: keyof NodeFilesystem, divisor = 1): MetricValue[] {
-  return filesystems.map((each) => ({ value: Number(each[key]) / divisor, labels: { device: each.device } }));
+function filesystemValues(filesystems: ParsedUsage['filesystems'], key: keyof NodeFilesystem, divisor = 1): MetricValue[] {
+  return filesystems.map((each) => ({ value: Number(each[key]) / divisor, labels: each.labels }));
 }
-function filesystem(name: string, type: CgroupMetric['type'], help: string, key: keyof NodeFilesystem, divisor = 1): CgroupMetric {
+function filesystem(name: string, type: MetricHead['type'], help: string, key: keyof NodeFilesystem, divisor = 1): CgroupMetric {
   return { name: `container_fs_${name}`, type, help, read: (_, { filesystems }) => filesystemValues(filesystems, key, divisor) };
 }
 /** Only devices for which the kernel controls the cost of I/O have these. */
@@ -72,21 +79,27 @@ function ioCost(name: 'usage' | 'wait' | 'indebt' | 'indelay', help: string): Cg
     name: `container_fs_io_cost_${name}_seconds_total`,
     type: 'counter',
     help: `Cumulative IOCost ${help} in seconds`,
-    read: (_, { io: devices, deviceName }) =>
-      devices.flatMap(({ device, costUs }) =>
-        costUs?.[name] === undefined ? [] : [{ value: costUs[name] / usPerSecond, labels: { device: deviceName(device) } }],
-      ),
+    read: (_, { io: devices }) =>
+      devices.flatMap(({ labels, costUs }) => (costUs?.[name] === undefined ? [] : [{ value: costUs[name] / usPerSecond, labels }])),
   };
 }
 function network(name: string, help: string, key: Exclude<keyof InterfaceUsage, 'name'>): CgroupMetric {
-  const read = (_: CgroupUsage, parsed: ParsedUsage) =>
-    parsed.network.map((each) => ({ value: each[key], labels: { interface: each.name } }));
+  const read = (_: CgroupUsage, parsed: ParsedUsage) => parsed.network.map((each) => ({ value: each[key], labels: each.labels }));
   return { name: `container_network_${name}_total`, type: 'counter', help: `Cumulative count of ${help}`, read };
 }
 
 /** cadvisor's load reader is off in the kubelet, which shows zeros. */
-const taskStates = ['sleeping', 'running', 'stopped', 'uninterruptible', 'iowaiting'];
-const zero = () => [{ value: 0 }];
+const taskStates = ['sleeping', 'running', 'stopped', 'uninterruptible', 'iowaiting'].map((state) => ({
+  value: 0,
+  labels: extraLabels({ state }),
+}));
+const zero = () => 0;
+const totalCpu = extraLabels({ cpu: 'total' });
+const memoryFailures = ['container', 'hierarchy'].map((scope) => ({
+  minor: extraLabels({ failure_type: 'pgfault', scope }),
+  major: extraLabels({ failure_type: 'pgmajfault', scope }),
+}));
+const maxOpenFilesLimit = extraLabels({ ulimit: 'max_open_files' });
 
 export const cgroupMetrics: readonly CgroupMetric[] = [
   {
@@ -94,11 +107,11 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     type: 'counter',
     help: 'Blkio Device bytes usage',
     read: (_, parsed) =>
-      parsed.io.flatMap(({ device, bytes }) => {
+      parsed.io.flatMap(({ device, deviceName, bytes }) => {
         const [major = '', minor = ''] = device.split(':');
         return Object.entries(bytes).map(([operation, value]) => ({
           value,
-          labels: { device: parsed.deviceName(device), major, minor, operation },
+          labels: extraLabels({ device: deviceName, major, minor, operation }),
         }));
       }),
   },
@@ -111,20 +124,20 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     name: 'container_cpu_load_average_10s',
     type: 'gauge',
     help: 'Value of container cpu load average over the last 10 seconds.',
-    read: zero,
+    readOne: zero,
   },
   {
     name: 'container_cpu_load_d_average_10s',
     type: 'gauge',
     help: 'Value of container cpu load.d average over the last 10 seconds.',
-    read: zero,
+    readOne: zero,
   },
   field('container_cpu_system_seconds_total', 'counter', 'Cumulative system cpu time consumed in seconds.', 'cpuSystemNs', nsPerSecond),
   {
     name: 'container_cpu_usage_seconds_total',
     type: 'counter',
     help: 'Cumulative cpu time consumed in seconds.',
-    read: ({ values }) => (values.cpuUsageNs > 0n ? [{ value: Number(values.cpuUsageNs) / nsPerSecond, labels: { cpu: 'total' } }] : []),
+    read: ({ values }) => (values.cpuUsageNs > 0n ? [{ value: Number(values.cpuUsageNs) / nsPerSecond, labels: totalCpu }] : []),
   },
   field('container_cpu_user_seconds_total', 'counter', 'Cumulative user cpu time consumed in seconds.', 'cpuUserNs', nsPerSecond),
   field('container_file_descriptors', 'gauge', 'Number of open file descriptors for the container.', 'fileDescriptors'),
@@ -154,7 +167,7 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     type: 'gauge',
     help: "The result of the container's health check",
     // No health check is defined: only Docker's containers have one.
-    read: () => [{ value: -1 }],
+    readOne: () => -1,
   },
   field('container_memory_cache', 'gauge', 'Number of bytes of page cache memory.', 'memoryCacheBytes'),
   field('container_memory_failcnt', 'counter', 'Number of memory usage hits limits', 'memoryFailures'),
@@ -163,9 +176,9 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     type: 'counter',
     help: 'Cumulative count of memory allocation failures.',
     read: ({ values }) =>
-      ['container', 'hierarchy'].flatMap((scope) => [
-        { value: values.pageFaults, labels: { failure_type: 'pgfault', scope } },
-        { value: values.majorPageFaults, labels: { failure_type: 'pgmajfault', scope } },
+      memoryFailures.flatMap(({ minor, major }) => [
+        { value: values.pageFaults, labels: minor },
+        { value: values.majorPageFaults, labels: major },
       ]),
   },
   field('container_memory_kernel_usage', 'gauge', 'Size of kernel memory allocated in bytes.', 'memoryKernelBytes'),
@@ -198,7 +211,7 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     type: 'gauge',
     help: 'CPU quota of the container.',
     isSpec: true,
-    read: ({ values }) => (values.cpuQuotaUs === 0 ? [] : [{ value: values.cpuQuotaUs }]),
+    readOne: ({ values }) => (values.cpuQuotaUs === 0 ? undefined : values.cpuQuotaUs),
   },
   limit('container_spec_cpu_period', 'CPU period of the container.', 'cpuPeriodUs'),
   limit('container_spec_cpu_shares', 'CPU share of the container.', 'cpuShares'),
@@ -210,13 +223,13 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     type: 'gauge',
     help: 'Start time of the container since unix epoch in seconds.',
     isSpec: true,
-    read: ({ identity }) => [{ value: Math.floor(identity.createdAtMs / 1000) }],
+    readOne: ({ identity }) => Math.floor(identity.createdAtMs / 1000),
   },
   {
     name: 'container_tasks_state',
     type: 'gauge',
     help: 'Number of tasks in given state',
-    read: () => taskStates.map((state) => ({ value: 0, labels: { state } })),
+    read: () => taskStates,
   },
   field('container_threads', 'gauge', 'Number of threads running inside the container', 'threads'),
   field(
@@ -232,7 +245,7 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     read: ({ identity: { kind }, values: { maxOpenFiles } }) =>
       Number.isNaN(maxOpenFiles) || !['root', 'sandbox', 'container'].includes(kind)
         ? []
-        : [{ value: maxOpenFiles, labels: { ulimit: 'max_open_files' } }],
+        : [{ value: maxOpenFiles, labels: maxOpenFilesLimit }],
   },
 ];
 

@@ -30,7 +30,7 @@ export interface StatsPages {
   /** A part of the page /metrics. */
   logs(): string;
   /** @param ofRuntime the runtime's metrics of containers, which replace those of the cgroups */
-  cadvisor(ofRuntime: string | undefined): string;
+  cadvisor(ofRuntime: string | undefined): string | Iterable<string>;
 }
 
 export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: StatsPagesOptions): StatsPages {
