@@ -19,13 +19,13 @@ export function oneByteText(): Plugin {
 /** An escape means the same in strings, templates, regular expressions and comments. Throws where it does not. */
 export function toOneByteText(code: string, fileName: string): string {
   if (!hasWide(code)) return code;
-  if (/\\[^\u0000-\u00ff]/u.test(code)) throw new Error(`${fileName}: a backslash before a character beyond Latin-1`);
+  if (/\\[\u0100-\uffff]/.test(code)) throw new Error(`${fileName}: a backslash before a character beyond Latin-1`);
   const tagged = findTaggedTemplates(parseSync(fileName, code).program).find(({ start, end }) => hasWide(code.slice(start, end)));
   if (tagged) throw new Error(`${fileName}: a tagged template, which may be raw, has a character beyond Latin-1`);
   // By UTF-16 units: an escape has four digits.
-  return code.replace(/[^\u0000-\u00ff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return code.replace(/[\u0100-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function hasWide(text: string): boolean {
-  return /[^\u0000-\u00ff]/.test(text);
+  return /[\u0100-\uffff]/.test(text);
 }
