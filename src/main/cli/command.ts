@@ -1,4 +1,5 @@
 /** The command `kubelet`: prints the help or the version, or starts the kubelet. */
+import { addPriority, journalStreams } from '../../shared/log/journal-priority.ts';
 import { FlagError, parseFlags, type ParsedFlags } from '../flags/parse-flags.ts';
 import { kubernetesVersion, rawVersion, versionText } from './version.ts';
 
@@ -39,6 +40,7 @@ function print(text: string): number {
 
 /** Before the logger exists, a failure is one line on stderr. */
 function fail(message: string): number {
-  process.stderr.write(`Error: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+  const line = `Error: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`;
+  process.stderr.write(journalStreams(process.env).includes(2) ? addPriority(line, 50) : line);
   return 1;
 }

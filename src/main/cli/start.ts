@@ -2,8 +2,10 @@
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goDuration } from '../../shared/kubernetes/go-text.ts';
 import { createLogger } from '../../shared/log/create-logger.ts';
+import { journalStreams } from '../../shared/log/journal-priority.ts';
 import { createVerbosityCell } from '../../shared/log/live-verbosity.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
 import { loadCredentialProviders, type CredentialProviders } from '../config/credential-providers/index.ts';
 import { toConfigz, toWire } from '../config/configz.ts';
@@ -23,6 +25,7 @@ import type { KubeletFlags, KubeletOptions } from './options.ts';
 import { ensureRootDir } from '../process/root-dir.ts';
 import { handleSignals } from '../process/signals.ts';
 import { handleUncaughtFaults, type UncaughtFaultHandler } from '../process/uncaught-faults.ts';
+import { ServiceNotifier } from '../systemd/index.ts';
 
 /** The configuration field of each flag. */
 const fieldOf: ReadonlyMap<string, string | undefined> = new Map(flagTable.map(({ name, field }) => [name, field]));
@@ -89,7 +92,11 @@ function toOptions(
     featureGates,
     credentialProviders,
     seccompDefault: flags.seccompDefault || config.seccompDefault,
-    logging: { ...toLoggingOptions(config.logging), ...(config.enableDebugFlagsHandler && { live: createVerbosityCell() }) },
+    logging: {
+      ...toLoggingOptions(config.logging),
+      journalStreams: journalStreams(process.env),
+      ...(config.enableDebugFlagsHandler && { live: createVerbosityCell() }),
+    },
     configz: toConfigz(config),
   };
 }
@@ -123,7 +130,10 @@ function report(
 async function run(options: KubeletOptions, logger: Logger, faults: UncaughtFaultHandler): Promise<void> {
   const { signal, stop, release } = handleSignals(logger);
   const { lockFile, exitOnLockContention } = options.flags;
+  let service: ServiceNotifier | undefined;
+  signal.addEventListener('abort', () => service?.stopping(), { once: true });
   try {
+    service = ServiceNotifier.start({ env: process.env, pid: process.pid, clock, logger: logger.child({ component: 'systemd' }) });
     checkHost(options, logger);
     const lock = await acquireLockFile({
       path: lockFile,
@@ -133,7 +143,7 @@ async function run(options: KubeletOptions, logger: Logger, faults: UncaughtFaul
       onContention: stop,
     });
     try {
-      await runLocked(options, logger, signal, faults);
+      await runLocked({ options, logger, signal, faults, service });
     } finally {
       lock.release();
     }
@@ -141,6 +151,7 @@ async function run(options: KubeletOptions, logger: Logger, faults: UncaughtFaul
     // The signal may abort while the kubelet starts.
     if (!signal.aborted) throw err;
   } finally {
+    service?.close();
     release();
   }
 }
@@ -154,7 +165,15 @@ function checkHost({ config }: KubeletOptions, logger: Logger): void {
   setMaxOpenFiles(config.maxOpenFiles, logger);
 }
 
-async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortSignal, faults: UncaughtFaultHandler): Promise<void> {
+interface LockedRun {
+  readonly options: KubeletOptions;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly faults: UncaughtFaultHandler;
+  readonly service: ServiceNotifier;
+}
+
+async function runLocked({ options, logger, signal, faults, service }: LockedRun): Promise<void> {
   const rootDir = await ensureRootDir({
     rootDir: options.flags.rootDirectory,
     podLogsDir: options.config.podLogsDir,
@@ -170,8 +189,13 @@ async function runLocked(options: KubeletOptions, logger: Logger, signal: AbortS
     if (realTime === undefined) logger.warn({ [realTimeVariable]: process.env[realTimeVariable] }, 'Not true or false: taken for false');
     logger.info({ main: priorities.raiseMain({ realTime: realTime ?? false }) }, 'Priority of the main thread');
     const threads = startEarlyThreads(options, logger, priorities);
+    service.followThreads(threads.state.heartbeats);
     const { runKubelet } = await import('../kubelet.ts');
-    await runKubelet({ options, logger, signal, threads, onRunning: () => faults.keepRunning() });
+    const onRunning = (): void => {
+      faults.keepRunning();
+      service.ready();
+    };
+    await runKubelet({ options, logger, signal, threads, onRunning });
   } finally {
     await rootDir.release();
   }

@@ -4,6 +4,7 @@
  */
 import { pino } from 'pino';
 import { messageOf } from '../errors/kubelet-error.ts';
+import { addPriority } from './journal-priority.ts';
 import { VerbosityFollower } from './live-verbosity.ts';
 import type { Logger, LoggingOptions } from './logger.ts';
 import { isError, renderJSON, renderText, type LogRecord } from './render-log-record.ts';
@@ -22,7 +23,8 @@ export function createLogger(options: LoggingOptions, bindings: { readonly compo
   const write = (line: string): void => {
     const record = JSON.parse(line) as LogRecord;
     const fd = options.splitStream === true && !isError(record) ? stdout : stderr;
-    writer.writeLine(fd, options.format === 'json' ? renderJSON(record) : renderText(record, process.pid));
+    const text = options.format === 'json' ? renderJSON(record) : renderText(record, process.pid);
+    writer.writeLine(fd, options.journalStreams?.includes(fd) === true ? addPriority(text, record.$level) : text);
   };
   const componentOf = (logger: Logger) => String(logger.bindings()['component'] ?? component);
   const follower =

@@ -12,6 +12,8 @@ export interface LoggingOptions {
   readonly vmodule: readonly { readonly pattern: string; readonly verbosity: number }[];
   /** Alpha in upstream: errors go to stderr and all other lines to stdout. By default all lines go to stderr. */
   readonly splitStream?: boolean;
+  /** The descriptors that are streams of systemd's journal (journal-priority.ts). Absent: none. */
+  readonly journalStreams?: readonly number[];
   /** The cell of live-verbosity.ts. Absent: the verbosity cannot change while the kubelet runs. */
   readonly live?: SharedArrayBuffer;
 }
