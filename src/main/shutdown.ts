@@ -8,6 +8,7 @@ const shutdownOrder = [
   'sources',
   'mirror-pods',
   'allocation-manager',
+  'node-shutdown',
   'eviction',
   'pod-faults',
   'pod-workers',

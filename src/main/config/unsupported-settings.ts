@@ -36,10 +36,6 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     ],
   },
   {
-    feature: 'graceful node shutdown',
-    fields: ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods', 'shutdownGracePeriodByPodPriority'],
-  },
-  {
     feature: 'volumes of plugins',
     fields: ['volumePluginDir'],
     flags: ['experimental-mounter-path'],

@@ -23,6 +23,7 @@ import {
   type Node,
 } from '../node/index.ts';
 import { NodePressure } from '../eviction/index.ts';
+import { NodeShutdownState } from '../node-shutdown/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';
 
@@ -43,6 +44,8 @@ export interface NodeServices {
   readonly clusterNode: ClusterNode | null;
   /** The eviction manager sets it, once it runs. */
   readonly pressure: NodePressure;
+  /** The shutdown manager sets it. */
+  readonly shutdown: NodeShutdownState;
   /** The Node of the API server; before it is known, and standalone, as this kubelet would register it. */
   readonly node: () => Node;
 }
@@ -60,6 +63,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   if (excess !== null) throw new Error(excess);
   void machine.watch(signal);
   const pressure = new NodePressure();
+  const shutdown = new NodeShutdownState();
   const heartbeats = new HeartbeatsReader(state.heartbeats);
   const local = LocalNodeStatus.start({
     nodeName,
@@ -70,6 +74,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     runtimeState,
     listImages: () => images.listImages(),
     pressures: () => ({ memory: pressure.has('MemoryPressure'), disk: pressure.has('DiskPressure'), pid: pressure.has('PIDPressure') }),
+    shutdownError: () => shutdown.problem,
     healthErrors: () => threadErrors(heartbeats.threads(), clock.monotonic()),
     clock,
     logger: log('node'),
@@ -80,6 +85,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     runtimeState.onChanged(() => clusterNode.wake());
     machine.onChanged(() => clusterNode.wake());
     pressure.onChanged(() => clusterNode.wake());
+    shutdown.onChanged(() => clusterNode.wake());
   }
   await yieldToEventLoop();
 
@@ -96,5 +102,5 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     clock,
   });
   void facts.watch(signal);
-  return { facts, machine, clusterNode, pressure, node: () => clusterNode?.node() ?? local.node() };
+  return { facts, machine, clusterNode, pressure, shutdown, node: () => clusterNode?.node() ?? local.node() };
 }

@@ -31,6 +31,7 @@ import type { PodSources, PodUpdate } from '../sources/index.ts';
 import type { SyncLoop, SyncLoopHandlers } from '../sync-loop.ts';
 import { neededImages } from '../pods/housekeeping/index.ts';
 import { startEviction } from './start-eviction.ts';
+import { startNodeShutdown } from './start-node-shutdown.ts';
 import { createProbeHandlers } from './probe-handlers.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 import type { PodTimelines } from '../timeline/index.ts';
@@ -143,6 +144,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       nodeCgroups.onPodsChanged();
       syncLoop.requestHousekeeping();
       eviction.onPodFinished(uid);
+      nodeShutdown.onPodFinished(uid);
     },
     onForgotten: (uid) => {
       faults.forget(uid);
@@ -168,6 +170,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       node: nodeServices.node,
       declaredFeatures: declared,
       pressureConditions: () => nodeServices.pressure.conditions,
+      isShuttingDown: () => nodeServices.shutdown.isShuttingDown,
     }),
     missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
     allocationManager,
@@ -233,6 +236,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     deleteAllUnusedContainers: () => housekeeping.deleteAllUnusedContainers(),
     neededImages: () => neededImages({ podManager, statuses, cache, clock }),
   });
+  const nodeShutdown = startNodeShutdown({ ...runner, workers, state: nodeServices.shutdown, activePods: () => podHandlers.active() });
   const handlers: SyncLoopHandlers<PodUpdate> = {
     ...workerHandlers(workers),
     ...createProbeHandlers({ probes, workers, statuses }),

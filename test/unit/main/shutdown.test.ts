@@ -33,6 +33,7 @@ const standaloneParts: ShutdownPart[] = [
   'node-cgroups',
   'network-chains',
   'user-namespaces',
+  'node-shutdown',
   'eviction',
   'pod-faults',
   'allocation-manager',

@@ -5,6 +5,7 @@ import type { KubeletOptions } from '../../cli/options.ts';
 import { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 import { featureAdmission } from './features.ts';
 import { predicateAdmission, type PredicateOptions } from './predicates.ts';
+import { shutdownAdmission } from './node-shutdown.ts';
 import { pressureAdmission } from './pressure.ts';
 import { sysctlAdmission } from './sysctl-admission.ts';
 import type { AdmitHandler } from './admit-handler.ts';
@@ -15,9 +16,11 @@ export interface AdmitHandlersOptions extends Pick<KubeletOptions, 'config' | 'f
   readonly declaredFeatures: readonly string[] | null;
   /** The node's current pressure conditions. */
   readonly pressureConditions: () => ReadonlySet<PressureCondition>;
+  readonly isShuttingDown: () => boolean;
 }
 
-export function admitHandlers({ config, featureGates, node, declaredFeatures, pressureConditions }: AdmitHandlersOptions): AdmitHandler[] {
+export function admitHandlers(options: AdmitHandlersOptions): AdmitHandler[] {
+  const { config, featureGates, node, declaredFeatures, pressureConditions, isShuttingDown } = options;
   const tolerationComparisons = featureGates.enabled('TaintTolerationComparisonOperators');
   return [
     pressureAdmission(pressureConditions, tolerationComparisons),
@@ -25,5 +28,6 @@ export function admitHandlers({ config, featureGates, node, declaredFeatures, pr
     predicateAdmission({ node, tolerationComparisons }),
     apparmorAdmission(hostHasAppArmor()),
     featureAdmission({ podLevelResources: featureGates.enabled('PodLevelResources'), declared: declaredFeatures }),
+    shutdownAdmission(isShuttingDown),
   ];
 }

@@ -30,7 +30,7 @@ test('a supported field is not reported', () => {
 });
 
 test('an unsupported field that is set is reported once', () => {
-  assert.deepEqual(findUnsupportedSettings({ shutdownGracePeriod: '30s', maxPods: 10 }, none), ['shutdownGracePeriod']);
+  assert.deepEqual(findUnsupportedSettings({ volumePluginDir: '/opt', maxPods: 10 }, none), ['volumePluginDir']);
 });
 
 test('a field that turns its feature off is not reported', () => {

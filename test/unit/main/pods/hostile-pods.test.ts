@@ -28,6 +28,7 @@ const nodeAdmitHandlers = () =>
     node: () => ({ metadata: { name: 'node-1', labels: { 'kubernetes.io/os': 'linux' } }, spec: { taints: [] }, status: { allocatable } }),
     declaredFeatures: [],
     pressureConditions: () => new Set(),
+    isShuttingDown: () => false,
   });
 
 /** A runtime status of the pod; the containers vary with the index. */

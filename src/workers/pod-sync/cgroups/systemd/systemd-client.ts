@@ -3,7 +3,8 @@
  * call and again after it was lost. Each call and each job has a deadline. Upstream: coreos/go-systemd and
  * github.com/opencontainers/cgroups/systemd/common.go.
  */
-import { createClient, Variant, type ConnectionOptions, type Message, type MessageBus } from 'dbus-native';
+import { Variant, type Message, type MessageBus } from 'dbus-native';
+import { openBus, systemBusSocket } from '../../../../shared/dbus/open-bus.ts';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../../shared/time/clock.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
@@ -27,15 +28,13 @@ export interface SystemdSocket {
 }
 
 const defaultSockets: readonly SystemdSocket[] = [
-  { path: '/run/dbus/system_bus_socket', direct: false },
+  { path: systemBusSocket, direct: false },
   { path: '/run/systemd/private', direct: true },
 ];
 const destination = 'org.freedesktop.systemd1';
 const path = '/org/freedesktop/systemd1';
 const managerInterface = 'org.freedesktop.systemd1.Manager';
 const jobRule = `type='signal',interface='${managerInterface}',member='JobRemoved'`;
-/** A reply of systemd is far smaller. */
-const maxMessageSize = 1024 * 1024;
 
 /** An error reply of systemd; `dbusName` such as `org.freedesktop.systemd1.UnitExists`. */
 export class SystemdError extends Error {
@@ -165,30 +164,19 @@ export class SystemdClient {
   }
 
   async #connectTo({ path: socket, direct }: SystemdSocket): Promise<MessageBus> {
-    const timeout = this.#options.callTimeoutMs ?? 5_000;
-    // Without `direct` the library throws the failure of its own Hello where nobody can catch it.
-    const options: ConnectionOptions = { socket, direct: true, timeout, maxMessageSize, authMethods: ['EXTERNAL'] };
-    const bus = createClient(options);
-    const lost = Promise.withResolvers<never>();
-    lost.promise.catch(() => {});
-    bus.connection.on('error', (err: unknown) => lost.reject(err));
-    bus.connection.on('close', () => {
-      lost.reject(new Error('the connection was closed'));
-      this.#forget(bus);
+    const bus = await openBus({
+      socket,
+      timeoutMs: this.#options.callTimeoutMs ?? 5_000,
+      greet: (opened) =>
+        direct
+          ? opened.invoke({ destination, path, interface: 'org.freedesktop.DBus.Peer', member: 'Ping' })
+          : opened.invokeDbus({ member: 'Hello' }).then(() => opened.addMatch(jobRule)),
+      onMessage: (message) => {
+        if (message.member === 'JobRemoved' && message.interface === managerInterface) this.#jobs.onJobRemoved(message.body ?? []);
+      },
+      onClose: (closed) => this.#forget(closed),
     });
-    bus.connection.on('message', (message: Message) => {
-      if (message.member === 'JobRemoved' && message.interface === managerInterface) this.#jobs.onJobRemoved(message.body ?? []);
-    });
-    try {
-      const ready = direct
-        ? bus.invoke({ destination, path, interface: 'org.freedesktop.DBus.Peer', member: 'Ping' })
-        : bus.invokeDbus({ member: 'Hello' }).then(() => bus.addMatch(jobRule));
-      await Promise.race([ready, lost.promise]);
-      return (this.#connected = bus);
-    } catch (err) {
-      bus.connection.stream?.destroy();
-      throw err;
-    }
+    return (this.#connected = bus);
   }
 
   /** A job whose end can no longer be received fails now, instead of at its deadline. */

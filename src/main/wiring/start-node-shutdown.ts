@@ -1,0 +1,54 @@
+/** Starts the shutdown manager when pods get time before a shutdown of the node. */
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { EventSink } from '../events/index.ts';
+import { FinishWaits, ShutdownManager, ShutdownRecord, shutdownPeriods, type NodeShutdownState } from '../node-shutdown/index.ts';
+import type { PodWorkers } from '../pods/workers/index.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+
+export interface NodeShutdownStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown'> {
+  readonly state: NodeShutdownState;
+  readonly workers: Pick<PodWorkers, 'kill' | 'isFinished'>;
+  readonly activePods: () => readonly Pod[];
+  readonly events: EventSink;
+}
+
+export interface NodeShutdown {
+  /** Nothing is left of the pod on this node. */
+  readonly onPodFinished: (uid: PodUID) => void;
+}
+
+export function startNodeShutdown(start: NodeShutdownStart): NodeShutdown {
+  const { options, nodeName, log, shutdown, state, workers, activePods, events } = start;
+  const { config, flags, featureGates } = options;
+  const logger = log('node-shutdown');
+  const periods = shutdownPeriods(config, featureGates);
+  const waits = new FinishWaits();
+  const stop = new AbortController();
+  let running = Promise.resolve();
+  shutdown.register('node-shutdown', () => {
+    stop.abort();
+    return running;
+  });
+  if (periods.length > 0) {
+    logger.info({ shutdownGracePeriodByPodPriority: periods }, 'Creating node shutdown manager');
+    const showsTimes = featureGates.enabled('GracefulNodeShutdownBasedOnPodPriority');
+    const manager = new ShutdownManager({
+      periods,
+      // Loaded here: D-Bus costs memory on every node, and only some wait for their shutdown.
+      openSession: async (onPrepare) => (await import('../node-shutdown/logind-session.ts')).openLogindSession(onPrepare),
+      activePods,
+      kill: (uid, killOptions) => workers.kill(uid, killOptions),
+      untilFinished: (uid) => (workers.isFinished(uid) ? Promise.resolve() : waits.until(uid)),
+      state,
+      record: showsTimes ? new ShutdownRecord(flags.rootDirectory, logger) : null,
+      nodeName,
+      events,
+      clock,
+      logger,
+    });
+    running = manager.run(stop.signal);
+  }
+  return { onPodFinished: (uid) => waits.finished(uid) };
+}

@@ -1,0 +1,190 @@
+/**
+ * A connection to a Unix socket that receives file descriptors (SCM_RIGHTS), through koffi: Node's sockets drop them. For short exchanges: each call waits in
+ * one of libuv's file threads, at most for the time-out. `close` ends a wait.
+ */
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import type koffi from 'koffi';
+import { toError } from './native.ts';
+import { toAddress } from './send-datagram.ts';
+
+const AF_UNIX = 1;
+const SOCK_STREAM = 1;
+const SOCK_CLOEXEC = 0o2000000;
+const SOL_SOCKET = 1;
+const SO_RCVTIMEO = 20;
+const SO_SNDTIMEO = 21;
+const SHUT_RDWR = 2;
+const MSG_NOSIGNAL = 0x4000;
+const MSG_CTRUNC = 0x8;
+const MSG_CMSG_CLOEXEC = 0x40000000;
+const SCM_RIGHTS = 1;
+/** struct cmsghdr: a size_t and two ints. */
+const controlHeaderBytes = 16;
+/** Room for 16 descriptors. */
+const controlBytes = controlHeaderBytes + 64;
+const receiveBytes = 64 * 1024;
+
+interface MessageHeader {
+  readonly name: null;
+  readonly nameLength: number;
+  readonly iov: readonly { readonly base: Buffer; readonly length: number }[];
+  readonly iovLength: number;
+  readonly control: Buffer;
+  /** Written by the call, as `flags`. */
+  controlLength: number;
+  flags: number;
+}
+
+type AsyncCall = (...args: [...unknown[], callback: (err: Error | null, result: number) => void]) => void;
+
+interface Functions {
+  readonly socket: (family: number, type: number, protocol: number) => number;
+  readonly setsockopt: (fd: number, level: number, name: number, value: Buffer, length: number) => number;
+  readonly shutdown: (fd: number, how: number) => number;
+  readonly close: (fd: number) => number;
+  readonly connect: { readonly async: AsyncCall };
+  readonly send: { readonly async: AsyncCall };
+  readonly recvmsg: { readonly async: AsyncCall };
+  readonly errno: () => number;
+}
+let loaded: Functions | undefined;
+
+function library(): Functions {
+  if (loaded) return loaded;
+  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
+  const functions = native.load(null);
+  const vector = native.struct({ base: 'void *', length: 'size_t' });
+  const header = native.struct({
+    name: 'void *',
+    nameLength: 'unsigned int',
+    iov: native.pointer(vector),
+    iovLength: 'size_t',
+    control: 'void *',
+    controlLength: 'size_t',
+    flags: 'int',
+  });
+  loaded = {
+    socket: functions.func('int socket(int family, int type, int protocol)') as unknown as Functions['socket'],
+    setsockopt: functions.func(
+      'int setsockopt(int fd, int level, int name, const void *value, unsigned int length)',
+    ) as unknown as Functions['setsockopt'],
+    shutdown: functions.func('int shutdown(int fd, int how)') as unknown as Functions['shutdown'],
+    close: functions.func('int close(int fd)') as unknown as Functions['close'],
+    connect: functions.func('int connect(int fd, const void *address, unsigned int length)'),
+    send: functions.func('intptr_t send(int fd, const void *data, size_t length, int flags)'),
+    recvmsg: functions.func('recvmsg', 'intptr_t', ['int', native.inout(native.pointer(header)), 'int']),
+    errno: () => native.errno(),
+  };
+  return loaded;
+}
+
+export interface Received {
+  /** Empty: the other side has closed the connection. */
+  readonly data: Buffer;
+  /** The receiver owns them. */
+  readonly descriptors: readonly number[];
+}
+
+export class DescriptorSocket {
+  readonly #fd: number;
+  readonly #path: string;
+  #calls = 0;
+  #isClosed = false;
+
+  private constructor(fd: number, path: string) {
+    this.#fd = fd;
+    this.#path = path;
+  }
+
+  /** Rejects with SystemCallError, as the other calls do; EAGAIN at the time-out. */
+  static async connect(path: string, timeoutMs: number): Promise<DescriptorSocket> {
+    const address = toAddress(path);
+    const fd = library().socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) throw toError('socket', library().errno(), path);
+    const socket = new DescriptorSocket(fd, path);
+    try {
+      // struct timeval: seconds and microseconds.
+      const time = Buffer.alloc(16);
+      time.writeBigInt64LE(BigInt(Math.trunc(timeoutMs / 1000)), 0);
+      time.writeBigInt64LE(BigInt(Math.round((timeoutMs % 1000) * 1000)), 8);
+      for (const option of [SO_RCVTIMEO, SO_SNDTIMEO]) {
+        if (library().setsockopt(fd, SOL_SOCKET, option, time, time.length) !== 0) throw toError('setsockopt', library().errno(), path);
+      }
+      await socket.#call('connect', [address, address.length]);
+      return socket;
+    } catch (err) {
+      socket.close();
+      throw err;
+    }
+  }
+
+  async send(data: Buffer): Promise<void> {
+    for (let sent = 0; sent < data.length;) {
+      const rest = data.subarray(sent);
+      sent += await this.#call('send', [rest, rest.length, MSG_NOSIGNAL]);
+    }
+  }
+
+  async receive(): Promise<Received> {
+    const data = Buffer.alloc(receiveBytes);
+    const control = Buffer.alloc(controlBytes);
+    const header: MessageHeader = {
+      name: null,
+      nameLength: 0,
+      iov: [{ base: data, length: data.length }],
+      iovLength: 1,
+      control,
+      controlLength: control.length,
+      flags: 0,
+    };
+    const length = await this.#call('recvmsg', [header, MSG_CMSG_CLOEXEC]);
+    const descriptors = readDescriptors(control.subarray(0, header.controlLength));
+    if ((header.flags & MSG_CTRUNC) === 0) return { data: data.subarray(0, length), descriptors };
+    descriptors.forEach(closeDescriptor);
+    throw toError('recvmsg', constants.errno.EMSGSIZE, this.#path);
+  }
+
+  /** Idempotent. Calls that wait end. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    library().shutdown(this.#fd, SHUT_RDWR);
+    // Another file could get the number while a thread still uses it.
+    if (this.#calls === 0) closeDescriptor(this.#fd);
+  }
+
+  #call(name: 'connect' | 'send' | 'recvmsg', args: readonly unknown[]): Promise<number> {
+    if (this.#isClosed) return Promise.reject(toError(name, constants.errno.EBADF, this.#path));
+    this.#calls += 1;
+    return new Promise((resolve, reject) => {
+      library()[name].async(this.#fd, ...args, (err: Error | null, result: number) => {
+        const errno = library().errno();
+        this.#calls -= 1;
+        if (this.#isClosed && this.#calls === 0) closeDescriptor(this.#fd);
+        if (err) reject(err);
+        else if (result < 0) reject(toError(name, errno, this.#path));
+        else resolve(result);
+      });
+    });
+  }
+}
+
+/** Reads the control messages of recvmsg(2). */
+export function readDescriptors(control: Buffer): number[] {
+  const descriptors: number[] = [];
+  for (let at = 0; at + controlHeaderBytes <= control.length;) {
+    const length = Number(control.readBigUInt64LE(at));
+    if (length < controlHeaderBytes || at + length > control.length) break;
+    const isRights = control.readInt32LE(at + 8) === SOL_SOCKET && control.readInt32LE(at + 12) === SCM_RIGHTS;
+    const count = isRights ? Math.trunc((length - controlHeaderBytes) / 4) : 0;
+    for (let index = 0; index < count; index += 1) descriptors.push(control.readInt32LE(at + controlHeaderBytes + index * 4));
+    at += Math.ceil(length / 8) * 8;
+  }
+  return descriptors;
+}
+
+/** Node warns when a thread closes descriptors that it did not open, so this does not use Node. */
+export function closeDescriptor(fd: number): void {
+  library().close(fd);
+}
