@@ -8,6 +8,7 @@ import * as http from './http.ts';
 import * as images from './images.ts';
 import * as kubernetes from './kubernetes.ts';
 import * as node from './node.ts';
+import * as nodeShutdown from './node-shutdown.ts';
 import * as pleg from './pleg.ts';
 import * as podSync from './pod-sync.ts';
 import * as pods from './pods.ts';
@@ -29,6 +30,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   images,
   kubernetes,
   node,
+  nodeShutdown,
   pleg,
   podSync,
   pods,

@@ -19,7 +19,6 @@ const missing: Readonly<Record<string, readonly RegExp[]>> = {
     /^kubelet_pod_in_progress_resizes$/,
     /^kubelet_pod_resize_duration_milliseconds$/,
   ],
-  'no graceful shutdown of the node': [/^kubelet_graceful_shutdown_/],
   'no volumes of CSI drivers and of claims, and no SELinux': [
     /^csi_operations_seconds$/,
     /^kubelet_volume_stats_/,
