@@ -61,6 +61,7 @@ export class ImagesThread {
     const thread = startThread<ImagesApi, ImagesWorkerData>({
       name: 'images',
       resourceLimits,
+      usesCodeCache: false,
       state,
       logger,
       onStart: () => {

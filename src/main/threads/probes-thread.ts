@@ -28,6 +28,7 @@ export class ProbesThread {
       startThread<ProbesApi, ProbesWorkerData>({
         name: 'probes',
         resourceLimits,
+        usesCodeCache: false,
         state,
         logger,
         onStart: () => {

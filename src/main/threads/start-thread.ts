@@ -26,6 +26,8 @@ export type Settings<WorkerData extends ThreadWorkerData, Added extends keyof Wo
 export interface StartThreadOptions<WorkerData extends ThreadWorkerData> extends ThreadDependencies {
   readonly name: Exclude<ThreadName, 'main'>;
   readonly resourceLimits: ResourceLimits;
+  /** See Thread. */
+  readonly usesCodeCache?: boolean;
   /** Called at each start and restart. The ports among the values are transferred to the thread. */
   readonly onStart: () => OwnWorkerData<WorkerData>;
   /** Called when the thread has been closed. */
@@ -39,6 +41,7 @@ interface ClosableApi {
 export function startThread<Api extends ClosableApi, WorkerData extends ThreadWorkerData>({
   name,
   resourceLimits,
+  usesCodeCache = true,
   state,
   logger,
   onStart,
@@ -56,6 +59,7 @@ export function startThread<Api extends ClosableApi, WorkerData extends ThreadWo
       };
     },
     resourceLimits,
+    usesCodeCache,
     threadStatuses: state.threadStatuses,
     heartbeatRow: common.heartbeatRow,
     watchdog: state.watchdog,

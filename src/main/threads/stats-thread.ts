@@ -34,6 +34,7 @@ export class StatsThread {
     const thread = startThread<StatsApi, StatsWorkerData>({
       name: 'stats',
       resourceLimits,
+      usesCodeCache: false,
       state,
       logger,
       onStart: () => ({ ...settings, runtimeCgroupDriver, events: events.open() }),

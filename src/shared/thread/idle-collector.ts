@@ -8,8 +8,11 @@ import { performance } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** The thread counts as idle after this many consecutive heartbeats (one per second) with a utilization below the limit. */
-const requiredIdleBeats = 10;
+/**
+ * The thread counts as idle when its utilization is below the limit, both over this many heartbeats (one per second) and during the last one. A thread that works
+ * for 60 ms in each ten seconds, as the stats thread does, is idle in between.
+ */
+const windowBeats = 10;
 const idleUtilization = 0.05;
 /** The heap must have grown by this much since the last collection. */
 const minGrowthBytes = 2 * 1024 * 1024;
@@ -24,7 +27,7 @@ export interface CollectedThread {
 export class IdleCollector {
   readonly #thread: CollectedThread;
   readonly #onCollected: () => void;
-  #idleBeats = 0;
+  readonly #utilizations: number[] = [];
   /** The heap's size after the last collection. */
   #collectedBytes = 0;
 
@@ -35,12 +38,19 @@ export class IdleCollector {
 
   /** Call this once a second. */
   onBeat(): void {
-    this.#idleBeats = this.#thread.utilization() < idleUtilization ? this.#idleBeats + 1 : 0;
-    if (this.#idleBeats < requiredIdleBeats || this.#thread.heapBytes() - this.#collectedBytes < minGrowthBytes) return;
-    this.#idleBeats = 0;
+    if (!this.#isIdle() || this.#thread.heapBytes() - this.#collectedBytes < minGrowthBytes) return;
+    this.#utilizations.length = 0;
     this.#thread.collect();
     this.#collectedBytes = this.#thread.heapBytes();
     this.#onCollected();
+  }
+
+  #isIdle(): boolean {
+    const last = this.#thread.utilization();
+    this.#utilizations.push(last);
+    if (this.#utilizations.length > windowBeats) this.#utilizations.shift();
+    const sum = this.#utilizations.reduce((all, each) => all + each, 0);
+    return this.#utilizations.length === windowBeats && last < idleUtilization && sum / windowBeats < idleUtilization;
   }
 }
 

@@ -39,14 +39,25 @@ test('a thread’s heap is collected after ten idle seconds, and not again befor
   assert.equal(thread.notifications, 2);
 });
 
-test('the heap of a busy thread is not collected, and its ten seconds start over', () => {
+test('the heap of a thread that was busy for half a second is collected when that is ten seconds ago', () => {
   const { thread, beat } = aThread();
   beat(9);
-  thread.busy = 0.3;
+  thread.busy = 0.6;
   beat(1);
-  thread.busy = 0.01;
+  thread.busy = 0;
   beat(9);
   assert.equal(thread.collections, 0);
+  beat(1);
+  assert.equal(thread.collections, 1);
+});
+
+test('the heap of a thread that works for a moment in each ten seconds is collected in between', () => {
+  const { thread, beat } = aThread();
+  beat(9);
+  thread.busy = 0.1;
+  beat(1);
+  assert.equal(thread.collections, 0);
+  thread.busy = 0;
   beat(1);
   assert.equal(thread.collections, 1);
 });
