@@ -3,8 +3,8 @@
  * schedule/ decides when a probe runs, actions/ has the four kinds of probes, series/ the metrics of single probes. The thread keeps nothing that main
  * doesn't have: after a restart main sends its pods and their results again. Started by main (main/threads/probes-thread.ts).
  */
-import type { ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
-import { CriClient } from '../../shared/cri/client.ts';
+import type { ProbedPod, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
+import type { CriClient } from '../../shared/cri/client.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
@@ -19,12 +19,24 @@ const { runtimeEndpoint, runtimeRequestTimeoutMs, results } = workerData;
 
 /** 10 KiB of a command's output are used. A tenant whose commands print up to the runtime's limit of 16 MB must not fill the memory. */
 const maxExecReplyBytes = 2 * 1024 * 1024;
-const runtime = new CriClient({ endpoint: runtimeEndpoint, onCall: countRuntimeOperation, maxReplyBytes: maxExecReplyBytes });
-const startAttempt = attemptStarter(execSyncOf(runtime, runtimeRequestTimeoutMs));
+let runtime: CriClient | undefined;
+/** Only exec probes need the runtime's client, which takes megabytes. It is loaded with the first pod that has one. */
+async function connect(): Promise<CriClient> {
+  const { CriClient: Client } = await import('../../shared/cri/client.ts');
+  runtime ??= new Client({ endpoint: runtimeEndpoint, onCall: countRuntimeOperation, maxReplyBytes: maxExecReplyBytes });
+  return runtime;
+}
+const startAttempt = attemptStarter(execSyncOf(connect, runtimeRequestTimeoutMs));
 const probes = new ProbeManager({ clock: systemClock, logger, startAttempt, post: (notification) => results.postMessage(notification) });
+
+function hasExecProbe({ containers }: ProbedPod): boolean {
+  return containers.some(({ probes: specs }) => specs.some(({ action }) => action.type === 'exec'));
+}
 
 const api: ProbesApi = {
   async setPods(pods) {
+    // Not awaited: calls of main keep their order. When it fails, the probe tries it again, and reports the error.
+    if (!runtime && pods.some(hasExecProbe)) void connect().catch(() => {});
     probes.setPods(pods);
   },
   async removePods(uids) {
@@ -36,7 +48,7 @@ const api: ProbesApi = {
   async close() {
     heartbeat.stop();
     probes.close();
-    runtime.close();
+    runtime?.close();
     results.close();
   },
 };

@@ -11,8 +11,9 @@ const toleranceMs = 100;
  * The runtime has `runtimeRequestTimeoutMs` more than the command, to end it. When all of that has passed, nobody knows anything about the command: the error is
  * no CriError then, so that it does not pass for a command that has timed out.
  */
-export function execSyncOf(client: CriClient, runtimeRequestTimeoutMs: number): ExecSync {
+export function execSyncOf(connect: () => Promise<CriClient>, runtimeRequestTimeoutMs: number): ExecSync {
   return async ({ containerID, command, timeoutSeconds }, signal) => {
+    const client = await connect();
     const deadlineMs = timeoutSeconds * 1000 + runtimeRequestTimeoutMs;
     const startedAtMs = monotonicMs();
     try {
