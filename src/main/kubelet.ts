@@ -12,6 +12,7 @@ import type { PlanEviction } from '../shared/contracts/eviction.ts';
 import type { Pod } from '../shared/kubernetes/api.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
+import { startTracing } from '../shared/tracing/index.ts';
 import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './cli/options.ts';
 import { EventLog } from './events/index.ts';
@@ -65,6 +66,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
   const context: KubeletContext = { options, nodeName, threads, log, shutdown, signal };
 
   const heartbeat = state.enterMain();
+  startTracing(state.tracing, log('tracing'));
   setConstantMetrics({ nodeName, featureGates, credentialProviderHash: options.credentialProviders.configHash });
   shutdown.register('heartbeat', async () => heartbeat.stop());
   state.watchdog.start(log('threads'));

@@ -45,9 +45,8 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
     fields: ['podCIDR', 'hairpinMode'],
   },
   {
-    feature: 'traces, hidden metrics, buffered logs',
+    feature: 'hidden metrics, buffered logs',
     fields: [
-      'tracing',
       'showHiddenMetricsForVersion',
       'logging.flushFrequency',
       'logging.options.text.infoBufferSize',

@@ -14,6 +14,7 @@ import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
+import { currentTraceParent } from '../../shared/tracing/index.ts';
 import { entryUrl } from './entry-url.ts';
 import type { ThreadDependencies } from './start-thread.ts';
 import { SupervisedPool } from './supervised-pool.ts';
@@ -99,6 +100,7 @@ export class PodSyncPool {
   run(task: PodTask): PodSyncRun {
     const handlers = this.#handlers;
     if (!handlers) throw new Error('the sync pool has no handlers yet');
+    const traceParent = currentTraceParent();
     let channel: TaskChannel | null = null;
     let stopped: { readonly podEnds: boolean } | null = null;
     let gracePeriodSeconds: number | null = null;
@@ -112,6 +114,7 @@ export class PodSyncPool {
       try {
         const message: PodSyncTask & { hasSandboxPermit: boolean } = {
           ...task,
+          ...(traceParent !== undefined && { traceParent }),
           channel: sentChannel.port,
           hasSandboxPermit: sentChannel.hasSandboxPermit,
         };

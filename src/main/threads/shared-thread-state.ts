@@ -10,6 +10,7 @@ import { createClaims } from '../../shared/state/claims.ts';
 import { createRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
 import { createHeartbeats, ThreadStatusWriter } from '../../shared/state/heartbeats.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
+import type { TracingSettings } from '../../shared/tracing/index.ts';
 import { MemoryTrimmer } from './memory-trimmer.ts';
 import { HangWatchdog, type HangWatchdogOptions } from './hang-watchdog.ts';
 import { startThreadHeartbeat } from '../../shared/thread/enter-thread.ts';
@@ -31,6 +32,8 @@ export interface SharedThreadStateOptions {
   readonly podSyncThreads: number;
   readonly syncFrequencyMs: number;
   readonly priorities?: ThreadPriorities;
+  /** Absent: no spans are sent. */
+  readonly tracing?: TracingSettings | null;
   /** For tests: the limits of the watchdog. */
   readonly watchdogLimits?: Pick<HangWatchdogOptions, 'limitMs' | 'periodMs'>;
 }
@@ -42,12 +45,20 @@ export class SharedThreadState {
   readonly logging: LoggingOptions;
   readonly podSyncThreads: number;
   readonly priorities: ThreadPriorities;
+  readonly tracing: TracingSettings | null;
   /** Main stores the runtime's cgroup driver here (shared/state/runtime-cgroup-driver.ts). */
   readonly runtimeCgroupDriver = createRuntimeCgroupDriver();
   readonly #segments = new Map<string, SharedArrayBuffer>();
   readonly #claims: SharedArrayBuffer;
 
-  constructor({ logging, podSyncThreads, syncFrequencyMs, priorities = new ThreadPriorities(), watchdogLimits }: SharedThreadStateOptions) {
+  constructor({
+    logging,
+    podSyncThreads,
+    syncFrequencyMs,
+    priorities = new ThreadPriorities(),
+    tracing = null,
+    watchdogLimits,
+  }: SharedThreadStateOptions) {
     const slots = Array.from({ length: podSyncThreads * 2 }, (_, slot) => `pod-sync-${slot}`);
     const loopLimitsMs: Partial<Record<string, number>> = {
       main: Math.max(2 * syncFrequencyMs, minimumSyncLoopAgeMs),
@@ -56,6 +67,7 @@ export class SharedThreadState {
     this.logging = logging;
     this.podSyncThreads = podSyncThreads;
     this.priorities = priorities;
+    this.tracing = tracing;
     this.heartbeats = createHeartbeats(
       [...threadNames, ...slots].map((thread) => ({ thread, loopStaleAfterMs: loopLimitsMs[thread] ?? 0 })),
     );
@@ -90,7 +102,9 @@ export class SharedThreadState {
   workerData(thread: Exclude<ThreadName, 'main'>): ThreadWorkerData {
     const heartbeatRow = this.threadStatuses.rowOf(thread);
     const { logging, heartbeats } = this;
-    return { thread, logging, nice: this.priorities.normal, heartbeats, heartbeatRow, metrics: this.#segments.get(thread)! };
+    // The health thread has no spans.
+    const tracing = thread === 'health' ? null : this.tracing;
+    return { thread, logging, tracing, nice: this.priorities.normal, heartbeats, heartbeatRow, metrics: this.#segments.get(thread)! };
   }
 
   /** The worker data of all threads of the sync pool. */
@@ -99,6 +113,7 @@ export class SharedThreadState {
     return {
       thread: 'pod-sync',
       logging: this.logging,
+      tracing: this.tracing,
       nice: this.priorities.normal,
       heartbeats: this.heartbeats,
       metricsSegments: names.map((name) => this.#segments.get(name)!),

@@ -11,7 +11,7 @@ import { createStorageTable } from '../../shared/state/storage-table.ts';
 import { createUsageTable } from '../../shared/state/usage-table.ts';
 import { readCgroupSettings, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../cli/options.ts';
-import { plegSettings, podSyncSettings, statsSettings } from './thread-settings.ts';
+import { plegSettings, podSyncSettings, statsSettings, tracingSettings } from './thread-settings.ts';
 import { PlegThread } from '../threads/pleg-thread.ts';
 import { defaultPodSyncThreads, PodSyncPool } from '../threads/pod-sync-pool.ts';
 import { StatsThread } from '../threads/stats-thread.ts';
@@ -42,6 +42,7 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
     podSyncThreads: defaultPodSyncThreads(availableParallelism()),
     syncFrequencyMs: config.syncFrequency,
     ...(priorities && { priorities }),
+    tracing: tracingSettings(options),
   });
   const snapshot = createRuntimeSnapshot(config.maxPods);
   const usage = createUsageTable(config.maxPods);

@@ -1,4 +1,5 @@
 /** Converts the kubelet's options into the settings of each thread. */
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ImagesWorkerData } from '../../shared/contracts/images.ts';
 import type { PlegWorkerData } from '../../shared/contracts/pleg.ts';
@@ -7,8 +8,9 @@ import type { ProbesWorkerData } from '../../shared/contracts/probes.ts';
 import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
-import { cgroupFsRoot, ownCgroup, type CgroupSettings } from '../node/index.ts';
+import { cgroupFsRoot, ownCgroup, toNodeName, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../cli/options.ts';
+import type { TracingSettings } from '../../shared/tracing/index.ts';
 import type { Settings } from '../threads/start-thread.ts';
 import { memoryThresholds } from './memory-thresholds.ts';
 
@@ -64,6 +66,19 @@ export function imagesSettings(
     splitDisks: featureGates.enabled('KubeletSeparateDiskGC'),
     snapshot: shared.snapshot,
     usage: shared.usage,
+  };
+}
+
+/** The default port of collectors, where otlptracegrpc sends spans without an endpoint. */
+const defaultCollector = 'localhost:4317';
+
+/** Null: the configuration has no `tracing`. Upstream: newTracerProvider in cmd/kubelet/app. */
+export function tracingSettings({ config: { tracing }, flags }: Pick<KubeletOptions, 'config' | 'flags'>): TracingSettings | null {
+  if (tracing === null) return null;
+  return {
+    endpoint: tracing.endpoint ?? defaultCollector,
+    samplingRatePerMillion: tracing.samplingRatePerMillion ?? 0,
+    hostName: toNodeName(flags.hostnameOverride, hostname()),
   };
 }
 

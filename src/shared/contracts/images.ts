@@ -93,6 +93,8 @@ export interface EnsureImageRequest {
   readonly pullCredentials: PullCredentials;
   /** The container in its pod, for events. Null: unknown. */
   readonly about: ObjectReference | null;
+  /** The span of the pod's sync. Absent without tracing. */
+  readonly traceParent?: string | undefined;
 }
 
 export type EnsureImageResult =

@@ -2,11 +2,12 @@
  * The CRI v1 client: one gRPC connection to the runtime's socket, with calls typed by the generated service definitions. Every
  * call has a deadline and can be cancelled. A failed call rejects with CriError, which names the call and the gRPC code.
  */
-import { Client, credentials, Metadata, type CallOptions, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, type CallOptions, type ServiceError } from '@grpc/grpc-js';
 import { CriError, grpcCode } from './cri-error.ts';
 import { maxMessageBytes } from './message-limit.ts';
 import { ImageServiceDefinition, RuntimeServiceDefinition } from './generated/cri-v1.ts';
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import { CallSpan } from './call-span.ts';
 
 interface Message<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
@@ -107,13 +108,14 @@ class ServiceClient<D extends Definition> {
     const { name, path, requestType } = this.#method(method);
     const options: CallOptions = limits.deadlineMs === undefined ? {} : { deadline: toDeadline(limits.deadlineMs) };
     const started = performance.now();
+    const span = CallSpan.start(path);
     let errorCode: number | undefined;
     const call = this.#client.makeServerStreamRequest(
       path,
-      (message: never) => serialize(requestType, message),
-      deserialize,
+      (message: never) => span.sent(serialize(requestType, message)),
+      (bytes: Buffer) => deserialize(span.received(bytes)),
       request as never,
-      new Metadata(),
+      span.metadata(),
       options,
     );
     const cancel = () => call.cancel();
@@ -127,10 +129,12 @@ class ServiceClient<D extends Definition> {
       if (limits.signal?.aborted) return;
       const failure = toCriError(name, err);
       errorCode = failure.code;
+      span.failed(failure.code, failure.message);
       throw failure;
     } finally {
       limits.signal?.removeEventListener('abort', cancel);
       call.cancel();
+      span.end();
       this.#onCall?.(name, performance.now() - started, errorCode);
     }
   }
@@ -140,15 +144,18 @@ class ServiceClient<D extends Definition> {
     const started = performance.now();
     return new Promise<T>((resolve, reject) => {
       if (limits.signal?.aborted) return reject(limits.signal.reason as Error);
+      const span = CallSpan.start(path);
       const call = this.#client.makeUnaryRequest(
         path,
-        (message: never) => serialize(requestType, message),
-        deserialize,
+        (message: never) => span.sent(serialize(requestType, message)),
+        (bytes: Buffer) => deserialize(span.received(bytes)),
         request as never,
-        new Metadata(),
+        span.metadata(),
         { deadline: toDeadline(limits.deadlineMs) },
         (err, response) => {
           limits.signal?.removeEventListener('abort', cancel);
+          if (err) span.failed(err.code, err.details);
+          span.end();
           this.#onCall?.(name, performance.now() - started, err?.code);
           if (err) reject(toCriError(name, err));
           else resolve(response as T);

@@ -12,6 +12,7 @@ import { startHeartbeat, type Heartbeat } from '../state/start-heartbeat.ts';
 import { IdleCollector } from './idle-collector.ts';
 import { claimSlot } from '../state/claims.ts';
 import { monotonicMs } from '../time/clock.ts';
+import { startTracing } from '../tracing/index.ts';
 import { endpoint } from './endpoint.ts';
 import { setNiceOfThisThread } from './nice.ts';
 
@@ -27,6 +28,7 @@ export function enterThread<WorkerData extends ThreadWorkerData>(): ThreadContex
   setNiceOfThisThread(data.nice);
   const logger = createLogger(data.logging, { component: data.thread });
   bindMetrics(data.metrics);
+  startTracing(data.tracing, logger);
   return { workerData: data, logger, heartbeat: startThreadHeartbeat(data, data.thread) };
 }
 
@@ -39,6 +41,7 @@ export function enterPoolThread(): ThreadContext<PodSyncWorkerData> & { readonly
   const thread = `${data.thread}-${slot}`;
   const logger = createLogger(data.logging, { component: data.thread }).child({ thread });
   bindMetrics(data.metricsSegments[slot]!);
+  startTracing(data.tracing, logger);
   return {
     workerData: data,
     logger,

@@ -12,6 +12,7 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
+import { runInSpan, runWithParent } from '../../shared/tracing/index.ts';
 import { ContainerGC } from './container-gc/container-gc.ts';
 import { ContainerRemover, parallelRemovals } from './container-gc/container-remover.ts';
 import { runPlugin } from '../../shared/linux/run-plugin.ts';
@@ -29,6 +30,12 @@ import { PullRecords } from './pulls/records/pull-records.ts';
 
 /** A rotation takes milliseconds. */
 const closeDeadlineMs = 1000;
+
+/** Upstream's spans and their scopes. */
+const spans = {
+  imageGC: { scope: 'k8s.io/kubernetes/pkg/kubelet/images', name: 'Images/GarbageCollect' },
+  containerGC: { scope: 'k8s.io/kubernetes/pkg/kubelet/kuberuntime', name: 'Containers/GarbageCollect' },
+};
 
 const { workerData, logger, heartbeat } = enterThread<ImagesWorkerData>();
 
@@ -111,12 +118,20 @@ const filesystems = new FilesystemSampler({
 void filesystems.run(stopped.signal);
 
 const api: ImagesApi = {
-  ensureImage: (request) => imageManager.ensureImage(request),
+  ensureImage: (request) => runWithParent(request.traceParent, () => imageManager.ensureImage(request)),
   listImages: listAll,
-  collectImages: (needed) => imageGC.garbageCollect(needed),
+  collectImages: (needed) =>
+    runInSpan(
+      () => spans.imageGC,
+      () => imageGC.garbageCollect(needed),
+    ),
   deleteUnusedImages: (needed) => imageGC.deleteUnusedImages(needed),
   planImageGc: async (needed) => JSON.stringify(await imageGC.plan(needed)),
-  collectContainers: (request) => containerGC.garbageCollect(request),
+  collectContainers: (request) =>
+    runInSpan(
+      () => spans.containerGC,
+      () => containerGC.garbageCollect(request),
+    ),
   removeContainers: (ids) =>
     forEachParallel(ids, parallelRemovals, async (id) => {
       try {

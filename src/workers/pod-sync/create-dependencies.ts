@@ -4,6 +4,7 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
+import { tracingStarted } from '../../shared/tracing/index.ts';
 import { CgroupTree, createCgroupManager, HostProcesses, PodCgroups } from './cgroups/index.ts';
 import type { PodSyncDependencies } from './dependencies.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
@@ -15,6 +16,8 @@ import { PodVolumes } from './volumes/index.ts';
 /** Starts connecting to the runtime, so that the first call does not have to wait for the connection. */
 export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<PodSyncDependencies> {
   const clock = systemClock;
+  // The calls of the first task have spans, too.
+  await tracingStarted();
   const connect = (endpoint: string) => new CriClient({ endpoint, onCall: countRuntimeOperation });
   const client = connect(settings.runtimeEndpoint);
   client.connect();

@@ -1,6 +1,7 @@
 /** Runs one task of the sync pool, of any kind. Never throws: a thrown error loses its reason between threads. */
 import type { PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTaskReply, PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
+import { runWithParent } from '../../shared/tracing/index.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
 import { toPodIdentity, PodEvents, type PodIdentity } from './pod-events.ts';
 import { TaskChannelClient, type ChannelPort } from './task-channel-client.ts';
@@ -11,7 +12,7 @@ import { syncTerminatingPod } from './sync-terminating-pod.ts';
 
 export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTask, port: ChannelPort): Promise<PodSyncTaskReply> {
   const channel = new TaskChannelClient(port, task.kind === 'sync' && task.hasSandboxPermit);
-  const result = await runOnChannel(dependencies, task, channel);
+  const result = await runWithParent(task.traceParent, () => runOnChannel(dependencies, task, channel));
   return { result, notifications: channel.close() };
 }
 

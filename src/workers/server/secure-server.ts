@@ -18,6 +18,7 @@ import type { AuthenticationResult } from './auth/user.ts';
 import type { Exchange } from './listener.ts';
 import type { ServeMux } from './serve-mux.ts';
 import { error, withConnectionClose, message, notFound, type Reply } from '../../shared/http/reply.ts';
+import { inRequestSpan } from './request-span.ts';
 import type { Handler } from './secure-routes.ts';
 import { sendReply } from '../../shared/http/send-reply.ts';
 import { RefusalLog } from './refusal-log.ts';
@@ -87,7 +88,12 @@ export class SecureServer {
     // The client may have disconnected during authorization; a command must not run for it. The HTTP server ends its side as soon as it
     // reads the client's end, and the socket is destroyed only after that.
     if (request.socket.destroyed || request.socket.writableEnded) return null;
-    return route.handler({ ...exchange, ...target, method });
+    return inRequestSpan(
+      request,
+      target.path,
+      () => exchange.response.statusCode,
+      () => route.handler({ ...exchange, ...target, method }),
+    );
   }
 
   /** Returns null when the request is allowed, else the response. */

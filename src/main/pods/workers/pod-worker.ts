@@ -12,10 +12,12 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { containersPerPod, podWorkerStartDuration } from '../../../shared/metrics/definitions/pods.ts';
+import { currentSpan, runInSpan } from '../../../shared/tracing/index.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { podReference } from '../../events/index.ts';
 import { firstSeenMs, firstStatusDelayMs } from '../first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
+import { syncPodSpan, syncTerminatedPodSpan, syncTerminatingPodSpan, updateTypeOf, type TracedPod } from './pod-spans.ts';
 import { PodSyncer, type SyncedPod } from './pod-syncer.ts';
 import { PodTaskRunner } from './pod-task-runner.ts';
 import { RuntimeStatusReader } from './runtime-status-reader.ts';
@@ -49,6 +51,9 @@ export class PodWorker implements SyncedPod {
   readonly #deps: PodWorkerDependencies;
   readonly #owner: PodWorkerOwner;
   readonly #log: Logger;
+  readonly #traced: TracedPod;
+  /** The pod of the last sync. */
+  #lastSynced: Pod | null = null;
 
   constructor(
     identity: {
@@ -70,6 +75,7 @@ export class PodWorker implements SyncedPod {
     this.#owner = owner;
     this.#deps = dependencies;
     this.#log = dependencies.logger.child({ pod: `${identity.namespace}/${identity.name}`, podUID: identity.uid });
+    this.#traced = { uid: identity.uid, name: identity.name, namespace: identity.namespace };
     this.#reader = new RuntimeStatusReader(identity.uid, dependencies);
     this.#tasks = new PodTaskRunner(dependencies);
     this.#syncer = new PodSyncer({ worker: this, owner, dependencies, reader: this.#reader, tasks: this.#tasks, log: this.#log });
@@ -184,9 +190,18 @@ export class PodWorker implements SyncedPod {
     const lifecycle = this.#lifecycle;
     try {
       if (lifecycle.state === 'syncing') return await this.#sync();
-      if (lifecycle.state === 'terminating') return await this.#syncer.syncTerminatingPod(lifecycle);
-      if (!lifecycle.finished) await this.#syncer.syncTerminatedPod();
-      else if (this.#forgetRequested) await this.#cleanUp();
+      if (lifecycle.state === 'terminating') {
+        return await runInSpan(
+          () => syncTerminatingPodSpan(this.#traced),
+          () => this.#syncer.syncTerminatingPod(lifecycle),
+        );
+      }
+      if (!lifecycle.finished) {
+        await runInSpan(
+          () => syncTerminatedPodSpan(this.#traced),
+          () => this.#syncer.syncTerminatedPod(),
+        );
+      } else if (this.#forgetRequested) await this.#cleanUp();
     } catch (err) {
       this.#failStep(lifecycle.state === 'syncing' ? 'sync' : 'terminating', err);
     }
@@ -215,12 +230,21 @@ export class PodWorker implements SyncedPod {
       timelines?.end(this.uid, 'Queue');
       // The sync that begins now includes all updates that arrived while it waited.
       this.#hasPendingUpdate = false;
-      return !this.#closed && (await this.#syncer.syncPod(this.pod ?? pod));
+      return !this.#closed && (await this.#syncPod(this.pod ?? pod));
     } finally {
       cancelFirstStatus();
       this.#slot = undefined;
       slot?.release();
     }
+  }
+
+  #syncPod(pod: Pod): Promise<boolean> {
+    const lastSynced = this.#lastSynced;
+    this.#lastSynced = pod;
+    return runInSpan(
+      () => syncPodSpan(this.#traced, updateTypeOf(pod, lastSynced)),
+      () => this.#syncer.syncPod(pod),
+    );
   }
 
   /** Publishes a first status in time, even if the sync waits for its slot or for the runtime. Call the result to cancel. */
@@ -277,6 +301,7 @@ export class PodWorker implements SyncedPod {
     // The sync failed before it generated a status.
     if (failedIn === 'main' && statuses.get(this.uid) === undefined) this.refreshStatus();
     const { reason, message } = result.failure;
+    currentSpan()?.fail(message, reason);
     this.#log.warn({ task: kind, reason, err: message, retryAfterMs: Math.round(delayMs) }, 'Error syncing pod, will try again');
     // Tasks record the events of their steps, except for unexpected failures and for failures to clean up an ended pod.
     if (this.pod && (failedIn === 'main' || reason === 'FailedSync' || reason === 'FailedCleanUp')) {

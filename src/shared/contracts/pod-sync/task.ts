@@ -15,6 +15,8 @@ export type PodSyncTask = SyncPodTask | SyncTerminatingPodTask | SyncTerminatedP
 interface TaskBase {
   readonly podUID: PodUID;
   readonly node: NodeInfo;
+  /** The span of the pod worker's step, with which the task's spans belong. Absent without tracing. */
+  readonly traceParent?: string | undefined;
   /** The task's end of its task channel (channel.ts). Transferred with the task. */
   readonly channel: MessagePort;
 }

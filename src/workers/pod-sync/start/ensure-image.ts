@@ -6,6 +6,7 @@ import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, ObjectReference, Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID } from '../../../shared/kubernetes/ids.ts';
 import { imageVolumesFailed, imageVolumesMounted, imageVolumesRequested } from '../../../shared/metrics/definitions/pod-sync.ts';
+import { currentTraceParent } from '../../../shared/tracing/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { descriptionOf } from '../pod-runtime.ts';
 import { imageVolumeProblem } from './image-volume-support.ts';
@@ -47,6 +48,7 @@ async function requestImage(
   { image, pullPolicy, about }: RequestedImage,
 ): Promise<EnsureImageResult> {
   const { channel, identity } = context;
+  const traceParent = currentTraceParent();
   return channel.ensureImage({
     podUID: podUID(pod),
     podName: identity.name,
@@ -59,6 +61,7 @@ async function requestImage(
     podAnnotations: pod.metadata.annotations ?? {},
     pullCredentials: pullCredentials(image, pullSecrets),
     about,
+    ...(traceParent !== undefined && { traceParent }),
   });
 }
 

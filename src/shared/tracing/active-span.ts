@@ -1,0 +1,53 @@
+/**
+ * The span in which a thread's current asynchronous call runs. A thread without a tracer stores nothing and calls through.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Span, SpanOptions, Tracer } from './tracer.ts';
+
+interface ActiveSpan {
+  readonly traceParent: string;
+  /** Absent when the span belongs to another thread. */
+  readonly span?: Span;
+}
+
+const active = new AsyncLocalStorage<ActiveSpan>();
+let tracer: Tracer | null = null;
+
+/** Called once per thread. */
+export function bindTracer(bound: Tracer | null): void {
+  tracer = bound;
+}
+
+/** The span of this thread in which the caller runs. */
+export function currentSpan(): Span | undefined {
+  return active.getStore()?.span;
+}
+
+/** What a message to another thread carries. Undefined outside of a span, and without tracing. */
+export function currentTraceParent(): string | undefined {
+  return tracer === null ? undefined : active.getStore()?.traceParent;
+}
+
+/** Runs the function in a new span, which ends with it. A rejection marks the span as failed. `options` is called with tracing only. */
+export async function runInSpan<T>(options: () => Omit<SpanOptions, 'parent'>, run: () => Promise<T>): Promise<T> {
+  if (tracer === null) return run();
+  const span = tracer.startSpan({ ...options(), parent: active.getStore()?.traceParent });
+  try {
+    return await active.run({ traceParent: span.traceParent, span }, run);
+  } catch (err) {
+    if (err instanceof Error) span.fail(err.message, err.name);
+    throw err;
+  } finally {
+    span.end();
+  }
+}
+
+/** Runs the function as a part of a span of another thread. */
+export function runWithParent<T>(traceParent: string | undefined, run: () => T): T {
+  return tracer === null || traceParent === undefined ? run() : active.run({ traceParent }, run);
+}
+
+/** Starts the span of a call to another process. The caller ends it. */
+export function startCallSpan(options: () => Omit<SpanOptions, 'parent' | 'kind'>): Span | undefined {
+  return tracer?.startSpan({ ...options(), kind: 'client', parent: active.getStore()?.traceParent });
+}

@@ -1,0 +1,61 @@
+/**
+ * Sends batches of spans to a collector: OTLP over gRPC, without TLS, as upstream. A batch that is not accepted within its deadline is dropped; there is
+ * no retry, since the next batch follows soon.
+ */
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { ExportResultCode, type ExportResult } from '@opentelemetry/core';
+import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import type { Logger } from '../log/logger.ts';
+
+const exportPath = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
+/** An answer has a count and a message. */
+const maxReplyBytes = 64 * 1024;
+/** A collector that comes back is found soon; one that is gone costs a connection attempt in each interval. */
+const maxReconnectMs = 30_000;
+
+export interface OtlpExporterOptions {
+  readonly endpoint: string;
+  readonly deadlineMs: number;
+  readonly logger: Logger;
+}
+
+export class OtlpExporter implements SpanExporter {
+  readonly #client: Client;
+  readonly #deadlineMs: number;
+  readonly #logger: Logger;
+  /** The last batch was not accepted. A failure is logged once until a batch is accepted. */
+  #isFailing = false;
+
+  constructor({ endpoint, deadlineMs, logger }: OtlpExporterOptions) {
+    this.#deadlineMs = deadlineMs;
+    this.#logger = logger;
+    this.#client = new Client(endpoint, credentials.createInsecure(), {
+      'grpc.max_receive_message_length': maxReplyBytes,
+      'grpc.max_reconnect_backoff_ms': maxReconnectMs,
+      'grpc.use_local_subchannel_pool': 1,
+      // A node's environment may have a proxy for its API server, which no collector is behind.
+      'grpc.enable_http_proxy': 0,
+    });
+  }
+
+  export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
+    const request = Buffer.from(ProtobufTraceSerializer.serializeRequest(spans) ?? []);
+    const deadline = Date.now() + this.#deadlineMs;
+    const asIs = (bytes: Buffer) => bytes;
+    this.#client.makeUnaryRequest(exportPath, asIs, asIs, request, new Metadata(), { deadline }, (err) => {
+      this.#log(err, spans.length);
+      done(err ? { code: ExportResultCode.FAILED, error: err } : { code: ExportResultCode.SUCCESS });
+    });
+  }
+
+  async shutdown(): Promise<void> {
+    this.#client.close();
+  }
+
+  #log(err: Error | null, spans: number): void {
+    if (err && !this.#isFailing) this.#logger.warn({ err: err.message, spans }, 'Could not send spans to the collector, they are dropped');
+    if (!err && this.#isFailing) this.#logger.info('Sent spans to the collector again');
+    this.#isFailing = err !== null;
+  }
+}
