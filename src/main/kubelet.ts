@@ -12,7 +12,7 @@ import type { PlanEviction } from '../shared/contracts/eviction.ts';
 import type { Pod } from '../shared/kubernetes/api.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
-import { startTracing } from '../shared/tracing/index.ts';
+import { startTracing, tracingStarted } from '../shared/tracing/index.ts';
 import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './cli/options.ts';
 import { EventLog } from './events/index.ts';
@@ -140,6 +140,8 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
       onPullWait: (wait) => timelines.pullWait(wait),
     });
     await untilRuntimeAnswers(runtime, context);
+    // The first syncs have spans.
+    await tracingStarted();
     const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
     const nodeServices = await startNodeServices({ ...context, runtime, events, cluster, untilPodsKnown });
     nodeFacts.follow(nodeServices.facts);

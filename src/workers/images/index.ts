@@ -12,7 +12,7 @@ import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
-import { runInSpan, runWithParent } from '../../shared/tracing/index.ts';
+import { runInSpan, runWithParent, tracingStarted } from '../../shared/tracing/index.ts';
 import { ContainerGC } from './container-gc/container-gc.ts';
 import { ContainerRemover, parallelRemovals } from './container-gc/container-remover.ts';
 import { runPlugin } from '../../shared/linux/run-plugin.ts';
@@ -38,6 +38,8 @@ const spans = {
 };
 
 const { workerData, logger, heartbeat } = enterThread<ImagesWorkerData>();
+// The first pull has spans, too.
+await tracingStarted();
 
 const runtime = new CriClient({ endpoint: workerData.runtimeEndpoint, onCall: countRuntimeOperation });
 const images =
