@@ -14,7 +14,7 @@ import type { ApiClient } from './api-client.ts';
 import { CertificateAuthority } from './http/certificate-authority.ts';
 import { jsonCodec } from './http/wire-codec.ts';
 import { HttpApiClient } from './http/http-api-client.ts';
-import { createLanes } from './http/lanes.ts';
+import { createLanes, type ApiRateLimits } from './http/lanes.ts';
 import { Transport } from './http/transport.ts';
 import type { IdentitySource } from './identity/identity.ts';
 import { KubeconfigIdentity } from './identity/kubeconfig-identity.ts';
@@ -22,15 +22,18 @@ import type { Kubeconfig } from './kubeconfig/kubeconfig.ts';
 import { loadKubeconfig } from './kubeconfig/load-kubeconfig.ts';
 import { readBoundedFile } from './read-bounded-file.ts';
 
-export interface ApiClientOptions {
-  /** The flag --kubeconfig. */
-  readonly kubeconfigPath: string;
-  /** The cluster, and credentials that the kubelet itself keeps valid. Replaces the kubeconfig, whose file may not exist yet. */
-  readonly managed?: { readonly kubeconfig: Kubeconfig; readonly identities: IdentitySource } | undefined;
+export interface RateLimitSettings {
   readonly kubeAPIQPS: number;
   readonly kubeAPIBurst: number;
   readonly eventRecordQPS: number;
   readonly eventBurst: number;
+}
+
+export interface ApiClientOptions extends RateLimitSettings {
+  /** The flag --kubeconfig. */
+  readonly kubeconfigPath: string;
+  /** The cluster, and credentials that the kubelet itself keeps valid. Replaces the kubeconfig, whose file may not exist yet. */
+  readonly managed?: { readonly kubeconfig: Kubeconfig; readonly identities: IdentitySource } | undefined;
   readonly nodeStatusUpdateFrequencyMs: number;
   readonly nodeLeaseDurationMs: number;
   /** Default: the process' own. DISABLE_HTTP2, HTTPS_PROXY and NO_PROXY mean the same as to Go's clients. */
@@ -51,6 +54,7 @@ export interface ApiConnection {
   readonly renewConnections: () => void;
   /** Ends the back-offs of those who failed without credentials. Called when there are some. */
   readonly announceRecovery: () => void;
+  readonly setRateLimits: (settings: RateLimitSettings) => void;
   /** Rejects queued calls and aborts calls and watches in flight. */
   readonly close: () => Promise<void>;
 }
@@ -80,11 +84,7 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
   }
   const pings = options.pingIntervalMs === undefined ? {} : { pingIntervalMs: options.pingIntervalMs };
   const transport = new Transport({ cluster, environment, logger, ...pings });
-  const lanes = createLanes({
-    limit: { qps: options.kubeAPIQPS, burst: options.kubeAPIBurst },
-    eventLimit: { qps: options.eventRecordQPS, burst: options.eventBurst },
-    clock,
-  });
+  const lanes = createLanes({ ...toRateLimits(options), clock });
   const client = new HttpApiClient({
     requestDefaults: { server: cluster.server, userAgent, impersonate: options.managed ? null : user.impersonate, codec: jsonCodec },
     transport,
@@ -101,6 +101,7 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
     namespace,
     host: cluster.server.host,
     renewConnections: () => transport.renewConnections(),
+    setRateLimits: (settings) => lanes.setLimits(toRateLimits(settings)),
     announceRecovery: () => client.announceRecovery(),
     close: async () => {
       client.close();
@@ -108,6 +109,10 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
       await transport.close();
     },
   };
+}
+
+function toRateLimits({ kubeAPIQPS, kubeAPIBurst, eventRecordQPS, eventBurst }: RateLimitSettings): ApiRateLimits {
+  return { limit: { qps: kubeAPIQPS, burst: kubeAPIBurst }, eventLimit: { qps: eventRecordQPS, burst: eventBurst } };
 }
 
 /** client-go's format, without a commit: `kubelet/v1.36.3 (linux/amd64) kubernetes/unknown`. */

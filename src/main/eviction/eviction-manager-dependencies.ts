@@ -12,7 +12,8 @@ import type { NodeReading } from './read-node-stats.ts';
 import type { EvictionSettings } from './settings.ts';
 
 export interface EvictionManagerDependencies {
-  readonly settings: EvictionSettings;
+  /** The same object until the configuration changes. */
+  readonly settings: () => EvictionSettings;
   readonly readNode: () => NodeReading;
   readonly readPods: (pods: readonly Pod[]) => PodStatsReader;
   /** Measures the node now; with `filesystems` also those of the runtime. Must settle soon; a failure leaves older values. */

@@ -29,6 +29,8 @@ import { isHard, withContainerFsThresholds, type FilesystemLayout, type Threshol
 const periodMs = 10_000;
 /** After a sample, until its values are written. */
 const sampleLagMs = 250;
+/** Until a reload of the configuration wakes an eviction manager without thresholds. */
+const idlePeriodMs = 24 * 60 * 60_000;
 /** Checks can be caused by pods: they may not keep the stats thread busy. */
 const minIntervalMs = 1000;
 /** Pods that exceed limits may delay an eviction under pressure for this long, in total: a tenant can create new ones forever. */
@@ -52,7 +54,11 @@ export class EvictionManager {
   readonly #evictor: PodEvictor;
   readonly #reclaimer: NodeReclaimer<Starvation>;
   #state = noPressure;
-  #thresholds: { readonly key: string; readonly list: readonly Threshold[] } = { key: '', list: [] };
+  #thresholds: { readonly key: string; readonly configured: readonly Threshold[]; readonly list: readonly Threshold[] } = {
+    key: '',
+    configured: [],
+    list: [],
+  };
   #isCheckRequested = false;
   /** Since when evictions of pods that exceed limits delay an eviction under pressure. Monotonic. */
   #waitingSinceMs: number | null = null;
@@ -80,7 +86,8 @@ export class EvictionManager {
 
   /** What a pass would do now, from the last measurements. */
   plan(signal?: EvictionSignal): EvictionPlan {
-    const { settings, clock, activePods, readPods } = this.#deps;
+    const { clock, activePods, readPods } = this.#deps;
+    const settings = this.#deps.settings();
     const { state, layout, isLayoutKnown } = this.#read();
     const pods = this.#candidates(activePods());
     return computePlan({
@@ -103,8 +110,13 @@ export class EvictionManager {
   /** Resolves when the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { settings, clock, logger } = this.#deps;
-    if (settings.thresholds.length === 0 && !settings.localStorageCapacityIsolation) return;
     while (!signal.aborted) {
+      const { thresholds, localStorageCapacityIsolation } = settings();
+      // A changed configuration may add a threshold, or remove the last one and with it the conditions.
+      if (thresholds.length === 0 && !localStorageCapacityIsolation && this.#state.conditions.size === 0) {
+        await this.#wakeup.next(idlePeriodMs, signal);
+        continue;
+      }
       const beganAtMs = clock.monotonic();
       try {
         await this.pass();
@@ -173,19 +185,21 @@ export class EvictionManager {
   }
 
   #read(): Reading {
-    const { readNode, settings, clock } = this.#deps;
+    const { readNode, clock } = this.#deps;
     const { stats, layout } = readNode();
     const observations = observe(stats);
     const known = layout ?? oneFilesystem;
-    const inputs = { observations, transitionPeriodMs: settings.pressureTransitionPeriodMs, nowMs: clock.monotonic() };
+    const inputs = { observations, transitionPeriodMs: this.#deps.settings().pressureTransitionPeriodMs, nowMs: clock.monotonic() };
     const result = computePressure(this.#state, { ...inputs, thresholds: this.#thresholdsOf(known) });
     return { ...result, layout: known, isLayoutKnown: layout !== null };
   }
 
-  /** The same objects for the same layout. */
+  /** The same objects for the same layout and the same settings. */
   #thresholdsOf(layout: FilesystemLayout): readonly Threshold[] {
     const key = JSON.stringify(layout);
-    if (this.#thresholds.key !== key) this.#thresholds = { key, list: withContainerFsThresholds(this.#deps.settings.thresholds, layout) };
+    const configured = this.#deps.settings().thresholds;
+    if (this.#thresholds.key !== key || this.#thresholds.configured !== configured)
+      this.#thresholds = { key, configured, list: withContainerFsThresholds(configured, layout) };
     return this.#thresholds.list;
   }
 
@@ -212,7 +226,7 @@ export class EvictionManager {
 
   async #evictForLimits({ layout }: Reading): Promise<void> {
     const { settings, activePods, readPods } = this.#deps;
-    if (!settings.localStorageCapacityIsolation) return;
+    if (!settings().localStorageCapacityIsolation) return;
     const limited = this.#candidates(activePods()).filter((pod) => hasLocalStorageLimit(pod) && this.#evictor.canEvict(pod, 'limit'));
     if (limited.length === 0) return;
     const stats = await readInBatches(limited, readPods);
@@ -276,7 +290,7 @@ export class EvictionManager {
     const cause = isHard(threshold) ? 'hard' : 'soft';
     const victim = ranked.find((pod) => this.#evictor.canEvict(pod, cause));
     if (!victim) return logger.error({ signal, pods: ranked.length }, 'Unable to evict any pods from the node');
-    const { maxPodGracePeriodSeconds } = settings;
+    const { maxPodGracePeriodSeconds } = settings();
     this.#evictor.evict(pressureEviction(victim, stats(victim), { threshold, thresholds, observations, maxPodGracePeriodSeconds }));
   }
 

@@ -7,4 +7,4 @@ export { EvictionManager } from './eviction-manager.ts';
 export { NodePressure } from './node-pressure.ts';
 export { readNodeStats } from './read-node-stats.ts';
 export { readPodStats } from './read-pod-stats.ts';
-export { evictionSettings } from './settings.ts';
+export { liveEvictionSettings } from './settings.ts';

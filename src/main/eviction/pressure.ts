@@ -47,7 +47,9 @@ export interface PressureResult {
 
 export function computePressure(before: PressureState, inputs: PressureInputs): PressureResult {
   const { thresholds, observations, transitionPeriodMs, nowMs } = inputs;
-  const met = new Set([...thresholdsMet(thresholds, observations), ...thresholdsMet(before.due, observations, { withMinReclaim: true })]);
+  // A threshold that is not configured any more is no longer due.
+  const stillDue = before.due.filter((threshold) => thresholds.includes(threshold));
+  const met = new Set([...thresholdsMet(thresholds, observations), ...thresholdsMet(stillDue, observations, { withMinReclaim: true })]);
   const metSinceMs = new Map(Array.from(met, (threshold) => [threshold, before.metSinceMs.get(threshold) ?? nowMs]));
   const observedNow = Array.from(met, ({ signal }): [PressureCondition, number] => [conditionOf(signal), nowMs]);
   const lastObservedAtMs = new Map([...before.lastObservedAtMs, ...observedNow]);

@@ -11,6 +11,28 @@ export interface EvictionSettings {
   readonly localStorageCapacityIsolation: boolean;
 }
 
+/** Reads the settings of a configuration that may change. Returns the same object while its fields are the same. */
+export function liveEvictionSettings(
+  config: KubeletConfiguration,
+  flags: Pick<KubeletFlags, 'experimentalAllocatableIgnoreEviction'>,
+): () => EvictionSettings {
+  let read: { readonly fields: readonly unknown[]; readonly settings: EvictionSettings } | null = null;
+  return () => {
+    const fields = evictionFields.map((field) => config[field]);
+    if (!read?.fields.every((value, index) => value === fields[index])) read = { fields, settings: evictionSettings(config, flags) };
+    return read.settings;
+  };
+}
+
+const evictionFields = [
+  'evictionHard',
+  'evictionSoft',
+  'evictionSoftGracePeriod',
+  'evictionMinimumReclaim',
+  'evictionPressureTransitionPeriod',
+  'evictionMaxPodGracePeriod',
+] as const satisfies readonly (keyof KubeletConfiguration)[];
+
 /** With the flag experimental-allocatable-ignore-eviction, the memory of all pods has no threshold of its own. */
 export function evictionSettings(
   config: KubeletConfiguration,

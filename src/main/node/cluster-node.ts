@@ -97,7 +97,7 @@ export class ClusterNode {
       compute: (node) => local.compute(node),
       record: (event) => this.#record(event),
       onReported: (node) => this.#onReported(node),
-      reportFrequencyMs: config.nodeStatusReportFrequency,
+      reportFrequencyMs: () => config.nodeStatusReportFrequency,
     });
     const kubeletStartedAtMs = clock.now() - process.uptime() * 1000;
     this.#latency = new StartupLatency({ clock, bootedAtMs: () => this.#bootedAtMs, kubeletStartedAtMs });

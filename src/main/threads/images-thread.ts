@@ -9,6 +9,7 @@ import type {
   EnsureImageRequest,
   EnsureImageResult,
   ImagesNotification,
+  LiveImagesSettings,
   PullWait,
   ImageGcReply,
   NeededImages,
@@ -38,6 +39,8 @@ interface Current {
   /** Main's end of the running thread's port. */
   port: MessagePort | null;
   pullToken: PullTokensApi['pullToken'];
+  /** A thread that starts gets the newest settings. */
+  live: LiveImagesSettings;
 }
 
 const standalone = 'cannot get ServiceAccounts when kubelet is in standalone mode';
@@ -56,6 +59,7 @@ export class ImagesThread {
     const events = new EventChannel(onNotification, logger);
     const current: Current = {
       port: null,
+      live: settings.live,
       pullToken: async () => ({ outcome: 'failed', failure: { reason: 'NoClient', message: standalone } }),
     };
     const thread = startThread<ImagesApi, ImagesWorkerData>({
@@ -68,7 +72,7 @@ export class ImagesThread {
         const { port1, port2 } = new MessageChannel();
         expose({ pullToken: (request) => current.pullToken(request) } satisfies PullTokensApi, endpoint(port1));
         current.port = port1;
-        return { ...settings, events: events.open(), main: port2 };
+        return { ...settings, live: current.live, events: events.open(), main: port2 };
       },
       onClosed: () => {
         events.close();
@@ -110,6 +114,11 @@ export class ImagesThread {
   }
   sampleFilesystems(): Promise<void> {
     return this.thread.call((api) => api.sampleFilesystems(), { retry: true });
+  }
+  /** Also of threads that start later. */
+  configure(live: LiveImagesSettings): Promise<void> {
+    this.#current.live = live;
+    return this.thread.call((api) => api.configure(live), { retry: true });
   }
   close(): Promise<void> {
     return this.thread.close();

@@ -13,20 +13,28 @@ interface Receiver {
   onMemoryPressure: ((event: MemoryPressure) => void) | null;
 }
 
+/** A thread that starts gets the newest settings. */
+interface Current {
+  memoryThresholds: StatsWorkerData['memoryThresholds'];
+}
+
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
 
 export class StatsThread {
   readonly thread: Thread<StatsApi>;
 
   readonly #receiver: Receiver;
+  readonly #current: Current;
 
-  private constructor(thread: Thread<StatsApi>, receiver: Receiver) {
+  private constructor(thread: Thread<StatsApi>, receiver: Receiver, current: Current) {
     this.thread = thread;
+    this.#current = current;
     this.#receiver = receiver;
   }
 
   static start({ state, logger, settings }: StatsThreadOptions): StatsThread {
     const { runtimeCgroupDriver } = state;
+    const current = { memoryThresholds: settings.memoryThresholds };
     const receiver: Receiver = { onSystemOOM: null, onMemoryPressure: null };
     const receive = (event: StatsNotification) =>
       event.type === 'systemOOM' ? receiver.onSystemOOM?.(event) : receiver.onMemoryPressure?.(event);
@@ -37,10 +45,10 @@ export class StatsThread {
       usesCodeCache: false,
       state,
       logger,
-      onStart: () => ({ ...settings, runtimeCgroupDriver, events: events.open() }),
+      onStart: () => ({ ...settings, memoryThresholds: current.memoryThresholds, runtimeCgroupDriver, events: events.open() }),
       onClosed: () => events.close(),
     });
-    return new StatsThread(thread, receiver);
+    return new StatsThread(thread, receiver, current);
   }
 
   /** Sets the only receiver. The thread reads the kernel's log seconds after its start, when main has loaded its parts. */
@@ -61,6 +69,11 @@ export class StatsThread {
   }
   sampleNow(): Promise<void> {
     return this.thread.call((api) => api.sampleNow(), { retry: true });
+  }
+  /** Also of threads that start later. */
+  setMemoryThresholds(thresholds: StatsWorkerData['memoryThresholds']): Promise<void> {
+    this.#current.memoryThresholds = thresholds;
+    return this.thread.call((api) => api.setMemoryThresholds(thresholds), { retry: true });
   }
   close(): Promise<void> {
     return this.thread.close();

@@ -5,6 +5,7 @@
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { createApiClient, createReviews, type ApiClient, type ApiConnection, type ObjectReader, type Reviews } from '../api/index.ts';
 import type { ClientCredentials } from '../certificates/index.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { ClusterNode, type LocalNodeStatus } from '../node/index.ts';
 import { EventRecorder, EventsAfterStatus, type EventsAfterStatusOptions, type EventSink } from '../events/index.ts';
@@ -31,13 +32,14 @@ export class Cluster {
   readonly client: ApiClient;
   readonly reviews: Reviews;
   readonly #options: ClusterOptions;
-  readonly #renewConnections: () => void;
+  readonly #connection: ApiConnection;
 
-  private constructor(options: ClusterOptions, client: ApiClient, renewConnections: () => void) {
+  private constructor(options: ClusterOptions, connection: ApiConnection) {
+    const { client } = connection;
     this.#options = options;
     this.client = client;
     this.reviews = createReviews(client, clock);
-    this.#renewConnections = renewConnections;
+    this.#connection = connection;
   }
 
   /** Null without a kubeconfig: the kubelet is standalone. Rejects when the kubeconfig cannot be read; the API server may be unavailable. */
@@ -61,7 +63,12 @@ export class Cluster {
     shutdown.register('api', () => connection.close());
     shutdown.register('client-certificate', async () => credentials?.close());
     credentials?.start(connection);
-    return new Cluster(options, connection.client, () => connection.renewConnections());
+    return new Cluster(options, connection);
+  }
+
+  /** Follows a changed configuration. */
+  setRateLimits(config: KubeletConfiguration): void {
+    this.#connection.setRateLimits(config);
   }
 
   /** The recorder sends events to the API server and to the log. */
@@ -117,7 +124,7 @@ export class Cluster {
       rootDir: options.flags.rootDirectory,
       firstRelist: podsKnown,
       events,
-      onRepeatedHeartbeatFailure: this.#renewConnections,
+      onRepeatedHeartbeatFailure: () => this.#connection.renewConnections(),
       clock,
       logger: log('node'),
     });

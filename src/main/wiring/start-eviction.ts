@@ -5,7 +5,7 @@ import { UsageReader } from '../../shared/state/usage-table.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import type { EventSink } from '../events/index.ts';
-import { EvictionManager, evictionSettings, readNodeStats, readPodStats, type NodePressure } from '../eviction/index.ts';
+import { EvictionManager, liveEvictionSettings, readNodeStats, readPodStats, type NodePressure } from '../eviction/index.ts';
 import type { NeededImages } from '../../shared/contracts/images.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
@@ -33,7 +33,7 @@ export function startEviction(start: EvictionStart): EvictionManager {
     await Promise.all([threads.stats.sampleNow(), ...(filesystems ? [images.sampleFilesystems()] : [])]);
   };
   const manager = new EvictionManager({
-    settings: evictionSettings(options.config, options.flags),
+    settings: liveEvictionSettings(options.config, options.flags),
     readNode: () => readNodeStats(usage),
     readPods: (pods) => readPodStats(pods, { usage, storage }),
     sample: ({ filesystems }) => withTimeout(sampleDeadlineMs, sampleNode(filesystems)),

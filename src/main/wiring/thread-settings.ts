@@ -1,7 +1,7 @@
 /** Converts the kubelet's options into the settings of each thread. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { ImagesWorkerData } from '../../shared/contracts/images.ts';
+import type { ImagesWorkerData, LiveImagesSettings } from '../../shared/contracts/images.ts';
 import type { PlegWorkerData } from '../../shared/contracts/pleg.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { ProbesWorkerData } from '../../shared/contracts/probes.ts';
@@ -42,7 +42,6 @@ export function imagesSettings(
   const verifies = featureGates.enabled('KubeletEnsureSecretPulledImages');
   return {
     rootDir: flags.rootDirectory,
-    logRotation: toLogRotationPolicy(config),
     verificationPolicy: verifies
       ? { name: config.imagePullCredentialsVerificationPolicy, allowlist: config.preloadedImagesVerificationAllowlist }
       : null,
@@ -51,16 +50,9 @@ export function imagesSettings(
     runtimeRequestTimeoutMs: config.runtimeRequestTimeout,
     serializeImagePulls: config.serializeImagePulls,
     maxParallelImagePulls: config.maxParallelImagePulls,
-    registryPullQPS: config.registryPullQPS,
-    registryBurst: config.registryBurst,
     credentialProviders: credentialProviders.providers,
-    imageGc: {
-      highThresholdPercent: config.imageGCHighThresholdPercent,
-      lowThresholdPercent: config.imageGCLowThresholdPercent,
-      minAgeMs: config.imageMinimumGCAge,
-      maxAgeMs: config.imageMaximumGCAge,
-      byRuntimeHandler: featureGates.enabled('RuntimeClassInImageCriApi'),
-    },
+    byRuntimeHandler: featureGates.enabled('RuntimeClassInImageCriApi'),
+    live: liveImagesSettings(config),
     podLogsDir: config.podLogsDir,
     containerLogsDir,
     splitDisks: featureGates.enabled('KubeletSeparateDiskGC'),
@@ -82,12 +74,27 @@ export function tracingSettings({ config: { tracing }, flags }: Pick<KubeletOpti
   };
 }
 
+/** Called again when the configuration has changed. */
+export function liveImagesSettings(config: KubeletOptions['config']): LiveImagesSettings {
+  return {
+    registryPullQPS: config.registryPullQPS,
+    registryBurst: config.registryBurst,
+    imageGc: {
+      highThresholdPercent: config.imageGCHighThresholdPercent,
+      lowThresholdPercent: config.imageGCLowThresholdPercent,
+      minAgeMs: config.imageMinimumGCAge,
+      maxAgeMs: config.imageMaximumGCAge,
+    },
+    logRotation: toLogRotationPolicy(config),
+  };
+}
+
 export function probesSettings({ config }: KubeletOptions): Settings<ProbesWorkerData, 'results'> {
   return { runtimeEndpoint: config.containerRuntimeEndpoint, runtimeRequestTimeoutMs: config.runtimeRequestTimeout };
 }
 
 /** Null: container logs are not rotated. Upstream: NewContainerLogManager. */
-function toLogRotationPolicy(config: KubeletOptions['config']): ImagesWorkerData['logRotation'] {
+function toLogRotationPolicy(config: KubeletOptions['config']): LiveImagesSettings['logRotation'] {
   const maxSizeBytes = value(config.containerLogMaxSize);
   if (maxSizeBytes < 0) return null;
   return {

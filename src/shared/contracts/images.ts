@@ -18,28 +18,16 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly serializeImagePulls: boolean;
   /** Null: no limit. */
   readonly maxParallelImagePulls: number | null;
-  /** Pulls per second, and the size of a burst. A rate of 0 means no limit. */
-  readonly registryPullQPS: number;
-  readonly registryBurst: number;
   readonly podLogsDir: string;
   readonly containerLogsDir: string;
   readonly rootDir: string;
-  /** Null: container logs are not rotated (a negative containerLogMaxSize). */
-  readonly logRotation: LogRotationPolicy | null;
   /** `imagePullCredentialsVerificationPolicy`. Null: no verification of access to present images (gate KubeletEnsureSecretPulledImages is off). */
   readonly verificationPolicy: { readonly name: string; readonly allowlist: readonly string[] } | null;
   /** The plugins for image credentials. */
   readonly credentialProviders: readonly CredentialProvider[];
-  readonly imageGc: {
-    /** The usage of the image filesystem from which images are removed, and down to which. */
-    readonly highThresholdPercent: number;
-    readonly lowThresholdPercent: number;
-    readonly minAgeMs: number;
-    /** 0: no maximum. */
-    readonly maxAgeMs: number;
-    /** Gate RuntimeClassInImageCriApi: an image is identified by its ID and the handler that pulled it. */
-    readonly byRuntimeHandler: boolean;
-  };
+  /** Gate RuntimeClassInImageCriApi: an image is identified by its ID and the handler that pulled it. */
+  readonly byRuntimeHandler: boolean;
+  readonly live: LiveImagesSettings;
   /** Gate KubeletSeparateDiskGC. */
   readonly splitDisks: boolean;
   readonly snapshot: SharedArrayBuffer;
@@ -49,6 +37,23 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly main: MessagePort;
   /** ImagesNotification. The RecordedEvent of the requesting container, posted immediately: a pull may take long. */
   readonly events: MessagePort;
+}
+
+/** The settings that change while the thread runs. */
+export interface LiveImagesSettings {
+  /** Pulls per second, and the size of a burst. A rate of 0 means no limit. */
+  readonly registryPullQPS: number;
+  readonly registryBurst: number;
+  readonly imageGc: {
+    /** The usage of the image filesystem from which images are removed, and down to which. */
+    readonly highThresholdPercent: number;
+    readonly lowThresholdPercent: number;
+    readonly minAgeMs: number;
+    /** 0: no maximum. */
+    readonly maxAgeMs: number;
+  };
+  /** Null: container logs are not rotated (a negative containerLogMaxSize). */
+  readonly logRotation: LogRotationPolicy | null;
 }
 
 /** `containerLogMaxSize`, `containerLogMaxFiles` (at least 2), `containerLogMaxWorkers` and `containerLogMonitorInterval`. */
@@ -193,5 +198,7 @@ export interface ImagesApi {
   removeContainers(ids: readonly ContainerID[]): Promise<void>;
   /** Measures the filesystems of images and containers now. Rejects when the runtime does not answer. Calls that arrive meanwhile share the next one. */
   sampleFilesystems(): Promise<void>;
+  /** Uses these settings from now on. What is under way keeps the earlier ones. */
+  configure(settings: LiveImagesSettings): Promise<void>;
   close(): Promise<void>;
 }

@@ -132,6 +132,7 @@ export const messages = {
   'images.collectContainers': request('main', 'images'),
   'images.removeContainers': request('main', 'images'),
   'images.sampleFilesystems': request('main', 'images'),
+  'images.configure': request('main', 'images'),
   'images.close': request('main', 'images'),
   'images.events': notification('images'),
   'main.pullToken': request('images', 'main'),
@@ -139,6 +140,7 @@ export const messages = {
   'stats.machineInfo': request('main', 'stats'),
   'stats.sampleNow': request('main', 'stats'),
   'stats.runtimeMetrics': request('main', 'stats'),
+  'stats.setMemoryThresholds': request('main', 'stats'),
   'stats.close': request('main', 'stats'),
   'stats.events': notification('stats'),
 

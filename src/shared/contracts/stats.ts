@@ -84,5 +84,7 @@ export interface StatsApi {
   sampleNow(): Promise<void>;
   /** The runtime's metrics of containers in Prometheus' text format. Undefined: it has none. The bytes are transferred. */
   runtimeMetrics(): Promise<Uint8Array | undefined>;
+  /** Replaces the thresholds of the worker data. */
+  setMemoryThresholds(thresholds: readonly MemoryThreshold[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ import { ImageGC } from './image-gc/index.ts';
 import { ImageUses } from './image-uses.ts';
 import { CredentialPlugins } from './pulls/credentials/plugins/index.ts';
 import { createMainClient } from './main-client.ts';
-import { ContainerLogManager } from './log-rotation/index.ts';
+import { ContainerLogManager, LogRotation } from './log-rotation/index.ts';
 import { NodeCredentials } from './pulls/credentials/node-credentials.ts';
 import { ImageManager } from './pulls/image-manager.ts';
 import { listImages } from './pulls/list-images.ts';
@@ -72,18 +72,17 @@ const imageManager = new ImageManager({
   clock: systemClock,
   runtimeRequestTimeoutMs: workerData.runtimeRequestTimeoutMs,
   parallelPulls: workerData.serializeImagePulls ? 1 : workerData.maxParallelImagePulls,
-  pullsPerSecond: workerData.registryPullQPS,
-  pullBurst: workerData.registryBurst,
+  pullsPerSecond: workerData.live.registryPullQPS,
+  pullBurst: workerData.live.registryBurst,
 });
-const { byRuntimeHandler, ...gcPolicy } = workerData.imageGc;
 const imageGC = new ImageGC({
-  policy: gcPolicy,
+  policy: workerData.live.imageGc,
   runtime: runtime.runtime,
   images: images.images,
   filesystem: new ImageFilesystemReader(images.images, workerData.runtimeRequestTimeoutMs, systemClock),
   uses,
   pruneRecords: records && ((present, beganAtMs) => records.prune(present, beganAtMs)),
-  byRuntimeHandler,
+  byRuntimeHandler: workerData.byRuntimeHandler,
   deadlineMs: workerData.runtimeRequestTimeoutMs,
   clock: systemClock,
   logger,
@@ -97,18 +96,12 @@ const remover = new ContainerRemover({
 });
 const snapshot = new RuntimeSnapshotReader(workerData.snapshot);
 const containerGC = new ContainerGC({ snapshot, remover, podLogsDir, containerLogsDir, clock: systemClock, logger });
-const logManager =
-  workerData.logRotation &&
-  new ContainerLogManager({
-    policy: workerData.logRotation,
-    snapshot,
-    runtime: runtime.runtime,
-    runtimeRequestTimeoutMs: workerData.runtimeRequestTimeoutMs,
-    podLogsDir,
-    clock: systemClock,
-    logger,
-  });
-logManager?.start();
+const logRotation = new LogRotation((policy) => {
+  const { runtimeRequestTimeoutMs } = workerData;
+  const dependencies = { snapshot, runtime: runtime.runtime, runtimeRequestTimeoutMs, podLogsDir, clock: systemClock, logger };
+  return new ContainerLogManager({ policy, ...dependencies });
+});
+logRotation.configure(workerData.live.logRotation);
 const filesystems = new FilesystemSampler({
   images: images.images,
   deadlineMs: workerData.runtimeRequestTimeoutMs,
@@ -143,11 +136,16 @@ const api: ImagesApi = {
       }
     }),
   sampleFilesystems: () => filesystems.sample(),
+  async configure({ registryPullQPS, registryBurst, imageGc, logRotation: policy }) {
+    imageManager.setPullRate({ perSecond: registryPullQPS, burst: registryBurst });
+    imageGC.setPolicy(imageGc);
+    logRotation.configure(policy);
+  },
   async close() {
     heartbeat.stop();
     stopped.abort();
     // A rotation that waits for the runtime is interrupted: the next kubelet continues it.
-    if (logManager) await withTimeout(closeDeadlineMs, logManager.close());
+    await withTimeout(closeDeadlineMs, logRotation.close());
     runtime.close();
     images.close();
   },

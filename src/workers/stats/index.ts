@@ -158,7 +158,9 @@ async function keepSampling(signal: AbortSignal): Promise<void> {
 }
 
 const sampling = keepSampling(stop.signal);
+let { memoryThresholds } = workerData;
 const pressureWatcher = startMemoryPressureWatcher({
+  thresholds: () => memoryThresholds,
   settings: workerData,
   driver: currentDriver,
   onPressure: (source) => {
@@ -183,6 +185,9 @@ const api: StatsApi = {
     const text = await runtimeStats?.metrics();
     // The bytes are alone in their buffer.
     return text === undefined ? undefined : transferBytes(new TextEncoder().encode(text));
+  },
+  async setMemoryThresholds(thresholds) {
+    memoryThresholds = thresholds;
   },
   async close() {
     stop.abort();

@@ -57,7 +57,10 @@ function runInCgroups(command: string, cgroups = [limited, measured]): Promise<v
 
 function aUsageNotifier(thresholds: readonly MemoryThreshold[], directories = { node: limited, pods: limited }) {
   const { logger, lines } = aLogger();
-  return { usage: new UsageNotifier({ thresholds, directories: () => directories, machineMemoryBytes: () => 200 * Mi, logger }), lines };
+  return {
+    usage: new UsageNotifier({ thresholds: () => thresholds, directories: () => directories, machineMemoryBytes: () => 200 * Mi, logger }),
+    lines,
+  };
 }
 
 describe('notifications of memory pressure', { timeout: 120_000 }, () => {

@@ -1,4 +1,5 @@
 /** At least one sample of every message of the contracts. A message without a sample does not compile. */
+import type { LiveImagesSettings } from '../../../src/shared/contracts/images.ts';
 import type { MessagePort } from 'node:worker_threads';
 import type { PullTokenRequest } from '../../../src/shared/contracts/credential-providers.ts';
 import type { EnsureImageRequest, NeededImages } from '../../../src/shared/contracts/images.ts';
@@ -181,6 +182,12 @@ const probedPod: ProbedPod = {
   ],
 };
 
+const liveImages: LiveImagesSettings = {
+  registryPullQPS: 5,
+  registryBurst: 10,
+  imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
+  logRotation: null,
+};
 const emptyCall: readonly [{ request: []; reply: undefined }] = [{ request: [], reply: undefined }];
 const address = { address: '127.0.0.1', port: 10255 };
 
@@ -256,6 +263,7 @@ export const samples: Samples = {
   ],
   'images.removeContainers': [{ request: [[containerID]], reply: undefined }],
   'images.sampleFilesystems': emptyCall,
+  'images.configure': [{ request: [liveImages], reply: undefined }],
   'images.close': emptyCall,
   'images.events': [
     event,
@@ -290,6 +298,7 @@ export const samples: Samples = {
     },
   ],
   'stats.sampleNow': emptyCall,
+  'stats.setMemoryThresholds': [{ request: [[{ scope: 'node', available: { fraction: 0.1 } }]], reply: undefined }],
   'stats.runtimeMetrics': [
     { request: [], reply: new Uint8Array([1]) },
     { request: [], reply: undefined },

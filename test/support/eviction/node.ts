@@ -35,6 +35,7 @@ export class EvictionNode {
   readonly finished = new Set<PodUID>();
   layout: FilesystemLayout | null;
   stats: NodeStats = {};
+  settings: EvictionSettings;
   pods: readonly Pod[] = [];
   /** By the pod's name. */
   podStats: Readonly<Record<string, PodStats>> = {};
@@ -57,14 +58,15 @@ export class EvictionNode {
       this.reclaims.push(name);
       await this.onReclaim(name);
     };
+    this.settings = {
+      thresholds: parseThresholds({ ...none, ...thresholds }),
+      pressureTransitionPeriodMs: 300_000,
+      maxPodGracePeriodSeconds: 0,
+      localStorageCapacityIsolation: true,
+      ...settings,
+    };
     this.manager = new EvictionManager({
-      settings: {
-        thresholds: parseThresholds({ ...none, ...thresholds }),
-        pressureTransitionPeriodMs: 300_000,
-        maxPodGracePeriodSeconds: 0,
-        localStorageCapacityIsolation: true,
-        ...settings,
-      },
+      settings: () => this.settings,
       readNode: () => ({ stats: this.stats, layout: this.layout }),
       readPods: () => (pod) => this.podStats[pod.metadata.name],
       sample: async (what) => {

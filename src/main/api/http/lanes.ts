@@ -9,11 +9,14 @@ import { trafficClasses, type TrafficClass } from '../api-client.ts';
 import { RequestLane } from './request-lane.ts';
 import { effectiveLimit, type RateLimit } from './token-bucket.ts';
 
-export interface LaneOptions {
+export interface ApiRateLimits {
   /** From kubeAPIQPS and kubeAPIBurst. */
   readonly limit: RateLimit;
   /** From eventRecordQPS and eventBurst. */
   readonly eventLimit: RateLimit;
+}
+
+export interface LaneOptions extends ApiRateLimits {
   readonly clock: Clock;
 }
 
@@ -37,17 +40,24 @@ const maxQueued = 10_000;
 
 export interface Lanes {
   forClass(trafficClass: TrafficClass): { readonly lane: RequestLane; readonly rank: number };
+  /** From now on. */
+  setLimits(limits: ApiRateLimits): void;
   close(err: Error): void;
 }
 
-export function createLanes({ limit, eventLimit, clock }: LaneOptions): Lanes {
+/** The limits of the lanes that have one. */
+function lanesLimits({ limit, eventLimit }: ApiRateLimits) {
+  const calls = effectiveLimit(limit);
+  return { calls, tokenReviews: { ...calls, qps: Math.min(calls.qps, maxTokenReviewQPS) }, events: effectiveLimit(eventLimit) };
+}
+
+export function createLanes({ clock, ...configured }: LaneOptions): Lanes {
+  const limits = lanesLimits(configured);
   const heartbeats = new RequestLane({ limit: null, slots: heartbeatSlots, maxQueued, clock });
-  const calls = new RequestLane({ limit: effectiveLimit(limit), slots: callSlots, maxQueued, clock });
-  const { qps, burst } = effectiveLimit(limit);
-  const tokenLimit = { qps: Math.min(qps, maxTokenReviewQPS), burst };
-  const tokenReviews = new RequestLane({ limit: tokenLimit, slots: reviewSlots, maxQueued, clock });
-  const accessReviews = new RequestLane({ limit: effectiveLimit(limit), slots: reviewSlots, maxQueued, clock });
-  const events = new RequestLane({ limit: effectiveLimit(eventLimit), slots: eventSlots, maxQueued, clock });
+  const calls = new RequestLane({ limit: limits.calls, slots: callSlots, maxQueued, clock });
+  const tokenReviews = new RequestLane({ limit: limits.tokenReviews, slots: reviewSlots, maxQueued, clock });
+  const accessReviews = new RequestLane({ limit: limits.calls, slots: reviewSlots, maxQueued, clock });
+  const events = new RequestLane({ limit: limits.events, slots: eventSlots, maxQueued, clock });
   const laneOf = {
     lease: heartbeats,
     node: heartbeats,
@@ -60,6 +70,13 @@ export function createLanes({ limit, eventLimit, clock }: LaneOptions): Lanes {
   } as const;
   return {
     forClass: (trafficClass) => ({ lane: laneOf[trafficClass], rank: trafficClasses.indexOf(trafficClass) }),
+    setLimits: (changed) => {
+      const next = lanesLimits(changed);
+      calls.setLimit(next.calls);
+      accessReviews.setLimit(next.calls);
+      tokenReviews.setLimit(next.tokenReviews);
+      events.setLimit(next.events);
+    },
     close: (err) => [heartbeats, calls, tokenReviews, accessReviews, events].forEach((lane) => lane.close(err)),
   };
 }

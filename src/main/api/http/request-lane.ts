@@ -68,6 +68,12 @@ export class RequestLane {
     return this.#createRelease();
   }
 
+  /** Also of the calls that wait already. A lane without a limit keeps none. */
+  setLimit(limit: RateLimit): void {
+    this.#bucket?.setLimit(limit, this.#options.clock.monotonic());
+    this.#grantSlots();
+  }
+
   /** Rejects queued calls and all later ones. */
   close(err: Error): void {
     this.#closed = err;

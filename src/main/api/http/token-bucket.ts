@@ -14,7 +14,7 @@ export function effectiveLimit({ qps, burst }: RateLimit): RateLimit {
 }
 
 export class TokenBucket {
-  readonly #limit: RateLimit;
+  #limit: RateLimit;
   #tokens: number;
   #filledAtMs: number;
 
@@ -24,16 +24,27 @@ export class TokenBucket {
     this.#filledAtMs = nowMs;
   }
 
+  /** From now on. Tokens above the new burst are lost. */
+  setLimit(limit: RateLimit, nowMs: number): void {
+    this.#refill(nowMs);
+    this.#limit = limit;
+    this.#tokens = Math.min(limit.burst, this.#tokens);
+  }
+
   /** Takes a token and returns 0, or takes none and returns the ms until the next token. */
   take(nowMs: number): number {
-    const { qps, burst } = this.#limit;
-    this.#tokens = Math.min(burst, this.#tokens + (Math.max(nowMs - this.#filledAtMs, 0) * qps) / 1000);
-    this.#filledAtMs = nowMs;
+    this.#refill(nowMs);
     if (this.#tokens >= 1 - rounding) {
       this.#tokens = Math.max(this.#tokens - 1, 0);
       return 0;
     }
-    return ((1 - this.#tokens) * 1000) / qps;
+    return ((1 - this.#tokens) * 1000) / this.#limit.qps;
+  }
+
+  #refill(nowMs: number): void {
+    const { qps, burst } = this.#limit;
+    this.#tokens = Math.min(burst, this.#tokens + (Math.max(nowMs - this.#filledAtMs, 0) * qps) / 1000);
+    this.#filledAtMs = nowMs;
   }
 }
 

@@ -26,8 +26,8 @@ export interface NodeStatusUpdaterDependencies {
   readonly onReported: (node: Node) => void;
   /** Called when heartbeats fail repeatedly, because the client's connections may be dead. */
   readonly onRepeatedHeartbeatFailure: () => void;
-  /** The setting nodeStatusReportFrequency. */
-  readonly reportFrequencyMs: number;
+  /** The setting nodeStatusReportFrequency, which may change. */
+  readonly reportFrequencyMs: () => number;
   readonly deadlineMs: number;
   readonly clock: Clock;
   readonly random: () => number;
@@ -96,14 +96,14 @@ export class NodeStatusUpdater {
       this.#recordResult(original, []);
       return;
     }
-    this.#delayMs = hasChanged || this.#reportedAtMs === null ? this.#deps.reportFrequencyMs * (this.#deps.random() - 0.5) : 0;
+    this.#delayMs = hasChanged || this.#reportedAtMs === null ? this.#deps.reportFrequencyMs() * (this.#deps.random() - 0.5) : 0;
     const written = await this.#write(original, computed.node, signal);
     this.#recordResult(written, computed.events);
   }
 
   #isReportDue(): boolean {
     if (this.#reportedAtMs === null) return true;
-    return this.#deps.clock.monotonic() - this.#reportedAtMs >= this.#deps.reportFrequencyMs + this.#delayMs;
+    return this.#deps.clock.monotonic() - this.#reportedAtMs >= this.#deps.reportFrequencyMs() + this.#delayMs;
   }
 
   /** Resolves with null if the Node does not exist. The store observes its creation. */

@@ -51,11 +51,18 @@ interface Freed {
 export class ImageGC {
   readonly #options: ImageGCOptions;
   readonly #records: ImageRecords;
+  #policy: ImageGcPolicy;
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: ImageGCOptions) {
     this.#options = options;
+    this.#policy = options.policy;
     this.#records = new ImageRecords(options.clock.monotonic(), options.byRuntimeHandler);
+  }
+
+  /** For later passes. */
+  setPolicy(policy: ImageGcPolicy): void {
+    this.#policy = policy;
   }
 
   /** Applies the policy. Never rejects: a failure is part of the reply. */
@@ -74,7 +81,8 @@ export class ImageGC {
   /** Returns what a collection would do now. Removes nothing. Rejects when the runtime does not answer. */
   plan(needed: NeededImages): Promise<ImageGcPlan> {
     return this.#serialize(async () => {
-      const { policy, clock, filesystem } = this.#options;
+      const { clock, filesystem } = this.#options;
+      const policy = this.#policy;
       const nowMs = await this.#detect(needed);
       const disk = await filesystem.read();
       const isKnown = disk.capacityBytes > 0;
@@ -137,7 +145,8 @@ export class ImageGC {
   }
 
   async #applyPolicy(freed: Freed, nowMs: number): Promise<void> {
-    const { policy, filesystem, logger } = this.#options;
+    const { filesystem, logger } = this.#options;
+    const policy = this.#policy;
     const old = imagesInEvictionOrder(this.#records.all()).filter((image) => isTooOld(image, policy, nowMs, this.#records.beganMs));
     for (const image of old) await this.#remove(image, 'age', freed);
     if (freed.errors.length > 0) {
@@ -161,7 +170,7 @@ export class ImageGC {
   async #freeSpace(freed: Freed, wantedBytes: number, nowMs: number): Promise<void> {
     const startBytes = freed.freedBytes;
     for (const image of imagesInEvictionOrder(this.#records.all())) {
-      if (!isOldEnough(image, this.#options.policy, nowMs)) continue;
+      if (!isOldEnough(image, this.#policy, nowMs)) continue;
       await this.#remove(image, 'space', freed);
       if (freed.freedBytes - startBytes >= wantedBytes) break;
     }

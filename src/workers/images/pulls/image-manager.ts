@@ -88,6 +88,11 @@ export class ImageManager {
     this.#backoff = new PullBackoff(clock);
   }
 
+  /** From now on. */
+  setPullRate(rate: { readonly perSecond: number; readonly burst: number }): void {
+    this.#throttle.setRate(rate);
+  }
+
   async ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult> {
     const end = await this.#uses.begin(request.image);
     try {

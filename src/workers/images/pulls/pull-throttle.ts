@@ -5,8 +5,8 @@
 import type { Clock } from '../../../shared/time/clock.ts';
 
 export class PullThrottle {
-  readonly #perSecond: number;
-  readonly #burst: number;
+  #perSecond: number;
+  #burst: number;
   readonly #clock: Clock;
   #tokens: number;
   #refilledAtMs: number;
@@ -20,13 +20,26 @@ export class PullThrottle {
     this.#refilledAtMs = clock.monotonic();
   }
 
+  /** From now on. Tokens above the new burst are lost; an unlimited rate keeps none. */
+  setRate({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }): void {
+    if (perSecond === this.#perSecond && burst === this.#burst) return;
+    this.#refill();
+    this.#tokens = this.#perSecond <= 0 ? burst : Math.min(burst, this.#tokens);
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+  }
+
   tryAccept(): boolean {
     if (this.#perSecond <= 0) return true;
-    const nowMs = this.#clock.monotonic();
-    this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#refilledAtMs) / 1000) * this.#perSecond);
-    this.#refilledAtMs = nowMs;
+    this.#refill();
     if (this.#tokens < 1) return false;
     this.#tokens -= 1;
     return true;
+  }
+
+  #refill(): void {
+    const nowMs = this.#clock.monotonic();
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#refilledAtMs) / 1000) * this.#perSecond);
+    this.#refilledAtMs = nowMs;
   }
 }

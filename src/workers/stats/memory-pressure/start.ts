@@ -1,6 +1,6 @@
 /** Starts the watcher with the sources that the node and its configuration have. */
 import { join } from 'node:path';
-import type { StatsWorkerData } from '../../../shared/contracts/stats.ts';
+import type { MemoryThreshold, StatsWorkerData } from '../../../shared/contracts/stats.ts';
 import { cgroupPath, podsCgroup, type CgroupDriver } from '../../../shared/linux/cgroup-names.ts';
 import { readMachineMemory } from '../read-machine-memory.ts';
 import { MemoryPressureWatcher, type MemoryPressureWatcherOptions } from './index.ts';
@@ -8,7 +8,9 @@ import { openStallTrigger } from './stall-trigger.ts';
 import { UsageNotifier } from './usage-notifier.ts';
 
 export interface StartMemoryPressureWatcherOptions extends Pick<MemoryPressureWatcherOptions, 'onPressure' | 'clock' | 'logger'> {
-  readonly settings: Pick<StatsWorkerData, 'memoryThresholds' | 'notifiesMemoryUsage' | 'cgroupVersion' | 'cgroupFsRoot' | 'cgroupRoot'>;
+  /** They may change. Without a threshold at the start nothing is watched: evictions are checked periodically. */
+  readonly thresholds: () => readonly MemoryThreshold[];
+  readonly settings: Pick<StatsWorkerData, 'notifiesMemoryUsage' | 'cgroupVersion' | 'cgroupFsRoot' | 'cgroupRoot'>;
   readonly driver: () => CgroupDriver;
 }
 
@@ -17,12 +19,13 @@ const minFileThreads = 8;
 
 /** Undefined when nothing needs to be watched. */
 export function startMemoryPressureWatcher({
+  thresholds,
   settings,
   driver,
   ...options
 }: StartMemoryPressureWatcherOptions): MemoryPressureWatcher | undefined {
-  const { memoryThresholds: thresholds, notifiesMemoryUsage, cgroupVersion, cgroupFsRoot, cgroupRoot } = settings;
-  if (thresholds.length === 0) return undefined;
+  const { notifiesMemoryUsage, cgroupVersion, cgroupFsRoot, cgroupRoot } = settings;
+  if (thresholds().length === 0) return undefined;
   const fileThreads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
   if (fileThreads < minFileThreads) {
     options.logger.info(

@@ -12,7 +12,8 @@ import { statValue, toLimit } from '../parse-cgroup-files.ts';
 import { computeUsageThreshold, type MemoryUsage } from './compute-usage-threshold.ts';
 
 export interface UsageNotifierOptions {
-  readonly thresholds: readonly MemoryThreshold[];
+  /** They may change. */
+  readonly thresholds: () => readonly MemoryThreshold[];
   /** The folders of the two scopes in the memory hierarchy. They may appear later. */
   readonly directories: () => Readonly<Record<MemoryThreshold['scope'], string>>;
   readonly machineMemoryBytes: () => number;
@@ -56,7 +57,7 @@ export class UsageNotifier {
 
   #compute(): { directory: string; bytes: number }[] {
     const directories = this.#options.directories();
-    return this.#options.thresholds.flatMap((threshold) => {
+    return this.#options.thresholds().flatMap((threshold) => {
       const directory = directories[threshold.scope];
       const usage = this.#readUsage(threshold.scope, directory);
       const bytes = usage && computeUsageThreshold(threshold, usage);

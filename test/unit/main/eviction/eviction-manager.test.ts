@@ -381,3 +381,40 @@ test('the runtime is asked for its filesystems under disk pressure only', async 
     [false, false, true, true],
   );
 });
+
+test('a changed threshold counts from the next pass on, and a removed one no more', async () => {
+  const node = withTwoPods(new EvictionNode({ thresholds: {} }));
+  node.onSample = () => node.setMemory(0.5e9);
+  node.setMemory(0.5e9);
+  await node.pass();
+  assert.deepEqual(node.evicted, []);
+  const { thresholds } = new EvictionNode({ thresholds: hardMemory }).settings;
+  node.settings = { ...node.settings, thresholds };
+  await node.clock.advance(10_000);
+  node.setMemory(0.5e9);
+  await node.pass();
+  assert.deepEqual([node.evicted, [...node.pressure.conditions]], [['large'], ['MemoryPressure']]);
+  node.finish('large');
+  node.settings = { ...node.settings, thresholds: [], pressureTransitionPeriodMs: 0 };
+  await node.clock.advance(10_000);
+  node.setMemory(0.5e9);
+  await node.pass();
+  assert.deepEqual([node.evicted, [...node.pressure.conditions]], [['large'], []]);
+});
+
+test('without thresholds no pass runs until there is one', async () => {
+  const node = withTwoPods(new EvictionNode({ thresholds: {}, localStorageCapacityIsolation: false }));
+  node.onSample = () => node.setMemory(0.5e9);
+  node.setMemory(0.5e9);
+  const stop = new AbortController();
+  const running = node.manager.run(stop.signal);
+  await node.clock.advance(60_000);
+  assert.deepEqual(node.samples, []);
+  const { thresholds } = new EvictionNode({ thresholds: hardMemory }).settings;
+  node.settings = { ...node.settings, thresholds };
+  node.manager.check();
+  await node.clock.advance(2000);
+  assert.deepEqual(node.evicted, ['large']);
+  stop.abort();
+  await running;
+});

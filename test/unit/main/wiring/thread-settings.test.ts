@@ -57,7 +57,7 @@ test('links to container logs are in the folder of log collectors, wherever the 
 });
 
 test('container logs are rotated by the configured policy, or not at all when the size is negative', () => {
-  const policyOf = (fields: Partial<KubeletConfiguration>) => imagesSettings(options(fields), sharedTables).logRotation;
+  const policyOf = (fields: Partial<KubeletConfiguration>) => imagesSettings(options(fields), sharedTables).live.logRotation;
   const policy = { containerLogMaxSize: '1Mi', containerLogMaxFiles: 3, containerLogMaxWorkers: 2, containerLogMonitorInterval: 5000 };
   assert.deepEqual(policyOf(policy), { maxSizeBytes: 1024 * 1024, maxFiles: 3, maxWorkers: 2, monitorIntervalMs: 5000 });
   assert.equal(policyOf({ ...policy, containerLogMaxSize: '-1' }), null);

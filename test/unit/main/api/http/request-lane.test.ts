@@ -113,3 +113,21 @@ test('a flood of token reviews delays neither a status nor an access review', as
   await settle();
   assert.equal(entered, 3);
 });
+
+test('a changed limit counts at once, also for calls that wait already', async () => {
+  const clock = new FakeClock();
+  const lanes = createLanes({ limit: { qps: 1, burst: 1 }, eventLimit: { qps: 1, burst: 1 }, clock });
+  const entered: Record<string, number> = { pods: 0, events: 0, lease: 0 };
+  for (const name of ['pods', 'events', 'lease'] as const) {
+    const { lane, rank } = lanes.forClass(name);
+    for (let i = 0; i < 20; i += 1) void lane.acquire(rank, never).then((leave) => ((entered[name] = (entered[name] ?? 0) + 1), leave()));
+  }
+  await settle();
+  // Heartbeats have no limit.
+  assert.deepEqual([entered['pods'], entered['events']], [1, 1]);
+  lanes.setLimits({ limit: { qps: 100, burst: 10 }, eventLimit: { qps: 1, burst: 1 } });
+  await clock.advance(100);
+  assert.deepEqual([entered['pods'], entered['events']], [11, 1]);
+  await clock.advance(900);
+  assert.deepEqual([entered['pods'], entered['events'], entered['lease']], [20, 2, 20]);
+});

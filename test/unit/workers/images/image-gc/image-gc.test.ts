@@ -234,3 +234,15 @@ test('a plan of a disabled collection removes nothing for space, however full th
   assert.deepEqual([usagePercent, toFreeBytes, images.map(({ reason }) => reason)], [100, 0, ['not necessary']]);
   assert.deepEqual([(await gc.garbageCollect(needed())).failure, removals], [null, []]);
 });
+
+test('a changed policy is that of the next collection and of the next plan', async () => {
+  const { gc, addImage, removals, needed, clock } = aNode();
+  addImage('a');
+  await gc.garbageCollect(needed());
+  await clock.advance(10 * minute);
+  removals.length = 0;
+  gc.setPolicy({ highThresholdPercent: 100, lowThresholdPercent: 80, minAgeMs: 0, maxAgeMs: minute });
+  assert.equal((await gc.plan(needed())).highThresholdPercent, 100);
+  await gc.garbageCollect(needed());
+  assert.deepEqual(removals, ['a']);
+});
