@@ -9,7 +9,13 @@ import { checkBundle } from './scripts/bundle/check-bundle.ts';
 import { oneByteText } from './scripts/bundle/one-byte-text.ts';
 
 /** The programs and the threads' entries. Their paths in `dist/` are those of the sources. */
-const entries = ['src/main/cli.ts', 'src/helper/index.ts', 'bench/runtime/index.ts', ...globSync('src/workers/*/index.ts')];
+const entries = [
+  'src/main/cli.ts',
+  'src/main/config-reload/loader-thread.ts',
+  'src/helper/index.ts',
+  'bench/runtime/index.ts',
+  ...globSync('src/workers/*/index.ts'),
+];
 
 /** Replaces a package by a part of it. */
 const replacement = (name: string) => join(import.meta.dirname, `scripts/bundle/${name}.js`);

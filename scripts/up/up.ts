@@ -123,7 +123,7 @@ async function showTable(
 const paths = upPaths(options.simulate);
 const kubelet = { pidFile: paths.kubeletPid, commandLineMark: paths.kubeletConfig };
 const ended = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ended.abort());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.abort());
 // The reader of a pipe has closed it, like `head`.
 process.stdout.on('error', () => ended.abort());
 try {

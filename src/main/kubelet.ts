@@ -38,6 +38,7 @@ import { startPodRunner } from './wiring/pod-runner.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
 import { startTimelines } from './wiring/start-timelines.ts';
 import { followNodeAddresses, loadServingCertificate } from './wiring/serving-certificate.ts';
+import { startConfigReload } from './wiring/start-config-reload.ts';
 import { startNetworkChains } from './wiring/start-network-chains.ts';
 import { startSources } from './wiring/start-sources.ts';
 import { StatusNodeFacts } from './wiring/status-node-facts.ts';
@@ -52,12 +53,21 @@ export interface KubeletStart {
   readonly signal: AbortSignal;
   /** The threads run already. `runKubelet` closes them. */
   readonly threads: EarlyThreads;
+  /** Sets the handler of SIGHUP. */
+  readonly setReloadHandler?: (handler: () => void) => void;
   /** Called when everything has started and the sync loop begins. */
   readonly onRunning?: () => void;
 }
 
 /** Resolves when every part has stopped after the signal; pods keep running. Rejects when the kubelet can't start. */
-export async function runKubelet({ options, logger, signal, threads, onRunning }: KubeletStart): Promise<void> {
+export async function runKubelet({
+  options,
+  logger,
+  signal,
+  threads,
+  setReloadHandler = () => {},
+  onRunning,
+}: KubeletStart): Promise<void> {
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags, featureGates } = options;
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
@@ -157,6 +167,7 @@ export async function runKubelet({ options, logger, signal, threads, onRunning }
     await untilPodsKnown();
     await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
     startNetworkChains(context);
+    startConfigReload({ ...context, events, cluster, runtime, nodeServices, podRunner, setReloadHandler });
     shutdown.checkComplete({ isStandalone: cluster === null });
     onRunning?.();
     await syncLoop.run(podRunner.handlers, signal);

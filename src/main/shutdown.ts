@@ -5,6 +5,7 @@
 import type { Logger } from '../shared/log/logger.ts';
 
 const shutdownOrder = [
+  'config-reload',
   'sources',
   'mirror-pods',
   'allocation-manager',

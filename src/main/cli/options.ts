@@ -2,6 +2,8 @@
 import type { LoggingOptions } from '../../shared/log/logger.ts';
 import type { CredentialProviders } from '../config/credential-providers/index.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
+import type { LiveConfiguration } from '../config/live-configuration.ts';
+import type { ConfigurationInputs } from '../config/configuration-inputs.ts';
 import type { KubeletConfiguration, Milliseconds, StringMap } from '../config/kubelet-configuration.ts';
 
 /** Settings of a single node: they have a flag and no configuration field (upstream: KubeletFlags). */
@@ -39,6 +41,7 @@ export interface KubeletFlags {
 
 export interface KubeletOptions {
   readonly flags: KubeletFlags;
+  /** A view: some fields change while the kubelet runs (config-reload/live-fields.ts). */
   readonly config: KubeletConfiguration;
   readonly featureGates: FeatureGates;
   readonly credentialProviders: CredentialProviders;
@@ -46,6 +49,8 @@ export interface KubeletOptions {
   readonly seccompDefault: boolean;
   /** Every thread gets it in its worker data. */
   readonly logging: LoggingOptions;
-  /** The body of `/configz`: `{"kubeletconfig":{…}}`. */
-  readonly configz: string;
+  /** The owner of `config`. */
+  readonly live: LiveConfiguration;
+  /** What a reload reads. Null: the configuration never changes. */
+  readonly reloadInputs: ConfigurationInputs | null;
 }

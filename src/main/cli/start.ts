@@ -8,22 +8,24 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
 import { loadCredentialProviders, type CredentialProviders } from '../config/credential-providers/index.ts';
-import { toConfigz, toWire } from '../config/configz.ts';
-import { loadConfiguration, type LoadedConfiguration } from '../config/load-configuration.ts';
+import type { ConfigurationInputs } from '../config/configuration-inputs.ts';
+import { toWire } from '../config/configz.ts';
+import { LiveConfiguration } from '../config/live-configuration.ts';
+import type { LoadedConfiguration } from '../config/load-configuration.ts';
 import { toLoggingOptions } from '../config/logging-options.ts';
 import { withReservedCPUs } from '../config/reserved-cpus.ts';
 import { findUnsupportedSettings } from '../config/unsupported-settings.ts';
-import { validateConfiguration } from '../config/validation/index.ts';
-import { applyFlags, toKubeletFlags } from '../flags/apply-flags.ts';
+import { toKubeletFlags } from '../flags/apply-flags.ts';
 import { flagTable } from '../flags/flag-table.ts';
 import { checkNodeLabels } from '../flags/node-labels.ts';
 import type { ParsedFlags } from '../flags/parse-flags.ts';
 import { cgroupVersion, checkSwap, onlineCPUs, setMaxOpenFiles, setOOMScore } from '../process/host-settings.ts';
 import { setUpKernelTunables } from '../process/kernel-tunables.ts';
 import { acquireLockFile } from '../process/lock-file.ts';
+import { loadValidConfiguration, refuse } from './load-valid-configuration.ts';
 import type { KubeletFlags, KubeletOptions } from './options.ts';
 import { ensureRootDir } from '../process/root-dir.ts';
-import { handleSignals } from '../process/signals.ts';
+import { handleSignals, type HandledSignals } from '../process/signals.ts';
 import { handleUncaughtFaults, type UncaughtFaultHandler } from '../process/uncaught-faults.ts';
 import { ServiceNotifier } from '../systemd/index.ts';
 
@@ -34,6 +36,8 @@ const fieldOf: ReadonlyMap<string, string | undefined> = new Map(flagTable.map((
 export async function start(parsed: ParsedFlags, fail: (message: string) => number): Promise<number> {
   const { values } = parsed;
   const flags = toKubeletFlags(values);
+  const online = onlineCPUs();
+  const inputs = { values, host: { cgroupVersion: cgroupVersion(), ...(online !== undefined && { onlineCPUs: online }) } };
   let loaded: LoadedConfiguration;
   let credentialProviders: CredentialProviders;
   try {
@@ -43,17 +47,7 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
       'failed to create kubelet: ',
       minimumContainerTTL < 0 ? [`invalid minimum garbage collection age: ${goDuration(minimumContainerTTL)}`] : [],
     );
-    loaded = loadConfiguration({
-      file: (values.get('config') as string | undefined) ?? '',
-      dropInDir: (values.get('config-dir') as string | undefined) ?? '',
-      applyFlags: (config) => applyFlags(config, values),
-    });
-    const online = onlineCPUs();
-    const host = { cgroupVersion: cgroupVersion(), ...(online !== undefined && { onlineCPUs: online }) };
-    refuse(
-      'failed to validate kubelet configuration, error: ',
-      validateConfiguration({ config: loaded.config, gates: loaded.featureGates, host }),
-    );
+    loaded = loadValidConfiguration(inputs);
     credentialProviders = loadCredentialProviders(
       flags.imageCredentialProviderConfig,
       flags.imageCredentialProviderBinDir,
@@ -63,7 +57,7 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
     if (!(err instanceof ConfigurationError)) throw err;
     return fail(err.message);
   }
-  const options = toOptions(flags, loaded, credentialProviders);
+  const options = toOptions(flags, loaded, credentialProviders, inputs);
   const logger = createLogger(options.logging, { component: 'kubelet' });
   const faults = handleUncaughtFaults(logger);
   report(logger, loaded, values);
@@ -76,28 +70,22 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
   }
 }
 
-function refuse(prefix: string, complaints: readonly string[]): void {
-  if (complaints.length === 0) return;
-  throw new ConfigurationError(`${prefix}${complaints.length === 1 ? complaints.join('') : `[${complaints.join(', ')}]`}`);
-}
-
 function toOptions(
   flags: KubeletFlags,
   { config, featureGates }: LoadedConfiguration,
   credentialProviders: CredentialProviders,
+  reloadInputs: ConfigurationInputs,
 ): KubeletOptions {
+  const live = new LiveConfiguration(config);
   return {
     flags,
-    config: withReservedCPUs(config),
+    config: live.view,
     featureGates,
     credentialProviders,
     seccompDefault: flags.seccompDefault || config.seccompDefault,
-    logging: {
-      ...toLoggingOptions(config.logging),
-      journalStreams: journalStreams(process.env),
-      ...(config.enableDebugFlagsHandler && { live: createVerbosityCell() }),
-    },
-    configz: toConfigz(config),
+    logging: { ...toLoggingOptions(config.logging), journalStreams: journalStreams(process.env), live: createVerbosityCell() },
+    live,
+    reloadInputs,
   };
 }
 
@@ -128,7 +116,8 @@ function report(
 
 /** Resolves when the kubelet has stopped after a signal. Rejects when it cannot start or run. */
 async function run(options: KubeletOptions, logger: Logger, faults: UncaughtFaultHandler): Promise<void> {
-  const { signal, stop, release } = handleSignals(logger);
+  const signals = handleSignals(logger);
+  const { signal, stop, release } = signals;
   const { lockFile, exitOnLockContention } = options.flags;
   let service: ServiceNotifier | undefined;
   signal.addEventListener('abort', () => service?.stopping(), { once: true });
@@ -143,7 +132,7 @@ async function run(options: KubeletOptions, logger: Logger, faults: UncaughtFaul
       onContention: stop,
     });
     try {
-      await runLocked({ options, logger, signal, faults, service });
+      await runLocked({ options, logger, signals, faults, service });
     } finally {
       lock.release();
     }
@@ -168,12 +157,12 @@ function checkHost({ config }: KubeletOptions, logger: Logger): void {
 interface LockedRun {
   readonly options: KubeletOptions;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
+  readonly signals: HandledSignals;
   readonly faults: UncaughtFaultHandler;
   readonly service: ServiceNotifier;
 }
 
-async function runLocked({ options, logger, signal, faults, service }: LockedRun): Promise<void> {
+async function runLocked({ options, logger, signals, faults, service }: LockedRun): Promise<void> {
   const rootDir = await ensureRootDir({
     rootDir: options.flags.rootDirectory,
     podLogsDir: options.config.podLogsDir,
@@ -195,7 +184,8 @@ async function runLocked({ options, logger, signal, faults, service }: LockedRun
       faults.keepRunning();
       service.ready();
     };
-    await runKubelet({ options, logger, signal, threads, onRunning });
+    const { signal, setReloadHandler } = signals;
+    await runKubelet({ options, logger, signal, threads, setReloadHandler, onRunning });
   } finally {
     await rootDir.release();
   }

@@ -1,14 +1,15 @@
 /** Serializes the configuration for `/configz` and for the log, without credentials. */
+import type { ReloadStatus } from '../config-reload/reload-status.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { stripURLCredentials } from './strip-url-credentials.ts';
 import { apiVersion, kind, kubeletConfiguration } from './schema.ts';
 
 /**
  * Returns the body of `/configz`, in upstream's format but without the credentials of staticPodURL and staticPodURLHeader. A user who may
- * read a node's configuration does not need access to other servers.
+ * read a node's configuration does not need access to other servers. After a reload there is a second key, which upstream's clients ignore.
  */
-export function toConfigz(config: KubeletConfiguration): string {
-  return JSON.stringify({ kubeletconfig: toWire(config) });
+export function toConfigz(config: KubeletConfiguration, reload: ReloadStatus | null = null): string {
+  return JSON.stringify({ kubeletconfig: toWire(config), ...(reload && { kubeletconfigreload: reload }) });
 }
 
 /** Returns the configuration as JSON fields, without credentials. */

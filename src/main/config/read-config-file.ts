@@ -1,5 +1,5 @@
 /** Reads a KubeletConfiguration file or drop-in and reports every unknown field, duplicate field and wrong type. */
-import { openSync, closeSync, fstatSync, readSync } from 'node:fs';
+import { constants, openSync, closeSync, fstatSync, readSync } from 'node:fs';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { isMap, unknownField } from './field-codecs.ts';
@@ -56,7 +56,8 @@ export function describeProblems(problems: readonly FieldProblem[], document: Co
 /** Reads a regular file of bounded size as UTF-8. Throws a ConfigurationError without the file's name. */
 export function readConfigText(path: string): string {
   try {
-    const fd = openSync(path, 'r');
+    // Does not wait for the writer of a FIFO.
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       if (!fstatSync(fd).isFile()) throw new ConfigurationError('is not a regular file');
       const bytes = Buffer.alloc(maxFileBytes + 1);

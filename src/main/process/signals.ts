@@ -1,19 +1,21 @@
-/** Turns SIGTERM and SIGINT into an abort signal with a deadline. */
+/** Turns SIGTERM and SIGINT into an abort signal with a deadline, and SIGHUP into a request to reload the configuration. */
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** The shutdown order has a shorter deadline (kubelet.ts). A call that hangs in the kernel, on a dead NFS server, is abandoned. */
 const stopDeadlineMs = 5000;
 
-export interface StopSignal {
+export interface HandledSignals {
   readonly signal: AbortSignal;
   /** Stops the kubelet as SIGTERM does. */
   readonly stop: (reason: string) => void;
+  /** Sets the only handler of SIGHUP. A signal that came earlier is handled now. */
+  readonly setReloadHandler: (handler: () => void) => void;
   /** Removes the signal handlers. */
   readonly release: () => void;
 }
 
 /** The first signal stops the kubelet in order; a second one exits at once with code 1. */
-export function handleSignals(logger: Logger): StopSignal {
+export function handleSignals(logger: Logger): HandledSignals {
   const controller = new AbortController();
   let deadline: NodeJS.Timeout | undefined;
   const stop = (reason: string): void => {
@@ -34,13 +36,26 @@ export function handleSignals(logger: Logger): StopSignal {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  let reload: (() => void) | null = null;
+  let isReloadWanted = false;
+  const onHangup = (): void => {
+    logger.info({ signal: 'SIGHUP', isStarting: reload === null }, 'Reloading the configuration');
+    if (reload) reload();
+    else isReloadWanted = true;
+  };
+  process.on('SIGHUP', onHangup);
   return {
     signal: controller.signal,
     stop,
+    setReloadHandler: (handler) => {
+      reload = handler;
+      if (isReloadWanted) handler();
+    },
     release: () => {
       clearTimeout(deadline);
       process.off('SIGTERM', onSignal);
       process.off('SIGINT', onSignal);
+      process.off('SIGHUP', onHangup);
     },
   };
 }

@@ -76,7 +76,7 @@ export function startServer({
       runningPods: async () => runningPodListJson(cache.all()),
       imageGcPlan,
       evictionPlan: async (signal) => JSON.stringify(evictionPlan(signal ?? undefined)),
-      configz: async () => options.configz,
+      configz: async () => options.live.configz(),
       flagz: async () => flagValues(options),
       resolveContainer: containerResolver({
         pod: (fullName) => podManager.getByFullName(fullName),

@@ -1,6 +1,6 @@
 /** The options of a kubelet that was started without a configuration file and without flags, for tests of what is derived from them. */
 import type { KubeletOptions } from '../../../src/main/cli/options.ts';
-import { toConfigz } from '../../../src/main/config/configz.ts';
+import { LiveConfiguration } from '../../../src/main/config/live-configuration.ts';
 import type { KubeletConfiguration } from '../../../src/main/config/kubelet-configuration.ts';
 import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';
@@ -21,6 +21,7 @@ export function kubeletOptions(fields: Partial<KubeletConfiguration> = {}, gates
     seccompDefault: false,
     logging: toLoggingOptions(config.logging),
     credentialProviders: { providers: [], configHash: null },
-    configz: toConfigz(config),
+    live: new LiveConfiguration(config),
+    reloadInputs: null,
   };
 }

@@ -9,7 +9,7 @@ import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { startRuntimeProcess } from '../../../bench/runtime/client.ts';
 import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { removeLogLinks } from '../../../scripts/host/log-links.ts';
-import { toConfigz } from '../../../src/main/config/configz.ts';
+import { LiveConfiguration } from '../../../src/main/config/live-configuration.ts';
 import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';
 import { toKubeletFlags } from '../../../src/main/flags/apply-flags.ts';
@@ -145,7 +145,8 @@ export class StandaloneNode {
       seccompDefault: false,
       logging: { ...toLoggingOptions(config.logging), verbosity: 0 },
       credentialProviders: { providers: [], configHash: null },
-      configz: toConfigz(config),
+      live: new LiveConfiguration(config),
+      reloadInputs: null,
     };
   }
 

@@ -37,6 +37,7 @@ const standaloneParts: ShutdownPart[] = [
   'eviction',
   'pod-faults',
   'allocation-manager',
+  'config-reload',
   'sources',
 ];
 

@@ -2,6 +2,7 @@
 import type { MetricDefinition } from '../metrics.ts';
 import * as authentication from './authentication.ts';
 import * as certificates from './certificates.ts';
+import * as configReload from './config-reload.ts';
 import * as eviction from './eviction.ts';
 import * as faults from './faults.ts';
 import * as http from './http.ts';
@@ -25,6 +26,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   authentication,
   eviction,
   certificates,
+  configReload,
   faults,
   http,
   images,

@@ -1,0 +1,8 @@
+/** What the configuration is loaded from, at the start and for each reload. Plain data: it goes to the thread that reads for a reload. */
+import type { ValidatedHost } from './validation/rules.ts';
+
+export interface ConfigurationInputs {
+  /** The flags on the command line, by name. They override fields of the files. */
+  readonly values: ReadonlyMap<string, unknown>;
+  readonly host: ValidatedHost;
+}

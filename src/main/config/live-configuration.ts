@@ -1,0 +1,44 @@
+/**
+ * The configuration of a running kubelet, of which some fields change (config-reload/). Parts read `view`, an object whose fields always have the
+ * current values; those that keep copies get the new ones from wiring/start-config-reload.ts.
+ */
+import type { ReloadStatus } from '../config-reload/reload-status.ts';
+import { toConfigz } from './configz.ts';
+import type { KubeletConfiguration } from './kubelet-configuration.ts';
+import { withReservedCPUs } from './reserved-cpus.ts';
+
+export class LiveConfiguration {
+  /** With the reservations that reservedSystemCPUs makes. */
+  readonly view: KubeletConfiguration;
+  #running: KubeletConfiguration;
+  #effective: KubeletConfiguration;
+  #reload: ReloadStatus | null = null;
+
+  constructor(config: KubeletConfiguration) {
+    this.#running = config;
+    this.#effective = withReservedCPUs(config);
+    const fields = Object.keys(config) as (keyof KubeletConfiguration)[];
+    const getters = fields.map((field) => [field, { get: () => this.#effective[field], enumerable: true }] as const);
+    this.view = Object.defineProperties({}, Object.fromEntries(getters)) as KubeletConfiguration;
+  }
+
+  /** As in the files, with defaults and flags. */
+  get running(): KubeletConfiguration {
+    return this.#running;
+  }
+
+  /** Replaces all fields at once. */
+  set(config: KubeletConfiguration): void {
+    this.#running = config;
+    this.#effective = withReservedCPUs(config);
+  }
+
+  setReloadStatus(status: ReloadStatus): void {
+    this.#reload = status;
+  }
+
+  /** The body of `/configz`. */
+  configz(): string {
+    return toConfigz(this.#running, this.#reload);
+  }
+}

@@ -1,0 +1,67 @@
+/** Starts the part that applies a changed configuration, and hands new values to the parts and threads that keep copies of them. */
+import { setVerbosity } from '../../shared/log/live-verbosity.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import { configurationPaths } from '../cli/load-valid-configuration.ts';
+import { ConfigLoader, ConfigReload, ConfigWatch } from '../config-reload/index.ts';
+import { withReservedCPUs } from '../config/reserved-cpus.ts';
+import type { EventSink } from '../events/index.ts';
+import { excessiveReservations, resourceSettings } from '../node/index.ts';
+import type { Cluster } from './cluster.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import { memoryThresholds } from './memory-thresholds.ts';
+import type { NodeServices } from './node-services.ts';
+import type { PodRunner } from './pod-runner.ts';
+import type { RuntimeServices } from './runtime-services.ts';
+import { liveImagesSettings } from './thread-settings.ts';
+
+export interface ConfigReloadStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown'> {
+  readonly events: EventSink;
+  readonly cluster: Cluster | null;
+  readonly runtime: Pick<RuntimeServices, 'images'>;
+  readonly nodeServices: Pick<NodeServices, 'clusterNode' | 'machine'>;
+  readonly podRunner: Pick<PodRunner, 'eviction'>;
+  /** Sets the handler of SIGHUP. */
+  readonly setReloadHandler: (handler: () => void) => void;
+}
+
+export function startConfigReload(start: ConfigReloadStart): void {
+  const { options, nodeName, nodeServices, events, log, shutdown, setReloadHandler } = start;
+  const { live, reloadInputs } = options;
+  if (!reloadInputs) return shutdown.register('config-reload', async () => {});
+  const logger = log('config-reload');
+  const loader = new ConfigLoader(reloadInputs, clock);
+  const reload = new ConfigReload({
+    live,
+    load: () => loader.load(),
+    refuse: (wanted) => excessiveReservations(nodeServices.machine.current(), resourceSettings(withReservedCPUs(wanted), options.flags)),
+    apply: (changed) => applyToCopies(start, changed),
+    nodeName,
+    events,
+    clock,
+    logger,
+  });
+  const paths = configurationPaths(reloadInputs.values);
+  const watch = new ConfigWatch({ paths, onChange: () => reload.request('file'), clock, logger });
+  shutdown.register('config-reload', async () => {
+    watch.close();
+    reload.close();
+  });
+  setReloadHandler(() => reload.request('SIGHUP'));
+  void watch.start(clock.now() - process.uptime() * 1000);
+}
+
+/** Everything else reads the configuration when it needs it. A thread that dies meanwhile gets the new settings when it starts again. */
+function applyToCopies(
+  { options, threads, log, cluster, runtime, nodeServices, podRunner }: ConfigReloadStart,
+  changed: ReadonlySet<string>,
+): void {
+  const { config, logging } = options;
+  const onFailure = (err: unknown) => log('config-reload').warn({ err }, 'A thread gets the new configuration when it starts again');
+  if (changed.has('logging.verbosity') && logging.live) setVerbosity(logging.live, config.logging.verbosity);
+  cluster?.setRateLimits(config);
+  runtime.images.configure(liveImagesSettings(config)).catch(onFailure);
+  threads.stats.setMemoryThresholds(memoryThresholds(config)).catch(onFailure);
+  podRunner.eviction.check();
+  // The allocatable memory depends on the eviction thresholds.
+  nodeServices.clusterNode?.wake();
+}
