@@ -25,7 +25,7 @@ export function evictionMessage(
   observations: Observations,
 ): EvictionMessage {
   const cause = `The node was low on resource: ${resource}. ${thresholdText(resource, thresholds, observations)}`;
-  if (!stats) return { message: cause, annotations: {} };
+  if (!stats || stats.onlyProcesses) return { message: cause, annotations: {} };
   const offendingPod = podExcess(resource, pod, stats);
   const offenders = stats.containers.flatMap((container) => containerExcess(resource, pod, container));
   const message = cause + (offendingPod?.text ?? '') + offenders.map(({ text }) => text).join('');

@@ -14,6 +14,8 @@ export interface PodStats {
   readonly ephemeralStorageBytes?: number;
   readonly containers: readonly ContainerStats[];
   readonly volumes: readonly VolumeStats[];
+  /** No container runs: nothing but `processes` is known. */
+  readonly onlyProcesses?: true;
 }
 
 export interface ContainerStats {

@@ -34,7 +34,8 @@ function rankedUsage(signal: EvictionSignal, pod: Pod, stats: PodStats | undefin
   const request = value(requested);
   const exceeds = (usage: number) => compareQuantities(quantityOf(usage), requested) > 0;
   const common = { pod, priority: pod.spec.priority ?? 0, request };
-  if (!stats) return { ...common, usage: null, exceedsRequest: resource === 'pids' ? null : false, excess: 0 };
+  if (!stats || (stats.onlyProcesses && resource !== 'pids'))
+    return { ...common, usage: null, exceedsRequest: resource === 'pids' ? null : false, excess: 0 };
   switch (resource) {
     case 'memory': {
       const usage = stats.memoryBytes ?? 0;

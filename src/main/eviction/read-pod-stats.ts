@@ -1,6 +1,7 @@
 /**
  * Reads the usage of pods from the tables of the stats thread. A pod without a running container has no known usage, as in upstream (ListPodStats of
- * pkg/kubelet/stats/cri_stats_provider.go).
+ * pkg/kubelet/stats/cri_stats_provider.go), except for its processes: a fork bomb ends containers of other pods, whose runtime can start nothing, and
+ * their eviction would free no process ID.
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
@@ -41,18 +42,23 @@ export function readPodStats(pods: readonly Pod[], { usage, storage }: PodStatsS
 
 function toPodStats(pod: Pod, rows: readonly CgroupUsage[], storage: PodStorage | undefined): PodStats | undefined {
   const instances = newestInstances(rows);
-  if (instances.length === 0) return undefined;
+  const ofPod = rows.find(({ identity }) => identity.kind === 'pod')?.values;
+  if (instances.length === 0) return ofPod && processesOnly(ofPod.threads);
   const containers = instances.map((row) => containerStats(row, storage));
   const volumes = Array.from(storage?.volumes ?? [], ([name, usage]) => ({ name, ...storageStats(usage) }));
-  const podMemory = rows.find(({ identity }) => identity.kind === 'pod')?.values.memoryWorkingSetBytes;
   return {
     // Without a cgroup of the pod, as with cgroupsPerQOS off, that of its containers.
-    memoryBytes: podMemory ?? sum(containers.map(({ memoryBytes }) => memoryBytes)),
+    memoryBytes: ofPod?.memoryWorkingSetBytes ?? sum(containers.map(({ memoryBytes }) => memoryBytes)),
     processes: sum(instances.map(({ values }) => values.processes)),
     ephemeralStorageBytes: ephemeralStorageBytes(pod, containers, storage),
     containers,
     volumes,
   };
+}
+
+/** The threads of the pod's cgroup with all below it. Undefined where they are not known. */
+function processesOnly(threads: number): PodStats | undefined {
+  return Number.isNaN(threads) ? undefined : { processes: threads, containers: [], volumes: [], onlyProcesses: true };
 }
 
 /** One of each name, sorted by name: a container that has ended may have a row until the next sample. */

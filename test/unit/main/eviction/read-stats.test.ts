@@ -99,9 +99,15 @@ for (const { devices, layout } of layouts) {
 
 const ofPod = { podUID: 'uid-web' as PodUID, podName: 'web', podNamespace: 'default' };
 
-test('a pod without a running container has no known usage', () => {
+test('of a pod without a running container only the processes in its cgroup are known', () => {
   const tables = new Tables();
-  tables.add({ ...ofPod, kind: 'pod' }, { memoryWorkingSetBytes: 5 });
+  tables.add({ ...ofPod, kind: 'pod' }, { memoryWorkingSetBytes: 5, threads: 2 });
+  assert.deepEqual(tables.pod(aPod()), { processes: 2, containers: [], volumes: [], onlyProcesses: true });
+});
+
+test('a pod without a running container has no known usage where its cgroup is not measured', () => {
+  const tables = new Tables();
+  tables.add({ ...ofPod, kind: 'pod' }, { memoryWorkingSetBytes: 5, threads: NaN });
   tables.add({ ...ofPod, kind: 'sandbox' }, { memoryWorkingSetBytes: 5, processes: 1 });
   assert.equal(tables.pod(aPod()), undefined);
 });
