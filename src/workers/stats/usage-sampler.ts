@@ -96,7 +96,13 @@ export class UsageSampler {
     identities.push(...this.#addFromRuntime(items, identities));
     const present = new Set(identities);
     for (const identity of this.#measured.keys()) if (!present.has(identity)) this.#drop(identity);
-    for (const [index, identity] of identities.entries()) if (!this.#measured.has(identity)) this.#add(identity, index);
+    let added = 0;
+    for (const [index, identity] of identities.entries()) {
+      if (this.#measured.has(identity)) continue;
+      this.#add(identity, index);
+      // The first sample of a restarted kubelet adds all of them.
+      if ((added += 1) % cgroupsPerIteration === 0) await nextIteration();
+    }
     this.#isTableFull = this.#hasRefused;
     this.#hasRefused = false;
     this.#applyKills();
