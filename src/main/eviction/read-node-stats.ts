@@ -36,8 +36,8 @@ function memoryStats(values: {
   readonly sampledAtMs: number;
 }): MemoryStats | undefined {
   const { memoryLimitBytes, memoryWorkingSetBytes, sampledAtMs } = values;
-  // Upstream's isMemoryUnlimited.
-  if (!Number.isFinite(memoryWorkingSetBytes) || !(memoryLimitBytes <= 2 ** 62)) return undefined;
+  // Upstream's isMemoryUnlimited. The limit is 0 when its file could not be read: the controller of a new cgroup may be enabled later.
+  if (!Number.isFinite(memoryWorkingSetBytes) || memoryLimitBytes === 0 || !(memoryLimitBytes <= 2 ** 62)) return undefined;
   return { availableBytes: memoryLimitBytes - memoryWorkingSetBytes, workingSetBytes: memoryWorkingSetBytes, atMs: sampledAtMs };
 }
 

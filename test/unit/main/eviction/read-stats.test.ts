@@ -74,6 +74,12 @@ test('the node’s memory, that of its pods, its filesystem and its tasks are re
   });
 });
 
+test('a cgroup of all pods whose limit could not be read yet has no signal: no pod is evicted for it', () => {
+  const tables = new Tables();
+  tables.add({ kind: 'pods' }, { memoryLimitBytes: 0, memoryWorkingSetBytes: 512 * 1024 });
+  assert.equal(tables.node().stats.allocatableMemory, undefined);
+});
+
 test('without a limit of all pods, inodes, or a count of tasks these have no signals', () => {
   const tables = new Tables();
   tables.add({ kind: 'pods' }, { memoryLimitBytes: Infinity, memoryWorkingSetBytes: 1 });
