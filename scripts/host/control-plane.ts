@@ -41,7 +41,8 @@ export interface ControlPlaneOptions {
   readonly progress?: (what: string) => void;
 }
 
-const readyDeadlineMs = 90_000;
+/** On an idle host it takes 5 s; in a guest beside another guest more than 90 s were seen. A program that ends is noticed at once. */
+const readyDeadlineMs = 240_000;
 /** Short, because kube-apiserver waits a minute for its watches to end. */
 const apiServerGraceMs = 1000;
 const graceMs = 5000;

@@ -95,7 +95,7 @@ describe('a pod that uses up', () => {
 
   /** Under pressure the node would refuse a pod. */
   async function untilWithoutPressure(): Promise<void> {
-    await node.untilPrints(`${kubectl} get node guest -o 'jsonpath={.status.conditions[?(@.status=="True")].type}'`, 'Ready', 90_000);
+    await node.untilPrints(`${kubectl} get node guest -o 'jsonpath={.status.conditions[?(@.status=="True")].type}'`, 'Ready', 180_000);
   }
 
   async function evicts(name: string, resource: string, pod: object): Promise<void> {

@@ -41,7 +41,7 @@ describe('a shutdown of the node', () => {
   let node: GuestNode;
   before(async () => {
     node = await GuestNode.start({ containerd: '1.7', memory: '4G', share: [programs], config, prepare });
-    await node.untilPrints(`${kubectl} get node guest -o 'jsonpath={.status.conditions[?(@.status=="True")].type}'`, 'Ready', 90_000);
+    await node.untilPrints(`${kubectl} get node guest -o 'jsonpath={.status.conditions[?(@.status=="True")].type}'`, 'Ready', 180_000);
   });
   after(() => node?.destroy());
 

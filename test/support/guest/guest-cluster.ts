@@ -30,7 +30,7 @@ async function start(guest: Guest, programs: string): Promise<{ readonly config:
   );
   const script = `${project}/test/support/guest/start-control-plane.ts`;
   const command = `KUBEBUILDER_ASSETS=${programs} ${project}/node_modules/.bin/node ${script} /srv/cluster guest`;
-  const { kubeconfig, configuration } = JSON.parse(await guest.check(command, { timeoutMs: 180_000 })) as {
+  const { kubeconfig, configuration } = JSON.parse(await guest.check(command, { timeoutMs: 300_000 })) as {
     readonly kubeconfig: string;
     readonly configuration: object;
   };
