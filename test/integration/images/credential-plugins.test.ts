@@ -94,7 +94,7 @@ test('a plugin that hangs ends with its children when it is stopped', async (t) 
   folder.write('a.json', 'hangs');
   const stop = new AbortController();
   const users = usersOf(folder, stop.signal).users('r.example/a');
-  const pid = await waitUntil('the plugin runs', () => (existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : ''));
+  const pid = await waitUntil('the plugin runs', () => (existsSync(pidFile) && readFileSync(pidFile, 'utf8').trim()) || null);
   stop.abort();
   assert.deepEqual(await users, []);
   // A killed child without a parent that waits for it stays a zombie.
