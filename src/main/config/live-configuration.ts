@@ -1,5 +1,5 @@
 /**
- * The configuration of a running kubelet, of which some fields change (config-reload/). Parts read `view`, an object whose fields always have the
+ * The configuration of a running kubelet. Some of its fields change (config-reload/). Parts read `view`, an object whose fields always have the
  * current values; those that keep copies get the new ones from wiring/start-config-reload.ts.
  */
 import type { ReloadStatus } from '../config-reload/reload-status.ts';

@@ -1,5 +1,5 @@
 /**
- * Tells systemd's watchdog that the kubelet works: at half of the unit's WatchdogSec, while the checks of `/healthz` pass. When they fail, or when the
+ * Reports to systemd's watchdog that the kubelet works: at half of the unit's WatchdogSec, while the checks of `/healthz` pass. When they fail, or when the
  * notification cannot be sent, both are repeated each second, so that a fault that passes in time costs no restart. Upstream: pkg/kubelet/watchdog.
  *
  * The timer runs on main: a main thread that hangs sends nothing.

@@ -14,7 +14,7 @@ const priorities = [
 const debugPriority = 7;
 const standardStreams = [1, 2] as const;
 
-/** Returns which of stdout and stderr are the journal's stream. JOURNAL_STREAM alone does not tell: a shell may have redirected them. */
+/** Returns which of stdout and stderr are the journal's stream. JOURNAL_STREAM alone is no proof: a shell may have redirected them. */
 export function journalStreams(
   env: Readonly<Record<string, string | undefined>>,
   identify: (fd: number) => string = identifyFile,
