@@ -32,6 +32,8 @@ const replicas = 31;
 /** Each kubelet compares its statuses with the API server's every ten seconds. */
 const watchedMs = 15_000;
 const startTimeoutMs = 120_000;
+/** A starting Go kubelet takes a container that has run for less than 10 s as unready until its probe has run (kubeletRestartGracePeriod). */
+const goGraceMs = 12_000;
 const ready = { exec: { command: ['true'] }, periodSeconds: 5 };
 
 test('a node with 100 pods changes over from the Go kubelet and back', async (t) => {
@@ -51,6 +53,7 @@ test('a node with 100 pods changes over from the Go kubelet and back', async (t)
 
   await startWorkloads(host, 'own');
   assert.ok(pods.all().length >= 100, `${pods.all().length} pods`);
+  await sleep(goGraceMs);
   const returned = await changeOver(host, 'own', goKubelet);
   assert.deepEqual({ taken, returned }, { taken: [], returned: [] });
 });
