@@ -67,6 +67,16 @@ describe('the package', () => {
     assert.equal(await print('dpkg -V kubelet-ts'), '??5?????? c /etc/default/kubelet');
   });
 
+  test('applies its configuration when systemd reloads the unit', async () => {
+    const pid = await print('systemctl show -p MainPID --value kubelet');
+    await node.guest.check('systemctl reload kubelet');
+    await node.untilPrints(
+      "journalctl -q -u kubelet | grep -c 'No field of the configuration that can change without a restart has changed'",
+      '1',
+    );
+    assert.equal(await print('systemctl show -p MainPID --value kubelet'), pid);
+  });
+
   test('an upgrade restarts the kubelet, and keeps its settings and its pods', async () => {
     const [container, pid] = [await containerOf('web'), await print('systemctl show -p MainPID --value kubelet')];
     await node.guest.check(`dpkg -i ${packages.deb}`, slow);
