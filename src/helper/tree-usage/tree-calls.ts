@@ -2,9 +2,8 @@
  * The system calls of a walk, through koffi: relative to a directory's handle, with names as bytes, without an object for each file. A file costs 2.5 µs, a
  * tenth of Node's lstat. They block: only the helper process may call them.
  */
-import { createRequire } from 'node:module';
 import { closeSync, constants } from 'node:fs';
-import type koffi from 'koffi';
+import { bindAtFirstUse } from '../../shared/linux/c-library.ts';
 import { toError } from '../../shared/linux/native.ts';
 
 interface Functions {
@@ -12,25 +11,14 @@ interface Functions {
   readonly getdents64: (directory: number, buffer: Uint8Array, bytes: number) => number;
   readonly statx: (directory: number, name: Uint8Array, flags: number, mask: number, result: Uint8Array) => number;
   readonly lseek: (directory: number, offset: bigint, whence: number) => number | bigint;
-  readonly errno: () => number;
 }
 
-let loaded: Functions | undefined;
-function libc(): Functions {
-  if (loaded) return loaded;
-  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
-  const library = native.load(null);
-  loaded = {
-    openat: library.func('int openat(int directory, const uint8_t *name, int flags)') as unknown as Functions['openat'],
-    getdents64: library.func('long getdents64(int directory, void *buffer, size_t bytes)') as unknown as Functions['getdents64'],
-    statx: library.func(
-      'int statx(int directory, const uint8_t *name, int flags, unsigned int mask, void *result)',
-    ) as unknown as Functions['statx'],
-    lseek: library.func('int64_t lseek(int directory, int64_t offset, int whence)') as unknown as Functions['lseek'],
-    errno: () => native.errno(),
-  };
-  return loaded;
-}
+const libc = bindAtFirstUse<Functions>(({ func }) => ({
+  openat: func('int openat(int directory, const uint8_t *name, int flags)'),
+  getdents64: func('long getdents64(int directory, void *buffer, size_t bytes)'),
+  statx: func('int statx(int directory, const uint8_t *name, int flags, unsigned int mask, void *result)'),
+  lseek: func('int64_t lseek(int directory, int64_t offset, int whence)'),
+}));
 
 /** What a walk needs to know of a file. Reused for each file. */
 export interface FileFacts {

@@ -2,9 +2,8 @@
  * A connection to a Unix socket that receives file descriptors (SCM_RIGHTS), through koffi: Node's sockets drop them. For short exchanges: each call waits in
  * one of libuv's file threads, at most for the time-out. `close` ends a wait.
  */
-import { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import type koffi from 'koffi';
+import { bindAtFirstUse, type AsyncCall } from './c-library.ts';
 import { toError } from './native.ts';
 import { toAddress } from './send-datagram.ts';
 
@@ -36,8 +35,6 @@ interface MessageHeader {
   flags: number;
 }
 
-type AsyncCall = (...args: [...unknown[], callback: (err: Error | null, result: number) => void]) => void;
-
 interface Functions {
   readonly socket: (family: number, type: number, protocol: number) => number;
   readonly setsockopt: (fd: number, level: number, name: number, value: Buffer, length: number) => number;
@@ -46,14 +43,9 @@ interface Functions {
   readonly connect: { readonly async: AsyncCall };
   readonly send: { readonly async: AsyncCall };
   readonly recvmsg: { readonly async: AsyncCall };
-  readonly errno: () => number;
 }
-let loaded: Functions | undefined;
 
-function library(): Functions {
-  if (loaded) return loaded;
-  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
-  const functions = native.load(null);
+const library = bindAtFirstUse<Functions>(({ func, native, library: all }) => {
   const vector = native.struct({ base: 'void *', length: 'size_t' });
   const header = native.struct({
     name: 'void *',
@@ -64,20 +56,16 @@ function library(): Functions {
     controlLength: 'size_t',
     flags: 'int',
   });
-  loaded = {
-    socket: functions.func('int socket(int family, int type, int protocol)') as unknown as Functions['socket'],
-    setsockopt: functions.func(
-      'int setsockopt(int fd, int level, int name, const void *value, unsigned int length)',
-    ) as unknown as Functions['setsockopt'],
-    shutdown: functions.func('int shutdown(int fd, int how)') as unknown as Functions['shutdown'],
-    close: functions.func('int close(int fd)') as unknown as Functions['close'],
-    connect: functions.func('int connect(int fd, const void *address, unsigned int length)'),
-    send: functions.func('intptr_t send(int fd, const void *data, size_t length, int flags)'),
-    recvmsg: functions.func('recvmsg', 'intptr_t', ['int', native.inout(native.pointer(header)), 'int']),
-    errno: () => native.errno(),
+  return {
+    socket: func('int socket(int family, int type, int protocol)'),
+    setsockopt: func('int setsockopt(int fd, int level, int name, const void *value, unsigned int length)'),
+    shutdown: func('int shutdown(int fd, int how)'),
+    close: func('int close(int fd)'),
+    connect: func('int connect(int fd, const void *address, unsigned int length)'),
+    send: func('intptr_t send(int fd, const void *data, size_t length, int flags)'),
+    recvmsg: all.func('recvmsg', 'intptr_t', ['int', native.inout(native.pointer(header)), 'int']),
   };
-  return loaded;
-}
+});
 
 export interface Received {
   /** Empty: the other side has closed the connection. */

@@ -3,9 +3,8 @@
  * creation. Nothing wakes the reader: the descriptor is non-blocking, and the caller reads it when it has another reason to run.
  */
 import { closeSync, readSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { getSystemErrorName } from 'node:util';
-import type koffi from 'koffi';
+import { bindAtFirstUse } from './c-library.ts';
 
 /** The masks of sys/inotify.h. */
 export const InotifyMask = {
@@ -28,6 +27,16 @@ export interface InotifyEvent {
   readonly name: string;
 }
 
+interface Functions {
+  readonly init: (flags: number) => number;
+  readonly add: (fd: number, path: string, mask: number) => number;
+}
+
+const library = bindAtFirstUse<Functions>(({ func }) => ({
+  init: func('int inotify_init1(int flags)'),
+  add: func('int inotify_add_watch(int fd, const char *path, uint32_t mask)'),
+}));
+
 export class Inotify {
   readonly #fd: number;
   readonly #buffer = Buffer.alloc(bufferBytes);
@@ -35,19 +44,12 @@ export class Inotify {
 
   /** Throws when a limit of inotify is reached, or when the path does not exist. */
   constructor(path: string, mask: number) {
-    const native = createRequire(import.meta.url)('koffi') as typeof koffi;
-    const library = native.load(null);
-    const init = library.func('int inotify_init1(int flags)') as unknown as (flags: number) => number;
-    const add = library.func('int inotify_add_watch(int fd, const char *path, uint32_t mask)') as unknown as (
-      fd: number,
-      path: string,
-      mask: number,
-    ) => number;
+    const { init, add, errno } = library();
     const fd = init(IN_NONBLOCK | IN_CLOEXEC);
-    if (fd < 0) throw new Error(`inotify_init1: ${getSystemErrorName(-native.errno())}`);
+    if (fd < 0) throw new Error(`inotify_init1: ${getSystemErrorName(-errno())}`);
     this.#fd = fd;
     if (add(fd, path, mask) >= 0) return;
-    const failure = getSystemErrorName(-native.errno());
+    const failure = getSystemErrorName(-errno());
     this.close();
     throw new Error(`inotify_add_watch "${path}": ${failure}`);
   }

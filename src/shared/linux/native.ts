@@ -3,9 +3,8 @@
  * can take long or hang. flock, prlimit and sched_setscheduler run on the calling thread. A failure is an Error with `code` (`EBUSY`), `errno`,
  * `syscall` and `path`, like Node's errors.
  */
-import { createRequire } from 'node:module';
 import { getSystemErrorMap } from 'node:util';
-import type koffi from 'koffi';
+import { bindAtFirstUse, type AsyncCall } from './c-library.ts';
 
 /** Flags of mount(2), from linux/mount.h. */
 export const MountFlag = {
@@ -49,46 +48,25 @@ export interface SystemCallError extends Error {
   readonly path?: string;
 }
 
-type AsyncCall = (...args: [...unknown[], callback: (err: Error | null, result: number) => void]) => void;
-
 interface Functions {
   readonly mount: { readonly async: AsyncCall };
   readonly umount2: { readonly async: AsyncCall };
   readonly mallocTrim: { readonly async: AsyncCall };
   readonly flock: (fd: number, operation: number) => number;
-  /** The errno of the last blocking call; in a callback, of its call. */
-  readonly errno: () => number;
   readonly prlimit: (pid: number, resource: number, limit: BigUint64Array | null, old: BigUint64Array | null) => number;
   readonly schedSetScheduler: (thread: number, policy: number, priority: readonly [number]) => number;
 }
 
-let loadedFunctions: Functions | undefined;
-
-/**
- * Binds the functions at first use, because most threads never need them. `load(null)` opens no file, since the C library is in the process.
- * koffi is loaded here too: terminating a thread while its addon loads ends the whole process (a fatal error of Node's addon interface).
- */
-function libc(): Functions {
-  if (loadedFunctions) return loadedFunctions;
-  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
-  const library = native.load(null);
-  loadedFunctions = {
-    errno: () => native.errno(),
-    mount: library.func('int mount(const char *source, const char *target, const char *fstype, unsigned long flags, const char *data)'),
-    umount2: library.func('int umount2(const char *target, int flags)'),
-    mallocTrim: library.func('int malloc_trim(size_t pad)'),
-    flock: library.func('int flock(int fd, int operation)') as unknown as Functions['flock'],
-    // The structure has the soft and the hard limit.
-    prlimit: library.func(
-      'int prlimit(int pid, int resource, const uint64_t *limit, _Out_ uint64_t *old)',
-    ) as unknown as Functions['prlimit'],
-    // The structure has one field.
-    schedSetScheduler: library.func(
-      'int sched_setscheduler(int pid, int policy, const int *param)',
-    ) as unknown as Functions['schedSetScheduler'],
-  };
-  return loadedFunctions;
-}
+const libc = bindAtFirstUse<Functions>(({ func }) => ({
+  mount: func('int mount(const char *source, const char *target, const char *fstype, unsigned long flags, const char *data)'),
+  umount2: func('int umount2(const char *target, int flags)'),
+  mallocTrim: func('int malloc_trim(size_t pad)'),
+  flock: func('int flock(int fd, int operation)'),
+  // The structure has the soft and the hard limit.
+  prlimit: func('int prlimit(int pid, int resource, const uint64_t *limit, _Out_ uint64_t *old)'),
+  // The structure has one field.
+  schedSetScheduler: func('int sched_setscheduler(int pid, int policy, const int *param)'),
+}));
 
 /** Loads koffi and the functions ahead of the first call, which takes a few ms. */
 export function prepareNative(): void {

@@ -3,9 +3,8 @@
  * of libuv's file threads until it ends: `bin/kubelet` has one for this. A worker that ends, and process.exit(), wait for it too, so waits must be short.
  */
 import { writeSync, readSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { getSystemErrorName } from 'node:util';
-import type koffi from 'koffi';
+import { bindAtFirstUse, type AsyncCall } from './c-library.ts';
 
 /** The bits of sys/poll.h. */
 export const PollEvent = { readable: 1, priority: 2, error: 8 } as const;
@@ -23,26 +22,16 @@ const requestBytes = 8;
 const EINTR = 4;
 
 interface Functions {
-  readonly poll: (requests: Buffer, count: number, timeoutMs: number, done: (err: Error | null, ready: number) => void) => void;
+  readonly poll: { readonly async: AsyncCall };
   readonly eventfd: (initial: number, flags: number) => number;
   readonly close: (fd: number) => number;
-  readonly errno: () => number;
 }
-let loaded: Functions | undefined;
 
-function library(): Functions {
-  if (loaded) return loaded;
-  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
-  const functions = native.load(null);
-  const poll = functions.func('int poll(void *fds, unsigned long nfds, int timeout)');
-  loaded = {
-    poll: (requests, count, timeoutMs, done) => poll.async(requests, count, timeoutMs, done),
-    eventfd: functions.func('int eventfd(unsigned int initval, int flags)') as unknown as Functions['eventfd'],
-    close: functions.func('int close(int fd)') as unknown as Functions['close'],
-    errno: () => native.errno(),
-  };
-  return loaded;
-}
+const library = bindAtFirstUse<Functions>(({ func }) => ({
+  poll: func('int poll(void *fds, unsigned long nfds, int timeout)'),
+  eventfd: func('int eventfd(unsigned int initval, int flags)'),
+  close: func('int close(int fd)'),
+}));
 
 /** Resolves with the bits of each request, `error` among them, as soon as one has any; with zeros at the time-out. */
 export async function poll(requests: readonly PollRequest[], timeoutMs: number): Promise<number[]> {
@@ -52,7 +41,7 @@ export async function poll(requests: readonly PollRequest[], timeoutMs: number):
     buffer.writeInt16LE(events, index * requestBytes + 4);
   }
   await new Promise<void>((resolve, reject) => {
-    library().poll(buffer, requests.length, timeoutMs, (err, ready) => {
+    library().poll.async(buffer, requests.length, timeoutMs, (err, ready) => {
       const errno = library().errno();
       if (err) reject(err);
       else if (ready >= 0 || errno === EINTR) resolve();

@@ -2,8 +2,7 @@
  * Project quotas of ext4 and XFS. A directory has a project, which all that is created in it inherits; the filesystem counts what the files of each project use.
  * Only the host's user namespace may change a project. The calls block, and need Linux 5.14 (quotactl_fd). Each throws SystemCallError.
  */
-import { createRequire } from 'node:module';
-import type koffi from 'koffi';
+import { bindAtFirstUse } from './c-library.ts';
 import { toError } from './native.ts';
 
 export interface ProjectUsage {
@@ -14,23 +13,12 @@ export interface ProjectUsage {
 interface Functions {
   readonly ioctl: (fd: number, request: number, attributes: Uint8Array) => number;
   readonly syscall: (number: number, fd: number, command: number, id: number, result: Uint8Array) => number;
-  readonly errno: () => number;
 }
 
-let loaded: Functions | undefined;
-function libc(): Functions {
-  if (loaded) return loaded;
-  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
-  const library = native.load(null);
-  loaded = {
-    ioctl: library.func('int ioctl(int fd, unsigned long request, _Inout_ uint8_t *attributes)') as unknown as Functions['ioctl'],
-    syscall: library.func(
-      'long syscall(long number, long fd, long command, long id, _Inout_ uint8_t *result)',
-    ) as unknown as Functions['syscall'],
-    errno: () => native.errno(),
-  };
-  return loaded;
-}
+const libc = bindAtFirstUse<Functions>(({ func }) => ({
+  ioctl: func('int ioctl(int fd, unsigned long request, _Inout_ uint8_t *attributes)'),
+  syscall: func('long syscall(long number, long fd, long command, long id, _Inout_ uint8_t *result)'),
+}));
 
 /** FS_IOC_FSGETXATTR, FS_IOC_FSSETXATTR, FS_XFLAG_PROJINHERIT and struct fsxattr of linux/fs.h. */
 const getAttributes = 0x801c581f;

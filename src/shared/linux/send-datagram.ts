@@ -1,9 +1,8 @@
 /**
  * Sends a datagram to a Unix socket, through koffi: Node has no such sockets. The call never waits: when the receiver's queue is full, it fails with EAGAIN.
  */
-import { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import type koffi from 'koffi';
+import { bindAtFirstUse } from './c-library.ts';
 import { toError } from './native.ts';
 
 const AF_UNIX = 1;
@@ -18,23 +17,13 @@ interface Functions {
   readonly socket: (family: number, type: number, protocol: number) => number;
   readonly sendto: (fd: number, data: Buffer, length: number, flags: number, address: Buffer, addressLength: number) => number;
   readonly close: (fd: number) => number;
-  readonly errno: () => number;
 }
-let loaded: Functions | undefined;
 
-function library(): Functions {
-  if (loaded) return loaded;
-  const native = createRequire(import.meta.url)('koffi') as typeof koffi;
-  const functions = native.load(null);
-  const sendto = 'intptr_t sendto(int fd, const void *data, size_t length, int flags, const void *address, unsigned int addressLength)';
-  loaded = {
-    socket: functions.func('int socket(int family, int type, int protocol)') as unknown as Functions['socket'],
-    sendto: functions.func(sendto) as unknown as Functions['sendto'],
-    close: functions.func('int close(int fd)') as unknown as Functions['close'],
-    errno: () => native.errno(),
-  };
-  return loaded;
-}
+const library = bindAtFirstUse<Functions>(({ func }) => ({
+  socket: func('int socket(int family, int type, int protocol)'),
+  sendto: func('intptr_t sendto(int fd, const void *data, size_t length, int flags, const void *address, unsigned int addressLength)'),
+  close: func('int close(int fd)'),
+}));
 
 /** `path` is absolute, or begins with `@` for a socket in the abstract namespace. Throws SystemCallError. */
 export function sendDatagram(path: string, text: string): void {

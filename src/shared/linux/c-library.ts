@@ -1,0 +1,29 @@
+/** Calls of the C library's functions through koffi. */
+import { createRequire } from 'node:module';
+import type koffi from 'koffi';
+
+/** A function that runs in one of libuv's file threads. */
+export type AsyncCall = (...args: [...unknown[], callback: (err: Error | null, result: number) => void]) => void;
+
+export interface CLibrary {
+  /** Binds the function of a C prototype. The caller states its type. */
+  readonly func: <T>(prototype: string) => T;
+  readonly native: typeof koffi;
+  readonly library: ReturnType<typeof koffi.load>;
+}
+
+/**
+ * Returns a function that binds the declared functions at its first call, because most threads never need them. `load(null)` opens no file, since the C
+ * library is in the process. koffi is loaded then too: terminating a thread while its addon loads ends the whole process (a fatal error of Node's addon
+ * interface). `errno` is that of the last blocking call; in a callback, of its call.
+ */
+export function bindAtFirstUse<F extends object>(declare: (c: CLibrary) => F): () => F & { readonly errno: () => number } {
+  let bound: (F & { readonly errno: () => number }) | undefined;
+  return () => {
+    if (bound) return bound;
+    const native = createRequire(import.meta.url)('koffi') as typeof koffi;
+    const library = native.load(null);
+    const func = <T>(prototype: string) => library.func(prototype) as unknown as T;
+    return (bound = { ...declare({ func, native, library }), errno: () => native.errno() });
+  };
+}
