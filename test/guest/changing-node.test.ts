@@ -54,7 +54,8 @@ describe('a node whose resources change', () => {
     await node.guest.check('fallocate -l 2G /swap && chmod 600 /swap && mkswap -q /swap && swapon /swap');
     const [total, swap] = [await meminfo('MemTotal'), await meminfo('SwapTotal')];
     const shareOf = (request: number) => String(inPages(Math.trunc((request / total) * swap)));
-    const same = { cpu: '10m', memory: '32Mi' };
+    // The runtime starts the sandbox within this share of a CPU.
+    const same = { cpu: '500m', memory: '32Mi' };
     await create(
       onNode('limited', { resources: memory('64Mi', '128Mi') }),
       onNode('unlimited', { resources: memory('32Mi') }),
