@@ -55,7 +55,7 @@ describe('a node whose resources change', () => {
     const [total, swap] = [await meminfo('MemTotal'), await meminfo('SwapTotal')];
     const shareOf = (request: number) => String(inPages(Math.trunc((request / total) * swap)));
     // The runtime starts the sandbox within this share of a CPU.
-    const same = { cpu: '500m', memory: '32Mi' };
+    const same = { cpu: '150m', memory: '32Mi' };
     await create(
       onNode('limited', { resources: memory('64Mi', '128Mi') }),
       onNode('unlimited', { resources: memory('32Mi') }),
