@@ -48,7 +48,8 @@ class Run {
     console.log(`${files.length} files in ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}`);
     await Promise.all(Array.from({ length: lanes }, (_, lane) => this.#runLane(lane, this.#queue)));
     const failed = this.#failedFiles();
-    if (failed.length <= maxRepeated) await this.#runLane(0, failed);
+    // A new lane: what the processes of a closed one share, such as their control plane, is out of reach for the files of another.
+    if (failed.length <= maxRepeated) await this.#runLane(lanes, failed);
     writeSeconds(this.#measured);
     for (const file of this.#flaky) console.log(`! ${file} is flaky: it failed beside other files and passed alone`);
     for (const file of this.#failedFiles()) console.log(`✖ ${file}`);

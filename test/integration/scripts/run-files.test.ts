@@ -14,7 +14,10 @@ const skips = 't.skip();';
 const failsOnce =
   "const { existsSync, writeFileSync } = await import('node:fs'); const ran = `${import.meta.filename}.ran`; if (!existsSync(ran)) { writeFileSync(ran, ''); throw new Error('once'); }";
 
-async function run(t: TestContext, bodies: Readonly<Record<string, string>>): Promise<{ passed: boolean; report: string }> {
+async function run(
+  t: TestContext,
+  bodies: Readonly<Record<string, string>>,
+): Promise<{ passed: boolean; report: string; lanes: number[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'run-files-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const lines: string[] = [];
@@ -25,13 +28,13 @@ async function run(t: TestContext, bodies: Readonly<Record<string, string>>): Pr
   });
   // A test runner inside a test runner prints for its parent, and not for people.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const openLane = () => ({
-    wrap: (command: string, args: readonly string[]): [string, string[]] => [command, [...args]],
-    env,
-    close: () => {},
-  });
+  const opened: number[] = [];
+  const openLane = (lane: number) => {
+    opened.push(lane);
+    return { wrap: (command: string, args: readonly string[]): [string, string[]] => [command, [...args]], env, close: () => {} };
+  };
   const passed = await runFiles({ files, lanes: 2, openLane, title: 'these tests' });
-  return { passed, report: lines.join('\n') };
+  return { passed, report: lines.join('\n'), lanes: opened };
 }
 
 test('a run of files that pass passes', async (t) => {
@@ -41,8 +44,9 @@ test('a run of files that pass passes', async (t) => {
 });
 
 test('a file that passes only at the second attempt is reported as flaky, with its failure', async (t) => {
-  const { passed, report } = await run(t, { a: passes, b: failsOnce });
+  const { passed, report, lanes } = await run(t, { a: passes, b: failsOnce });
   assert.ok(passed, report);
+  assert.deepEqual(lanes, [0, 1, 2], 'the second attempt has a lane of its own');
   assert.match(report, /Error: once/);
   assert.match(report, /^! .*b\.test\.mjs is flaky/m);
   assert.match(report, /^2 passed, 0 failed, 0 skipped, 1 flaky files$/m);
