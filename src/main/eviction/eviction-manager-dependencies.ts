@@ -25,6 +25,8 @@ export interface EvictionManagerDependencies {
   readonly isFinished: (uid: PodUID) => boolean;
   /** Must settle. */
   readonly reclaim: Readonly<Record<NodeReclaim, () => Promise<void>>>;
+  /** When containers were last removed; monotonic. Null when never. */
+  readonly containersRemovedAtMs: () => number | null;
   readonly pressure: NodePressure;
   readonly nodeName: string;
   readonly events: EventSink;

@@ -22,6 +22,7 @@ import { nameOf, PodEvictor } from './pod-evictor.ts';
 import { readInBatches } from './pod-stats.ts';
 import { computePressure, noPressure, thresholdsMet, type PressureResult, type PressureState } from './pressure.ts';
 import { rankPods } from './rank-pods.ts';
+import { waitForStorageRelease } from './storage-release.ts';
 import { conditionOf, resourceOf } from './signals.ts';
 import { isHard, withContainerFsThresholds, type FilesystemLayout, type Threshold } from './thresholds.ts';
 
@@ -70,7 +71,7 @@ export class EvictionManager {
     const { reclaim: steps, clock, logger } = dependencies;
     this.#wakeup = new Wakeup(clock);
     this.#evictor = new PodEvictor({ ...dependencies, onAllFinished: () => this.check() });
-    this.#reclaimer = new NodeReclaimer({ steps, onOver: () => this.#wakeup.wake(), clock, logger });
+    this.#reclaimer = new NodeReclaimer({ steps, settle: () => this.#waitForRelease(), onOver: () => this.#wakeup.wake(), clock, logger });
   }
 
   /** Starts a pass soon, with fresh values. Many calls start one pass. */
@@ -265,14 +266,24 @@ export class EvictionManager {
 
   /** Evicts a pod unless every threshold, with its minimum reclaim, is satisfied now. */
   async #afterReclaim(starvation: Starvation): Promise<void> {
-    const { logger, readNode } = this.#deps;
-    await this.#sample(true);
+    const { logger } = this.#deps;
+    const isScarce = await this.#isScarce();
     // A pod is evicted already, for memory.
     if (this.#evictor.isBusy('hard')) return;
-    const { stats, layout } = readNode();
-    const met = thresholdsMet(this.#thresholdsOf(layout ?? oneFilesystem), observe(stats), { withMinReclaim: true });
-    if (met.length > 0) return this.#evictFor(starvation);
+    if (isScarce) return this.#evictFor(starvation);
     logger.info({ signal: starvation.threshold.signal }, 'Able to reduce resource pressure without evicting pods');
+  }
+
+  #waitForRelease(): Promise<void> {
+    const { containersRemovedAtMs, clock } = this.#deps;
+    return waitForStorageRelease({ removedAtMs: containersRemovedAtMs(), isScarce: () => this.#isScarce(), clock });
+  }
+
+  /** Measures whether a threshold is met, or its minimum reclaim missed. */
+  async #isScarce(): Promise<boolean> {
+    await this.#sample(true);
+    const { stats, layout } = this.#deps.readNode();
+    return thresholdsMet(this.#thresholdsOf(layout ?? oneFilesystem), observe(stats), { withMinReclaim: true }).length > 0;
   }
 
   /** Evicts the first pod in the ranking that can be evicted. */

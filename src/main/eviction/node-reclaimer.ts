@@ -7,6 +7,8 @@ import type { Clock } from '../../shared/time/clock.ts';
 export interface NodeReclaimerOptions {
   /** Must settle. */
   readonly steps: Readonly<Record<NodeReclaim, () => Promise<void>>>;
+  /** Waits for what the steps have freed. */
+  readonly settle: () => Promise<void>;
   /** Called when the result can be taken. */
   readonly onOver: () => void;
   readonly clock: Clock;
@@ -67,5 +69,6 @@ export class NodeReclaimer<Reason> {
         this.#options.logger.warn({ err: messageOf(err), step }, 'Unexpected error when attempting to reduce resource pressure');
       }
     }
+    await this.#options.settle();
   }
 }

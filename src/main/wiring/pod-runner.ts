@@ -234,6 +234,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     pressure: nodeServices.pressure,
     activePods: () => podHandlers.active().map((pod) => allocationManager.updatePodFromAllocation(pod)),
     deleteAllUnusedContainers: () => housekeeping.deleteAllUnusedContainers(),
+    containersRemovedAtMs: () => housekeeping.containersRemovedAtMs,
     neededImages: () => neededImages({ podManager, statuses, cache, clock }),
   });
   const nodeShutdown = startNodeShutdown({ ...runner, workers, state: nodeServices.shutdown, activePods: () => podHandlers.active() });

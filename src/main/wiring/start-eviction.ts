@@ -19,6 +19,7 @@ export interface EvictionStart extends Pick<KubeletContext, 'options' | 'nodeNam
   /** With their allocated resources. */
   readonly activePods: () => readonly Pod[];
   readonly deleteAllUnusedContainers: () => Promise<void>;
+  readonly containersRemovedAtMs: () => number | null;
   readonly neededImages: () => NeededImages;
 }
 
@@ -26,7 +27,20 @@ export interface EvictionStart extends Pick<KubeletContext, 'options' | 'nodeNam
 const sampleDeadlineMs = 3000;
 
 export function startEviction(start: EvictionStart): EvictionManager {
-  const { options, nodeName, threads, log, shutdown, images, workers, pressure, events, activePods, deleteAllUnusedContainers } = start;
+  const {
+    options,
+    nodeName,
+    threads,
+    log,
+    shutdown,
+    images,
+    workers,
+    pressure,
+    events,
+    activePods,
+    deleteAllUnusedContainers,
+    containersRemovedAtMs,
+  } = start;
   const usage = new UsageReader(threads.usage);
   const storage = new StorageReader(threads.storage);
   const sampleNode = async (filesystems: boolean) => {
@@ -47,6 +61,7 @@ export function startEviction(start: EvictionStart): EvictionManager {
         if (failure) throw new Error(failure.message);
       },
     },
+    containersRemovedAtMs,
     pressure,
     nodeName,
     events,

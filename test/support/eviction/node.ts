@@ -41,6 +41,7 @@ export class EvictionNode {
   podStats: Readonly<Record<string, PodStats>> = {};
   /** Called by each sample: a measurement. */
   onSample: () => void | Promise<void> = () => {};
+  containersRemovedAtMs: number | null = null;
   /** Called by each step of node-level reclaim. */
   onReclaim: (step: NodeReclaim) => void | Promise<void> = () => {};
 
@@ -81,6 +82,7 @@ export class EvictionNode {
       },
       isFinished: (uid) => this.finished.has(uid),
       reclaim: { deadContainers: step('deadContainers'), unusedImages: step('unusedImages') },
+      containersRemovedAtMs: () => this.containersRemovedAtMs,
       pressure: this.pressure,
       nodeName: 'node-1',
       events: { record: (event) => this.events.push(event) },

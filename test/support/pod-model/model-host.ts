@@ -39,8 +39,8 @@ export async function collectGarbage(
   { runtime, clock }: ModelHost,
   snapshot: RuntimeSnapshotReader,
   request: ContainerGcRequest,
-): Promise<void> {
-  if (snapshot.relistedAtMs === 0) return;
+): Promise<{ removedContainers: number }> {
+  if (snapshot.relistedAtMs === 0) return { removedContainers: 0 };
   const items = [...snapshot.all()];
   const removed = new Set<string>();
   for (const { id } of containersToRemove(items, request, clock.now())) {
@@ -49,6 +49,7 @@ export async function collectGarbage(
     removed.add(id);
   }
   for (const { id } of sandboxesToRemove(items, removed, request)) runtime.removeSandbox(id);
+  return { removedContainers: removed.size };
 }
 
 export function removeDead({ runtime }: ModelHost, id: string): void {

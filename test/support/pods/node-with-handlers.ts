@@ -18,6 +18,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     rejection: null as { reason: string; message: string } | null,
     /** While set, the collection of dead containers fails with this error. */
     gcError: null as Error | null,
+    removedContainers: 0,
   };
   const { podManager, statuses, cache, clock, workers: podWorkers } = node;
   const { logger } = node.logs;
@@ -53,6 +54,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     collectContainers: async (request) => {
       collected.push(request);
       if (setup.gcError) throw setup.gcError;
+      return { removedContainers: setup.removedContainers };
     },
     gcPolicy: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
     nodeName: 'node-1',

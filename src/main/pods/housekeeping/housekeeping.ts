@@ -5,7 +5,7 @@
  *
  * A round never waits: it starts asynchronous work, each kind at most once at a time, and does not await the result.
  */
-import type { ContainerGcRequest } from '../../../shared/contracts/images.ts';
+import type { ContainerGcReply, ContainerGcRequest } from '../../../shared/contracts/images.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/errors/contain.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
@@ -46,7 +46,7 @@ export interface HousekeepingDependencies {
   /** Lists the UIDs with a cgroup. The promise must always settle. */
   readonly listPodCgroups: () => Promise<readonly PodUID[]>;
   /** The promise must always settle. */
-  readonly collectContainers: (request: ContainerGcRequest) => Promise<unknown>;
+  readonly collectContainers: (request: ContainerGcRequest) => Promise<Pick<ContainerGcReply, 'removedContainers'>>;
   readonly gcPolicy: ContainerGcPolicy;
   readonly nodeName: string;
   readonly events: EventSink;
@@ -70,6 +70,7 @@ export class Housekeeping {
   readonly #deps: HousekeepingDependencies;
   #collectAtMs = -Infinity;
   #collecting = false;
+  #containersRemovedAtMs: number | null = null;
   /** The last collection knew the pods of all sources. */
   #knewAllSources = false;
   #directoriesAtMs = -Infinity;
@@ -79,6 +80,11 @@ export class Housekeeping {
 
   constructor(dependencies: HousekeepingDependencies) {
     this.#deps = dependencies;
+  }
+
+  /** When a collection last removed containers; monotonic. Null when none did. */
+  get containersRemovedAtMs(): number | null {
+    return this.#containersRemovedAtMs;
   }
 
   /** Runs one round. */
@@ -138,10 +144,10 @@ export class Housekeeping {
   #collect(nowMs: number, allSourcesReady: boolean): void {
     if (this.#collecting) return;
     this.#knewAllSources = allSourcesReady;
-    const { collectContainers, nodeName, events, logger } = this.#deps;
+    const { nodeName, events, logger } = this.#deps;
     this.#collecting = true;
     this.#collectAtMs = nowMs + containerGcPeriodMs;
-    collectContainers(this.#gcRequest(allSourcesReady))
+    this.#collectContainers(this.#gcRequest(allSourcesReady))
       .catch((err: unknown) => {
         logger.error({ err }, 'Container garbage collection failed');
         events.record({ object: nodeReference(nodeName), type: 'Warning', reason: 'ContainerGCFailed', message: messageOf(err) });
@@ -153,10 +159,15 @@ export class Housekeeping {
 
   /** Collects also the containers that terminated pods would keep. For eviction, when the disk is full. */
   async deleteAllUnusedContainers(): Promise<void> {
-    const { podWorkers, collectContainers } = this.#deps;
+    const { podWorkers } = this.#deps;
     const request = this.#gcRequest(this.#knewAllSources);
     const terminatedPodUIDs = request.knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldRuntimeBeRemoved(uid));
-    await collectContainers({ ...request, terminatedPodUIDs });
+    await this.#collectContainers({ ...request, terminatedPodUIDs });
+  }
+
+  async #collectContainers(request: ContainerGcRequest): Promise<void> {
+    const { removedContainers } = await this.#deps.collectContainers(request);
+    if (removedContainers > 0) this.#containersRemovedAtMs = this.#deps.clock.monotonic();
   }
 
   #gcRequest(allSourcesReady: boolean): ContainerGcRequest {

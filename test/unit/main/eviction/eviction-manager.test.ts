@@ -175,6 +175,50 @@ test('a reclaim that hangs delays no eviction for memory, and those for disk for
   assert.deepEqual([node.reclaims, node.evicted], [['deadContainers'], ['large', 'small']]);
 });
 
+test('no pod is evicted while the runtime frees the storage of removed containers', async () => {
+  const node = withTwoPods(new EvictionNode({ thresholds: hardDisk }));
+  node.onReclaim = () => {
+    node.containersRemovedAtMs = node.clock.monotonic();
+  };
+  node.setDisk(5e9);
+  await node.pass();
+  await node.clock.advance(8000);
+  await node.manager.pass();
+  assert.deepEqual(node.evicted, []);
+  node.setDisk(50e9);
+  await node.clock.advance(1000);
+  await node.manager.pass();
+  assert.deepEqual([node.reclaims, node.evicted], [['deadContainers', 'unusedImages'], []]);
+});
+
+test('a disk that is still full when all storage was freed leads to an eviction, and memory to one meanwhile', async () => {
+  const node = withTwoPods(new EvictionNode({ thresholds: { evictionHard: { ...hardMemory.evictionHard, ...hardDisk.evictionHard } } }));
+  node.onReclaim = () => {
+    node.containersRemovedAtMs = node.clock.monotonic();
+  };
+  node.setMemory(5e9);
+  node.setDisk(5e9);
+  await node.pass();
+  await node.clock.advance(1000);
+  node.setMemory(0.5e9);
+  await node.manager.pass();
+  assert.deepEqual(node.evicted, ['large']);
+  node.finish('large');
+  await node.clock.advance(28_000);
+  node.setMemory(5e9);
+  await node.manager.pass();
+  assert.deepEqual(node.evicted, ['large']);
+  await node.clock.advance(1000);
+  await node.manager.pass();
+  assert.deepEqual(
+    [node.reclaims, node.evicted],
+    [
+      ['deadContainers', 'unusedImages'],
+      ['large', 'small'],
+    ],
+  );
+});
+
 test('a failed step of reclaim is followed by the next one', async () => {
   const node = withTwoPods(new EvictionNode({ thresholds: hardDisk }));
   node.onReclaim = () => Promise.reject(new Error('the runtime does not answer'));

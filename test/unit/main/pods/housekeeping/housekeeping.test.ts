@@ -170,6 +170,22 @@ test('a failed container garbage collection records an event about the node and 
   assert.equal(collected.length, 2);
 });
 
+test('the time of the last collection that removed containers is known', async () => {
+  const setup = aNodeWithHandlers();
+  const { node, housekeeping, runHousekeeping } = setup;
+  await runHousekeeping();
+  assert.equal(housekeeping.containersRemovedAtMs, null);
+  setup.removedContainers = 2;
+  await node.clock.advance(60_000);
+  await runHousekeeping();
+  const removedAtMs = node.clock.monotonic();
+  assert.equal(housekeeping.containersRemovedAtMs, removedAtMs);
+  setup.removedContainers = 0;
+  await node.clock.advance(60_000);
+  await housekeeping.deleteAllUnusedContainers();
+  assert.equal(housekeeping.containersRemovedAtMs, removedAtMs);
+});
+
 test('all containers of a terminated and deleted pod may be collected', async () => {
   const { node, handlers, collected, runHousekeeping } = aNodeWithHandlers();
   const pod = aStaticPod('removed');
