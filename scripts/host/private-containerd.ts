@@ -18,6 +18,8 @@ export interface PrivateContainerdOptions {
   readonly installation?: string;
   /** Ends a pull without progress after this time, for example `8s`. Default: containerd's. */
   readonly imagePullProgressTimeout?: string;
+  /** Containers get limits of huge pages, which containerd leaves out by default. */
+  readonly hugePageLimits?: boolean;
   /** Keeps running when this process ends. */
   readonly detached?: boolean;
   /** Folder of built images, reused between runs. */
@@ -47,7 +49,7 @@ export class PrivateContainerd {
   static async start(options: PrivateContainerdOptions): Promise<PrivateContainerd> {
     const { folder, installation = '', detached = false } = options;
     for (const sub of ['root', 'state', 'cni']) mkdirSync(join(folder, sub), { recursive: true });
-    writeFileSync(join(folder, 'config.toml'), configText(folder, options.imagePullProgressTimeout));
+    writeFileSync(join(folder, 'config.toml'), configText(folder, options));
     writeFileSync(join(folder, 'cni/10-bridge.conflist'), networkText(options.network ?? '10.87', folder));
     const log = openSync(join(folder, 'containerd.log'), 'a');
     const binary = join(installation, '/usr/bin/containerd');
@@ -222,7 +224,13 @@ export function registriesFolder(folder: string): string {
   return join(folder, 'certs.d');
 }
 
-function configText(folder: string, progressTimeout?: string): string {
+function configText(
+  folder: string,
+  {
+    imagePullProgressTimeout: progressTimeout,
+    hugePageLimits = false,
+  }: Pick<PrivateContainerdOptions, 'imagePullProgressTimeout' | 'hugePageLimits'>,
+): string {
   return `version = 2
 root = "${folder}/root"
 state = "${folder}/state"
@@ -234,6 +242,7 @@ state = "${folder}/state"
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
   stream_server_address = "127.0.0.1"
+  disable_hugetlb_controller = ${!hugePageLimits}
 ${progressTimeout === undefined ? '' : `  image_pull_progress_timeout = "${progressTimeout}"\n`}  # read at each pull: hosts.toml of registries
   [plugins."io.containerd.grpc.v1.cri".registry]
     config_path = "${registriesFolder(folder)}"

@@ -35,6 +35,8 @@ export interface TestNodeOptions {
   readonly podLogsBytes?: number;
   /** Default: containerd's own, of minutes. */
   readonly imagePullProgressTimeout?: string;
+  /** See PrivateContainerdOptions. */
+  readonly hugePageLimits?: boolean;
   /** Puts containerd's images and containers on a tmpfs of this size. */
   readonly imageFilesystemBytes?: number;
 }
@@ -122,7 +124,7 @@ export class TestNode {
   }
 
   async startContainerd(): Promise<void> {
-    const { containerd: version = '1.7', imagePullProgressTimeout } = this.#options;
+    const { containerd: version = '1.7', imagePullProgressTimeout, hugePageLimits = false } = this.#options;
     const installation = version === '1.6' ? '' : join(project, `.cache/containerd-${version}`);
     // An error contains stderr.
     if (installation) execFileSync('sh', [join(project, 'scripts/host/newer-containerd.sh'), version, installation], { stdio: 'pipe' });
@@ -131,6 +133,7 @@ export class TestNode {
       network: this.#network,
       imageCache,
       installation,
+      hugePageLimits,
       ...(imagePullProgressTimeout !== undefined && { imagePullProgressTimeout }),
     });
     this.#cri ??= new CriClient({ endpoint: this.#containerd.endpoint });
