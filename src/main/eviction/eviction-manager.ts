@@ -13,6 +13,7 @@ import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import { evictionStatsAge } from '../../shared/metrics/definitions/eviction.ts';
 import type { EvictionManagerDependencies } from './eviction-manager-dependencies.ts';
 import { localStorageEviction, pressureEviction } from './evictions.ts';
+import { LayoutThresholds } from './layout-thresholds.ts';
 import { hasLocalStorageLimit, localStorageViolation } from './local-storage.ts';
 import { nodeReclaimSteps } from './node-reclaim.ts';
 import { NodeReclaimer } from './node-reclaimer.ts';
@@ -24,7 +25,7 @@ import { computePressure, noPressure, thresholdsMet, type PressureResult, type P
 import { rankPods } from './rank-pods.ts';
 import { waitForStorageRelease } from './storage-release.ts';
 import { conditionOf, resourceOf } from './signals.ts';
-import { isHard, withContainerFsThresholds, type FilesystemLayout, type Threshold } from './thresholds.ts';
+import { isHard, type FilesystemLayout, type Threshold } from './thresholds.ts';
 
 /** Upstream's evictionMonitoringPeriod, which is also the period of the stats thread's samples. */
 const periodMs = 10_000;
@@ -54,12 +55,8 @@ export class EvictionManager {
   readonly #wakeup: Wakeup;
   readonly #evictor: PodEvictor;
   readonly #reclaimer: NodeReclaimer<Starvation>;
+  readonly #thresholds: LayoutThresholds;
   #state = noPressure;
-  #thresholds: { readonly key: string; readonly configured: readonly Threshold[]; readonly list: readonly Threshold[] } = {
-    key: '',
-    configured: [],
-    list: [],
-  };
   #isCheckRequested = false;
   /** Since when evictions of pods that exceed limits delay an eviction under pressure. Monotonic. */
   #waitingSinceMs: number | null = null;
@@ -70,6 +67,7 @@ export class EvictionManager {
     this.#deps = dependencies;
     const { reclaim: steps, clock, logger } = dependencies;
     this.#wakeup = new Wakeup(clock);
+    this.#thresholds = new LayoutThresholds(dependencies.settings);
     this.#evictor = new PodEvictor({ ...dependencies, onAllFinished: () => this.check() });
     this.#reclaimer = new NodeReclaimer({ steps, settle: () => this.#waitForRelease(), onOver: () => this.#wakeup.wake(), clock, logger });
   }
@@ -191,17 +189,8 @@ export class EvictionManager {
     const observations = observe(stats);
     const known = layout ?? oneFilesystem;
     const inputs = { observations, transitionPeriodMs: this.#deps.settings().pressureTransitionPeriodMs, nowMs: clock.monotonic() };
-    const result = computePressure(this.#state, { ...inputs, thresholds: this.#thresholdsOf(known) });
+    const result = computePressure(this.#state, { ...inputs, thresholds: this.#thresholds.for(known) });
     return { ...result, layout: known, isLayoutKnown: layout !== null };
-  }
-
-  /** The same objects for the same layout and the same settings. */
-  #thresholdsOf(layout: FilesystemLayout): readonly Threshold[] {
-    const key = JSON.stringify(layout);
-    const configured = this.#deps.settings().thresholds;
-    if (this.#thresholds.key !== key || this.#thresholds.configured !== configured)
-      this.#thresholds = { key, configured, list: withContainerFsThresholds(configured, layout) };
-    return this.#thresholds.list;
   }
 
   #apply({ state }: Reading): void {
@@ -283,7 +272,7 @@ export class EvictionManager {
   async #isScarce(): Promise<boolean> {
     await this.#sample(true);
     const { stats, layout } = this.#deps.readNode();
-    return thresholdsMet(this.#thresholdsOf(layout ?? oneFilesystem), observe(stats), { withMinReclaim: true }).length > 0;
+    return thresholdsMet(this.#thresholds.for(layout ?? oneFilesystem), observe(stats), { withMinReclaim: true }).length > 0;
   }
 
   /** Evicts the first pod in the ranking that can be evicted. */
