@@ -51,7 +51,7 @@ export class ClientCertificateFiles {
       this.#readAtMs = clock.monotonic();
       const previous = this.#current;
       if (previous && cert.equals(previous.cert as Buffer) && ownKey.equals(previous.key as Buffer)) return;
-      createSecureContext({ cert, key: ownKey });
+      this.#check(cert, ownKey);
       this.#current = { cert, key: ownKey };
       if (previous) logger.info(pathsOf(this.#options), 'Certificate rotation detected, new connections use the new client certificate');
     } catch (err) {
@@ -61,6 +61,16 @@ export class ClientCertificateFiles {
       logger.warn({ err: messageOf(err), ...pathsOf(this.#options) }, 'Client certificate can not be read, keeping the last one');
     } finally {
       this.#reading = null;
+    }
+  }
+
+  /** Throws for what TLS can't use. OpenSSL's messages name no file. */
+  #check(cert: Buffer, key: Buffer): void {
+    try {
+      createSecureContext({ cert, key });
+    } catch (err) {
+      const files = new Set(Object.values(pathsOf(this.#options)));
+      throw new Error([...files, messageOf(err)].join(': '), { cause: err });
     }
   }
 }

@@ -123,11 +123,14 @@ export class ClientCredentials {
   }
 
   async #openAccess(current: CertificatePair | null, connection: Pick<ApiConnection, 'client'>): Promise<RequestAccess> {
-    if (current) return { client: connection.client, pendingKey: null, close: async () => {} };
+    if (current) return { client: connection.client, credentials: 'client certificate', pendingKey: null, close: async () => {} };
     const { connect } = this.#options;
     // Read again for each request: a bootstrap token is short-lived, and somebody may have renewed it.
-    const { client, close } = await firstOf(this.#parts.requesterPaths, connect);
-    return { client, close, pendingKey: this.#pendingKey };
+    const [credentials, { client, close }] = await firstOf(
+      this.#parts.requesterPaths,
+      async (path) => [path, await connect(path)] as const,
+    );
+    return { client, credentials, close, pendingKey: this.#pendingKey };
   }
 
   async #afterStored(): Promise<void> {

@@ -34,6 +34,8 @@ export class RefusedError extends Error {
 
 /** How long a request may be pending before it is made again (upstream: certificateWaitTimeout, and 3600 s in its bootstrap). */
 const waitMs = { anew: 15 * 60_000, resumable: 60 * 60_000 };
+/** A controller that approves does so within seconds. */
+const pendingWarning = { firstMs: 30_000, periodMs: 5 * 60_000 };
 /** The pause after a watch that ended or failed. */
 const pauseMs = 1_000;
 /** A watch is renewed this often, so that a lost connection is noticed. */
@@ -105,6 +107,7 @@ async function untilIssued({ name, uid }: Submitted, limitMs: number, deps: Requ
   const cancel = clock.after(limitMs, () => {
     controller.abort(new Error(`csr "${name}" was not signed within ${limitMs / 60_000} minutes`));
   });
+  const stopWarning = warnWhilePending(name, deps);
   try {
     for (;;) {
       try {
@@ -119,8 +122,22 @@ async function untilIssued({ name, uid }: Submitted, limitMs: number, deps: Requ
     }
   } finally {
     cancel();
+    stopWarning();
     signal.removeEventListener('abort', abort);
   }
+}
+
+/** Call the result to stop. */
+function warnWhilePending(csr: string, { clock, logger }: RequestDependencies): () => void {
+  const startMs = clock.monotonic();
+  const warnAfter = (delayMs: number): (() => void) =>
+    clock.after(delayMs, () => {
+      const pendingSeconds = Math.round((clock.monotonic() - startMs) / 1000);
+      logger.warn({ csr, pendingSeconds }, 'The certificate signing request has not been approved and signed yet');
+      cancel = warnAfter(pendingWarning.periodMs);
+    });
+  let cancel = warnAfter(pendingWarning.firstMs);
+  return () => cancel();
 }
 
 /** Resolves with null when the watch has ended before. */

@@ -28,6 +28,8 @@ import { retryDelayMs, rotationDelayMs } from './rotation-schedule.ts';
 /** The client that requests a certificate. */
 export interface RequestAccess {
   readonly client: ApiClient;
+  /** Whose credentials the client has, for the log. */
+  readonly credentials: string;
   /** Null: each request has a new key and a new name. */
   readonly pendingKey: PendingKey | null;
   readonly close: () => Promise<void>;
@@ -82,6 +84,8 @@ export class CertificateManager {
   /** The certificate with which a request got 401: other credentials request the next one. */
   #refused: CertificatePair | null = null;
   #triedOthers = false;
+  /** Of the last request, for the log. */
+  #credentials = '';
   #renewedAtMs = -Infinity;
   #failures = 0;
   #running: Promise<unknown> = Promise.resolve();
@@ -154,7 +158,7 @@ export class CertificateManager {
         metrics.failed();
         const delay = retryDelayMs(this.#failures, err instanceof RefusedError, this.#random);
         logger.error(
-          { err: messageOf(err), failures: this.#failures, retryMs: Math.round(delay) },
+          { err: messageOf(err), credentials: this.#credentials, failures: this.#failures, retryMs: Math.round(delay) },
           'Failed to get a certificate from the cluster',
         );
         await this.#wakeup.next(delay, signal);
@@ -187,7 +191,9 @@ export class CertificateManager {
     // Every other time the certificate itself: this host's clock may be wrong, and the other credentials may have ended.
     const usesCurrent = isValid || (current !== null && this.#triedOthers);
     this.#triedOthers = !usesCurrent;
-    const { client, pendingKey, close } = await openAccess(usesCurrent ? current : null);
+    this.#credentials = '';
+    const { client, credentials, pendingKey, close } = await openAccess(usesCurrent ? current : null);
+    this.#credentials = credentials;
     try {
       const key: KeyObject = pendingKey ? await pendingKey.loadOrGenerate() : await generateKey();
       const pair = await requestCertificate(

@@ -68,7 +68,7 @@ export class ServingCertificate {
       initial,
       mustRotate: !initial || initial.notAfterMs <= clock.now(),
       rotates: true,
-      openAccess: async () => ({ client, pendingKey: null, close: async () => {} }),
+      openAccess: async () => ({ client, credentials: 'client certificate', pendingKey: null, close: async () => {} }),
       onIssued: (pair) => this.#serve(pair),
       metrics: {
         failed: () => servingRenewErrors.inc(),

@@ -48,7 +48,12 @@ function setUp(t: TestContext, over: Partial<CertificateManagerOptions> = {}) {
     rotates: true,
     openAccess: async (current) => {
       access.push(current);
-      return { client: signer.api, pendingKey: current || over.purpose === 'serving' ? null : pendingKey, close: async () => {} };
+      return {
+        client: signer.api,
+        credentials: '/boot',
+        pendingKey: current || over.purpose === 'serving' ? null : pendingKey,
+        close: async () => {},
+      };
     },
     onIssued: (pair) => void issued.push(pair),
     metrics: { failed: () => (counts.failed += 1), replaced: () => {}, notAfterMs: () => {} },
@@ -185,7 +190,10 @@ test('a denied request is repeated with another key, ever more rarely', async (t
   }
   await requested(7);
   assert.equal(names.size, 6);
-  assert.ok(lines.some(({ err }) => String(err).includes('certificate signing request is denied, reason: Policy, message: not here')));
+  const failures = lines.filter(({ err }) =>
+    String(err).includes('certificate signing request is denied, reason: Policy, message: not here'),
+  );
+  assert.deepEqual(new Set(failures.map(({ credentials }) => credentials)), new Set(['/boot']));
 });
 
 test('a certificate of another node is never used', async (t) => {
@@ -258,6 +266,24 @@ test('an interrupted watch is continued by a new one', async (t) => {
   await until('the next step', () => signer.api.watches.length === 2);
   signer.issue(validFor(hour));
   await until('the next step', () => issued.length === 1);
+});
+
+test('a request that nobody approves is a warning after 30 seconds, then every five minutes, and none once it is issued', async (t) => {
+  const { signer, clock, requested, issued, lines, validFor } = setUp(t);
+  await requested(1);
+  const csr = signer.last.metadata.name;
+  const pending = () => lines.filter(({ level, pendingSeconds }) => level === 40 && pendingSeconds !== undefined);
+  await clock.advance(29 * second);
+  assert.deepEqual(pending(), []);
+  await clock.advance(11 * minute);
+  assert.deepEqual(
+    pending().map((line) => [line['csr'], line['pendingSeconds']]),
+    [30, 330, 630].map((seconds) => [csr, seconds]),
+  );
+  signer.issue(validFor(10 * hour));
+  await until('the next step', () => issued.length === 1);
+  await clock.advance(hour);
+  assert.equal(pending().length, 3);
 });
 
 test('a request that nobody approves ends after an hour, and the same request is watched again', async (t) => {
