@@ -149,6 +149,31 @@ test('a pod of which something is left delays the next priority by the time of i
   assert.equal(logind.locks.size, 0);
 });
 
+test('a pod whose end takes longer than the time of its group delays the next priority no longer, with a line in the log', async () => {
+  const { clock, logind, killed, log } = aManager({
+    kill: async (uid, { gracePeriodOverrideSeconds }) => {
+      killed.push([clock.monotonic(), uid, gracePeriodOverrideSeconds]);
+      await clock.sleep(60_000);
+    },
+  });
+  await clock.advance(1000);
+  logind.announce(true);
+  await clock.advance(30_100);
+  assert.deepEqual(killed, [
+    [1000, 'low', 20],
+    [21_000, 'high', 10],
+  ]);
+  const timeOuts = log.lines.filter(({ msg }) => msg === 'Shutdown manager pod killing time out');
+  assert.deepEqual(
+    timeOuts.map(({ priority, gracePeriod }) => [priority, gracePeriod]),
+    [
+      [0, 20],
+      [1000, 10],
+    ],
+  );
+  assert.equal(logind.locks.size, 0);
+});
+
 test('a pod that cannot be killed, and pods that cannot be listed, do not keep the lock', async () => {
   const fail = () => {
     throw new Error('no worker');

@@ -8,9 +8,11 @@ import {
   type ShutdownSettings,
 } from '../../../../src/main/node-shutdown/shutdown-periods.ts';
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
+import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
+const aPodOf = (spec: Pod['spec']): Pod => ({ ...aPod(), spec });
 const noSettings: ShutdownSettings = { shutdownGracePeriod: 0, shutdownGracePeriodCriticalPods: 0, shutdownGracePeriodByPodPriority: [] };
 const period = (priority: number, shutdownGracePeriodSeconds: number): ShutdownPeriod => ({ priority, shutdownGracePeriodSeconds });
 const critical = 2_000_000_000;
@@ -22,6 +24,17 @@ const settings: { name: string; settings?: Partial<ShutdownSettings>; gates?: Re
     settings: { shutdownGracePeriod: 30_000, shutdownGracePeriodCriticalPods: 10_000 },
     want: [period(0, 20), period(critical, 10)],
   },
+  {
+    name: 'three minutes of five, with two for critical pods',
+    settings: { shutdownGracePeriod: 300_000, shutdownGracePeriodCriticalPods: 120_000 },
+    want: [period(0, 180), period(critical, 120)],
+  },
+  {
+    name: 'none when critical pods get more than all',
+    settings: { shutdownGracePeriod: 1000, shutdownGracePeriodCriticalPods: 100_000 },
+    want: [],
+  },
+  { name: 'none with a time for critical pods only', settings: { shutdownGracePeriodCriticalPods: 10_000 }, want: [] },
   {
     name: 'none for critical pods without a time of theirs',
     settings: { shutdownGracePeriod: 30_000 },
@@ -49,6 +62,12 @@ const settings: { name: string; settings?: Partial<ShutdownSettings>; gates?: Re
     want: [period(0, 3), period(critical, 0)],
   },
   {
+    name: 'none while shutdowns are not graceful, in the old fields',
+    settings: { shutdownGracePeriod: 100_000 },
+    gates: { GracefulNodeShutdown: false, GracefulNodeShutdownBasedOnPodPriority: false },
+    want: [],
+  },
+  {
     name: 'none while shutdowns are not graceful',
     settings: { shutdownGracePeriodByPodPriority: [period(100, 1)] },
     gates: { GracefulNodeShutdown: false, GracefulNodeShutdownBasedOnPodPriority: false },
@@ -63,6 +82,7 @@ table('the times of pods before a shutdown are', (row) => {
 
 const two = [period(0, 20), period(critical, 10)];
 const four = [period(-10, 1), period(0, 2), period(1000, 3), period(critical, 4)];
+const highestUserDefinable = 1_000_000_000;
 const groups: { name: string; periods: ShutdownPeriod[]; priorities: (number | undefined)[]; want: (number | undefined)[][] }[] = [
   { name: 'without a priority: that of 0', periods: two, priorities: [undefined], want: [[undefined], []] },
   { name: 'of exactly its priority', periods: four, priorities: [-10, 0, 1000, critical], want: [[-10], [0], [1000], [critical]] },
@@ -80,6 +100,18 @@ const groups: { name: string; periods: ShutdownPeriod[]; priorities: (number | u
     periods: [period(0, 1), period(0, 2), period(9, 3)],
     priorities: [5],
     want: [[], [5], []],
+  },
+  {
+    name: 'of ordinary pods, up to the highest priority that users may define',
+    periods: [period(0, 180), period(critical, 120)],
+    priorities: [0, highestUserDefinable, critical - 1, critical],
+    want: [[0, highestUserDefinable, critical - 1], [critical]],
+  },
+  {
+    name: 'of its own among adjacent ones, with those below and above at the ends',
+    periods: [period(1, 10), period(2, 20), period(3, 30), period(4, 40)],
+    priorities: [0, 1, 2, 3, 4, 5],
+    want: [[0, 1], [2], [3], [4, 5]],
   },
   { name: 'the only one', periods: [period(100, 9)], priorities: [0, 100, 200], want: [[0, 100, 200]] },
 ];
@@ -109,6 +141,37 @@ table('the grace period of a pod is', (row) => {
       const { terminationGracePeriodSeconds: _, ...withoutGrace } = pod.spec;
       const given = ofPod === undefined ? { ...pod, spec: withoutGrace } : pod;
       assert.equal(gracePeriodSeconds(given, period(0, ofGroup)), want);
+    });
+  }
+});
+
+/** The grace periods of an ordinary and a critical pod, from configuration to pod. */
+const ofBoth: {
+  name: string;
+  allMs: number;
+  criticalMs: number;
+  ofPods: number | undefined;
+  want: [ordinary: number, critical: number];
+}[] = [
+  { name: 'those of their groups, without their own', allMs: 30_000, criticalMs: 10_000, ofPods: undefined, want: [20, 10] },
+  { name: 'their own, if those are shorter', allMs: 30_000, criticalMs: 10_000, ofPods: 2, want: [2, 2] },
+  { name: 'those of their groups, if their own are long', allMs: 30_000, criticalMs: 10_000, ofPods: 1000, want: [20, 10] },
+  { name: 'all for ordinary pods', allMs: 30_000, criticalMs: 0, ofPods: undefined, want: [30, 0] },
+  { name: 'all for critical pods', allMs: 5000, criticalMs: 5000, ofPods: undefined, want: [0, 5] },
+];
+table('the grace periods of an ordinary and a critical pod are', (row) => {
+  for (const { name, allMs, criticalMs, ofPods, want } of ofBoth) {
+    row(name, () => {
+      const periods = shutdownPeriods(
+        { ...noSettings, shutdownGracePeriod: allMs, shutdownGracePeriodCriticalPods: criticalMs },
+        computeFeatureGates({}).gates,
+      );
+      const pods = [0, critical].map((priority) => {
+        const { terminationGracePeriodSeconds: _, ...spec } = aPod({ spec: { priority } }).spec;
+        return aPodOf({ ...spec, ...(ofPods !== undefined && { terminationGracePeriodSeconds: ofPods }) });
+      });
+      const graced = groupByPriority(periods, pods).flatMap((group) => group.pods.map((pod) => gracePeriodSeconds(pod, group.period)));
+      assert.deepEqual(graced, want);
     });
   }
 });
