@@ -51,10 +51,13 @@ export async function allowJoining({ api }: TestCluster): Promise<void> {
   }
 }
 
-/** Returns the path of a kubeconfig with a new bootstrap token. `manual`: its requests are not approved by themselves. */
+/** `manual`: its requests are not approved by themselves. `powerless`: it may not request certificates. */
+export type BootstrapToken = 'automatic' | 'manual' | 'powerless' | 'expired';
+
+/** Returns the path of a kubeconfig with a new bootstrap token. */
 export async function bootstrapKubeconfig(
   { api, controlPlane }: TestCluster<ControlPlane>,
-  approval: 'automatic' | 'manual' = 'automatic',
+  kind: BootstrapToken = 'automatic',
 ): Promise<string> {
   const [id, secret] = [randomBytes(3).toString('hex'), randomBytes(8).toString('hex')];
   await api.create('/api/v1/namespaces/kube-system/secrets', {
@@ -64,7 +67,8 @@ export async function bootstrapKubeconfig(
       'token-id': id,
       'token-secret': secret,
       'usage-bootstrap-authentication': 'true',
-      'auth-extra-groups': approval === 'manual' ? manualGroup : joiningGroup,
+      ...(kind !== 'powerless' && { 'auth-extra-groups': kind === 'manual' ? manualGroup : joiningGroup }),
+      ...(kind === 'expired' && { expiration: new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '') }),
     },
   });
   const path = join(controlPlane.folder, `bootstrap-${id}.kubeconfig`);
