@@ -1,7 +1,7 @@
 /** A changed configuration is applied without a restart, or refused as a whole. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml';
 import { reservePort } from '../../scripts/host/reserve-ports.ts';
 import type { EvictionPlan } from '../../src/shared/contracts/eviction.ts';
 import type { ImageGcPlan } from '../../src/shared/contracts/images.ts';
-import { ensureBuilt, RunningKubelet } from '../support/kubelet/kubelet-command.ts';
+import { ensureBuilt, kubeletPath, RunningKubelet } from '../support/kubelet/kubelet-command.ts';
 import { runLocalCommand } from '../support/kubelet/local-command.ts';
 import { prepareKubelet, waitUntilHealthy } from '../support/kubelet/prepared-kubelet.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
@@ -148,12 +148,12 @@ describe('a reload of the configuration', () => {
     await untilField('imageGCHighThresholdPercent', 94);
   });
 
-  test('survives what replaces the file: a folder, a FIFO, nothing, a link to itself, 100 MB', async () => {
+  test('survives what replaces the file: a folder, a FIFO, nothing, a link to itself, 100 MB, junk, half a file', async () => {
     const { kubeletconfig: before } = await configz();
     const hostile: [make: () => void, error: RegExp][] = [
       [() => mkdirSync(file), /is not a regular file|EISDIR/],
-      [() => execFileSync('mkfifo', [file]), /is not a regular file/],
       [() => {}, /ENOENT/],
+      [() => execFileSync('mkfifo', [file]), /is not a regular file/],
       [() => execFileSync('ln', ['-s', file, file]), /ELOOP/],
       [
         () => {
@@ -162,13 +162,19 @@ describe('a reload of the configuration', () => {
         },
         /is larger than/,
       ],
+      [() => writeFileSync(file, Buffer.from([0, 0x9f, 0x92, 0x96, 1, 2, 0xff, 10, 0])), /is not text in UTF-8/],
+      [() => writeFileSync(file, ''), /error: is empty/],
+      [() => writeFileSync(file, `${stringify(original)}imageGCHighThr`), /Implicit map keys/],
     ];
+    const errorLine = '"Could not reload the configuration; the running one stays in force"';
+    const errors = occurrences(errorLine);
     for (const [make, error] of hostile) {
       rmSync(file, { recursive: true, force: true });
       make();
       await untilFailed(error);
       assert.equal((await node.healthz()).status, 200);
     }
+    assert.ok(occurrences(errorLine) >= errors + hostile.length);
     assert.deepEqual((await configz()).kubeletconfig, before);
     change({ imageGCHighThresholdPercent: 95 });
     await untilField('imageGCHighThresholdPercent', 95);
@@ -203,6 +209,26 @@ test('SIGHUP reloads the configuration: the verbosity of all threads changes', a
   prepared.configure({ logging: { verbosity: 4 } });
   running.kill('SIGHUP');
   await waitUntil('debug lines of other threads appear', () => / stats\] "Sampled the usage of pods"/.test(running.stderr), timeoutMs);
+  running.kill('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+});
+
+test('a configuration that the kubelet may not read any more is kept, with an error', async (t) => {
+  ensureBuilt();
+  const prepared = await prepareKubelet(t);
+  const file = join(prepared.folder, 'kubelet.json');
+  // Without these capabilities the permissions of files are those of root's own.
+  const capabilities = ['--inh-caps=-dac_override,-dac_read_search', '--bounding-set=-dac_override,-dac_read_search'];
+  const running = new RunningKubelet([...capabilities, kubeletPath, ...prepared.args], { command: 'setpriv' });
+  await waitUntilHealthy(prepared);
+  chmodSync(file, 0);
+  running.kill('SIGHUP');
+  const failed = /^E.*"Could not reload the configuration; the running one stays in force" .*EACCES: permission denied/m;
+  await waitUntil('the reload fails', () => failed.test(running.stderr), timeoutMs);
+  await waitUntilHealthy(prepared);
+  chmodSync(file, 0o600);
+  prepared.configure({ imageGCHighThresholdPercent: 91 });
+  await waitUntil('the change is applied', () => running.stderr.includes('fields=["imageGCHighThresholdPercent"]'), timeoutMs);
   running.kill('SIGTERM');
   assert.equal((await running.ended).code, 0);
 });
