@@ -30,7 +30,7 @@ export class OtlpExporter implements SpanExporter {
   constructor({ endpoint, deadlineMs, logger }: OtlpExporterOptions) {
     this.#deadlineMs = deadlineMs;
     this.#logger = logger;
-    this.#client = new Client(endpoint, credentials.createInsecure(), {
+    this.#client = new Client(toTarget(endpoint), credentials.createInsecure(), {
       'grpc.max_receive_message_length': maxReplyBytes,
       'grpc.max_reconnect_backoff_ms': maxReconnectMs,
       'grpc.use_local_subchannel_pool': 1,
@@ -58,4 +58,12 @@ export class OtlpExporter implements SpanExporter {
     if (!err && this.#isFailing) this.#logger.info('Sent spans to the collector again');
     this.#isFailing = err !== null;
   }
+}
+
+const abstractSocket = /^unix-abstract:(?:\/\/[^/]*)?(.+)$/;
+
+/** grpc-js lacks gRPC's scheme for abstract sockets. Their names begin with a zero byte. */
+export function toTarget(endpoint: string): string {
+  const name = abstractSocket.exec(endpoint)?.[1];
+  return name === undefined ? endpoint : `unix:\0${name}`;
 }

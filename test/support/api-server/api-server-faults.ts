@@ -54,7 +54,7 @@ export class FaultyApiServer {
   readonly kubeconfig: string;
   /** Flags for the kubelet. Pass them last, because the last flag of a name takes effect. */
   readonly flags: readonly string[];
-  readonly requests: { readonly method: string; readonly path: string }[] = [];
+  readonly requests: { readonly method: string; readonly path: string; readonly traceparent?: string }[] = [];
   /** When set, requests without this token get a 401. All forwarded requests have the node's credentials. */
   acceptedToken: string | null = null;
   readonly #upstream: string;
@@ -140,7 +140,8 @@ export class FaultyApiServer {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url: path = '' } = request;
-    this.requests.push({ method, path });
+    const { traceparent } = request.headers;
+    this.requests.push({ method, path, ...(typeof traceparent === 'string' && { traceparent }) });
     const fault = this.#faultOf(method, path);
     if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
     if (fault?.hang) return void this.#hanging.add(response);

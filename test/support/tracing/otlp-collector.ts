@@ -20,6 +20,7 @@ export interface ReceivedSpan {
 }
 
 export class OtlpCollector {
+  /** Of loopback. */
   readonly port: number;
   readonly spans: ReceivedSpan[] = [];
 
@@ -27,7 +28,15 @@ export class OtlpCollector {
     this.port = port;
   }
 
-  static async start(t: TestHooks, port = 0): Promise<OtlpCollector> {
+  static start(t: TestHooks, port = 0): Promise<OtlpCollector> {
+    return OtlpCollector.#listen(t, `127.0.0.1:${port}`);
+  }
+
+  static startOnSocket(t: TestHooks, path: string): Promise<OtlpCollector> {
+    return OtlpCollector.#listen(t, `unix:${path}`);
+  }
+
+  static async #listen(t: TestHooks, address: string): Promise<OtlpCollector> {
     const server = new Server();
     const asIs = (bytes: Buffer) => bytes;
     let collector: OtlpCollector | undefined;
@@ -51,7 +60,7 @@ export class OtlpCollector {
       },
     );
     const bound = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (err, actual) => (err ? reject(err) : resolve(actual)));
+      server.bindAsync(address, ServerCredentials.createInsecure(), (err, actual) => (err ? reject(err) : resolve(actual)));
     });
     t.after(async () => server.forceShutdown());
     return (collector = new OtlpCollector(bound));

@@ -4,6 +4,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError } from '../api-client.ts';
 import { untilAborted } from '../../../shared/concurrency/until-aborted.ts';
+import { AttemptSpan } from './attempt-span.ts';
 import type { AttemptFailure } from './retry-delay.ts';
 import type { CallName } from './response-error.ts';
 
@@ -73,6 +74,7 @@ export class RequestAttempt {
   readonly #caller: AbortSignal;
   readonly #controller = new AbortController();
   #cancelTimer: () => void = () => {};
+  #span: AttemptSpan | null = null;
   readonly #abort = () => this.#controller.abort(this.#caller.reason);
 
   constructor(name: CallName, caller: AbortSignal) {
@@ -99,13 +101,23 @@ export class RequestAttempt {
    * undici observes a signal only after a request has a connection, which a proxy can delay for minutes. The wait therefore ends with the
    * signal here.
    */
-  send(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
+  async send(dispatcher: Dispatcher, { origin, path, method, headers, body }: WireRequest): Promise<Dispatcher.ResponseData> {
     const url = new URL(origin + path);
-    const response = dispatcher.request({ origin, path: url.pathname + url.search, method, headers, body, signal: this.signal });
-    return untilAborted(
+    const span = (this.#span = AttemptSpan.start(method, url));
+    const response = dispatcher.request({
+      origin,
+      path: url.pathname + url.search,
+      method,
+      headers: [...headers, ...span.headers],
+      body,
+      signal: this.signal,
+    });
+    const answer = await untilAborted(
       response.catch((err: unknown) => Promise.reject(isRefusal(err) ? this.#noResponse({ kind: 'not sent' }, err) : err)),
       this.signal,
     );
+    span.answered(answer.statusCode);
+    return answer;
   }
 
   unreadableResponse(problem: string): NoResponseError {
@@ -114,6 +126,12 @@ export class RequestAttempt {
 
   /** Converts an error of undici to the error to throw: the caller's reason when the caller aborted. */
   toError(err: unknown): unknown {
+    const error = this.#errorOf(err);
+    if (error instanceof Error) this.#span?.failed(error);
+    return error;
+  }
+
+  #errorOf(err: unknown): unknown {
     if (this.#caller.aborted) return this.#caller.reason;
     if (this.signal.aborted) return this.signal.reason;
     if (err instanceof NoResponseError) return err;
@@ -127,6 +145,7 @@ export class RequestAttempt {
   close(): void {
     this.#cancelTimer();
     this.#caller.removeEventListener('abort', this.#abort);
+    this.#span?.end();
   }
 
   get #callText(): string {

@@ -77,8 +77,9 @@ export async function openWatch<T>(
     }
     return { code: statusCode, events, readError };
   } catch (err) {
+    const error = attempt.toError(err);
     attempt.close();
-    throw attempt.toError(err);
+    throw error;
   }
 }
 
