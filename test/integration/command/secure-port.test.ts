@@ -1,15 +1,16 @@
 /** Hostile TLS clients of the built kubelet's secure port. */
 import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { TestAuthority } from '../../support/api-server/certificates.ts';
 import { ensureBuilt, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
-import { prepareKubelet } from '../../support/kubelet/prepared-kubelet.ts';
+import { prepareKubelet, waitUntilHealthy } from '../../support/kubelet/prepared-kubelet.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 before(ensureBuilt);
@@ -33,14 +34,17 @@ async function aKubelet(t: TestContext, fields: Record<string, unknown> = {}) {
     return socket;
   };
   const untilServed = () =>
-    waitUntil('the secure port answers', () =>
-      dial().then(
-        (socket) => socket.destroy(),
-        () => false,
-      ),
+    waitUntil(
+      'the secure port answers',
+      () =>
+        dial().then(
+          (socket) => socket.destroy(),
+          () => false,
+        ),
+      60_000,
     );
   await untilServed();
-  return { running, dial, start, untilServed, folder: prepared.folder };
+  return { prepared, running, dial, start, untilServed, folder: prepared.folder };
 }
 
 /** Sends one request over an open connection. Returns the status line, or the reason why the connection ended. */
@@ -107,4 +111,27 @@ test('an empty self-signed key pair is replaced at the next start', async (t) =>
     /^E.*"the serving certificate was invalid and is replaced; its copies end in \.broken" err="the certificate is empty/m,
   );
   assert.ok(new X509Certificate(readFileSync(certFile)).checkPrivateKey(createPrivateKey(readFileSync(keyFile))));
+});
+
+test('without space for the self-signed certificate the kubelet runs, says so, leaves no half file, and serves once there is space', async (t) => {
+  const { prepared, running, start, untilServed, folder } = await aKubelet(t);
+  running.kill('SIGTERM');
+  await running.ended;
+  const pki = join(folder, 'pki');
+  const filler = join(pki, 'filler');
+  // Unmounted with the kubelet's folder.
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', pki]);
+  assert.throws(() => writeFileSync(filler, Buffer.alloc(64 * 1024)), { code: 'ENOSPC' });
+  const again = start();
+  const failed = /^E.*"failed to create a serving certificate; retrying" .*ENOSPC/m;
+  await waitUntil('the failure is logged', () => failed.test(again.stderr), 60_000);
+  await waitUntilHealthy(prepared);
+  // An attempt may be under way.
+  await waitUntil('no half file is left', () => readdirSync(pki).length === 1);
+  rmSync(filler);
+  await untilServed();
+  const [cert, key] = ['kubelet.crt', 'kubelet.key'].map((name) => readFileSync(join(pki, name)));
+  assert.ok(new X509Certificate(cert!).checkPrivateKey(createPrivateKey(key!)));
+  again.kill('SIGTERM');
+  assert.equal((await again.ended).code, 0);
 });
