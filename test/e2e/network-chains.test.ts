@@ -11,6 +11,20 @@ import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 const preload = join(import.meta.dirname, '../support/preloads/fast-time.mjs');
 const timeoutMs = 60_000;
 
+const otherTables = `*mangle
+:PREROUTING ACCEPT
+:INPUT ACCEPT
+:FORWARD ACCEPT
+:OUTPUT ACCEPT
+:POSTROUTING ACCEPT
+:KUBE-IPTABLES-HINT -
+:KUBE-KUBELET-CANARY -
+*nat
+:PREROUTING ACCEPT
+:INPUT ACCEPT
+:OUTPUT ACCEPT
+:POSTROUTING ACCEPT
+:KUBE-KUBELET-CANARY -`;
 /** The rules and chains of the Go kubelet v1.36.3 in an empty network namespace, with iptables 1.8.9 of either variant. */
 const chainsOfTheGoKubelet = {
   IPv4: `*filter
@@ -22,39 +36,13 @@ const chainsOfTheGoKubelet = {
 -A INPUT -j KUBE-FIREWALL
 -A OUTPUT -j KUBE-FIREWALL
 -A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections" -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP
-*mangle
-:PREROUTING ACCEPT
-:INPUT ACCEPT
-:FORWARD ACCEPT
-:OUTPUT ACCEPT
-:POSTROUTING ACCEPT
-:KUBE-IPTABLES-HINT -
-:KUBE-KUBELET-CANARY -
-*nat
-:PREROUTING ACCEPT
-:INPUT ACCEPT
-:OUTPUT ACCEPT
-:POSTROUTING ACCEPT
-:KUBE-KUBELET-CANARY -`,
+${otherTables}`,
   IPv6: `*filter
 :INPUT ACCEPT
 :FORWARD ACCEPT
 :OUTPUT ACCEPT
 :KUBE-KUBELET-CANARY -
-*mangle
-:PREROUTING ACCEPT
-:INPUT ACCEPT
-:FORWARD ACCEPT
-:OUTPUT ACCEPT
-:POSTROUTING ACCEPT
-:KUBE-IPTABLES-HINT -
-:KUBE-KUBELET-CANARY -
-*nat
-:PREROUTING ACCEPT
-:INPUT ACCEPT
-:OUTPUT ACCEPT
-:POSTROUTING ACCEPT
-:KUBE-KUBELET-CANARY -`,
+${otherTables}`,
 };
 
 type Variant = 'nft' | 'legacy' | 'absent';

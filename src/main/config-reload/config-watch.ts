@@ -1,6 +1,6 @@
 /**
  * Notices changes of the configuration's files by inotify: writes, the renames of editors, and swapped symlinks (watched-paths.ts). A burst of changes is
- * one notification. The watches are set anew before each notification, so that what happens after the files are read is noticed too.
+ * one notification. The watches are set again before each notification, so that what happens after the files are read is noticed too.
  */
 import { watch, type FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';

@@ -518,7 +518,7 @@ export const flagGroups: readonly FlagGroup[] = [
         name: 'seccomp-default',
         type: 'bool',
         setting: 'seccompDefault',
-        help: 'RuntimeDefault is the seccomp profile of whoever names none.',
+        help: 'RuntimeDefault is the seccomp profile of pods and containers that name none.',
       },
       {
         name: 'serialize-image-pulls',

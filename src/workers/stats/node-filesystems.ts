@@ -1,5 +1,5 @@
 /**
- * Measures the filesystems of the node's devices, and the I/O of these devices. Which mounts count is read anew every five minutes, as the machine is; mounts of
+ * Measures the filesystems of the node's devices, and the I/O of these devices. Which mounts count is read again every five minutes, as the machine is; mounts of
  * pods and containers do not count, nor do network filesystems, which may hang. Upstream: cadvisor's fs/fs.go.
  */
 import { readFileSync } from 'node:fs';

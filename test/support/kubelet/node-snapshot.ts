@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { containersOf, sandboxesOf } from './observed-node-state.ts';
 import type { TestNode } from './test-node.ts';
 
@@ -72,9 +72,13 @@ function filesBelow(folder: string): [string, string][] {
       return [[name, `folder ${owner}`], ...children.flatMap((child) => described(join(path, child)))];
     }
     if (!stat.isFile() || path.endsWith('/token')) return [[name, owner]];
-    return [[name, `${owner} ${createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12)}`]];
+    return [[name, `${owner} ${digestOf(path)}`]];
   };
   return described(folder);
+}
+
+function digestOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);
 }
 
 function timeless(path: string): string {
@@ -104,7 +108,11 @@ function cgroupsBelow(cgroupRoot: string): [string, string][] {
 }
 
 function logsBelow(podLogs: string): [string, string][] {
-  return readdirSync(podLogs, { recursive: true, encoding: 'utf8' }).map((path) => [`log ${path}`, '']);
+  const entries = readdirSync(podLogs, { recursive: true, withFileTypes: true });
+  return entries.map((entry) => {
+    const path = join(entry.parentPath, entry.name);
+    return [`log ${relative(podLogs, path)}`, entry.isFile() ? digestOf(path) : ''];
+  });
 }
 
 function logLinksInto(podLogs: string): [string, string][] {

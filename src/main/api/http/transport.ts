@@ -77,7 +77,7 @@ export class Transport {
     const { calls, watches } = this.#dispatchers;
     this.#retireOne(calls);
     const keepsWatches = this.#protocol === 'h2';
-    if (!keepsWatches) void watches.destroy(new Error('connections are made anew after a failed heartbeat'));
+    if (!keepsWatches) void watches.destroy(new Error('connections are opened again after a failed heartbeat'));
     this.#dispatchers = { calls: this.#create(this.#tlsIdentity), watches: keepsWatches ? watches : this.#create(this.#tlsIdentity) };
   }
 

@@ -46,7 +46,7 @@ export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly
   if (size === undefined) {
     await writeFile(path, content);
   } else if (size !== newSize || !(await hasContent(path, content))) {
-    // Not truncated first: on a full disk the containers would be left with an empty file, and ext4 would allocate it anew behind a commit of its journal.
+    // Not truncated first: on a full disk the containers would be left with an empty file, and ext4 would allocate it again behind a commit of its journal.
     await writeFile(path, content, { flag: 'r+' });
     if (size > newSize) await truncate(path, newSize);
   }

@@ -1,6 +1,6 @@
 /**
  * Memory thresholds of cgroup v1: the kernel adds to an eventfd when the usage of a cgroup crosses one, in either direction. The threshold depends on the
- * reclaimable file pages, so it is registered anew from time to time. cgroup v2 has none. Upstream: threshold_notifier_linux.go.
+ * reclaimable file pages, so it is registered again from time to time. cgroup v2 has none. Upstream: threshold_notifier_linux.go.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

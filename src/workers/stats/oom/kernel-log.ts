@@ -1,5 +1,5 @@
 /**
- * Reads the new records of /dev/kmsg. A blocking read would occupy one of the process' few file threads for good, so the reads do not block, and the caller
+ * Reads the new records of /dev/kmsg. A blocking read would occupy one of the process' few file threads forever, so the reads do not block, and the caller
  * reads with each sample of usage.
  */
 import { closeSync, constants, openSync, readSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Changes /etc/projects and /etc/projid together, under the locks that upstream takes (flock on each). All threads of the pool, and programs of others, may do
- * so at once. The files are replaced by renames: whoever has waited for a lock must check that the file is still the same.
+ * so at once. The files are replaced by renames: a process that has waited for a lock must check that the file is still the same.
  */
 import * as fs from 'node:fs';
 import { constants } from 'node:fs';
