@@ -6,8 +6,8 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmdirSync } from
 import { basename, join } from 'node:path';
 import type { ContainerID, PodUID, SandboxID } from '../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../src/shared/state/runtime-snapshot.ts';
-import { createStorageTable } from '../src/shared/state/storage-table.ts';
-import { createUsageTable, UsageWriter, type CgroupIdentity, type UsageValues } from '../src/shared/state/usage-table.ts';
+import { createStorageTable, StorageWriter, type StorageIdentity } from '../src/shared/state/storage-table.ts';
+import { createUsageTable, openFilesystems, UsageWriter, type CgroupIdentity, type UsageValues } from '../src/shared/state/usage-table.ts';
 import { systemClock } from '../src/shared/time/clock.ts';
 import { createStatsPages } from '../src/workers/server/stats/index.ts';
 import { readMachineMemory } from '../src/workers/stats/read-machine-memory.ts';
@@ -40,7 +40,7 @@ const goals = { cores: 0.05, summaryMs: 20 };
 
 export const benchmark: Benchmark = {
   name: 'stats',
-  about: `The usage of ${pods} pods with ${containersPerPod} containers each, in real cgroups (v1) without processes: the processor time of samples each ${periodMs / 1000} s, and the time to render /stats/summary. The floor reads the same files and does nothing with them.`,
+  about: `The usage of ${pods} pods with ${containersPerPod} containers each, in real cgroups (v1) without processes: the processor time of samples each ${periodMs / 1000} s, and the time to render /stats/summary, with three volumes in each pod. The floor reads the same files and does nothing with them.`,
   needs: 'root',
   async run({ onEnd }) {
     const tree = createTree();
@@ -63,7 +63,7 @@ export const benchmark: Benchmark = {
     });
     const sampleMs = await cpuMsPerRun(samples, () => sampler.sample());
     const floorMs = await cpuMsPerRun(samples, createFloor(tree.paths));
-    const pages = createStatsPages({ nodeName: 'bench', usage: createBusyTable(), storage: createStorageTable(110), cgroupFsRoot });
+    const pages = createStatsPages({ nodeName: 'bench', usage: createBusyTable(), storage: createFullStorage(), cgroupFsRoot });
     const summaryMs = durationsOf(renders, () => pages.summary(false));
     const cadvisorMs = durationsOf(renders / 10, () => Array.from(pages.cadvisor(undefined)).length);
     const pieceMs = durationsOfPieces(renders / 10, () => pages.cadvisor(undefined));
@@ -135,6 +135,28 @@ function createBusyTable(): SharedArrayBuffer {
           { io, logBytes: 4096, logInodes: 1 },
         );
     }
+  }
+  const filesystems = openFilesystems(buffer, ['root', 'image', 'container']);
+  for (const row of [0, 1, 2]) filesystems.put(row, { device: 5, readAtMs: Date.now(), usedBytes: 150e9, inodesUsed: 1e6, ...filesystem });
+  return buffer;
+}
+
+const filesystem = { capacityBytes: 250e9, availableBytes: 100e9, inodes: 16e6, inodesFree: 15e6 };
+
+/** The table of what the pods use of the node's disks. */
+function createFullStorage(): SharedArrayBuffer {
+  const buffer = createStorageTable(pods);
+  const table = new StorageWriter(buffer);
+  const values = { readAtMs: Date.now(), usedBytes: 40_960, inodesUsed: 12, isMountPoint: false, isLowerBound: false, ...filesystem };
+  for (let pod = 0; pod < pods; pod += 1) {
+    const add = (identity: Pick<StorageIdentity, 'kind'> & Partial<StorageIdentity>) =>
+      table.put({ podUID: uidOf(pod), name: '', plugin: '', containerID: '', ...identity }, values);
+    for (let index = 1; index <= containersPerPod; index += 1)
+      add({ kind: 'container', name: `c${index}`, containerID: idOf(pod, index) as ContainerID });
+    for (const plugin of ['empty-dir', 'configmap', 'projected'])
+      add({ kind: 'volume', name: `of-${plugin}`, plugin: `kubernetes.io~${plugin}` });
+    add({ kind: 'pod-logs' });
+    add({ kind: 'etc-hosts' });
   }
   return buffer;
 }

@@ -125,6 +125,8 @@ export class StorageWriter {
 /** The view of all other threads. */
 export class StorageReader {
   readonly #table: TableReader<typeof fields>;
+  /** What `all` has decoded, by row: most rows stay the same for a minute. */
+  readonly #decoded: ({ readonly version: number; readonly entry: StorageEntry | undefined } | undefined)[] = [];
 
   constructor(buffer: SharedArrayBuffer) {
     this.#table = table.reader(buffer);
@@ -136,10 +138,10 @@ export class StorageReader {
     const pod = new PodRows();
     const end = this.#table.highWater;
     for (let row = 0; row < end; row += 1) {
-      // Compares without the version check: `read` checks, and `add` compares again.
+      // Compares without the version check: `read` checks, and its copy is compared again.
       if (!this.#table.textEquals(row, 'podUID', wanted, 0, wanted.length)) continue;
       const values = this.#table.read(row);
-      if (values?.podUID === uid) pod.add(values);
+      if (values?.podUID === uid) pod.add(toEntry(values));
     }
     return pod;
   }
@@ -147,12 +149,49 @@ export class StorageReader {
   /** The pods that have rows. Each row is consistent; different ones may be from different rounds. */
   all(): Map<PodUID, PodStorage> {
     const pods = new Map<PodUID, PodRows>();
-    for (const [, values] of this.#table.rows()) {
-      let pod = pods.get(values.podUID);
-      if (!pod) pods.set(values.podUID, (pod = new PodRows()));
-      pod.add(values);
+    const end = this.#table.highWater;
+    for (let row = 0; row < end; row += 1) {
+      const entry = this.#entry(row);
+      if (!entry) continue;
+      let pod = pods.get(entry.podUID);
+      if (!pod) pods.set(entry.podUID, (pod = new PodRows()));
+      pod.add(entry);
     }
     return pods;
+  }
+
+  #entry(row: number): StorageEntry | undefined {
+    // Read before the values: a row that is written in between has another version at the next call.
+    const version = this.#table.version(row);
+    const known = this.#decoded[row];
+    if (known?.version === version) return known.entry;
+    const values = this.#table.read(row);
+    const entry = values && toEntry(values);
+    this.#decoded[row] = { version, entry };
+    return entry;
+  }
+}
+
+type StorageEntry = { readonly podUID: PodUID } & (
+  | { readonly kind: 'volume'; readonly usage: VolumeUsage }
+  | { readonly kind: 'container'; readonly usage: WritableLayerUsage }
+  | { readonly kind: 'pod-logs' | 'etc-hosts'; readonly usage: StorageUsage }
+);
+
+function toEntry(row: StorageRow): StorageEntry {
+  const { podUID, name, plugin, containerID, readAtMs, usedBytes, inodesUsed, capacityBytes, availableBytes, inodes, inodesFree } = row;
+  const isLowerBound = row.isLowerBound === 1;
+  const kind = storageKinds[row.kind]!;
+  switch (kind) {
+    case 'volume': {
+      const isMountPoint = row.isMountPoint === 1;
+      const filesystem = { capacityBytes, availableBytes, inodes, inodesFree };
+      return { podUID, kind, usage: { name, plugin, isMountPoint, isLowerBound, readAtMs, usedBytes, inodesUsed, ...filesystem } };
+    }
+    case 'container':
+      return { podUID, kind, usage: { name, containerID, isLowerBound, readAtMs, usedBytes, inodesUsed } };
+    default:
+      return { podUID, kind, usage: { isLowerBound, readAtMs, usedBytes, inodesUsed } };
   }
 }
 
@@ -162,25 +201,14 @@ class PodRows implements PodStorage {
   podLogs: StorageUsage | undefined;
   etcHosts: StorageUsage | undefined;
 
-  add({ kind, name, plugin, containerID, isMountPoint, isLowerBound, readAtMs, usedBytes, inodesUsed, ...filesystem }: StorageRow): void {
-    const usage: StorageUsage = { isLowerBound: isLowerBound === 1, readAtMs, usedBytes, inodesUsed };
-    const { capacityBytes, availableBytes, inodes, inodesFree } = filesystem;
-    switch (storageKinds[kind]!) {
+  add({ kind, usage }: StorageEntry): void {
+    switch (kind) {
       case 'volume':
-        this.volumes.set(name, {
-          name,
-          plugin,
-          isMountPoint: isMountPoint === 1,
-          ...usage,
-          capacityBytes,
-          availableBytes,
-          inodes,
-          inodesFree,
-        });
+        this.volumes.set(usage.name, usage);
         return;
       case 'container':
         // The newest instance: an ended one has a row until the next round.
-        if (!((this.containers.get(name)?.readAtMs ?? 0) > readAtMs)) this.containers.set(name, { name, containerID, ...usage });
+        if (!((this.containers.get(usage.name)?.readAtMs ?? 0) > usage.readAtMs)) this.containers.set(usage.name, usage);
         return;
       case 'pod-logs':
         this.podLogs = usage;

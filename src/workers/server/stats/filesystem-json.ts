@@ -4,18 +4,26 @@ import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts'
 /** FsStats has numbers of 64 bits. Huge pages have 2^64−1 inodes, which means no limit, and which is 2^64 here. */
 const endOfNumbers = 2 ** 64;
 
-/** The fields of an FsStats, without braces. Values that are unknown or without a limit are left out. */
-export function filesystemFields(usage: FilesystemUsage): string {
-  const value = (name: string, number: number) => (number < endOfNumbers ? `,"${name}":${number}` : '');
+export type UsedStorage = Pick<FilesystemUsage, 'readAtMs' | 'usedBytes' | 'inodesUsed'>;
+
+/**
+ * The fields of an FsStats, without braces. Values that are unknown or without a limit are left out.
+ * @param used by a part of the filesystem
+ */
+export function filesystemFields(filesystem: Omit<FilesystemUsage, keyof UsedStorage>, used: UsedStorage): string {
   return (
-    `"time":${time(usage.readAtMs)}` +
-    value('availableBytes', usage.availableBytes) +
-    value('capacityBytes', usage.capacityBytes) +
-    value('usedBytes', usage.usedBytes) +
-    value('inodesFree', usage.inodesFree) +
-    value('inodes', usage.inodes) +
-    value('inodesUsed', usage.inodesUsed)
+    `"time":${time(used.readAtMs)}` +
+    field('availableBytes', filesystem.availableBytes) +
+    field('capacityBytes', filesystem.capacityBytes) +
+    field('usedBytes', used.usedBytes) +
+    field('inodesFree', filesystem.inodesFree) +
+    field('inodes', filesystem.inodes) +
+    field('inodesUsed', used.inodesUsed)
   );
+}
+
+function field(name: string, value: number): string {
+  return value < endOfNumbers ? `,"${name}":${value}` : '';
 }
 
 /** RFC 3339 in whole seconds, as metav1.Time. */

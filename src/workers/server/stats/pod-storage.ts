@@ -3,9 +3,9 @@
  * makePodStorageStats and calcEphemeralStorage of pkg/kubelet/stats/helper.go, as the provider for CRI runtimes calls them.
  */
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
-import type { PodStorage, StorageUsage, VolumeUsage } from '../../../shared/state/storage-table.ts';
+import type { PodStorage, VolumeUsage } from '../../../shared/state/storage-table.ts';
 import type { CgroupUsage } from '../../../shared/state/usage-table.ts';
-import { filesystemFields } from './filesystem-json.ts';
+import { filesystemFields, type UsedStorage } from './filesystem-json.ts';
 
 /** `volume` and `ephemeral-storage`, each if there is something to show. `root`: the filesystem of the root directory. */
 export function podStorageFields(
@@ -19,7 +19,7 @@ export function podStorageFields(
   );
   const fields: string[] = [];
   if (volumes.length > 0) fields.push(`"volume":[${volumes.map(volumeStats).join(',')}]`);
-  if (root) fields.push(`"ephemeral-storage":{${filesystemFields(sumEphemeralStorage(storage, containers, root))}}`);
+  if (root) fields.push(`"ephemeral-storage":{${filesystemFields(root, sumEphemeralStorage(storage, containers, root))}}`);
   return fields;
 }
 
@@ -31,13 +31,10 @@ export function containerStorageFields(
 ): string[] {
   const fields: string[] = [];
   if (container) {
-    const { readAtMs = values.sampledAtMs, usedBytes = NaN, inodesUsed = NaN } = layerOf(identity, storage) ?? {};
-    fields.push(`"rootfs":{${filesystemFields({ ...container, readAtMs, usedBytes, inodesUsed })}}`);
+    const used = layerOf(identity, storage) ?? { readAtMs: values.sampledAtMs, usedBytes: NaN, inodesUsed: NaN };
+    fields.push(`"rootfs":{${filesystemFields(container, used)}}`);
   }
-  if (root && !Number.isNaN(values.logBytes)) {
-    const logs = { ...root, readAtMs: values.sampledAtMs, usedBytes: values.logBytes, inodesUsed: values.logInodes };
-    fields.push(`"logs":{${filesystemFields(logs)}}`);
-  }
+  if (root && !Number.isNaN(values.logBytes)) fields.push(`"logs":{${filesystemFields(root, logsOf(values))}}`);
   return fields;
 }
 
@@ -46,30 +43,32 @@ export function isLocalEphemeral({ plugin, isMountPoint }: Pick<VolumeUsage, 'pl
   return plugin === 'kubernetes.io~configmap' || (plugin === 'kubernetes.io~empty-dir' && !isMountPoint);
 }
 
-/** The sum of what is known. The times and sizes are those of the root directory's filesystem. */
+/** The sum of what is known. The time is at least that of the root directory's filesystem. */
 export function sumEphemeralStorage(
   storage: PodStorage | undefined,
   containers: readonly CgroupUsage[],
-  root: FilesystemUsage,
-): FilesystemUsage {
-  const parts: (Omit<StorageUsage, 'isLowerBound'> | undefined)[] = [
-    ...containers.map(({ identity }) => layerOf(identity, storage)),
-    ...containers.map(({ values }) => ({ readAtMs: values.sampledAtMs, usedBytes: values.logBytes, inodesUsed: values.logInodes })),
-    ...[...(storage?.volumes.values() ?? [])].filter(isLocalEphemeral),
-    storage?.podLogs,
-    storage?.etcHosts,
-  ];
-  let sum: FilesystemUsage = { ...root, usedBytes: NaN, inodesUsed: NaN };
-  for (const part of parts) {
-    if (!part) continue;
-    sum = {
-      ...sum,
-      readAtMs: Math.max(sum.readAtMs, part.readAtMs),
-      usedBytes: add(sum.usedBytes, part.usedBytes),
-      inodesUsed: add(sum.inodesUsed, part.inodesUsed),
-    };
+  root: Pick<FilesystemUsage, 'readAtMs'>,
+): UsedStorage {
+  const sum = { readAtMs: root.readAtMs, usedBytes: NaN, inodesUsed: NaN };
+  const include = (part: UsedStorage | undefined) => {
+    if (!part) return;
+    sum.readAtMs = Math.max(sum.readAtMs, part.readAtMs);
+    sum.usedBytes = add(sum.usedBytes, part.usedBytes);
+    sum.inodesUsed = add(sum.inodesUsed, part.inodesUsed);
+  };
+  for (const { identity, values } of containers) {
+    include(layerOf(identity, storage));
+    include(logsOf(values));
   }
+  if (!storage) return sum;
+  for (const volume of storage.volumes.values()) if (isLocalEphemeral(volume)) include(volume);
+  include(storage.podLogs);
+  include(storage.etcHosts);
   return sum;
+}
+
+function logsOf({ sampledAtMs, logBytes, logInodes }: CgroupUsage['values']): UsedStorage {
+  return { readAtMs: sampledAtMs, usedBytes: logBytes, inodesUsed: logInodes };
 }
 
 /** The usage of this instance of the container: a new one has another writable layer. */
@@ -79,7 +78,7 @@ function layerOf({ containerName, containerID }: CgroupUsage['identity'], storag
 }
 
 function volumeStats(volume: VolumeUsage): string {
-  return `{${filesystemFields(volume)},"name":${JSON.stringify(volume.name)}}`;
+  return `{${filesystemFields(volume, volume)},"name":${JSON.stringify(volume.name)}}`;
 }
 
 function add(sum: number, part: number): number {

@@ -53,10 +53,10 @@ function nodeStats(node: SummaryNode, { root, systemContainers }: NodeUsage, opt
     const { filesystems, rlimit, nowMs } = options;
     if (root) fields.push(networkStats(root));
     fields.push(
-      filesystems.root && `"fs":{${filesystemFields(filesystems.root)}}`,
+      filesystems.root && `"fs":{${filesystemFields(filesystems.root, filesystems.root)}}`,
       `"runtime":${object([
-        filesystems.image && `"imageFs":{${filesystemFields(filesystems.image)}}`,
-        filesystems.container && `"containerFs":{${filesystemFields(filesystems.container)}}`,
+        filesystems.image && `"imageFs":{${filesystemFields(filesystems.image, filesystems.image)}}`,
+        filesystems.container && `"containerFs":{${filesystemFields(filesystems.container, filesystems.container)}}`,
       ])}`,
       `"rlimit":${object([
         `"time":${time(nowMs)}`,
@@ -182,5 +182,7 @@ function integer(value: number): number {
 }
 
 function object(fields: readonly (string | false | undefined)[]): string {
-  return `{${fields.filter(Boolean).join(',')}}`;
+  let text = '';
+  for (const field of fields) if (field) text += text === '' ? field : `,${field}`;
+  return `{${text}}`;
 }

@@ -68,6 +68,21 @@ suite('the storage table', () => {
     assert.equal(new StorageReader(buffer).pod(web).containers.get('app')?.containerID, 'c2');
   });
 
+  test('shows changed and reused rows to a reader that has read them before', () => {
+    const buffer = createStorageTable(1);
+    const writer = new StorageWriter(buffer);
+    const reader = new StorageReader(buffer);
+    writer.put(data, used(40));
+    assert.equal(reader.all().get(web)?.volumes.get('data')?.usedBytes, 40);
+    writer.put(data, used(41));
+    assert.equal(reader.all().get(web)?.volumes.get('data')?.usedBytes, 41);
+    writer.remove(data);
+    assert.equal(reader.all().size, 0);
+    writer.put({ ...app, podUID: other }, used(70));
+    assert.deepEqual([...reader.all().keys()], [other]);
+    assert.equal(reader.all().get(other)?.containers.get('app')?.usedBytes, 70);
+  });
+
   test('keeps the rows of a dead writer for its successor, which changes and removes them', () => {
     const buffer = createStorageTable(1);
     new StorageWriter(buffer).put(data, used(40));
