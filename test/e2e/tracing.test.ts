@@ -63,7 +63,12 @@ test('the spans of a pod’s syncs arrive at the collector, with the calls to th
   ]) {
     const name = `runtime.v1.${method}`;
     const call = await arrived(`${name} below the sync`, () => callBelow(syncs('syncPod', metadata.uid), name));
-    assert.deepEqual(call.attributes, { 'rpc.method': name, 'rpc.system.name': 'grpc', 'rpc.response.status_code': 'OK' });
+    assert.deepEqual(call.attributes, {
+      'rpc.method': name,
+      'rpc.system.name': 'grpc',
+      'server.address': node.containerd.endpoint.replace('unix://', ''),
+      'rpc.response.status_code': 'OK',
+    });
     assert.deepEqual([call.kind, call.events, call.resource], [client, ['message', 'message'], created.resource]);
   }
   const relist = await arrived('a relist', () => spans('runtime.v1.RuntimeService/ListContainers')[0]);
@@ -72,9 +77,10 @@ test('the spans of a pod’s syncs arrive at the collector, with the calls to th
   process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
   t.after(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
-  await (await fetch(`https://127.0.0.1:${port}/pods`, { headers: { traceparent } })).text();
-  const request = await arrived('the span of a request', () => spans('/pods')[0]);
+  await (await fetch(`https://127.0.0.1:${port}/pods`, { headers: { traceparent, 'x-forwarded-for': '192.0.2.9, 127.0.0.1' } })).text();
+  const request = await arrived('the span of a request', () => spans('/pods/')[0]);
   assert.deepEqual([request.kind, request.parentId, request.attributes['http.response.status_code']], [server, '', 200]);
+  assert.deepEqual([request.attributes['http.route'], request.attributes['client.address']], ['/pods/', '192.0.2.9']);
   assert.notEqual(request.traceId, 'a'.repeat(32));
 
   node.apply(aManifest('broken', { containers: [aBusybox({ image: 'local.example/nothing:1', imagePullPolicy: 'Never' })] }));

@@ -19,11 +19,14 @@ export class CallSpan {
     this.#span = span;
   }
 
-  /** @param path `/runtime.v1.RuntimeService/RunPodSandbox` */
-  static start(path: string): CallSpan {
+  /**
+   * @param path `/runtime.v1.RuntimeService/RunPodSandbox`
+   * @param socket the path of the runtime's socket
+   */
+  static start(path: string, socket: string): CallSpan {
     const name = path.slice(1);
-    const span = startCallSpan(() => ({ scope, name, attributes: { 'rpc.method': name, 'rpc.system.name': 'grpc' } }));
-    return new CallSpan(span);
+    const attributes = () => ({ 'rpc.method': name, 'rpc.system.name': 'grpc', 'server.address': socket });
+    return new CallSpan(startCallSpan(() => ({ scope, name, attributes: attributes() })));
   }
 
   metadata(): Metadata {

@@ -56,11 +56,14 @@ export interface CriClientOptions {
 class ServiceClient<D extends Definition> {
   readonly #definition: D;
   readonly #client: Client;
+  /** For traces. */
+  readonly #socket: string;
   readonly #onCall: CallObserver | undefined;
 
-  constructor(definition: D, client: Client, onCall: CallObserver | undefined) {
+  constructor(definition: D, client: Client, socket: string, onCall: CallObserver | undefined) {
     this.#definition = definition;
     this.#client = client;
+    this.#socket = socket;
     this.#onCall = onCall;
   }
 
@@ -108,7 +111,7 @@ class ServiceClient<D extends Definition> {
     const { name, path, requestType } = this.#method(method);
     const options: CallOptions = limits.deadlineMs === undefined ? {} : { deadline: toDeadline(limits.deadlineMs) };
     const started = performance.now();
-    const span = CallSpan.start(path);
+    const span = CallSpan.start(path, this.#socket);
     let errorCode: number | undefined;
     const call = this.#client.makeServerStreamRequest(
       path,
@@ -144,7 +147,7 @@ class ServiceClient<D extends Definition> {
     const started = performance.now();
     return new Promise<T>((resolve, reject) => {
       if (limits.signal?.aborted) return reject(limits.signal.reason as Error);
-      const span = CallSpan.start(path);
+      const span = CallSpan.start(path, this.#socket);
       const call = this.#client.makeUnaryRequest(
         path,
         (message: never) => span.sent(serialize(requestType, message)),
@@ -210,8 +213,9 @@ export class CriClient {
       // Each thread has its own connection, so the lists of one thread never delay another thread's calls.
       'grpc.use_local_subchannel_pool': 1,
     });
-    this.runtime = new ServiceClient(RuntimeServiceDefinition, this.#client, onCall);
-    this.images = new ServiceClient(ImageServiceDefinition, this.#client, onCall);
+    const socket = endpoint.replace(/^unix:(\/\/)?/, '');
+    this.runtime = new ServiceClient(RuntimeServiceDefinition, this.#client, socket, onCall);
+    this.images = new ServiceClient(ImageServiceDefinition, this.#client, socket, onCall);
   }
 
   /** Starts to connect before the first call. */

@@ -51,3 +51,8 @@ export function runWithParent<T>(traceParent: string | undefined, run: () => T):
 export function startCallSpan(options: () => Omit<SpanOptions, 'parent' | 'kind'>): Span | undefined {
   return tracer?.startSpan({ ...options(), kind: 'client', parent: active.getStore()?.traceParent });
 }
+
+/** The span of a call that belongs to no work of this thread in particular, such as one that carries the news of several pods. */
+export function startDetachedCallSpan(options: () => Omit<SpanOptions, 'parent' | 'kind'>): Span | undefined {
+  return tracer?.startSpan({ ...options(), kind: 'client' });
+}

@@ -4,5 +4,5 @@
  * Without the setting no thread loads the SDK, and every function here returns at once. Upstream: component-base/tracing.
  */
 export { startTracing, tracingStarted } from './start-tracing.ts';
-export { currentSpan, currentTraceParent, runInSpan, runWithParent, startCallSpan } from './active-span.ts';
+export { currentSpan, currentTraceParent, runInSpan, runWithParent, startCallSpan, startDetachedCallSpan } from './active-span.ts';
 export type { Attributes, Span, TracingSettings } from './tracer.ts';

@@ -20,12 +20,16 @@ const parameters: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   portForward: sandboxParameters,
 };
 
+/** Web services whose own path is a route. Upstream's router ends it with a slash. */
+const rootRoutes: ReadonlySet<string> = new Set(['pods', 'runningpods', 'logs']);
+
 /** Returns the route of a path, with names in place of its parameters. The routes are few, whatever clients request. */
 export function routeOf(path: string): string {
   const [, root = '', ...segments] = path.split('/');
   const names = Object.hasOwn(parameters, root) ? parameters[root]?.[segments.length] : undefined;
   if (names !== undefined) return `/${root}/${names}`;
-  if (root === 'logs' && segments.length > 0) return '/logs/{logpath:*}';
+  if (root === 'logs' && segments.join('') !== '') return '/logs/{logpath:*}';
+  if (rootRoutes.has(root)) return `/${root}/`;
   if (root === 'debug' && segments[0] === 'pprof') return '/debug/pprof/{subpath:*}';
   return Object.hasOwn(parameters, root) ? `/${root}` : path;
 }
@@ -52,6 +56,8 @@ export async function inRequestSpan(
 
 function requestAttributes({ method = 'GET', socket, headers, httpVersion }: IncomingMessage, path: string): Attributes {
   const { remoteAddress, remotePort, localPort } = socket;
+  // What the client claims; nothing but traces depends on it.
+  const [forwardedFor = ''] = String(headers['x-forwarded-for'] ?? '').split(',', 1);
   return {
     'server.address': 'kubelet',
     ...(localPort !== undefined && { 'server.port': localPort }),
@@ -60,7 +66,7 @@ function requestAttributes({ method = 'GET', socket, headers, httpVersion }: Inc
     'url.path': path,
     'http.route': routeOf(path),
     'network.protocol.version': httpVersion,
-    ...(remoteAddress !== undefined && { 'network.peer.address': remoteAddress, 'client.address': remoteAddress }),
+    ...(remoteAddress !== undefined && { 'network.peer.address': remoteAddress, 'client.address': forwardedFor.trim() || remoteAddress }),
     ...(remotePort !== undefined && { 'network.peer.port': remotePort }),
     ...(headers['user-agent'] !== undefined && { 'user_agent.original': headers['user-agent'] }),
   };

@@ -1,8 +1,10 @@
 /**
  * The span of one attempt of a call to the API server, with the attributes of Go's instrumentation (otelhttp). The API server gets its context, so that one
  * with tracing refers to it. A watch's span ends with the watch. Without tracing an attempt has no span.
+ *
+ * It begins a trace, as upstream's: statuses and events of many pods leave in queues, which run in the context of whoever has filled them first.
  */
-import { startCallSpan, type Attributes, type Span } from '../../../shared/tracing/index.ts';
+import { startDetachedCallSpan, type Attributes, type Span } from '../../../shared/tracing/index.ts';
 
 const scope = 'go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp';
 
@@ -14,7 +16,7 @@ export class AttemptSpan {
   }
 
   static start(method: string, url: URL): AttemptSpan {
-    return new AttemptSpan(startCallSpan(() => ({ scope, name: `HTTP ${method}`, attributes: requestAttributes(method, url) })));
+    return new AttemptSpan(startDetachedCallSpan(() => ({ scope, name: `HTTP ${method}`, attributes: requestAttributes(method, url) })));
   }
 
   /** Alternating names and values. */

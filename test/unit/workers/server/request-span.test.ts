@@ -3,7 +3,10 @@ import { routeOf } from '../../../../src/workers/server/request-span.ts';
 import { table } from '../../../support/table.ts';
 
 const rows: Readonly<Record<string, string>> = {
-  '/pods': '/pods',
+  '/pods': '/pods/',
+  '/runningpods/': '/runningpods/',
+  '/logs': '/logs/',
+  '/logs/': '/logs/',
   '/metrics/cadvisor': '/metrics/cadvisor',
   '/exec/ns/pod/app': '/exec/{podNamespace}/{podID}/{containerName}',
   '/exec/ns/pod/uid/app': '/exec/{podNamespace}/{podID}/{uid}/{containerName}',
