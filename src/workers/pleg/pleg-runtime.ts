@@ -3,12 +3,12 @@
  * replace by a fake.
  */
 import type { RuntimeInfo } from '../../shared/contracts/pleg.ts';
-import { CriClient } from '../../shared/cri/client.ts';
+import { CriClient, type CallLimits } from '../../shared/cri/client.ts';
 import { isNotFound, isUnimplemented } from '../../shared/cri/cri-error.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { decodeEvent, type RuntimeEvent } from '../../shared/cri/decode-event.ts';
 import { CgroupDriver } from '../../shared/cri/generated/cri-v1.ts';
-import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../shared/cri/generated/cri-v1.ts';
+import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus, RuntimeConfigResponse } from '../../shared/cri/generated/cri-v1.ts';
 import { criLosingSupport } from '../../shared/metrics/definitions/runtime-operations.ts';
 import { podUIDLabel } from '../../shared/kubernetes/annotations.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -52,6 +52,8 @@ export class CriPlegRuntime implements PlegRuntime {
   readonly #containers: RawList;
   readonly #requestTimeoutMs: number;
   readonly #inspectionDeadlineMs: number;
+  /** The name and version of a runtime that has no RuntimeConfig. A newer one may have it. */
+  #withoutConfig = '';
 
   constructor({ endpoint, requestTimeoutMs, logger }: CriPlegRuntimeOptions) {
     this.#cri = new CriClient({ endpoint, onCall: countRuntimeOperation });
@@ -110,14 +112,11 @@ export class CriPlegRuntime implements PlegRuntime {
   async facts(signal: AbortSignal): Promise<RuntimeInfo> {
     const limits = { deadlineMs: this.#requestTimeoutMs, signal };
     const { runtime } = this.#cri;
-    const [version, { status, runtimeHandlers, features: runtimeFeatures }, config] = await Promise.all([
+    const [version, { status, runtimeHandlers, features: runtimeFeatures }] = await Promise.all([
       runtime.call('version', {}, limits),
       runtime.call('status', {}, limits),
-      runtime.call('runtimeConfig', {}, limits).catch((err: unknown) => {
-        if (isUnimplemented(err)) return null;
-        throw err;
-      }),
     ]);
+    const config = await this.#config(`${version.runtimeName} ${version.runtimeVersion}`, limits);
     // Upstream: getCgroupDriverFromCRI of cmd/kubelet/app/server.go.
     if (config) criLosingSupport.remove({ version: '1.37.0' });
     else criLosingSupport.set(1, { version: '1.37.0' });
@@ -135,6 +134,18 @@ export class CriPlegRuntime implements PlegRuntime {
       ...(runtimeFeatures ? { features: runtimeFeatures } : {}),
       cgroupDriver: config?.linux ? (config.linux.cgroupDriver === CgroupDriver.CGROUPFS ? 'cgroupfs' : 'systemd') : null,
     };
+  }
+
+  /** A runtime without this call is not called again: each time counts as an error in metrics and traces. */
+  async #config(runtime: string, limits: CallLimits): Promise<RuntimeConfigResponse | null> {
+    if (runtime === this.#withoutConfig) return null;
+    try {
+      return await this.#cri.runtime.call('runtimeConfig', {}, limits);
+    } catch (err) {
+      if (!isUnimplemented(err)) throw err;
+      this.#withoutConfig = runtime;
+      return null;
+    }
   }
 
   close(): void {

@@ -139,6 +139,14 @@ test('an inspection returns the current state', async (t) => {
   assert.deepEqual(facts.conditions.map(({ type, status }) => `${type} ${status}`).sort(), ['NetworkReady true', 'RuntimeReady true']);
 });
 
+test('a runtime without RuntimeConfig is asked for it once', async (t) => {
+  const node = await aPlegThread(t, { cgroupDriver: 'unimplemented' });
+  const pleg = node.start();
+  for (let times = 0; times < 3; times += 1) assert.equal((await pleg.runtimeStatus()).cgroupDriver, null);
+  const { RuntimeConfig, Status } = await node.control.counters();
+  assert.deepEqual([RuntimeConfig?.count, Status?.count], [1, 3]);
+});
+
 test('a hanging container is a failure of its pod and affects nothing else', async (t) => {
   const node = await aPlegThread(t, { events: false });
   const [wedged, well] = await node.control.seed({ pods: 2, containersPerPod: 2 });
