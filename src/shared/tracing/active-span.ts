@@ -28,10 +28,13 @@ export function currentTraceParent(): string | undefined {
   return tracer === null ? undefined : active.getStore()?.traceParent;
 }
 
-/** Runs the function in a new span, which ends with it. A rejection marks the span as failed. `options` is called with tracing only. */
+/**
+ * Runs the function in a new span, which begins a trace and ends with the function: a pod's worker, for one, may have been started in the context of another
+ * pod. A rejection marks the span as failed. `options` is called with tracing only.
+ */
 export async function runInSpan<T>(options: () => Omit<SpanOptions, 'parent'>, run: () => Promise<T>): Promise<T> {
   if (tracer === null) return run();
-  const span = tracer.startSpan({ ...options(), parent: active.getStore()?.traceParent });
+  const span = tracer.startSpan(options());
   try {
     return await active.run({ traceParent: span.traceParent, span }, run);
   } catch (err) {
