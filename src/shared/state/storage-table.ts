@@ -190,7 +190,8 @@ function toEntry(row: StorageRow): StorageEntry {
     }
     case 'container':
       return { podUID, kind, usage: { name, containerID, isLowerBound, readAtMs, usedBytes, inodesUsed } };
-    default:
+    case 'pod-logs':
+    case 'etc-hosts':
       return { podUID, kind, usage: { isLowerBound, readAtMs, usedBytes, inodesUsed } };
   }
 }
