@@ -14,6 +14,7 @@ export interface GuestMachine {
   readonly exchange: string;
   readonly memory: string;
   readonly cpus: number;
+  readonly network?: { readonly namespace: string; readonly interface: string } | undefined;
 }
 
 const consoleLines = 25;
@@ -42,7 +43,7 @@ export class GuestProcess {
     });
   }
 
-  static start({ kernel, image, folder, exchange, memory, cpus }: GuestMachine): GuestProcess {
+  static start({ kernel, image, folder, exchange, memory, cpus, network }: GuestMachine): GuestProcess {
     const console = join(folder, 'console.log');
     const output = openSync(console, 'a');
     const args = [
@@ -55,9 +56,12 @@ export class GuestProcess {
       `uml_dir=${folder}/uml umid=guest`,
       'systemd.show_status=0 quiet loglevel=4',
       `guest.exchange=${exchange}`,
+      ...(network === undefined ? [] : [`vec0:transport=raw,ifname=${network.interface}`]),
     ].flatMap((part) => part.split(' '));
     // The guest must not outlive a test process that is killed.
-    const child = spawn('setpriv', ['--pdeathsig', 'KILL', kernel, ...args], {
+    const command = ['setpriv', '--pdeathsig', 'KILL', kernel, ...args];
+    const [program = '', ...rest] = network === undefined ? command : ['nsenter', `--net=/run/netns/${network.namespace}`, ...command];
+    const child = spawn(program, rest, {
       stdio: ['ignore', output, output, 'pipe', 'pipe'],
       detached: true,
       // Its memory is a file in a tmpfs.

@@ -15,8 +15,16 @@ export interface GuestOptions {
   readonly cpus?: number;
   /** Folders of the host that have the same path in the guest, read-only. */
   readonly share?: readonly string[];
+  /** Default: no network. */
+  readonly network?: GuestNetwork;
   /** Default: 60 s. A boot takes 3 to 6 s on an idle host. */
   readonly bootTimeoutMs?: number;
+}
+
+/** The guest gets `vec0`, which sends and receives on an interface of a network namespace of the host. */
+export interface GuestNetwork {
+  readonly namespace: string;
+  readonly interface: string;
 }
 
 export interface RunOptions {
@@ -50,12 +58,12 @@ export class Guest {
   /** Installs what is missing, which takes minutes once, and boots. Rejects with the end of the console when the guest does not come up. */
   static async boot(options: GuestOptions = {}): Promise<Guest> {
     const { kernel, image } = installGuest();
-    const { memory = '2G', cpus = 2, share = [], bootTimeoutMs = 60_000 } = options;
+    const { memory = '2G', cpus = 2, share = [], network, bootTimeoutMs = 60_000 } = options;
     const folder = createGuestFolder();
     const exchange = join(folder, 'exchange');
     mkdirSync(exchange);
     writeFileSync(join(exchange, 'shares'), share.map((path) => `ro ${resolve(path)}\n`).join(''));
-    const guestProcess = GuestProcess.start({ kernel, image, folder, exchange, memory, cpus });
+    const guestProcess = GuestProcess.start({ kernel, image, folder, exchange, memory, cpus, network });
     const guest = new Guest(folder, guestProcess);
     try {
       await guestProcess.waitFor('ready', bootTimeoutMs);

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Guest } from '../../../scripts/host/guest/guest.ts';
+import { Guest, type GuestNetwork } from '../../../scripts/host/guest/guest.ts';
 import { buildLocalImageArchives } from '../../../scripts/host/local-images.ts';
 import type { ContainerStatus, Pod } from '../../../src/shared/kubernetes/api.ts';
 import { containerdConfig, containerdUnit, kubeletConfig, kubeletUnit, networkConfig } from './guest-node-files.ts';
@@ -18,6 +18,8 @@ export interface GuestNodeOptions {
   readonly memory?: string;
   /** More folders of the host that have the same path in the guest. */
   readonly share?: readonly string[];
+  /** Default: no network outside the guest. */
+  readonly network?: GuestNetwork;
   /** Prepares the guest before containerd and the kubelet start. Returns further flags and fields of KubeletConfiguration. */
   readonly prepare?: (guest: Guest) => Promise<{ readonly config?: object; readonly flags?: readonly string[] }>;
 }
@@ -56,9 +58,15 @@ export class GuestNode {
   }
 
   /** Boots, and starts containerd with the local images. There is no kubelet yet. */
-  static async boot({ containerd = '1.6', memory = '3G', share = [], prepare }: Omit<GuestNodeOptions, 'config'> = {}): Promise<GuestNode> {
+  static async boot({
+    containerd = '1.6',
+    memory = '3G',
+    share = [],
+    network,
+    prepare,
+  }: Omit<GuestNodeOptions, 'config'> = {}): Promise<GuestNode> {
     const images = buildLocalImageArchives(join(project, '.cache/images'));
-    const guest = await Guest.boot({ memory, share: [project, ...share] });
+    const guest = await Guest.boot({ memory, share: [project, ...share], ...(network && { network }) });
     const node = new GuestNode(guest);
     try {
       const installation = containerd === '1.6' ? '' : join(project, `.cache/containerd-${containerd}`);
