@@ -15,6 +15,7 @@ import { systemClock as clock } from '../shared/time/clock.ts';
 import { startTracing, tracingStarted } from '../shared/tracing/index.ts';
 import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './cli/options.ts';
+import type { ReloadObserver } from './config-reload/index.ts';
 import { EventLog } from './events/index.ts';
 import { recordHostWarnings, systemOOMEvent, toNodeName } from './node/index.ts';
 import { neededImages } from './pods/housekeeping/index.ts';
@@ -55,6 +56,8 @@ export interface KubeletStart {
   readonly threads: EarlyThreads;
   /** Sets the handler of SIGHUP. */
   readonly setReloadHandler?: (handler: () => void) => void;
+  /** Is notified of the reloads that SIGHUP causes. */
+  readonly reloadObserver?: ReloadObserver;
   /** Called when everything has started and the sync loop begins. */
   readonly onRunning?: () => void;
 }
@@ -66,6 +69,7 @@ export async function runKubelet({
   signal,
   threads,
   setReloadHandler = () => {},
+  reloadObserver = { reloading: () => {}, reloaded: () => {} },
   onRunning,
 }: KubeletStart): Promise<void> {
   const log = (component: string): Logger => logger.child({ component });
@@ -167,7 +171,7 @@ export async function runKubelet({
     await untilPodsKnown();
     await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
     startNetworkChains(context);
-    startConfigReload({ ...context, events, cluster, runtime, nodeServices, podRunner, setReloadHandler });
+    startConfigReload({ ...context, events, cluster, runtime, nodeServices, podRunner, setReloadHandler, reloadObserver });
     shutdown.checkComplete({ isStandalone: cluster === null });
     onRunning?.();
     await syncLoop.run(podRunner.handlers, signal);

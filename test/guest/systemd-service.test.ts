@@ -55,6 +55,14 @@ describe('the kubelet as a unit of Type=notify', () => {
     assert.match(await node.guest.check(`cat ${folder}/memory.events`), /^oom_kill 0$/m);
   });
 
+  test('reports its reloads', async () => {
+    const changed = 'systemctl show --value -p StateChangeTimestampMonotonic kubelet';
+    const last = await node.guest.check(changed);
+    // Without the notifications the unit would stay in its state.
+    await node.guest.check(`kill -HUP ${await show('MainPID')}`);
+    await node.untilPrints(`test $(${changed}) -gt ${last} && systemctl is-active kubelet`, 'active');
+  });
+
   test('touches no container when systemctl restarts it, and when it is killed', async () => {
     const before = await container();
     const first = await show('MainPID');

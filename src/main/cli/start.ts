@@ -185,7 +185,7 @@ async function runLocked({ options, logger, signals, faults, service }: LockedRu
       service.ready();
     };
     const { signal, setReloadHandler } = signals;
-    await runKubelet({ options, logger, signal, threads, setReloadHandler, onRunning });
+    await runKubelet({ options, logger, signal, threads, setReloadHandler, reloadObserver: service, onRunning });
   } finally {
     await rootDir.release();
   }

@@ -10,6 +10,13 @@ import type { EventSink } from '../events/index.ts';
 import { computeReload } from './compute-reload.ts';
 import type { LoaderReply } from './loader-thread.ts';
 
+/** The service manager, which waits for the reload that it asked for. */
+export interface ReloadObserver {
+  reloading(): void;
+  /** No reload is under way or requested. */
+  reloaded(): void;
+}
+
 export interface ConfigReloadOptions {
   readonly live: LiveConfiguration;
   readonly load: () => Promise<LoaderReply>;
@@ -17,6 +24,7 @@ export interface ConfigReloadOptions {
   readonly refuse: (wanted: KubeletConfiguration) => string | null;
   /** Hands the new values to the parts that keep copies. Must not throw for a valid configuration. */
   readonly apply: (changed: ReadonlySet<string>) => void;
+  readonly observer: ReloadObserver;
   readonly nodeName: string;
   readonly events: EventSink;
   readonly clock: Clock;
@@ -44,6 +52,7 @@ export class ConfigReload {
 
   request(cause: ReloadCause): void {
     if (this.#isClosed) return;
+    if (cause === 'SIGHUP') this.#options.observer.reloading();
     if (this.#requested !== 'SIGHUP') this.#requested = cause;
     if (!this.#isRunning) void this.#run();
   }
@@ -61,6 +70,7 @@ export class ConfigReload {
       if (!this.#isClosed) contain({ handler: 'config-reload', logger: this.#options.logger }, () => this.#onLoaded(reply, cause));
     }
     this.#isRunning = false;
+    this.#options.observer.reloaded();
   }
 
   #onLoaded(reply: LoaderReply, cause: ReloadCause): void {

@@ -1,4 +1,4 @@
-/** Sends the kubelet's state to the service manager that started it: readiness, the end, and signs of life for the watchdog. */
+/** Sends the kubelet's state to the service manager that started it: readiness, reloads, the end, and signs of life for the watchdog. */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { HealthCheck } from '../../shared/health/health.ts';
 import { healthChecks } from '../../shared/health/health.ts';
@@ -14,6 +14,8 @@ export interface ServiceNotifierOptions {
   readonly pid: number;
   /** Throws when the datagram cannot be sent. */
   readonly send?: (socket: string, state: string) => void;
+  /** CLOCK_MONOTONIC, which the service manager reads too. */
+  readonly monotonicUs?: () => bigint;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -21,14 +23,20 @@ export interface ServiceNotifierOptions {
 export class ServiceNotifier {
   readonly #socket: string;
   readonly #send: (socket: string, state: string) => void;
+  readonly #monotonicUs: () => bigint;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #watchdog: Watchdog | null;
   #heartbeats: HeartbeatsReader | null = null;
+  #state: 'starting' | 'ready' | 'reloading' | 'stopping' = 'starting';
 
-  private constructor({ env, send = sendDatagram, clock, logger }: ServiceNotifierOptions, timeoutMs: number | null) {
+  private constructor(
+    { env, send = sendDatagram, monotonicUs = () => process.hrtime.bigint() / 1000n, clock, logger }: ServiceNotifierOptions,
+    timeoutMs: number | null,
+  ) {
     this.#socket = env['NOTIFY_SOCKET'] ?? '';
     this.#send = send;
+    this.#monotonicUs = monotonicUs;
     this.#clock = clock;
     this.#logger = logger;
     this.#watchdog =
@@ -60,11 +68,26 @@ export class ServiceNotifier {
 
   /** Everything has started. */
   ready(): void {
+    if (this.#state === 'stopping') return;
+    this.#state = 'ready';
     this.#notify('READY=1');
+  }
+
+  /** A reload begins that the service manager may wait for. Each call is reported: the time must follow that of the request. */
+  reloading(): void {
+    if (this.#state !== 'ready' && this.#state !== 'reloading') return;
+    this.#state = 'reloading';
+    this.#notify(`RELOADING=1\nMONOTONIC_USEC=${this.#monotonicUs()}`);
+  }
+
+  /** The last reload has ended. Has no effect when none was reported. */
+  reloaded(): void {
+    if (this.#state === 'reloading') this.ready();
   }
 
   /** The kubelet ends. */
   stopping(): void {
+    this.#state = 'stopping';
     this.#notify('STOPPING=1');
   }
 

@@ -2,7 +2,7 @@
 import { setVerbosity } from '../../shared/log/live-verbosity.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { configurationPaths } from '../cli/load-valid-configuration.ts';
-import { ConfigLoader, ConfigReload, ConfigWatch } from '../config-reload/index.ts';
+import { ConfigLoader, ConfigReload, ConfigWatch, type ReloadObserver } from '../config-reload/index.ts';
 import { withReservedCPUs } from '../config/reserved-cpus.ts';
 import type { EventSink } from '../events/index.ts';
 import { excessiveReservations, resourceSettings } from '../node/index.ts';
@@ -22,10 +22,11 @@ export interface ConfigReloadStart extends Pick<KubeletContext, 'options' | 'nod
   readonly podRunner: Pick<PodRunner, 'eviction'>;
   /** Sets the handler of SIGHUP. */
   readonly setReloadHandler: (handler: () => void) => void;
+  readonly reloadObserver: ReloadObserver;
 }
 
 export function startConfigReload(start: ConfigReloadStart): void {
-  const { options, nodeName, nodeServices, events, log, shutdown, setReloadHandler } = start;
+  const { options, nodeName, nodeServices, events, log, shutdown, setReloadHandler, reloadObserver: observer } = start;
   const { live, reloadInputs } = options;
   if (!reloadInputs) return shutdown.register('config-reload', async () => {});
   const logger = log('config-reload');
@@ -35,6 +36,7 @@ export function startConfigReload(start: ConfigReloadStart): void {
     load: () => loader.load(),
     refuse: (wanted) => excessiveReservations(nodeServices.machine.current(), resourceSettings(withReservedCPUs(wanted), options.flags)),
     apply: (changed) => applyToCopies(start, changed),
+    observer,
     nodeName,
     events,
     clock,

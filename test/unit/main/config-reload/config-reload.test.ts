@@ -19,6 +19,7 @@ function aKubelet(fields: Partial<KubeletConfiguration> = {}) {
     loads: 0,
     applied: [] as { readonly fields: string[]; readonly threshold: number }[],
     events: [] as RecordedEvent[],
+    observed: [] as string[],
     lines: () => recorded.lines.map(({ msg }) => msg),
     /** Resolves the load under way; by default loads end at once. */
     hold: null as Promise<void> | null,
@@ -37,6 +38,10 @@ function aKubelet(fields: Partial<KubeletConfiguration> = {}) {
     },
     refuse: ({ maxPods }) => (maxPods > 1000 ? 'too many pods' : null),
     apply: (changed) => kubelet.applied.push({ fields: [...changed], threshold: live.view.imageGCHighThresholdPercent }),
+    observer: {
+      reloading: () => kubelet.observed.push('reloading'),
+      reloaded: () => kubelet.observed.push(`reloaded ${kubelet.loads}`),
+    },
     nodeName: 'node-1',
     events: { record: (event) => void kubelet.events.push(event) },
     clock: new FakeClock(),
@@ -122,6 +127,20 @@ test('a SIGHUP without a change is answered in the log', async () => {
   kubelet.reload.request('SIGHUP');
   await settle();
   assert.deepEqual(kubelet.lines(), ['No field of the configuration that can change without a restart has changed']);
+});
+
+test('the end of a reload is observed when none is requested any more, also after an error', async () => {
+  const kubelet = aKubelet();
+  const held = Promise.withResolvers<void>();
+  kubelet.hold = held.promise;
+  kubelet.reload.request('file');
+  kubelet.files = { error: 'line 3: no such field' };
+  kubelet.reload.request('SIGHUP');
+  await settle();
+  assert.deepEqual(kubelet.observed, ['reloading']);
+  held.resolve();
+  await settle();
+  assert.deepEqual(kubelet.observed, ['reloading', 'reloaded 2']);
 });
 
 test('requests during a reload cause one more, which has the last content', async () => {

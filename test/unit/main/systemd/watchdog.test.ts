@@ -111,7 +111,8 @@ function aService(env: Record<string, string> = { NOTIFY_SOCKET: '/run/systemd/n
   const clock = new FakeClock();
   const sent: string[] = [];
   const send = (socket: string, state: string) => void sent.push(`${clock.monotonic()} ${socket} ${state}`);
-  const service = ServiceNotifier.start({ env, pid, send, clock, logger: silentLogger });
+  const monotonicUs = () => BigInt(clock.monotonic() * 1000);
+  const service = ServiceNotifier.start({ env, pid, send, monotonicUs, clock, logger: silentLogger });
   return { clock, sent, service };
 }
 
@@ -125,6 +126,34 @@ test('a service reports its start, its life and its end to the socket of its ser
   await clock.advance(60_000);
   const socket = '/run/systemd/notify';
   assert.deepEqual(sent, [`0 ${socket} WATCHDOG=1`, `500 ${socket} READY=1`, `10000 ${socket} WATCHDOG=1`, `10500 ${socket} STOPPING=1`]);
+});
+
+test('a service reports each request for a reload with its time, and the end of the last one', async () => {
+  const { clock, sent, service } = aService({ NOTIFY_SOCKET: '@manager' });
+  service.ready();
+  service.reloaded();
+  service.reloading();
+  await clock.advance(2);
+  service.reloading();
+  service.reloaded();
+  assert.deepEqual(sent, [
+    '0 @manager READY=1',
+    '0 @manager RELOADING=1\nMONOTONIC_USEC=0',
+    '2 @manager RELOADING=1\nMONOTONIC_USEC=2000',
+    '2 @manager READY=1',
+  ]);
+});
+
+test('a reload makes a service neither ready before its start, nor again after its end', () => {
+  const { sent, service } = aService({ NOTIFY_SOCKET: '@manager' });
+  service.reloading();
+  service.reloaded();
+  assert.deepEqual(sent, []);
+  service.ready();
+  service.reloading();
+  service.stopping();
+  service.reloaded();
+  assert.deepEqual(sent, ['0 @manager READY=1', '0 @manager RELOADING=1\nMONOTONIC_USEC=0', '0 @manager STOPPING=1']);
 });
 
 test('without a service manager nothing is sent', async () => {
