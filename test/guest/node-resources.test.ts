@@ -46,8 +46,9 @@ describe('resources of the node', () => {
     assert.equal(await print(`${hard}/memory.min`), String(32 * MiB));
     assert.equal(await print(`${hard}/memory.high`), 'max');
     assert.equal(await print(`${hard}/../memory.min`), String(32 * MiB));
-    await node.untilPrints('cat /sys/fs/cgroup/kubepods.slice/memory.min', String(96 * MiB));
-    await node.untilPrints(`cat ${burstableSlice}/memory.low`, String(64 * MiB));
+    // They follow within a minute.
+    await node.untilPrints('cat /sys/fs/cgroup/kubepods.slice/memory.min', String(96 * MiB), 90_000);
+    await node.untilPrints(`cat ${burstableSlice}/memory.low`, String(64 * MiB), 90_000);
     // Half of the requests of better classes is not for the worse ones.
     const total = await memTotal();
     assert.equal(await print(`${burstableSlice}/memory.max`), String(inPages(total - 16 * MiB)));
