@@ -42,10 +42,11 @@ export class NodeCgroups {
   /** The requests of a pod do not change: an update is another object. */
   readonly #requests = new WeakMap<Pod, PodRequests>();
   #cancel: (() => void) | undefined;
+  #hasStarted = false;
   #isRunning = false;
   /** When the next round starts. */
   #dueAtMs = 0;
-  /** The levels as JSON. Empty before the first update. */
+  /** The levels as JSON. */
   #appliedLevels = '';
   #lastFullSyncMs = -Infinity;
   /** The last successful change of each limit, as JSON. */
@@ -58,12 +59,13 @@ export class NodeCgroups {
 
   /** Sets all cgroups, and continues to. Does not wait. */
   start(): void {
+    this.#hasStarted = true;
     this.#runIn(0);
   }
 
   /** Pods were added, changed or removed. */
   onPodsChanged(): void {
-    if (this.#appliedLevels !== '') this.#runIn(podChangesDelayMs);
+    if (this.#hasStarted) this.#runIn(podChangesDelayMs);
   }
 
   /** The machine has other resources now. */

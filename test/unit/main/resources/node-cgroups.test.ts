@@ -20,6 +20,8 @@ function aNode() {
     tasks: [] as SyncCgroupsTask[],
     /** The errors of the next tasks: for each change of a task its error. */
     failure: null as string | null,
+    /** Resolves the first update of the levels, the second task; by default it ends at once. */
+    hold: null as Promise<void> | null,
     events: [] as string[],
     shares: () => node.tasks.at(-1)?.cgroups.find(({ cgroup }) => cgroup[1] === 'burstable')?.resources.cpuShares,
     cgroups: undefined as unknown as NodeCgroups,
@@ -42,6 +44,7 @@ function aNode() {
     activePods: () => node.pods,
     syncCgroups: async (task) => {
       node.tasks.push(task);
+      if (node.tasks.length === 2) await node.hold;
       return { failures: task.cgroups.map(() => node.failure) };
     },
     nodeName: 'n1',
@@ -77,6 +80,22 @@ test('a burst of pods is one update, and pods that change nothing are none', asy
   node.cgroups.onPodsChanged();
   await node.clock.advance(1000);
   assert.equal(node.tasks.length, before + 1);
+  node.cgroups.close();
+});
+
+test('pods that come during the first update of the levels cause one more', async () => {
+  const node = aNode();
+  const held = Promise.withResolvers<void>();
+  node.hold = held.promise;
+  node.cgroups.onPodsChanged();
+  node.cgroups.start();
+  await node.clock.advance(0);
+  assert.equal(node.tasks.length, 2);
+  node.pods = [burstable('a', '500m')];
+  node.cgroups.onPodsChanged();
+  held.resolve();
+  await node.clock.advance(1000);
+  assert.equal(node.shares(), 512);
   node.cgroups.close();
 });
 
