@@ -2,7 +2,7 @@
  * The span of one attempt of a call to the API server, with the attributes of Go's instrumentation (otelhttp). The API server gets its context, so that one
  * with tracing refers to it. A watch's span ends with the watch. Without tracing an attempt has no span.
  *
- * It begins a trace, as upstream's: statuses and events of many pods leave in queues, which run in the context of whoever has filled them first.
+ * It begins a trace, as upstream's: statuses and events of many pods leave in queues, which run in the context of the call that was first to fill them.
  */
 import { startDetachedCallSpan, type Attributes, type Span } from '../../../shared/tracing/index.ts';
 
