@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { enterHugePagesNamespace } from '../support/kubelet/huge-pages-namespace.ts';
+import { enterHugePagesNamespace, removeHugePagesHierarchy, type HugePagesNamespace } from '../support/kubelet/huge-pages-namespace.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 const MiB = 2 ** 20;
@@ -13,15 +13,17 @@ const stay = 'trap "exit 0" TERM; sleep 100000 & wait $!';
 
 describe('a pod with huge pages', () => {
   let folder: string;
+  let namespace: HugePagesNamespace;
   let node: TestNode;
   before(async () => {
     folder = mkdtempSync('/tmp/huge-');
-    enterHugePagesNamespace(folder, 16);
+    namespace = enterHugePagesNamespace(folder, 16);
     node = await TestNode.start(null, { hugePageLimits: true });
     await node.startKubelet();
   });
   after(async () => {
     await node?.destroy();
+    if (namespace) removeHugePagesHierarchy(namespace);
     rmSync(folder, { recursive: true, force: true });
   });
 

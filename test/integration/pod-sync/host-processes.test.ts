@@ -103,14 +103,15 @@ test('the kernel moves a process in every hierarchy', async (t) => {
   const cgroup = `/host-processes-${process.pid}`;
   t.after(() => tree.remove(cgroup, new AbortController().signal));
   const pid = child.pid ?? 0;
+  const isMounted = (line: string) => existsSync(join(mount, line.split(':')[1]?.replace('name=', '') ?? ''));
   const hostProcesses = new HostProcesses({ tree, pid });
   // Raising the score needs no permission.
   assert.deepEqual(await hostProcesses.move({ systemCgroup: '', kubeletCgroup: cgroup, oomScoreAdj: 500 }), { failures: [] });
   const elsewhere = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
     .trim()
     .split('\n')
-    // v2's hierarchy of a hybrid host has no controllers.
-    .filter((line) => !line.endsWith(`:${cgroup}`) && !(version === 1 && line.startsWith('0::')));
+    // v2's hierarchy of a hybrid host has no controllers, and one that is not mounted can not be used.
+    .filter((line) => !line.endsWith(`:${cgroup}`) && !(version === 1 && (line.startsWith('0::') || !isMounted(line))));
   assert.deepEqual(elsewhere, []);
   assert.equal(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim(), '500');
 });
