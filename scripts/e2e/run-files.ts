@@ -14,6 +14,8 @@ export interface Lane {
 
 export interface FilesRun {
   readonly files: readonly string[];
+  /** Those of the files that change what the whole host has: they run when the lanes are idle. */
+  readonly alone?: readonly string[];
   readonly lanes: number;
   readonly openLane: (lane: number) => Lane;
   /** Such as `end-to-end tests`. */
@@ -34,12 +36,18 @@ class Run {
   readonly #options: FilesRun;
   readonly #measured = { ...readSeconds() };
   readonly #queue: string[];
+  readonly #alone: string[];
   readonly #results = new Map<string, FileResult>();
   readonly #flaky: string[] = [];
 
   constructor(options: FilesRun) {
     this.#options = options;
-    this.#queue = sortLongestFirst(options.files, this.#measured);
+    const { files, alone = [] } = options;
+    this.#queue = sortLongestFirst(
+      files.filter((file) => !alone.includes(file)),
+      this.#measured,
+    );
+    this.#alone = files.filter((file) => alone.includes(file));
   }
 
   async all(): Promise<boolean> {
@@ -47,9 +55,10 @@ class Run {
     const startedMs = performance.now();
     console.log(`${files.length} files in ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}`);
     await Promise.all(Array.from({ length: lanes }, (_, lane) => this.#runLane(lane, this.#queue)));
+    await this.#runLane(lanes, this.#alone);
     const failed = this.#failedFiles();
     // A new lane: what the processes of a closed one share, such as their control plane, is out of reach for the files of another.
-    if (failed.length <= maxRepeated) await this.#runLane(lanes, failed);
+    if (failed.length <= maxRepeated) await this.#runLane(lanes + 1, failed);
     writeSeconds(this.#measured);
     for (const file of this.#flaky) console.log(`! ${file} is flaky: it failed beside other files and passed alone`);
     for (const file of this.#failedFiles()) console.log(`✖ ${file}`);

@@ -74,7 +74,9 @@ describe('a shutdown of the node', () => {
   });
 
   test('ends pods in the order of their priority, and a cancelled one makes the node ready again', async () => {
-    await create('worker', onTerm('echo worker asked >> /order/log; sleep 2; echo worker done >> /order/log; exit 0'));
+    await create('worker', onTerm('echo worker asked >> /order/log; sleep 2; echo worker done >> /order/log; exit 0'), {
+      terminationGracePeriodSeconds: 100,
+    });
     await create('stubborn', "trap '' TERM; while :; do sleep 1; done", { terminationGracePeriodSeconds: 30 });
     await create('critical', onTerm('date +%s > /order/critical; echo critical asked >> /order/log; exit 3'), {
       priorityClassName: 'system-node-critical',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { runFiles } from '../../../scripts/e2e/run-files.ts';
 
@@ -17,6 +17,7 @@ const failsOnce =
 async function run(
   t: TestContext,
   bodies: Readonly<Record<string, string>>,
+  alone: readonly string[] = [],
 ): Promise<{ passed: boolean; report: string; lanes: number[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'run-files-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -33,7 +34,13 @@ async function run(
     opened.push(lane);
     return { wrap: (command: string, args: readonly string[]): [string, string[]] => [command, [...args]], env, close: () => {} };
   };
-  const passed = await runFiles({ files, lanes: 2, openLane, title: 'these tests' });
+  const passed = await runFiles({
+    files,
+    alone: files.filter((file) => alone.includes(basename(file))),
+    lanes: 2,
+    openLane,
+    title: 'these tests',
+  });
   return { passed, report: lines.join('\n'), lanes: opened };
 }
 
@@ -46,10 +53,17 @@ test('a run of files that pass passes', async (t) => {
 test('a file that passes only at the second attempt is reported as flaky, with its failure', async (t) => {
   const { passed, report, lanes } = await run(t, { a: passes, b: failsOnce });
   assert.ok(passed, report);
-  assert.deepEqual(lanes, [0, 1, 2], 'the second attempt has a lane of its own');
+  assert.deepEqual(lanes, [0, 1, 3], 'the second attempt has a lane of its own');
   assert.match(report, /Error: once/);
   assert.match(report, /^! .*b\.test\.mjs is flaky/m);
   assert.match(report, /^2 passed, 0 failed, 0 skipped, 1 flaky files$/m);
+});
+
+test('a file that needs the host for itself runs when the others have ended', async (t) => {
+  const { passed, report, lanes } = await run(t, { a: passes, b: passes, c: passes }, ['a.test.mjs']);
+  assert.ok(passed, report);
+  assert.deepEqual(lanes, [0, 1, 2]);
+  assert.match(report, /a\.test\.mjs: 1 passed in .* s \(3 of 3\)/);
 });
 
 test('a file that fails twice, or skips a test, fails the run', async (t) => {
