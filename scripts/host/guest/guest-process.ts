@@ -14,7 +14,13 @@ export interface GuestMachine {
   readonly exchange: string;
   readonly memory: string;
   readonly cpus: number;
-  readonly network?: { readonly namespace: string; readonly interface: string } | undefined;
+  readonly network?: GuestNetwork | undefined;
+}
+
+/** The guest gets `vec0`, which sends and receives on an interface of a network namespace of the host. */
+export interface GuestNetwork {
+  readonly namespace: string;
+  readonly interface: string;
 }
 
 const consoleLines = 25;

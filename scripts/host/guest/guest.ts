@@ -4,7 +4,9 @@
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { GuestProcess } from './guest-process.ts';
+import { GuestProcess, type GuestNetwork } from './guest-process.ts';
+
+export type { GuestNetwork } from './guest-process.ts';
 import { createGuestFolder } from './guest-folders.ts';
 import { installGuest } from './install.ts';
 
@@ -19,12 +21,6 @@ export interface GuestOptions {
   readonly network?: GuestNetwork;
   /** Default: 60 s. A boot takes 3 to 6 s on an idle host. */
   readonly bootTimeoutMs?: number;
-}
-
-/** The guest gets `vec0`, which sends and receives on an interface of a network namespace of the host. */
-export interface GuestNetwork {
-  readonly namespace: string;
-  readonly interface: string;
 }
 
 export interface RunOptions {

@@ -14,8 +14,6 @@ export interface ServiceNotifierOptions {
   readonly pid: number;
   /** Throws when the datagram cannot be sent. */
   readonly send?: (socket: string, state: string) => void;
-  /** CLOCK_MONOTONIC, which the service manager reads too. */
-  readonly monotonicUs?: () => bigint;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -23,20 +21,15 @@ export interface ServiceNotifierOptions {
 export class ServiceNotifier {
   readonly #socket: string;
   readonly #send: (socket: string, state: string) => void;
-  readonly #monotonicUs: () => bigint;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #watchdog: Watchdog | null;
   #heartbeats: HeartbeatsReader | null = null;
   #state: 'starting' | 'ready' | 'reloading' | 'stopping' = 'starting';
 
-  private constructor(
-    { env, send = sendDatagram, monotonicUs = () => process.hrtime.bigint() / 1000n, clock, logger }: ServiceNotifierOptions,
-    timeoutMs: number | null,
-  ) {
+  private constructor({ env, send = sendDatagram, clock, logger }: ServiceNotifierOptions, timeoutMs: number | null) {
     this.#socket = env['NOTIFY_SOCKET'] ?? '';
     this.#send = send;
-    this.#monotonicUs = monotonicUs;
     this.#clock = clock;
     this.#logger = logger;
     this.#watchdog =
@@ -77,7 +70,7 @@ export class ServiceNotifier {
   reloading(): void {
     if (this.#state !== 'ready' && this.#state !== 'reloading') return;
     this.#state = 'reloading';
-    this.#notify(`RELOADING=1\nMONOTONIC_USEC=${this.#monotonicUs()}`);
+    this.#notify(`RELOADING=1\nMONOTONIC_USEC=${Math.floor(this.#clock.monotonic() * 1000)}`);
   }
 
   /** The last reload has ended. Has no effect when none was reported. */

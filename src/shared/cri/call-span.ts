@@ -25,8 +25,12 @@ export class CallSpan {
    */
   static start(path: string, socket: string): CallSpan {
     const name = path.slice(1);
-    const attributes = () => ({ 'rpc.method': name, 'rpc.system.name': 'grpc', 'server.address': socket });
-    return new CallSpan(startCallSpan(() => ({ scope, name, attributes: attributes() })));
+    const span = startCallSpan(() => ({
+      scope,
+      name,
+      attributes: { 'rpc.method': name, 'rpc.system.name': 'grpc', 'server.address': socket },
+    }));
+    return new CallSpan(span);
   }
 
   metadata(): Metadata {

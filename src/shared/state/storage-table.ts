@@ -3,6 +3,7 @@
  * The stats thread writes the rows, the server thread renders them, eviction (main) reads them. The logs of containers are in the usage table.
  */
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
+import { DecodedRows } from './decoded-rows.ts';
 import { f64, text, u8, type Row } from './table-layout.ts';
 import { defineTable, TableFullError, type TableReader, type TableWriter } from './typed-table.ts';
 
@@ -126,10 +127,11 @@ export class StorageWriter {
 export class StorageReader {
   readonly #table: TableReader<typeof fields>;
   /** What `all` has decoded, by row: most rows stay the same for a minute. */
-  readonly #decoded: ({ readonly version: number; readonly entry: StorageEntry | undefined } | undefined)[] = [];
+  readonly #entries: DecodedRows<typeof fields, StorageEntry>;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#table = table.reader(buffer);
+    this.#entries = new DecodedRows(this.#table, toEntry);
   }
 
   /** Without rows: empty maps. */
@@ -151,24 +153,13 @@ export class StorageReader {
     const pods = new Map<PodUID, PodRows>();
     const end = this.#table.highWater;
     for (let row = 0; row < end; row += 1) {
-      const entry = this.#entry(row);
+      const entry = this.#entries.get(row)?.value;
       if (!entry) continue;
       let pod = pods.get(entry.podUID);
       if (!pod) pods.set(entry.podUID, (pod = new PodRows()));
       pod.add(entry);
     }
     return pods;
-  }
-
-  #entry(row: number): StorageEntry | undefined {
-    // Read before the values: a row that is written in between has another version at the next call.
-    const version = this.#table.version(row);
-    const known = this.#decoded[row];
-    if (known?.version === version) return known.entry;
-    const values = this.#table.read(row);
-    const entry = values && toEntry(values);
-    this.#decoded[row] = { version, entry };
-    return entry;
   }
 }
 

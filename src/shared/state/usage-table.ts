@@ -3,6 +3,7 @@
  * thread renders it, eviction (main) reads it. The identity of a cgroup is in a table of its own, so that readers decode its texts only once.
  * NaN: not known.
  */
+import { DecodedRows } from './decoded-rows.ts';
 import { filesystemRows, filesystemTable, type FilesystemRow, type FilesystemWriter } from './filesystem-table.ts';
 import { machineTable, type MachineFacts, type MachineFields } from './machine-table.ts';
 import { maxNodeFilesystems, nodeFilesystemTable, type NodeFilesystem } from './node-filesystem-table.ts';
@@ -122,11 +123,11 @@ export class UsageReader {
   readonly #tasks: TableReader<NodeTasksFields>;
   readonly #filesystems;
   readonly #nodeFilesystems;
-  /** Decoded identities by row. */
-  readonly #decoded: ({ readonly version: number; readonly identity: CgroupIdentity } | undefined)[] = [];
+  readonly #decoded: DecodedRows<typeof identityFields, CgroupIdentity>;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#identities = identities.reader(buffer);
+    this.#decoded = new DecodedRows(this.#identities, (row) => ({ ...row, kind: cgroupKinds[row.kind]! }));
     this.#usage = usage.reader(buffer, identities.bytes(this.#identities.capacity));
     this.#numbers = new Float64Array(buffer);
     this.#machine = machineTable.reader(buffer, machineOffset(this.#identities.capacity));
@@ -164,20 +165,11 @@ export class UsageReader {
     const found: CgroupUsage[] = [];
     const end = this.#identities.highWater;
     for (let row = 0; row < end; row += 1) {
-      const known = this.#identity(row);
-      const values = known && isWanted(known.identity) ? readUsageValues(this.#usage, this.#numbers, row) : undefined;
-      if (known && values && values.identityVersion === known.version) found.push({ identity: known.identity, values });
+      const known = this.#decoded.get(row);
+      const values = known && isWanted(known.value) ? readUsageValues(this.#usage, this.#numbers, row) : undefined;
+      // The row may have changed while it was read: its values then have another version, and are ignored.
+      if (known && values && values.identityVersion === known.version) found.push({ identity: known.value, values });
     }
     return found;
-  }
-
-  #identity(row: number): { readonly version: number; readonly identity: CgroupIdentity } | undefined {
-    const version = this.#identities.version(row);
-    const cached = this.#decoded[row];
-    if (cached?.version === version) return cached;
-    const values = this.#identities.read(row);
-    // The row may have changed between the two reads: its values then have another version, and are ignored.
-    this.#decoded[row] = values && { version, identity: { ...values, kind: cgroupKinds[values.kind]! } };
-    return this.#decoded[row];
   }
 }

@@ -111,8 +111,7 @@ function aService(env: Record<string, string> = { NOTIFY_SOCKET: '/run/systemd/n
   const clock = new FakeClock();
   const sent: string[] = [];
   const send = (socket: string, state: string) => void sent.push(`${clock.monotonic()} ${socket} ${state}`);
-  const monotonicUs = () => BigInt(clock.monotonic() * 1000);
-  const service = ServiceNotifier.start({ env, pid, send, monotonicUs, clock, logger: silentLogger });
+  const service = ServiceNotifier.start({ env, pid, send, clock, logger: silentLogger });
   return { clock, sent, service };
 }
 
