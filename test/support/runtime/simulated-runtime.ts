@@ -31,14 +31,17 @@ export async function startSimulatedRuntime(t: TestHooks, options: RuntimeOption
   return runtime;
 }
 
+/** Short at first, for what is about to happen; then long enough to cost a test process and a kubelet little while they wait. */
+const pollPeriodsMs = { first: 10, later: 100, firstForMs: 300 };
+
 /** Polls until the result is not null, undefined or false. Rejects after `timeoutMs` with a message that contains `what`. */
 export async function waitUntil<T>(what: string | (() => string), poll: () => Promise<T> | T, timeoutMs = 30_000): Promise<NonNullable<T>> {
-  const end = performance.now() + timeoutMs;
+  const startedMs = performance.now();
   for (;;) {
     const result = await poll();
+    const waitedMs = performance.now() - startedMs;
     if (result !== null && result !== undefined && result !== false) return result;
-    if (performance.now() > end)
-      throw new Error(`timed out after ${timeoutMs} ms waiting until ${typeof what === 'string' ? what : what()}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    if (waitedMs > timeoutMs) throw new Error(`timed out after ${timeoutMs} ms waiting until ${typeof what === 'string' ? what : what()}`);
+    await new Promise((resolve) => setTimeout(resolve, waitedMs < pollPeriodsMs.firstForMs ? pollPeriodsMs.first : pollPeriodsMs.later));
   }
 }
