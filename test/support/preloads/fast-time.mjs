@@ -1,5 +1,6 @@
 // Preloaded into a kubelet under test (NODE_OPTIONS=--import). Monotonic time passes TIME_FACTOR times as fast in each thread, and timers fire as much
-// earlier: a period of five minutes takes half a minute with 10. A thread whose loop stands still for 45 s of this time counts as hung.
+// earlier: a period of five minutes takes half a minute with 10. Deadlines are shorter as well. Only `performance` keeps real time, and with it the
+// time after which a thread counts as hung: it would be less than a busy host needs.
 import timers from 'node:timers';
 import { syncBuiltinESMExports } from 'node:module';
 
