@@ -2,7 +2,7 @@
 # npm run cluster: a one-node cluster on this host: control plane, containerd, this kubelet. Prints each step before executing it.
 #   npm run cluster           starts what is not running, restarts the kubelet, and returns; the cluster keeps running
 #   npm run cluster -- down   removes the cluster
-# The first start builds the control plane (about ten minutes) and caches it in .cache/.
+# The first start builds the control plane (about ten minutes) and keeps it in the user's cache folder.
 set -eu
 cd "$(dirname "$0")/.."
 command=${1:-up}

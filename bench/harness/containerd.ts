@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensureContainerd } from '../../scripts/host/containerd/installations.ts';
 import { busyboxImage } from '../../scripts/host/local-images.ts';
 import { PrivateContainerd } from '../../scripts/host/private-containerd.ts';
 import { CriDriver } from '../driver/cri-driver.ts';
@@ -20,10 +21,9 @@ export async function startContainerd({
   onEnd,
 }: BenchContext): Promise<{ readonly containerd: PrivateContainerd; readonly driver: CriDriver }> {
   ensureKubelet();
-  const installation = join(root, '.cache/containerd-1.7');
   progress('starting a separate containerd …');
   execFileSync('sh', [join(root, 'scripts/host/packages.sh')], { stdio: 'ignore' });
-  execFileSync('sh', [join(root, 'scripts/host/newer-containerd.sh'), '1.7', installation], { stdio: 'ignore' });
+  const installation = ensureContainerd('1.7');
   const folder = mkdtempSync(join(tmpdir(), 'kb-'));
   const containerd = await PrivateContainerd.start({ folder, installation, network: '10.93', imageCache: join(root, '.cache/images') });
   onEnd(() => containerd.destroy());

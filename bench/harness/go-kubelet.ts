@@ -1,5 +1,5 @@
 /** The Go kubelet of the same version, which benchmarks compare with. */
-import { ensureGoKubeletBinary } from '../../scripts/host/control-plane-binaries.ts';
+import { ensureGoKubeletBinary } from '../../scripts/host/programs/go-kubelet.ts';
 import type { KubeletProgram } from './kubelet-process.ts';
 
 /** The first build takes minutes; the result is cached. */

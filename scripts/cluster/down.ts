@@ -16,4 +16,6 @@ if (existsSync(clusterPaths.folder)) {
   removeLogLinks(clusterPaths.podLogs);
   removeFolder(clusterPaths.folder);
 }
-console.log('==> done. Kept: .cache (the built control plane with its Go, and images), dist, node_modules, the Debian packages');
+console.log(
+  '==> done. Kept: dist, node_modules, the Debian packages, images in .cache, and the built control plane with its Go: npm run cache',
+);

@@ -1,6 +1,6 @@
 /** `npm run cluster` after packages and modules are installed: starts control plane and containerd concurrently, then the kubelet. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build, isBuilt } from '../build.ts';
 import type { ApiClient } from '../host/control-plane-api.ts';
@@ -89,11 +89,10 @@ async function waitUntilNodeReady(controlPlane: ControlPlane): Promise<void> {
 }
 
 function usageText(controlPlane: ControlPlane): string {
-  const bin = dirname(relative(process.cwd(), controlPlane.kubectl)) || '.';
   return `
 kubeconfig: ${controlPlane.adminKubeconfig}
 To try:
-  export KUBECONFIG=${controlPlane.adminKubeconfig} PATH=$PWD/${bin}:$PATH
+  export KUBECONFIG=${controlPlane.adminKubeconfig} PATH=${dirname(controlPlane.kubectl)}:$PATH
   kubectl get nodes,pods -A
   kubectl apply -f examples/web.yaml -f examples/sidecar.yaml
   kubectl logs -f sidecar -c log-reader

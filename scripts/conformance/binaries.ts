@@ -1,29 +1,35 @@
-/** Builds upstream's suite, the programs of its images, and ginkgo from Go modules (versions in test/conformance/go.mod) into a cache folder. */
+/** Builds upstream's suite, the programs of its images, and ginkgo from Go modules (versions in test/conformance/go.mod) into the user's cache folder. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { kubernetesVersion } from '../host/control-plane-binaries.ts';
-import { buildWithGo } from '../host/go-build.ts';
+import { cacheEntry, cacheKey, pruneCache } from '../host/cache/user-cache.ts';
+import { kubernetesVersion } from '../host/programs/cluster-programs.ts';
+import { buildWithGo, goArguments, kubernetesVariables } from '../host/programs/go-build.ts';
 
-const root = join(import.meta.dirname, '../..');
-const cache = join(root, `.cache/conformance-${kubernetesVersion}`);
+const module = join(import.meta.dirname, '../../test/conformance');
+const variables = kubernetesVariables(kubernetesVersion);
 
+/** The suite is the test of the module itself. */
+const suite = { 'e2e.test': 'conformance' } as const;
 const programs = {
-  'e2e.test': '.',
   ginkgo: 'github.com/onsi/ginkgo/v2/ginkgo',
   agnhost: 'k8s.io/kubernetes/test/images/agnhost',
   nonewprivs: 'k8s.io/kubernetes/test/images/nonewprivs',
 } as const;
-export type ConformanceBinaries = Readonly<Record<keyof typeof programs, string>>;
+export type ConformanceBinaries = Readonly<Record<keyof typeof suite | keyof typeof programs, string>>;
 
 /** Returns the path of each program, built if necessary. */
 export async function ensureConformanceBinaries(progress: (what: string) => void): Promise<ConformanceBinaries> {
-  const paths: [string, string][] = [];
-  for (const [name, target] of Object.entries(programs)) {
-    const path = join(cache, name);
-    const args = target === '.' ? ['test', '-c'] : ['build', '-buildvcs=false'];
-    const module = join(root, 'test/conformance');
-    if (!existsSync(path)) await buildWithGo({ module, name, path, args, target, version: kubernetesVersion, progress });
-    paths.push([name, path]);
+  const key = cacheKey({
+    texts: [process.arch, ...goArguments({ variables })],
+    files: ['go.mod', 'go.sum', 'e2e_test.go'].map((file) => join(module, file)),
+  });
+  const folder = cacheEntry(`conformance-${kubernetesVersion}`, key);
+  for (const [command, targets] of [['test', suite] as const, ['build', programs] as const]) {
+    const missing = Object.entries(targets).filter(([name]) => !existsSync(join(folder, name)));
+    if (missing.length === 0) continue;
+    await buildWithGo({ module, programs: Object.fromEntries(missing), folder, command, variables, progress });
+    pruneCache();
   }
+  const paths = Object.keys({ ...suite, ...programs }).map((name) => [name, join(folder, name)]);
   return Object.fromEntries(paths) as ConformanceBinaries;
 }

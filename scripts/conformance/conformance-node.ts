@@ -1,11 +1,11 @@
 /** A one-node cluster for the conformance tests: control plane, containerd with the images of the tests, and `bin/kubelet`. */
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { removeCgroup } from '../host/cgroups.ts';
+import { ensureContainerd } from '../host/containerd/installations.ts';
 import { clusterMember } from '../host/control-plane-member.ts';
 import { ControlPlane } from '../host/control-plane.ts';
 import { buildImageArchive } from '../host/local-images.ts';
@@ -25,12 +25,7 @@ interface Node {
 }
 
 /** Has everything that the tests ask of a runtime. */
-const installation = join(project, '.cache/containerd-2.1');
-
-/** Fetches containerd, which the network namespace of the tests can not. */
-export function ensureContainerd(): void {
-  execFileSync('sh', [join(project, 'scripts/host/newer-containerd.sh'), '2.1', installation], { stdio: 'inherit' });
-}
+export const containerdVersion = '2.1';
 
 export class ConformanceNode {
   readonly folder: string = mkdtempSync('/tmp/kc-');
@@ -113,6 +108,7 @@ export class ConformanceNode {
     const mirror = join(registriesFolder(folder), 'registry.k8s.io');
     mkdirSync(mirror, { recursive: true });
     writeFileSync(join(mirror, 'hosts.toml'), `[host."${registry.url}"]\n  capabilities = ["pull", "resolve"]\n`);
+    const installation = ensureContainerd(containerdVersion);
     const imageCache = join(project, '.cache/images');
     const { endpoint } = await PrivateContainerd.start({ folder, network: '10.97', installation, imageCache, detached: true });
     return endpoint;

@@ -18,8 +18,9 @@ import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import { build, isBuilt } from '../build.ts';
 import { NetworkNamespace } from '../e2e/network-namespace.ts';
+import { ensureContainerd } from '../host/containerd/installations.ts';
 import { ensureConformanceBinaries } from './binaries.ts';
-import { ConformanceNode, ensureContainerd } from './conformance-node.ts';
+import { ConformanceNode, containerdVersion } from './conformance-node.ts';
 import { runGinkgo } from './ginkgo.ts';
 import { computeVerdict, isGood, verdictText, type Expectation } from './verdict.ts';
 
@@ -47,7 +48,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 /** Runs this script again inside a namespace. Returns its exit code. */
 async function runInNamespace(): Promise<number> {
   await ensureConformanceBinaries(progress);
-  ensureContainerd();
+  // The network namespace has no way to the mirrors.
+  ensureContainerd(containerdVersion, 'inherit');
   if (!isBuilt()) build();
   const namespace = NetworkNamespace.create(0);
   try {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient } from './control-plane-api.ts';
-import type { ControlPlaneBinaries } from './control-plane-binaries.ts';
+import type { ControlPlaneBinaries } from './programs/control-plane.ts';
 import { CertificateAuthority, type CertificateFiles } from './control-plane-certificates.ts';
 import type { ControlPlanePorts } from './control-plane-flags.ts';
 import { writeKubeconfig } from './control-plane-kubeconfig.ts';

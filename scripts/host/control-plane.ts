@@ -8,7 +8,7 @@ import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
 import { auditLog, ControlPlaneAccess, stateFile, type SavedState } from './control-plane-access.ts';
 import { type ApiClient, ApiError } from './control-plane-api.ts';
-import { ensureControlPlane, type ControlPlaneBinaries } from './control-plane-binaries.ts';
+import { ensureControlPlane, type ControlPlaneBinaries } from './programs/control-plane.ts';
 import { serviceAccountKeys } from './control-plane-certificates.ts';
 import {
   apiServerFlags,

@@ -14,7 +14,7 @@ export interface PrivateContainerdOptions {
   readonly folder: string;
   /** The pods' /16 network, unique on the host: `10.87` means 10.87.0.0/16. */
   readonly network?: string;
-  /** Folder of the containerd binaries, as newer-containerd.sh unpacks them. Default: the host's. */
+  /** Folder of the containerd binaries, as ensureContainerd returns it. Default: the host's. */
   readonly installation?: string;
   /** Ends a pull without progress after this time, for example `8s`. Default: containerd's. */
   readonly imagePullProgressTimeout?: string;

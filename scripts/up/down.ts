@@ -1,5 +1,5 @@
 /** `npm run down`: removes everything that `npm run up` created, with and without `--simulate`, and prints what is kept. */
-import { existsSync, globSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeCgroup } from '../host/cgroups.ts';
@@ -20,8 +20,5 @@ for (const paths of [upPaths(false), upPaths(true)]) {
   }
   removeFolder(paths.folder);
 }
-// Keeps the control plane of `npm run cluster` and its Go toolchain, whose build takes ten minutes.
-const isKept = (path: string) => /^\.cache\/(?:control-plane-v|go-)[0-9.]+$/.test(path);
-const created = ['dist', ...globSync('.cache/*', { cwd: project }).filter((path) => !isKept(path))];
-for (const path of created) rmSync(join(project, path), { recursive: true, force: true });
-console.log('==> done. Kept: the Debian packages, node_modules, and the control plane, where one was built, with its Go');
+for (const path of ['dist', '.cache']) rmSync(join(project, path), { recursive: true, force: true });
+console.log("==> done. Kept: the Debian packages, node_modules, and the user's cache folder, which npm run cache lists and empties");

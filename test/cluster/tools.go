@@ -1,7 +1,7 @@
 //go:build tools
 
-// Package cluster names the programs of a real control plane, so that go.mod pins them and all they are made of.
-// Nothing of it is compiled: scripts/host/control-plane-binaries.ts builds each program by its import path.
+// Package cluster names the programs of a real cluster, so that go.mod pins them and all they are made of.
+// Nothing of it is compiled: scripts/host/programs/cluster-programs.ts builds each program by its import path.
 package cluster
 
 import (
@@ -12,4 +12,5 @@ import (
 	_ "k8s.io/kubernetes/cmd/kubeadm"
 	_ "k8s.io/kubernetes/cmd/kubectl"
 	_ "k8s.io/kubernetes/cmd/kubelet"
+	_ "sigs.k8s.io/metrics-server/cmd/metrics-server"
 )

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { containerd23 } from '../../scripts/host/containerd/containerd-2.3.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { runningOf, sandboxesOf } from '../support/kubelet/observed-node-state.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
@@ -138,7 +139,7 @@ describe('containerd 2.1', () => {
 describe('containerd 2.3', () => {
   let node: TestNode;
   before(async () => {
-    node = await TestNode.start(null, { containerd: '2.3', config: { featureGates: { ContainerStopSignals: true } } });
+    node = await TestNode.start(null, { containerd: containerd23, config: { featureGates: { ContainerStopSignals: true } } });
     await node.startKubelet();
   });
   after(() => node.destroy());

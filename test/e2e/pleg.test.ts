@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { ensureContainerd } from '../../scripts/host/containerd/installations.ts';
 import { PrivateContainerd } from '../../scripts/host/private-containerd.ts';
 import type { PlegNotification } from '../../src/shared/contracts/pleg.ts';
 import { CriClient } from '../../src/shared/cri/client.ts';
@@ -28,7 +29,7 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
       folder: join(folder, 'containerd'),
       network: version === '1.6' ? '10.98' : '10.99',
       imageCache: join(project, '.cache/images'),
-      installation: version === '1.6' ? '' : join(project, '.cache/containerd-1.7'),
+      installation: ensureContainerd(version),
     });
   let containerd = await start();
   const { endpoint } = containerd;

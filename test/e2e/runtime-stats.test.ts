@@ -1,6 +1,7 @@
 /** The gate PodAndContainerStatsFromCRI on real runtimes: one that has its own metrics of containers, and one that only has stats. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { containerd23 } from '../../scripts/host/containerd/containerd-2.3.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { aBusybox, aManifest, TestNode, type TestNodeOptions } from '../support/kubelet/test-node.ts';
 import { parsePrometheus, type Metric } from '../support/prometheus.ts';
@@ -77,7 +78,7 @@ function checkSummary(usage: PodUsage): void {
 }
 
 describe('stats from containerd 2.3', () => {
-  const { usage, page } = aNode('2.3');
+  const { usage, page } = aNode(containerd23);
 
   test('are in the summary', async () => checkSummary((await usage())!));
 

@@ -1,6 +1,7 @@
 /** The disk usage of pods on a node with a real containerd: writable layers, volumes and logs, measured without asking the runtime. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { containerd23 } from '../../scripts/host/containerd/containerd-2.3.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
@@ -145,7 +146,7 @@ describe('the disk usage of pods', () => {
 });
 
 describe('the writable layer on another containerd', () => {
-  for (const containerd of ['1.6', '2.3'] as const) {
+  for (const containerd of ['1.6', containerd23] as const) {
     test(`is found in the mount table of containerd ${containerd}`, async (t) => {
       const node = await TestNode.start(t, { containerd });
       await node.startKubelet();

@@ -3,13 +3,14 @@
  * I/O, which the test hosts of other tests do not have.
  */
 import assert from 'node:assert/strict';
+import { dirname } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aGuestCluster } from '../support/guest/guest-cluster.ts';
+import { ensureGoKubeletBinary } from '../../scripts/host/programs/go-kubelet.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';
 import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
 
-const { programs } = await aGuestCluster();
+const goKubelet = await ensureGoKubeletBinary(console.log);
 const readPage = `bash -c 'exec 3<>/dev/tcp/127.0.0.1/10255 && printf "GET /metrics/cadvisor HTTP/1.0\\r\\n\\r\\n" >&3 && cat <&3'`;
 const isCompared = /^container_(pressure_|fs_|blkio_)\w+\{.*namespace="default"/;
 const writtenBytes = 20 * 2 ** 20;
@@ -33,7 +34,7 @@ describe('the page of cadvisor', () => {
   let own: ReadonlyMap<string, number>;
   let peer: ReadonlyMap<string, number>;
   before(async () => {
-    node = await GuestNode.start({ containerd: '1.7', share: [programs] });
+    node = await GuestNode.start({ containerd: '1.7', share: [dirname(goKubelet)] });
     const spec = (container: Parameters<typeof aBusybox>[0]) => ({
       containers: [aBusybox({ ...container, volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
       volumes: [{ name: 'data', emptyDir: {} }],
@@ -47,7 +48,7 @@ describe('the page of cadvisor', () => {
     // The Go kubelet exits without a clock.
     await node.guest.check(
       `systemctl stop kubelet && sed 's/^bogomips/cpu MHz : 2000.000\\nbogomips/' /proc/cpuinfo > /run/cpuinfo && mount --bind /run/cpuinfo /proc/cpuinfo &&
-       systemd-run -q --unit=peer ${programs}/kubelet --config=/etc/kubernetes/kubelet.json --hostname-override=guest`,
+       systemd-run -q --unit=peer ${goKubelet} --config=/etc/kubernetes/kubelet.json --hostname-override=guest`,
     );
     await node.untilHealthy();
     // It shows a cgroup once it has measured it.

@@ -1,17 +1,15 @@
 /** Shutdowns of a node with a real logind: the delay lock, the order in which pods end, a cancelled shutdown, and the loss of D-Bus and logind. */
 import assert from 'node:assert/strict';
-import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ensureControlPlane } from '../../scripts/host/control-plane-binaries.ts';
 import type { Guest } from '../../scripts/host/guest/guest.ts';
+import { ensureControlPlane } from '../../scripts/host/programs/control-plane.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';
 import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
 
 const project = join(import.meta.dirname, '../..');
-// The folder in the cache may be a link.
-const programs = dirname(realpathSync((await ensureControlPlane(console.log)).kubectl));
+const programs = dirname((await ensureControlPlane(console.log)).kubectl);
 const kubectl = `KUBECONFIG=/srv/cluster/admin.kubeconfig ${programs}/kubectl`;
 const manager = 'org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
 /** Far more time than the pods need on a busy host: each group ends with its last pod. */

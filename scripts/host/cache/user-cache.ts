@@ -6,7 +6,7 @@
  * in one entry.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
@@ -29,13 +29,16 @@ export function userCacheFolder({ XDG_CACHE_HOME: cache, HOME: home }: NodeJS.Pr
   return join(cache && isAbsolute(cache) ? cache : join(home || homedir(), '.cache'), 'kubelet-ts');
 }
 
-/** Returns the folder of an entry, which is created when missing, and records its use. The caller fills it atomically. */
+/**
+ * Returns the folder of an entry, which is created when missing, and records its use. The caller fills it atomically. The path has no symbolic link,
+ * since guests mount it by its path.
+ */
 export function cacheEntry(name: string, key: string): string {
   const path = join(userCacheFolder(), `${name}-${key}`);
   mkdirSync(path, { recursive: true });
   const now = new Date();
   utimesSync(path, now, now);
-  return path;
+  return realpathSync(path);
 }
 
 /** Returns a key for texts and the contents of files. */

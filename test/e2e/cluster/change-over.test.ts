@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { createCgroup } from '../../../scripts/host/cgroups.ts';
 import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
-import { ensureGoKubeletBinary } from '../../../scripts/host/control-plane-binaries.ts';
+import { ensureGoKubeletBinary } from '../../../scripts/host/programs/go-kubelet.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import {
   allowJoining,

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { defaultGoProxy, parseGoProxies, readGoSetting } from '../../../scripts/host/go-proxy.ts';
+import { defaultGoProxy, parseGoProxies, readGoSetting } from '../../../scripts/host/programs/go-proxy.ts';
 import { table } from '../../support/table.ts';
 
 const origin = 'https://go.dev/dl/mod';

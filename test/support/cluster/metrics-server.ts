@@ -9,7 +9,7 @@ import { CertificateAuthority } from '../../../scripts/host/control-plane-certif
 import type { ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
 import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { ControlPlaneProcess, stopProgram } from '../../../scripts/host/control-plane-process.ts';
-import { ensureMetricsServer } from '../../../scripts/host/metrics-server-binary.ts';
+import { ensureMetricsServer } from '../../../scripts/host/programs/metrics-server.ts';
 import { removeFolder } from '../../../scripts/host/private-containerd.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 import type { TestCluster } from './control-plane.ts';

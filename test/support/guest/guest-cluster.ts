@@ -1,8 +1,7 @@
 /** A control plane in a guest: etcd and an API server. The guest's node joins it, and kubectl there is its admin's. */
-import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureControlPlane } from '../../../scripts/host/control-plane-binaries.ts';
 import type { Guest } from '../../../scripts/host/guest/guest.ts';
+import { ensureControlPlane } from '../../../scripts/host/programs/control-plane.ts';
 import type { Container, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { aBusybox, aManifest } from '../kubelet/test-node.ts';
 
@@ -19,8 +18,7 @@ export interface GuestCluster {
 
 /** Builds the programs where they are missing. */
 export async function aGuestCluster(): Promise<GuestCluster> {
-  // The folder in the cache may be a link.
-  const programs = dirname(realpathSync((await ensureControlPlane(console.log)).kubectl));
+  const programs = dirname((await ensureControlPlane(console.log)).kubectl);
   return { programs, kubectl: `KUBECONFIG=/srv/cluster/admin.kubeconfig ${programs}/kubectl`, start: (guest) => start(guest, programs) };
 }
 

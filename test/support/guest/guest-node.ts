@@ -5,13 +5,14 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Guest, type GuestNetwork } from '../../../scripts/host/guest/guest.ts';
+import { ensureContainerd, type ContainerdVersion } from '../../../scripts/host/containerd/installations.ts';
 import { buildLocalImageArchives } from '../../../scripts/host/local-images.ts';
 import type { ContainerStatus, Pod } from '../../../src/shared/kubernetes/api.ts';
 import { containerdConfig, containerdUnit, kubeletConfig, kubeletUnit, networkConfig } from './guest-node-files.ts';
 
 export interface GuestNodeOptions {
   /** Default: 1.6, which Debian 12 has. */
-  readonly containerd?: '1.6' | '1.7' | '2.1';
+  readonly containerd?: ContainerdVersion;
   /** Fields of KubeletConfiguration. */
   readonly config?: object;
   /** Default: 3G. */
@@ -66,10 +67,11 @@ export class GuestNode {
     prepare,
   }: Omit<GuestNodeOptions, 'config'> = {}): Promise<GuestNode> {
     const images = buildLocalImageArchives(join(project, '.cache/images'));
-    const guest = await Guest.boot({ memory, share: [project, ...share], ...(network && { network }) });
+    const installation = ensureContainerd(containerd);
+    const shared = [project, ...share, ...(installation ? [installation] : [])];
+    const guest = await Guest.boot({ memory, share: shared, ...(network && { network }) });
     const node = new GuestNode(guest);
     try {
-      const installation = containerd === '1.6' ? '' : join(project, `.cache/containerd-${containerd}`);
       await guest.write('/etc/containerd/config.toml', containerdConfig);
       await guest.write('/etc/systemd/system/containerd.service.d/10-test.conf', containerdUnit(installation));
       await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig);

@@ -3,11 +3,13 @@
  * drop-in in ./kubeadm, and the unit that takes the place of the package's on the control plane's host, are those of upstream's packages
  * (kubernetes/release, f618b2a3, as made for Debian).
  */
-import { copyFileSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureControlPlane, ensureKubeadmBinary, kubernetesVersion } from '../../../scripts/host/control-plane-binaries.ts';
 import type { GuestNetwork } from '../../../scripts/host/guest/guest.ts';
 import { buildImageArchive, pauseImage } from '../../../scripts/host/local-images.ts';
+import { kubernetesVersion } from '../../../scripts/host/programs/cluster-programs.ts';
+import { ensureControlPlane } from '../../../scripts/host/programs/control-plane.ts';
+import { ensureKubeadmBinary } from '../../../scripts/host/programs/kubeadm.ts';
 import { GuestNode } from './guest-node.ts';
 
 export interface KubeadmPrograms {
@@ -61,8 +63,7 @@ export async function kubeadmPrograms(): Promise<KubeadmPrograms> {
     image('kube-controller-manager', kubernetesVersion),
     image('kube-scheduler', kubernetesVersion),
   ];
-  // The folder in the cache may be a link.
-  return { kubeadm: realpathSync(kubeadm), kubectl: realpathSync(binaries.kubectl), images };
+  return { kubeadm, kubectl: binaries.kubectl, images };
 }
 
 /** Boots a guest with containerd, kubeadm, kubectl and the enabled kubelet. */

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { stringify } from 'yaml';
 import { build, isBuilt } from '../../../scripts/build.ts';
+import { ensureContainerd, type ContainerdVersion } from '../../../scripts/host/containerd/installations.ts';
 import { destroyPrivateContainerd, PrivateContainerd, removeFolder } from '../../../scripts/host/private-containerd.ts';
 import { removeCgroup } from '../../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../../scripts/host/log-links.ts';
@@ -25,7 +26,7 @@ export interface TestNodeOptions {
    * Default 1.7. It has the event stream, 1.6 does not. 2.1 has user namespaces, image volumes and recursive read-only mounts; 2.3 has subPath of
    * image volumes and stop signals.
    */
-  readonly containerd?: '1.6' | '1.7' | '2.1' | '2.3';
+  readonly containerd?: ContainerdVersion;
   readonly config?: Readonly<Record<string, unknown>>;
   /** Additional flags of the kubelet. */
   readonly flags?: readonly string[];
@@ -125,14 +126,11 @@ export class TestNode {
 
   async startContainerd(): Promise<void> {
     const { containerd: version = '1.7', imagePullProgressTimeout, hugePageLimits = false } = this.#options;
-    const installation = version === '1.6' ? '' : join(project, `.cache/containerd-${version}`);
-    // An error contains stderr.
-    if (installation) execFileSync('sh', [join(project, 'scripts/host/newer-containerd.sh'), version, installation], { stdio: 'pipe' });
     this.#containerd = await PrivateContainerd.start({
       folder: join(this.folder, 'containerd'),
       network: this.#network,
       imageCache,
-      installation,
+      installation: ensureContainerd(version),
       hugePageLimits,
       ...(imagePullProgressTimeout !== undefined && { imagePullProgressTimeout }),
     });

@@ -1,17 +1,23 @@
 /**
- * Provides a Go toolchain for the control plane and for containerd 2.3: the host's if it is new enough, else the module golang.org/toolchain from a Go module proxy,
- * which is fetched once and unpacked into `.cache/go-<version>` together with its build caches.
+ * Provides a Go toolchain for the programs of a cluster and for containerd 2.3: the host's if it is new enough, else the module
+ * golang.org/toolchain from a Go module proxy, which is fetched once and unpacked into the user's cache folder, beside its build caches.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, globSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { download } from './download.ts';
+import { cacheEntry, cacheKey } from '../cache/user-cache.ts';
+import { download } from '../download.ts';
 import { defaultGoProxy, parseGoProxies, readGoSetting } from './go-proxy.ts';
 
 /** A Go command and its environment. */
 export interface Go {
   readonly command: string;
   readonly environment: NodeJS.ProcessEnv;
+}
+
+interface ToolchainZip {
+  readonly goArch: string;
+  readonly sha256: string;
 }
 
 /** The oldest version that test/cluster/go.mod and test/containerd/go.mod accept. */
@@ -23,7 +29,7 @@ const fetchedVersion = '1.26.8';
  * `go mod download golang.org/toolchain@v0.0.1-go<version>.linux-<arch>`, which verifies the zip against that database, and hash the file in
  * GOMODCACHE/cache/download.
  */
-const zips: Partial<Record<NodeJS.Architecture, { readonly goArch: string; readonly sha256: string }>> = {
+const zips: Partial<Record<NodeJS.Architecture, ToolchainZip>> = {
   x64: { goArch: 'amd64', sha256: '30c2b1bf7dcc88d3eb0a1364e47ddd9128edb3110a30e8a0ef61cd5856b31de7' },
   arm64: { goArch: 'arm64', sha256: '02b36b6787b3ac767668f630e2998df45a3b1f9ffee08d1bf3ef6487cd658d99' },
 };
@@ -31,25 +37,28 @@ const zips: Partial<Record<NodeJS.Architecture, { readonly goArch: string; reado
 /** Time limit for a host's Go that fetches a newer toolchain itself. */
 const ownFetchMs = 5 * 60_000;
 
-const root = join(import.meta.dirname, '../..');
-const folder = join(root, `.cache/go-${fetchedVersion}`);
-
 /**
  * Returns a Go that can build the module, and fetches one if necessary. Throws with every tried source when none is available.
  * @param progress called for each long step
  */
 export async function ensureGo(module: string, progress: (what: string) => void): Promise<Go> {
   if (hostGoBuilds(module)) return { command: 'go', environment: process.env };
-  if (!existsSync(join(folder, 'bin/go'))) await fetchGo(progress);
+  const zip = zips[process.arch];
+  if (zip === undefined) throw new Error(`there is no Go 1.${oldestMinor} here, and none to fetch for ${process.arch}: install it`);
+  const folder = cacheEntry(`go-${fetchedVersion}`, cacheKey({ texts: [zip.sha256] }));
+  const toolchain = join(folder, 'go');
+  if (!existsSync(toolchain)) await fetchGo(zip, folder, progress);
   return {
-    command: join(folder, 'bin/go'),
+    command: join(toolchain, 'bin/go'),
     environment: {
       GOPATH: join(folder, 'path'),
       GOCACHE: join(folder, 'build'),
       ...process.env,
       // Overrides the settings of another Go on the host.
-      GOROOT: folder,
+      GOROOT: toolchain,
       GOTOOLCHAIN: 'local',
+      // Go makes the folders of modules read-only, and only root could remove the entry.
+      GOFLAGS: ['-modcacherw', process.env.GOFLAGS].join(' ').trim(),
     },
   };
 }
@@ -71,25 +80,23 @@ function hostGoBuilds(module: string): boolean {
   }
 }
 
-async function fetchGo(progress: (what: string) => void): Promise<void> {
-  const wanted = zips[process.arch];
-  if (wanted === undefined) throw new Error(`there is no Go 1.${oldestMinor} here, and none to fetch for ${process.arch}: install it`);
-  const version = `v0.0.1-go${fetchedVersion}.linux-${wanted.goArch}`;
+/** Puts it into `go` of the folder. */
+async function fetchGo({ goArch, sha256 }: ToolchainZip, folder: string, progress: (what: string) => void): Promise<void> {
+  const version = `v0.0.1-go${fetchedVersion}.linux-${goArch}`;
   progress(`fetching Go ${fetchedVersion} into ${folder}: there is no Go 1.${oldestMinor} or later on this host`);
-  mkdirSync(join(root, '.cache'), { recursive: true });
-  // In the same folder as the target, so that the rename is atomic.
-  const work = mkdtempSync(`${folder}.part-`);
+  // In the folder of the target, so that the rename is atomic.
+  const work = mkdtempSync(join(folder, '.part-'));
   try {
-    execFileSync('sh', [join(root, 'scripts/host/packages.sh'), '--for-go'], { stdio: 'inherit' });
+    execFileSync('sh', [join(import.meta.dirname, '../packages.sh'), '--for-go'], { stdio: 'inherit' });
     const zip = join(work, 'toolchain.zip');
     const proxies = parseGoProxies(readGoSetting('GOPROXY') ?? defaultGoProxy);
     const sources = proxies.map((proxy) => ({ ...proxy, url: `${proxy.url}/golang.org/toolchain/@v/${version}.zip` }));
-    await download({ sources, sha256: wanted.sha256, path: zip, progress });
+    await download({ sources, sha256, path: zip, progress });
     progress('unpacking it');
     execFileSync('unzip', ['-q', '-d', work, zip], { stdio: ['ignore', 'inherit', 'inherit'] });
     const unpacked = join(work, `golang.org/toolchain@${version}`);
     completeToolchain(unpacked);
-    moveTo(unpacked, folder);
+    moveTo(unpacked, join(folder, 'go'));
   } catch (err) {
     throw new Error(
       `Go ${fetchedVersion} could not be fetched: ${err instanceof Error ? err.message : String(err)}\n` +

@@ -1,0 +1,63 @@
+/**
+ * The programs of a real cluster, built from one Go module (versions in test/cluster/go.mod) into an entry of the user's cache folder. What needs
+ * one of them imports control-plane.ts, go-kubelet.ts, kubeadm.ts or metrics-server.ts, so that the imports of a test file tell what it needs.
+ * go-toolchain.ts provides Go.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheEntry, cacheKey, pruneCache } from '../cache/user-cache.ts';
+import { assertMayBuild } from './lanes.ts';
+import { buildWithGo, goArguments, kubernetesVariables, requiredVersion } from './go-build.ts';
+
+/** The version of all Kubernetes programs. test/cluster/go.mod requires the same. */
+export const kubernetesVersion = 'v1.36.3';
+
+const module = join(import.meta.dirname, '../../../test/cluster');
+
+/** In the order in which they are needed first. */
+const packages = {
+  etcd: 'go.etcd.io/etcd/server/v3',
+  'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+  'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+  'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
+  kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+  kubeadm: 'k8s.io/kubernetes/cmd/kubeadm',
+  kubelet: 'k8s.io/kubernetes/cmd/kubelet',
+  'metrics-server': 'sigs.k8s.io/metrics-server/cmd/metrics-server',
+} as const;
+export type Program = keyof typeof packages;
+export const allPrograms = Object.keys(packages) as readonly Program[];
+
+/**
+ * Returns the path of each program, in the same folder, and builds missing ones. Throws in a lane of the tests, when Go is missing and can not be
+ * fetched, and when the build fails.
+ * @param progress called for each long step
+ */
+export async function ensurePrograms<P extends Program>(
+  programs: readonly P[],
+  progress: (what: string) => void,
+): Promise<Record<P, string>> {
+  const metricsServer = 'sigs.k8s.io/metrics-server';
+  const variables = {
+    ...kubernetesVariables(kubernetesVersion),
+    [`${metricsServer}/version.gitVersion`]: requiredVersion(module, metricsServer),
+  };
+  const key = cacheKey({
+    texts: [process.arch, JSON.stringify(packages), ...goArguments({ variables })],
+    files: [join(module, 'go.mod'), join(module, 'go.sum')],
+  });
+  const folder = cacheEntry(`programs-${kubernetesVersion}`, key);
+  const missing = programs.filter((program) => !existsSync(join(folder, program)));
+  if (missing.length > 0) {
+    assertMayBuild(missing.join(', '), 'node scripts/host/programs/build.ts');
+    await buildWithGo({
+      module,
+      programs: Object.fromEntries(missing.map((program) => [program, packages[program]])),
+      folder,
+      variables,
+      progress,
+    });
+    pruneCache();
+  }
+  return Object.fromEntries(programs.map((program) => [program, join(folder, program)])) as Record<P, string>;
+}
