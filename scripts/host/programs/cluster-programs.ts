@@ -28,6 +28,23 @@ const packages = {
 export type Program = keyof typeof packages;
 export const allPrograms = Object.keys(packages) as readonly Program[];
 
+const metricsServer = 'sigs.k8s.io/metrics-server';
+
+function variablesOf(): Record<string, string> {
+  return {
+    ...kubernetesVariables(kubernetesVersion),
+    [`${metricsServer}/version.gitVersion`]: requiredVersion(module, metricsServer),
+  };
+}
+
+function programsFolder(): string {
+  const key = cacheKey({
+    texts: [process.arch, JSON.stringify(packages), ...goArguments({ variables: variablesOf() })],
+    files: [join(module, 'go.mod'), join(module, 'go.sum')],
+  });
+  return cacheEntry(`programs-${kubernetesVersion}`, key);
+}
+
 /**
  * Returns the path of each program, in the same folder, and builds missing ones. Throws in a lane of the tests, when Go is missing and can not be
  * fetched, and when the build fails.
@@ -37,16 +54,7 @@ export async function ensurePrograms<P extends Program>(
   programs: readonly P[],
   progress: (what: string) => void,
 ): Promise<Record<P, string>> {
-  const metricsServer = 'sigs.k8s.io/metrics-server';
-  const variables = {
-    ...kubernetesVariables(kubernetesVersion),
-    [`${metricsServer}/version.gitVersion`]: requiredVersion(module, metricsServer),
-  };
-  const key = cacheKey({
-    texts: [process.arch, JSON.stringify(packages), ...goArguments({ variables })],
-    files: [join(module, 'go.mod'), join(module, 'go.sum')],
-  });
-  const folder = cacheEntry(`programs-${kubernetesVersion}`, key);
+  const folder = programsFolder();
   const missing = programs.filter((program) => !existsSync(join(folder, program)));
   if (missing.length > 0) {
     assertMayBuild(missing.join(', '), 'node scripts/host/programs/build.ts');
@@ -54,10 +62,16 @@ export async function ensurePrograms<P extends Program>(
       module,
       programs: Object.fromEntries(missing.map((program) => [program, packages[program]])),
       folder,
-      variables,
+      variables: variablesOf(),
       progress,
     });
     pruneCache();
   }
   return Object.fromEntries(programs.map((program) => [program, join(folder, program)])) as Record<P, string>;
+}
+
+/** True when all of them are built. */
+export function arePrograms(programs: readonly Program[]): boolean {
+  const folder = programsFolder();
+  return programs.every((program) => existsSync(join(folder, program)));
 }

@@ -6,18 +6,18 @@ import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { ensurePrograms } from './cluster-programs.ts';
 
-const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'] as const;
-export type ControlPlaneProgram = (typeof programs)[number];
+export const controlPlanePrograms = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'] as const;
+export type ControlPlaneProgram = (typeof controlPlanePrograms)[number];
 
 /** The path of each program. */
 export type ControlPlaneBinaries = Readonly<Record<ControlPlaneProgram, string>>;
 
 /** Returns each program from KUBEBUILDER_ASSETS, else from the cache, where missing ones are built: see ensurePrograms. */
 export async function ensureControlPlane(progress: (what: string) => void): Promise<ControlPlaneBinaries> {
-  const given = new Map(programs.map((program) => [program, findInAssets(program)]));
-  const others = programs.filter((program) => given.get(program) === undefined);
+  const given = new Map(controlPlanePrograms.map((program) => [program, findInAssets(program)]));
+  const others = controlPlanePrograms.filter((program) => given.get(program) === undefined);
   const built: Partial<ControlPlaneBinaries> = others.length > 0 ? await ensurePrograms(others, progress) : {};
-  return Object.fromEntries(programs.map((program) => [program, given.get(program) ?? built[program]])) as ControlPlaneBinaries;
+  return Object.fromEntries(controlPlanePrograms.map((program) => [program, given.get(program) ?? built[program]])) as ControlPlaneBinaries;
 }
 
 function findInAssets(program: ControlPlaneProgram): string | undefined {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
+import { leaveAccount } from '../../../scripts/test/cpu-account.ts';
 
 /** Includes a first build on a slow machine. With existing programs a start takes 5 s. */
 const startDeadlineMs = 45 * 60_000;
@@ -19,7 +20,7 @@ export async function findOrStartControlPlane(): Promise<ControlPlaneAccess> {
 }
 
 /**
- * Returns the process whose end ends the control plane, and a suffix that distinguishes its lanes. scripts/e2e/run.ts sets both. Otherwise the
+ * Returns the process whose end ends the control plane, and a suffix that distinguishes its lanes. scripts/test/lane.ts sets both. Otherwise the
  * owner is Node's test runner, or the test file itself when it is run directly.
  */
 function runOf({ KUBELET_TEST_RUN: run, KUBELET_TEST_LANE: lane, NODE_TEST_CONTEXT: context }: NodeJS.ProcessEnv) {
@@ -49,6 +50,7 @@ function startKeeper(folder: string, owner: number): void {
   });
   closeSync(log);
   keeper.unref();
+  if (keeper.pid !== undefined) leaveAccount(owner, keeper.pid);
   writeFileSync(join(folder, 'keeper.pid'), String(keeper.pid));
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readCounts } from '../../../../scripts/e2e/test-file.ts';
+import { readCounts } from '../../../../scripts/test/run-job.ts';
 import { table } from '../../../support/table.ts';
 
 const cases: { name: string; output: string; want: ReturnType<typeof readCounts> }[] = [
