@@ -1,15 +1,14 @@
 /** The passes of image garbage collection, on a kubelet whose time passes ten times as fast. Thresholds are tested in cluster/image-gc.test.ts. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { ImageFsInfoResponse } from '../../src/shared/cri/generated/cri-v1.ts';
+import { fastTime } from '../support/kubelet/kubelet-environment.ts';
 import { importRandomImage } from '../support/kubelet/random-image.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { startHostileRuntime } from '../support/runtime/hostile-runtime.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
-const preload = join(import.meta.dirname, '../support/preloads/fast-time.mjs');
-const env = { NODE_OPTIONS: `--import=${preload}`, TIME_FACTOR: '10' };
+const env = fastTime(10);
 /** A pass takes half a minute. */
 const timeoutMs = 120_000;
 

@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test, type TestContext } from 'node:test';
+import { fastTime, kubeletEnvironment } from '../support/kubelet/kubelet-environment.ts';
 import { ensureBuilt, kubeletPath, RunningKubelet } from '../support/kubelet/kubelet-command.ts';
 import { prepareKubelet } from '../support/kubelet/prepared-kubelet.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
-const preload = join(import.meta.dirname, '../support/preloads/fast-time.mjs');
 const timeoutMs = 60_000;
 
 const otherTables = `*mangle
@@ -61,7 +61,7 @@ async function startKubelet(t: TestContext, variant: Variant, fields: Record<str
   for (const tool of ['sh', 'env', 'ip', 'unshare', 'readlink']) symlinkSync(which(tool), join(bin, tool));
   const program = variant === 'absent' ? null : which(`xtables-${variant}-multi`);
   if (program) for (const name of ['iptables', 'ip6tables']) symlinkSync(program, join(bin, name));
-  const env = { ...process.env, PATH: bin, NODE_OPTIONS: `--import=${preload}`, TIME_FACTOR: '6' };
+  const env = kubeletEnvironment({ PATH: bin, ...fastTime(6) });
   const command = [which('unshare'), '--net', which('sh'), '-c', 'ip link set lo up; exec "$@"', 'sh', kubeletPath, ...args];
   const kubelet = new RunningKubelet(command.slice(1), { command: which('unshare'), env });
   return {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { build, isBuilt } from '../../../scripts/build.ts';
 import { removeFolder } from '../../../scripts/host/private-containerd.ts';
+import { kubeletEnvironment } from './kubelet-environment.ts';
 
 export const kubeletPath = join(import.meta.dirname, '../../../bin/kubelet');
 
@@ -22,7 +23,7 @@ export function ensureBuilt(): void {
 
 /** Runs the command to its end. */
 export function kubelet(...args: string[]): CommandResult {
-  const { status, stdout, stderr } = spawnSync(kubeletPath, args, { encoding: 'utf8', timeout: 20_000 });
+  const { status, stdout, stderr } = spawnSync(kubeletPath, args, { encoding: 'utf8', timeout: 20_000, env: kubeletEnvironment() });
   return { code: status, stdout, stderr };
 }
 
@@ -43,7 +44,7 @@ export interface RunOptions {
   readonly command?: string;
   /** Default: the current folder. */
   readonly cwd?: string;
-  /** Default: the test's environment. */
+  /** Default: `kubeletEnvironment()`. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -54,9 +55,8 @@ export class RunningKubelet {
   readonly ended: Promise<CommandResult>;
   #stderr = '';
 
-  constructor(args: readonly string[], { command = kubeletPath, cwd, env }: RunOptions = {}) {
-    const options = { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) };
-    const child = spawn(command, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+  constructor(args: readonly string[], { command = kubeletPath, cwd, env = kubeletEnvironment() }: RunOptions = {}) {
+    const child = spawn(command, args, { ...(cwd === undefined ? {} : { cwd }), env, stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;
     this.#paths = [...args, cwd ?? ''];
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));

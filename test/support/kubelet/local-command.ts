@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { TimelineJson } from '../../../src/shared/contracts/timeline.ts';
+import { kubeletEnvironment } from './kubelet-environment.ts';
 import { waitUntil } from '../runtime/simulated-runtime.ts';
 
 const kubelet = join(import.meta.dirname, '../../../bin/kubelet');
@@ -18,7 +19,7 @@ export function runLocalCommand(
   ...args: readonly string[]
 ): Promise<CommandOutput> {
   return new Promise((resolve) => {
-    execFile(kubelet, [command, ...args, '--root-dir', rootDir], (err, stdout, stderr) =>
+    execFile(kubelet, [command, ...args, '--root-dir', rootDir], { env: kubeletEnvironment() }, (err, stdout, stderr) =>
       resolve({ code: typeof err?.code === 'number' ? err.code : err ? -1 : 0, stdout, stderr }),
     );
   });

@@ -14,6 +14,7 @@ import { removeCgroup } from '../../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../../scripts/host/log-links.ts';
 import { CriClient } from '../../../src/shared/cri/client.ts';
 import type { Container, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { kubeletEnvironment } from './kubelet-environment.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 
 const project = join(import.meta.dirname, '../../..');
@@ -147,7 +148,7 @@ export class TestNode {
     this.#kubelet = spawn(
       executable,
       ['--config', config, '--root-dir', this.rootDir, '--hostname-override', this.nodeName, '-v=4', ...(this.#options.flags ?? [])],
-      { stdio: ['ignore', log, log], env: { ...process.env, TEST_NODE_FOLDER: this.folder, ...this.#options.env } },
+      { stdio: ['ignore', log, log], env: kubeletEnvironment({ TEST_NODE_FOLDER: this.folder, ...this.#options.env }) },
     );
     closeSync(log);
     await waitUntil(
