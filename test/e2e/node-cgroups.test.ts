@@ -1,4 +1,5 @@
-/** The cgroups above those of pods, and what a killed kubelet leaves of pods, with the driver cgroupfs on a real containerd. */
+/** The cgroups above those of pods, and what a killed kubelet leaves of pods, with the driver cgroupfs on a real containerd. Time passes six times
+ * as fast: levels are checked each minute. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -14,6 +15,7 @@ import {
   scenarioConfig,
   type CgroupHost,
 } from '../support/kubelet/cgroup-scenarios.ts';
+import { fastTime } from '../support/kubelet/kubelet-environment.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
@@ -50,7 +52,7 @@ describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup
     cleanups.push(async () => {
       await waitUntil('the kubelet’s cgroup is gone', () => Promise.resolve(removeCgroup(ownCgroup)), 10_000);
     });
-    node = await TestNode.start(hooks, { config: { ...scenarioConfig, kubeletCgroups: ownCgroup, maxOpenFiles: 6000 } });
+    node = await TestNode.start(hooks, { env: fastTime(6), config: { ...scenarioConfig, kubeletCgroups: ownCgroup, maxOpenFiles: 6000 } });
     await node.startKubelet();
   });
   after(async () => {

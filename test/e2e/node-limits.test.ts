@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState } from '../../src/shared/cri/generated/cri-v1.ts';
 import { TestClusterNode } from '../support/cluster/cluster-node.ts';
+import { fastTime } from '../support/kubelet/kubelet-environment.ts';
 import { containersOf } from '../support/kubelet/observed-node-state.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 test('maximum-dead-containers limits the node’s dead containers, newest kept', async (t) => {
-  const node = await TestNode.start(t, { flags: ['--maximum-dead-containers=1'] });
+  const node = await TestNode.start(t, { flags: ['--maximum-dead-containers=1'], env: fastTime(6) });
   await node.startKubelet();
   const containerIDs: string[] = [];
   for (const name of ['first', 'second', 'third']) {
@@ -18,7 +19,7 @@ test('maximum-dead-containers limits the node’s dead containers, newest kept',
   }
   const dead = async () => (await containersOf(node)).filter(({ state }) => state === ContainerState.CONTAINER_EXITED).map(({ id }) => id);
   assert.equal((await dead()).length, 3);
-  // Garbage collection runs each minute.
+  // Garbage collection runs each minute of the kubelet's time.
   await waitUntil('one dead container is left', async () => (await dead()).length <= 1, 150_000);
   assert.deepEqual(await dead(), containerIDs.slice(-1));
 });
