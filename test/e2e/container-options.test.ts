@@ -10,7 +10,7 @@ import type { Container, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
-describe('a container', () => {
+describe('a container', { concurrency: 4 }, () => {
   let node: TestNode;
   before(async () => {
     node = await TestNode.start(null, { config: { podPidsLimit: 200, crashLoopBackOff: { maxContainerRestartPeriod: '1s' } } });

@@ -36,7 +36,7 @@ async function aServer(t: TestContext, scheme: 'HTTP' | 'HTTPS'): Promise<{ read
 
 const sleepForever = 'while :; do sleep 1000 & wait $!; done';
 
-describe('lifecycle hooks', () => {
+describe('lifecycle hooks', { concurrency: 4 }, () => {
   let node: TestNode;
   let out: string;
   before(async () => {
@@ -126,7 +126,6 @@ describe('lifecycle hooks', () => {
       assert.notEqual(pod.status?.containerStatuses?.[0]?.ready, true);
     }
     await untilLogged(/bad-http.*dial tcp 127\.0\.0\.1:1: connect: connection refused/);
-    for (const name of Object.keys(commands)) await deletePod(name);
   });
 
   test('a failed preStop hook leaves an event, and the container is stopped', async () => {

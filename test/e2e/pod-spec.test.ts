@@ -8,7 +8,7 @@ import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 
-describe('the pod spec in a container', () => {
+describe('the pod spec in a container', { concurrency: 4 }, () => {
   let node: TestNode;
   before(async () => {
     node = await TestNode.start(null);
@@ -81,8 +81,6 @@ describe('the pod spec in a container', () => {
       assert.equal(read('cpu', path, 'cpu.shares'), '102', path);
       assert.equal(read('cpu', path, 'cpu.cfs_quota_us'), '20000', path);
     }
-    node.delete('limits');
-    await node.untilGone('limits');
   });
 
   test('users, groups, capabilities and a read-only root', async () => {
@@ -119,8 +117,6 @@ describe('the pod spec in a container', () => {
       pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? '',
       /container has runAsNonRoot and image will run as root/,
     );
-    node.delete('no-root');
-    await node.untilGone('no-root');
   });
 
   test('hostname, hosts file with aliases, and DNS', async () => {
@@ -228,8 +224,6 @@ describe('the pod spec in a container', () => {
       ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerConfigError',
     );
     assert.match(pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /subPath|subpath/);
-    node.delete('escape');
-    await node.untilGone('escape');
   });
 
   test('a hostPath of the wrong type keeps the pod waiting with an event', async () => {
@@ -244,8 +238,6 @@ describe('the pod spec in a container', () => {
       () => /FailedMount.*hostPath type check failed: .*nowhere is not a directory/.test(node.log()),
       20_000,
     );
-    node.delete('wrong-type');
-    await node.untilGone('wrong-type');
   });
 
   test('labels, annotations and config of sandbox and container match upstream', async () => {
@@ -285,7 +277,5 @@ describe('the pod spec in a container', () => {
         'io.kubernetes.container.ports': '[{"name":"http","containerPort":80,"protocol":"TCP"}]',
       },
     );
-    node.delete('described');
-    await node.untilGone('described');
   });
 });

@@ -7,7 +7,7 @@ import type { Container, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts
 import { importImageWithUser } from '../support/kubelet/image-with-user.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
-describe('a security context', () => {
+describe('a security context', { concurrency: 4 }, () => {
   let node: TestNode;
   before(async () => {
     node = await TestNode.start(null, { config: { allowedUnsafeSysctls: ['net.core.*', 'kernel.msgmax'] } });
