@@ -47,8 +47,7 @@ describe('a dry run of evictions', () => {
     const dropIn = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', ...fields };
     writeFileSync(join(dropIns, '10-eviction.conf'), JSON.stringify(dropIn));
   }
-  const plan = async (query = '') =>
-    JSON.parse(await node.kubectl('get', '--raw', `${node.nodePath}/proxy/debug/eviction${query}`)) as EvictionPlan;
+  const plan = async (query = '') => JSON.parse(await node.api.text(`${node.nodePath}/proxy/debug/eviction${query}`)) as EvictionPlan;
   const ownPods = ({ ranking }: EvictionPlan) => ranking.pods.filter(({ namespace }) => namespace === node.namespace);
   const namesOf = (pods: readonly RankedPod[]) => pods.map(({ name }) => name);
   const untilPlan = (what: string, condition: (current: EvictionPlan) => boolean, query = '') =>

@@ -14,7 +14,7 @@ import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 const mebibyte = 1024 * 1024;
 describe('with a full image filesystem', () => {
   let node: TestClusterNode;
-  const plan = async () => JSON.parse(await node.kubectl('get', '--raw', `${node.nodePath}/proxy/debug/image-gc`)) as ImageGcPlan;
+  const plan = async () => JSON.parse(await node.api.text(`${node.nodePath}/proxy/debug/image-gc`)) as ImageGcPlan;
   const fateOf = ({ images }: ImageGcPlan, name: string) => images.find(({ names }) => names.includes(name));
   const present = async () =>
     (await node.node.cri.images.call('listImages', {}, { deadlineMs: 10_000 })).images.flatMap(({ repoTags }) => repoTags);
@@ -59,7 +59,7 @@ describe('with a full image filesystem', () => {
       'the images of the dry run are gone',
     );
     for (const name of [named('running'), pauseImage]) assert.ok(left.includes(name), name);
-    const metrics = await node.kubectl('get', '--raw', `${node.nodePath}/proxy/metrics`);
+    const metrics = await node.api.text(`${node.nodePath}/proxy/metrics`);
     assert.match(metrics, /^kubelet_image_garbage_collected_total\{reason="space"\} [1-9]/m);
   });
 

@@ -58,7 +58,7 @@ describe('pod certificates', () => {
   const isForKey = (pem: string, key: string) => certificatesOf(pem)[0]?.checkPrivateKey(createPrivateKey(key)) === true;
   const containerOf = async (name: string) => (await node.get(name)).status?.containerStatuses?.[0];
   const states = async () => {
-    const metrics = await node.cluster.kubectl('get', '--raw', `/api/v1/nodes/${node.nodeName}/proxy/metrics`);
+    const metrics = await node.api.text(`/api/v1/nodes/${node.nodeName}/proxy/metrics`);
     return metrics.split('\n').filter((line) => line.startsWith('kubelet_podcertificate_states'));
   };
 

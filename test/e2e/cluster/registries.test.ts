@@ -159,7 +159,7 @@ describe('a registry with TLS and authentication', () => {
     await node.untilRunning('plugin-two');
     const runs = pluginRequests().filter(({ image }) => image.startsWith('basic.test/plugin/'));
     assert.deepEqual(runs, [{ kind: 'CredentialProviderRequest', apiVersion: pluginVersion, image: 'basic.test/plugin/app' }]);
-    const metrics = await node.kubectl('get', '--raw', `${node.nodePath}/proxy/metrics`);
+    const metrics = await node.api.text(`${node.nodePath}/proxy/metrics`);
     assert.match(metrics, /^kubelet_credential_provider_plugin_errors_total\{plugin_name="failing"\} 2$/m);
     assert.match(metrics, /^kubelet_credential_provider_plugin_duration_count\{plugin_name="robot"\} 1$/m);
     assert.match(metrics, /^kubelet_credential_provider_config_info\{hash="sha256:[0-9a-f]{64}"\} 1$/m);

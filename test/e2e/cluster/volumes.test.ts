@@ -29,7 +29,7 @@ describe('API objects in a pod', () => {
 
   /** The metrics of desired and mounted secret volumes on this node. */
   const secretVolumes = async () => {
-    const page = await cluster.kubectl('get', '--raw', `/api/v1/nodes/${nodeName}/proxy/metrics`);
+    const page = await cluster.api.text(`/api/v1/nodes/${nodeName}/proxy/metrics`);
     const count = (state: string) =>
       Number(new RegExp(`\nvolume_manager_total_volumes{plugin_name="kubernetes.io/secret",state="${state}"} (\\d+)\n`).exec(page)?.[1]);
     return [count('desired_state_of_world'), count('actual_state_of_world')];
