@@ -10,6 +10,7 @@ import { test, type TestContext } from 'node:test';
 import { build, isBuilt } from '../../scripts/build.ts';
 import { removeFolder } from '../../scripts/host/private-containerd.ts';
 import { stopDaemon } from '../../scripts/up/processes.ts';
+import { kubeletEnvironment } from '../support/kubelet/kubelet-environment.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 const project = join(import.meta.dirname, '../..');
@@ -25,7 +26,7 @@ async function outputOf(
   if (!isBuilt()) build();
   const folder = mkdtempSync(join(tmpdir(), 'up-'));
   const child = spawn('unshare', ['--net', 'sh', '-c', `ip link set lo up; exec ${commandLine}`], {
-    env: { ...process.env, TMPDIR: folder },
+    env: kubeletEnvironment({ TMPDIR: folder }),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   t.after(async () => {
