@@ -109,9 +109,9 @@ describe('the disk usage of pods', () => {
   });
 
   test('has a tree that is deeper than paths can be long', async () => {
-    // `cd -P` descends folder by folder, and says at each level that it cannot name it.
-    const deep =
-      'cd /data; i=0; while [ $i -lt 3000 ]; do mkdir d; cd -P d; i=$((i+1)); done 2>/dev/null; echo x > file; sleep 10000 & wait';
+    const levels = Array(100).fill('d').join('/');
+    // `cd -P` descends, and says each time that it cannot name the folder.
+    const deep = `cd /data; for i in $(seq 30); do mkdir -p ${levels}; cd -P ${levels}; done 2>/dev/null; echo x > file; sleep 10000 & wait`;
     const volumeMounts = [{ name: 'data', mountPath: '/data' }];
     node.apply(
       aManifest('deep', {
@@ -145,7 +145,7 @@ describe('the disk usage of pods', () => {
   });
 });
 
-describe('the writable layer on another containerd', () => {
+describe('the writable layer on another containerd', { concurrency: true }, () => {
   for (const containerd of ['1.6', containerd23] as const) {
     test(`is found in the mount table of containerd ${containerd}`, async (t) => {
       const node = await TestNode.start(t, { containerd });
