@@ -3,11 +3,12 @@
  * `npm run up`, `npm run cluster`, the end-to-end tests and the benchmarks.
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CriClient } from '../../src/shared/cri/client.ts';
 import { buildLocalImageArchives, pauseImage } from './local-images.ts';
+import { copyPreparedRoot } from './prepared-root.ts';
 
 export interface PrivateContainerdOptions {
   /** Contains all files. Must be short: a socket's path is limited to 108 bytes. */
@@ -45,16 +46,42 @@ export class PrivateContainerd {
     this.pid = child.pid ?? 0;
   }
 
-  /** Starts containerd, waits until its CRI is ready, and imports the local images. Throws with the end of the log when it does not start. */
+  /** Starts containerd with the local images, and waits until its CRI is ready. Throws with the end of the log when it does not start. */
   static async start(options: PrivateContainerdOptions): Promise<PrivateContainerd> {
+    const { folder, imageCache } = options;
+    const root = join(folder, 'root');
+    mkdirSync(root, { recursive: true });
+    const archives = buildLocalImageArchives(imageCache);
+    await copyPreparedRoot(root, {
+      imageCache,
+      sources: [binaryOf(options), ...archives.map(({ archive }) => archive)],
+      importInto: (empty) => PrivateContainerd.#importInto(empty, options),
+    });
+    const containerd = await PrivateContainerd.#launch(options, root);
+    containerd.#importImages();
+    writeFileSync(join(folder, 'containerd.pid'), String(containerd.pid));
+    return containerd;
+  }
+
+  static async #importInto(root: string, { imageCache, installation = '' }: PrivateContainerdOptions): Promise<void> {
+    const folder = mkdtempSync('/tmp/kr-');
+    try {
+      const containerd = await PrivateContainerd.#launch({ folder, imageCache, installation }, root);
+      containerd.#importImages();
+      await containerd.stop('SIGTERM');
+    } finally {
+      removeFolder(folder);
+    }
+  }
+
+  static async #launch(options: PrivateContainerdOptions, root: string): Promise<PrivateContainerd> {
     const { folder, installation = '', detached = false } = options;
-    for (const sub of ['root', 'state', 'cni']) mkdirSync(join(folder, sub), { recursive: true });
-    writeFileSync(join(folder, 'config.toml'), configText(folder, options));
+    for (const sub of ['state', 'cni']) mkdirSync(join(folder, sub), { recursive: true });
+    writeFileSync(join(folder, 'config.toml'), configText(folder, root, options));
     writeFileSync(join(folder, 'cni/10-bridge.conflist'), networkText(options.network ?? '10.87', folder));
     const log = openSync(join(folder, 'containerd.log'), 'a');
-    const binary = join(installation, '/usr/bin/containerd');
     const path = `${join(installation, '/usr/bin')}:${process.env.PATH}`;
-    const child = spawn(binary, ['--config', join(folder, 'config.toml')], {
+    const child = spawn(binaryOf(options), ['--config', join(folder, 'config.toml')], {
       stdio: ['ignore', log, log],
       detached,
       env: { ...process.env, PATH: path },
@@ -65,8 +92,6 @@ export class PrivateContainerd {
     });
     const containerd = new PrivateContainerd(options, child);
     await containerd.#waitUntilReady();
-    containerd.#importImages();
-    writeFileSync(join(folder, 'containerd.pid'), String(child.pid));
     if (detached) child.unref();
     return containerd;
   }
@@ -224,15 +249,20 @@ export function registriesFolder(folder: string): string {
   return join(folder, 'certs.d');
 }
 
+function binaryOf({ installation = '' }: Pick<PrivateContainerdOptions, 'installation'>): string {
+  return join(installation, '/usr/bin/containerd');
+}
+
 function configText(
   folder: string,
+  root: string,
   {
     imagePullProgressTimeout: progressTimeout,
     hugePageLimits = false,
   }: Pick<PrivateContainerdOptions, 'imagePullProgressTimeout' | 'hugePageLimits'>,
 ): string {
   return `version = 2
-root = "${folder}/root"
+root = "${root}"
 state = "${folder}/state"
 [grpc]
   address = "${folder}/c.sock"
