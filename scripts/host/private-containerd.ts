@@ -15,6 +15,8 @@ export interface PrivateContainerdOptions {
   readonly folder: string;
   /** The pods' /16 network, unique on the host: `10.87` means 10.87.0.0/16. */
   readonly network?: string;
+  /** Pods reach networks outside of the host. Default: true. Each pod then has rules in the packet filter. */
+  readonly masquerade?: boolean;
   /** Folder of the containerd binaries, as ensureContainerd returns it. Default: the host's. */
   readonly installation?: string;
   /** Ends a pull without progress after this time, for example `8s`. Default: containerd's. */
@@ -78,7 +80,7 @@ export class PrivateContainerd {
     const { folder, installation = '', detached = false } = options;
     for (const sub of ['state', 'cni']) mkdirSync(join(folder, sub), { recursive: true });
     writeFileSync(join(folder, 'config.toml'), configText(folder, root, options));
-    writeFileSync(join(folder, 'cni/10-bridge.conflist'), networkText(options.network ?? '10.87', folder));
+    writeFileSync(join(folder, 'cni/10-bridge.conflist'), networkText(options));
     const log = openSync(join(folder, 'containerd.log'), 'a');
     const path = `${join(installation, '/usr/bin')}:${process.env.PATH}`;
     const child = spawn(binaryOf(options), ['--config', join(folder, 'config.toml')], {
@@ -288,7 +290,7 @@ ${progressTimeout === undefined ? '' : `  image_pull_progress_timeout = "${progr
 }
 
 /** The bridge is named after the network, so that the names of two instances differ. */
-function networkText(network: string, folder: string): string {
+function networkText({ folder, network = '10.87', masquerade = true }: PrivateContainerdOptions): string {
   return JSON.stringify({
     cniVersion: '0.4.0',
     name: 'pods',
@@ -297,7 +299,7 @@ function networkText(network: string, folder: string): string {
         type: 'bridge',
         bridge: `kl${network.replace('.', '-')}`,
         isGateway: true,
-        ipMasq: true,
+        ipMasq: masquerade,
         hairpinMode: true,
         ipam: {
           type: 'host-local',

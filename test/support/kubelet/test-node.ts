@@ -130,6 +130,7 @@ export class TestNode {
     this.#containerd = await PrivateContainerd.start({
       folder: join(this.folder, 'containerd'),
       network: this.#network,
+      masquerade: false,
       imageCache,
       installation: ensureContainerd(version),
       hugePageLimits,
