@@ -3,7 +3,7 @@ import type { Remote } from 'comlink';
 import { MessagePort, type ResourceLimits } from 'node:worker_threads';
 import type { ThreadWorkerData } from '../../shared/contracts/thread-worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { entryUrl } from './entry-url.ts';
+import { entryUrl, runsSources } from './entry-url.ts';
 import type { SharedThreadState, ThreadName } from './shared-thread-state.ts';
 import { Thread } from './thread.ts';
 
@@ -59,7 +59,8 @@ export function startThread<Api extends ClosableApi, WorkerData extends ThreadWo
       };
     },
     resourceLimits,
-    usesCodeCache,
+    // The cache of a source also spares its compilation from TypeScript.
+    usesCodeCache: usesCodeCache || runsSources,
     threadStatuses: state.threadStatuses,
     heartbeatRow: common.heartbeatRow,
     watchdog: state.watchdog,

@@ -9,6 +9,7 @@ import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { startRuntimeProcess } from '../../../bench/runtime/client.ts';
 import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { removeLogLinks } from '../../../scripts/host/log-links.ts';
+import { removeFolder } from '../../../scripts/host/private-containerd.ts';
 import { LiveConfiguration } from '../../../src/main/config/live-configuration.ts';
 import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';
@@ -48,7 +49,8 @@ export class StandaloneNode {
         await runtime.stop();
       }
       removeLogLinks(join(node.folder, 'logs/pods'));
-      rmSync(node.folder, { recursive: true, force: true });
+      // A terminated thread may still have had a file open, so that the kubelet's mount of its root folder stayed.
+      removeFolder(node.folder);
     });
     return node;
   }
