@@ -1,26 +1,41 @@
 /** Bundles the daemon and the simulated runtime into dist/. They run from there, because type stripping at run time costs 45 MB per process. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, globSync, lstatSync, lutimesSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-/** Every build writes this file. */
-const builtFile = join(root, 'dist/src/main/cli.js');
+/** Every build replaces this link last. Its time is the build's start. */
+const link = join(root, 'dist/kubelet');
 
-/** Returns false when a source is newer than the last build. */
+/** Returns false when a source has changed since the last build started. */
 export function isBuilt(): boolean {
-  if (!existsSync(builtFile)) return false;
-  const builtAtMs = statSync(builtFile).mtimeMs;
+  const builtAt = lstatSync(link, { throwIfNoEntry: false });
+  if (!builtAt) return false;
   return [
     'package-lock.json',
     'rolldown.config.ts',
     'scripts/build.ts',
     ...globSync('{src,bench,scripts/bundle}/**/*.{ts,js}', { cwd: root }),
-  ].every((file) => statSync(join(root, file)).mtimeMs < builtAtMs);
+  ].every((file) => statSync(join(root, file)).mtimeMs < builtAt.mtimeMs);
+}
+
+/** Builds if necessary. Processes may call this at once: one of them builds, and the others wait. */
+export function ensureBuilt(): void {
+  if (!isBuilt()) runLocked('--if-needed');
+}
+
+export function build(): void {
+  runLocked();
+}
+
+/** Runs this file while no other build runs, whose new files it would remove. */
+function runLocked(...args: string[]): void {
+  const command = [process.execPath, import.meta.filename, '--locked', ...args];
+  execFileSync('flock', [import.meta.filename, ...command], { stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
 /** Overwrites files and removes old ones last, because a running daemon imports some modules later. */
-export function build(): void {
+function bundle(): void {
   const startedMs = Date.now();
   // Runs with this Node, not the host's. Drops the list of files on stdout.
   const bundler = join(root, 'node_modules/rolldown/bin/cli.mjs');
@@ -29,15 +44,21 @@ export function build(): void {
     const path = join(root, file);
     if (statSync(path).mtimeMs < startedMs) rmSync(path);
   }
-  linkNode();
+  linkNode(startedMs);
 }
 
 /** `bin/kubelet` starts Node through this link. The link is relative, so that the project's folder can be moved. */
-function linkNode(): void {
+function linkNode(startedMs: number): void {
   const ownNode = 'node_modules/.bin/node';
-  const link = join(root, 'dist/kubelet');
-  rmSync(link, { force: true });
-  symlinkSync(existsSync(join(root, ownNode)) ? join('..', ownNode) : process.execPath, link);
+  const created = `${link}.new`;
+  rmSync(created, { force: true });
+  symlinkSync(existsSync(join(root, ownNode)) ? join('..', ownNode) : process.execPath, created);
+  lutimesSync(created, startedMs / 1000, startedMs / 1000);
+  renameSync(created, link);
 }
 
-if (import.meta.main) build();
+if (import.meta.main) {
+  const args = process.argv.slice(2);
+  if (!args.includes('--locked')) build();
+  else if (!args.includes('--if-needed') || !isBuilt()) bundle();
+}

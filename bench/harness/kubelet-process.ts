@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reservePort } from '../../scripts/host/reserve-ports.ts';
 import { Agent, request } from 'undici';
-import { build, isBuilt } from '../../scripts/build.ts';
+import { ensureBuilt } from '../../scripts/build.ts';
 import { createCgroup, removeCgroup } from '../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../scripts/host/log-links.ts';
 import { removeFolder } from '../../scripts/host/private-containerd.ts';
@@ -244,7 +244,7 @@ export class KubeletProcess {
 /** Compiles the daemon from the current sources if necessary. Throws with the compiler's output. */
 export function ensureKubelet(): void {
   if (!existsSync(ownExecutable)) throw new Error(`${ownExecutable} is not there`);
-  if (!isBuilt()) build();
+  ensureBuilt();
 }
 
 /** Uses its own ports and folders, because another kubelet may run on the host. */

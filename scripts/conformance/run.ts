@@ -16,7 +16,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
-import { build, isBuilt } from '../build.ts';
+import { ensureBuilt } from '../build.ts';
 import { ensureContainerd } from '../host/containerd/installations.ts';
 import { NetworkNamespace } from '../test/network-namespace.ts';
 import { ensureConformanceBinaries } from './binaries.ts';
@@ -50,7 +50,7 @@ async function runInNamespace(): Promise<number> {
   await ensureConformanceBinaries(progress);
   // The network namespace has no way to the mirrors.
   ensureContainerd(containerdVersion, 'inherit');
-  if (!isBuilt()) build();
+  ensureBuilt();
   const namespace = NetworkNamespace.create(0);
   try {
     const [command, args] = namespace.wrap(process.execPath, process.argv.slice(1));

@@ -4,9 +4,10 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { build, isBuilt } from '../../../scripts/build.ts';
 import { removeFolder } from '../../../scripts/host/private-containerd.ts';
 import { kubeletEnvironment } from './kubelet-environment.ts';
+
+export { ensureBuilt } from '../../../scripts/build.ts';
 
 export const kubeletPath = join(import.meta.dirname, '../../../bin/kubelet');
 
@@ -14,11 +15,6 @@ export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-}
-
-/** Builds the kubelet if necessary. */
-export function ensureBuilt(): void {
-  if (!isBuilt()) build();
 }
 
 /** Runs the command to its end. */

@@ -7,7 +7,7 @@ import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, r
 import { join } from 'node:path';
 import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { stringify } from 'yaml';
-import { build, isBuilt } from '../../../scripts/build.ts';
+import { ensureBuilt } from '../../../scripts/build.ts';
 import { ensureContainerd, type ContainerdVersion } from '../../../scripts/host/containerd/installations.ts';
 import { destroyPrivateContainerd, PrivateContainerd, removeFolder } from '../../../scripts/host/private-containerd.ts';
 import { removeCgroup } from '../../../scripts/host/cgroups.ts';
@@ -105,7 +105,7 @@ export class TestNode {
 
   /** Starts the runtime without the kubelet. Everything is removed at the end of the test `t`; without `t` the caller must call `destroy`. */
   static async start(t: TestHooks | null, options: TestNodeOptions = {}): Promise<TestNode> {
-    if (!isBuilt()) build();
+    ensureBuilt();
     const node = new TestNode(options);
     t?.after(() => node.destroy());
     await node.startContainerd();
