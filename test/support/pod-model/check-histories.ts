@@ -1,0 +1,48 @@
+/**
+ * A thread that runs histories on modelled nodes: those that are given, or random ones. The hooks of node:test see every promise of their thread, which
+ * doubles the cost of a history. Posts what it has run; a violation is an uncaught error.
+ */
+import assert from 'node:assert/strict';
+import { parentPort, workerData } from 'node:worker_threads';
+import * as fc from 'fast-check';
+import { describeHistory } from '../pod-histories/pod-history.ts';
+import { shapes } from '../pod-histories/pod-shapes.ts';
+import { modelOperations, type ModelOperation } from './model-operations.ts';
+import { runHistory } from './run-history.ts';
+
+export interface KnownHistory {
+  readonly operations: readonly ModelOperation[];
+  readonly useEvents: boolean;
+}
+
+export interface RandomHistories {
+  readonly seed: number;
+  readonly numRuns: number;
+  readonly endOnFailure: boolean;
+}
+
+export interface CheckedHistories {
+  readonly runs: number;
+  /** Of containers. */
+  readonly starts: number;
+}
+
+const operationsPerHistory = 100;
+let runs = 0;
+let starts = 0;
+
+async function check({ operations, useEvents }: KnownHistory): Promise<void> {
+  const { history, violations } = await runHistory(operations, useEvents);
+  const text = describeHistory(history, (uid) => violations.some((line) => line.includes(uid)));
+  assert.deepEqual(violations, [], `${violations.join('\n')}\n${text}`);
+  runs += 1;
+  starts += history.filter(({ type }) => type === 'started').length;
+}
+
+const work = workerData as KnownHistory | RandomHistories;
+if ('operations' in work) await check(work);
+else {
+  const history = fc.record({ operations: modelOperations(shapes.length, operationsPerHistory), useEvents: fc.boolean() });
+  await fc.assert(fc.asyncProperty(history, check), work);
+}
+parentPort?.postMessage({ runs, starts } satisfies CheckedHistories);
