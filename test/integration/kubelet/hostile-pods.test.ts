@@ -1,5 +1,5 @@
 /**
- * The built kubelet gets 2,000 malformed pods in batches, from all its sources. It stays healthy, every fault is contained, no thread dies,
+ * The built kubelet gets 1,600 malformed pods in batches, from all its sources. It stays healthy, every fault is contained, no thread dies,
  * and a valid pod runs next to each batch, also after a restart of the kubelet.
  *
  * `FUZZ_SEED` and `FUZZ_PODS` repeat a run; a failure names its seed.
@@ -20,7 +20,7 @@ import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 before(ensureBuilt);
 
-const pods = Number(process.env['FUZZ_PODS'] ?? 2000);
+const pods = Number(process.env['FUZZ_PODS'] ?? 1600);
 const batchSize = 200;
 /** Of ten pods, one is in a file, one at the URL, and eight are in the API server. */
 const sourceOf = (index: number) => (['file', 'http'] as const)[index % 10] ?? 'api';

@@ -17,7 +17,7 @@ import { shapes } from '../../support/pod-histories/pod-shapes.ts';
 
 before(ensureBuilt);
 
-const histories = Number(process.env['FUZZ_HISTORIES'] ?? 8);
+const histories = Number(process.env['FUZZ_HISTORIES'] ?? 3);
 const operationsPerHistory = 120;
 
 /** The starts of containers in all histories. */
