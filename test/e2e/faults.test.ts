@@ -34,7 +34,7 @@ async function assertEachOnce(node: TestNode, count: number): Promise<void> {
   );
 }
 
-describe('a node under faults', () => {
+describe('a node under faults', { concurrency: 2 }, () => {
   test('containerd is killed under 50 pods and restarts: no healthy container is restarted', async (t) => {
     const node = await TestNode.start(t);
     await node.startKubelet();

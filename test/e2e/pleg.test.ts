@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { ensureContainerd } from '../../scripts/host/containerd/installations.ts';
 import { PrivateContainerd } from '../../scripts/host/private-containerd.ts';
 import type { PlegNotification } from '../../src/shared/contracts/pleg.ts';
@@ -69,79 +69,81 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
   };
 }
 
-for (const version of ['1.7', '1.6'] as const) {
-  test(`containerd ${version}: reports a start, an exit with its message, a runtime restart and the removal`, async (t) => {
-    const node = await aPleg(t, version);
-    const { runtime, sandbox, pleg } = node;
-    const { podSandboxId } = await runtime.call('runPodSandbox', { config: sandbox }, limits);
-    const startContainer = async (name: string, script: string) => {
-      const config = {
-        metadata: { name, attempt: 2 },
-        image: { image: busybox },
-        command: ['sh', '-c', script],
-        logPath: `app/${name}.log`,
-        labels: { ...labels, 'io.kubernetes.container.name': name },
-        annotations: {
-          'io.kubernetes.container.hash': 'ab12',
-          'io.kubernetes.container.restartCount': '2',
-          'io.kubernetes.container.terminationMessagePolicy': 'FallbackToLogsOnError',
-        },
-        linux: {},
+describe('the PLEG', { concurrency: true }, () => {
+  for (const version of ['1.7', '1.6'] as const) {
+    test(`containerd ${version}: reports a start, an exit with its message, a runtime restart and the removal`, async (t) => {
+      const node = await aPleg(t, version);
+      const { runtime, sandbox, pleg } = node;
+      const { podSandboxId } = await runtime.call('runPodSandbox', { config: sandbox }, limits);
+      const startContainer = async (name: string, script: string) => {
+        const config = {
+          metadata: { name, attempt: 2 },
+          image: { image: busybox },
+          command: ['sh', '-c', script],
+          logPath: `app/${name}.log`,
+          labels: { ...labels, 'io.kubernetes.container.name': name },
+          annotations: {
+            'io.kubernetes.container.hash': 'ab12',
+            'io.kubernetes.container.restartCount': '2',
+            'io.kubernetes.container.terminationMessagePolicy': 'FallbackToLogsOnError',
+          },
+          linux: {},
+        };
+        const { containerId } = await runtime.call('createContainer', { podSandboxId, config, sandboxConfig: sandbox }, limits);
+        await runtime.call('startContainer', { containerId }, limits);
+        return containerId;
       };
-      const { containerId } = await runtime.call('createContainer', { podSandboxId, config, sandboxConfig: sandbox }, limits);
-      await runtime.call('startContainer', { containerId }, limits);
-      return containerId;
-    };
-    const stays = await startContainer('stays', 'sleep 1000');
-    const fails = await startContainer('fails', 'echo one; echo two >&2; sleep 0.5; exit 3');
-    const inspected = (await pleg.inspectPod(uid))!;
-    assert.deepEqual(
-      [inspected.name, inspected.namespace, inspected.sandboxes[0]?.state, inspected.failure],
-      ['web', 'default', 'ready', undefined],
-    );
-    assert.match(inspected.podIPs[0]!, /^10\.9[89]\./);
-    assert.deepEqual(
-      inspected.containers.map(({ name, state }) => `${name} ${state}`),
-      ['fails running', 'stays running'],
-    );
-    assert.ok(Math.abs(inspected.containers[0]!.startedAtMs - Date.now()) < 60_000);
+      const stays = await startContainer('stays', 'sleep 1000');
+      const fails = await startContainer('fails', 'echo one; echo two >&2; sleep 0.5; exit 3');
+      const inspected = (await pleg.inspectPod(uid))!;
+      assert.deepEqual(
+        [inspected.name, inspected.namespace, inspected.sandboxes[0]?.state, inspected.failure],
+        ['web', 'default', 'ready', undefined],
+      );
+      assert.match(inspected.podIPs[0]!, /^10\.9[89]\./);
+      assert.deepEqual(
+        inspected.containers.map(({ name, state }) => `${name} ${state}`),
+        ['fails running', 'stays running'],
+      );
+      assert.ok(Math.abs(inspected.containers[0]!.startedAtMs - Date.now()) < 60_000);
 
-    const exitNotification = await waitUntil('the exit is notified', () =>
-      node.messages.find(({ events }) => events.some(({ type }) => type === 'ContainerDied')),
-    );
-    const ended = exitNotification.statuses[0]!.containers.find(({ id }) => id === fails)!;
-    assert.deepEqual([ended.state, ended.exitCode, ended.reason, ended.restartCount, ended.hash], ['exited', 3, 'Error', 2, 'ab12']);
-    assert.deepEqual(ended.message.split('\n').sort(), ['', 'one', 'two']);
-    assert.ok(ended.finishedAtMs > ended.startedAtMs);
-    t.diagnostic(`an exit is notified after at most ${Math.round(Date.now() - ended.finishedAtMs)} ms`);
+      const exitNotification = await waitUntil('the exit is notified', () =>
+        node.messages.find(({ events }) => events.some(({ type }) => type === 'ContainerDied')),
+      );
+      const ended = exitNotification.statuses[0]!.containers.find(({ id }) => id === fails)!;
+      assert.deepEqual([ended.state, ended.exitCode, ended.reason, ended.restartCount, ended.hash], ['exited', 3, 'Error', 2, 'ab12']);
+      assert.deepEqual(ended.message.split('\n').sort(), ['', 'one', 'two']);
+      assert.ok(ended.finishedAtMs > ended.startedAtMs);
+      t.diagnostic(`an exit is notified after at most ${Math.round(Date.now() - ended.finishedAtMs)} ms`);
 
-    const before = node.events();
-    await node.kill();
-    await assert.rejects(pleg.relist(), /Unavailable/);
-    await node.start();
-    await waitUntil('the relist succeeds again', () => node.lines.some(({ msg }) => msg === 'relist succeeds again'));
-    assert.deepEqual(
-      node.events().filter((type) => type !== 'PodSync'),
-      before,
-    );
-    assert.deepEqual([...node.snapshot.all()].map(({ containerName, state }) => `${containerName} ${state}`).sort(), [
-      ' running',
-      'fails exited',
-      'stays running',
-    ]);
-    assert.equal(node.lines.filter(({ level }) => level >= 50).length, 1);
+      const before = node.events();
+      await node.kill();
+      await assert.rejects(pleg.relist(), /Unavailable/);
+      await node.start();
+      await waitUntil('the relist succeeds again', () => node.lines.some(({ msg }) => msg === 'relist succeeds again'));
+      assert.deepEqual(
+        node.events().filter((type) => type !== 'PodSync'),
+        before,
+      );
+      assert.deepEqual([...node.snapshot.all()].map(({ containerName, state }) => `${containerName} ${state}`).sort(), [
+        ' running',
+        'fails exited',
+        'stays running',
+      ]);
+      assert.equal(node.lines.filter(({ level }) => level >= 50).length, 1);
 
-    await runtime.call('stopContainer', { containerId: stays, timeout: 0n }, limits);
-    await runtime.call('stopPodSandbox', { podSandboxId }, limits);
-    const stopped = (await pleg.inspectPod(uid))!;
-    assert.deepEqual([stopped.sandboxes[0]?.state, stopped.podIPs], ['notReady', inspected.podIPs]);
-    await runtime.call('removePodSandbox', { podSandboxId }, limits);
-    assert.equal(await pleg.inspectPod(uid), null);
-    await waitUntil('the pod is reported as gone', () => node.messages.some(({ removed: gone }) => gone.includes(uid)));
-    assert.equal(node.snapshot.size, 0);
-    assert.deepEqual(
-      node.lines.filter(({ msg }) => msg.startsWith('The event stream of the runtime broke')).length,
-      version === '1.7' ? 1 : 0,
-    );
-  });
-}
+      await runtime.call('stopContainer', { containerId: stays, timeout: 0n }, limits);
+      await runtime.call('stopPodSandbox', { podSandboxId }, limits);
+      const stopped = (await pleg.inspectPod(uid))!;
+      assert.deepEqual([stopped.sandboxes[0]?.state, stopped.podIPs], ['notReady', inspected.podIPs]);
+      await runtime.call('removePodSandbox', { podSandboxId }, limits);
+      assert.equal(await pleg.inspectPod(uid), null);
+      await waitUntil('the pod is reported as gone', () => node.messages.some(({ removed: gone }) => gone.includes(uid)));
+      assert.equal(node.snapshot.size, 0);
+      assert.deepEqual(
+        node.lines.filter(({ msg }) => msg.startsWith('The event stream of the runtime broke')).length,
+        version === '1.7' ? 1 : 0,
+      );
+    });
+  }
+});
