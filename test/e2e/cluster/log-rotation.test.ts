@@ -36,126 +36,128 @@ const isCounted = (text: string) => {
   return numbers.length === batches * linesPerBatch && numbers.every((number, i) => number === i + 1);
 };
 
-describe('log rotation in a cluster', () => {
-  let node: TestClusterNode;
-  before(async () => {
-    node = await TestClusterNode.start('log-rotation', { config });
-  });
-  after(() => node?.destroy());
-
-  /** `kubectl logs -f` as a child process, and what it has printed. */
-  function startFollower(...options: string[]) {
-    const [command, args, env] = node.cluster.kubectlCommand(['-n', node.namespace, 'logs', '-f', 'counter', ...options]);
-    const child = spawn(command, args, { env });
-    const follower = { child, text: '', stderr: '' };
-    child.stdout.on('data', (data: Buffer) => (follower.text += data.toString()));
-    child.stderr.on('data', (data: Buffer) => (follower.stderr += data.toString()));
-    return follower;
-  }
-
-  test('kubectl logs -f gets every line exactly once across rotations, also when it stops reading for some seconds', async () => {
-    await node.create('counter', { containers: [aBusybox({ sh: counting })] });
-    const folder = logFolder(node.node, await node.untilRunning('counter'));
-    const follower = startFollower();
-    const stalled = startFollower('--timestamps');
-    const limited = startFollower('--limit-bytes=5000000');
-    await node.exec('counter', 'touch /tmp/go');
-    await waitUntil('the first lines arrive', () => stalled.text.includes('Z 2 '), 30_000);
-    stalled.child.kill('SIGSTOP');
-    const seen = new Set<string>();
-    await waitUntil(
-      'the log is rotated five times',
-      () => {
-        for (const name of rotations(folder)) seen.add(name.replace('.gz', ''));
-        return seen.size >= 5;
-      },
-      60_000,
-    );
-    stalled.child.kill('SIGCONT');
-    await waitUntil('both have the last line', () => [follower, stalled].every(({ text }) => text.endsWith('end\n')), 60_000);
-    assert.ok(isCounted(follower.text));
-    assert.ok(isCounted(stalled.text.replaceAll(/^\S+Z /gm, '')));
-    await waitUntil('the limited one has ended', () => limited.child.exitCode !== null);
-    assert.equal(limited.text, follower.text.slice(0, 5_000_000));
-    for (const { child } of [follower, stalled]) {
-      child.kill();
-      await once(child, 'close');
-    }
-    await waitUntil(
-      'only the newest rotation is not compressed',
-      () => rotations(folder).filter((name) => !name.endsWith('.gz')).length === 1,
-    );
-    assert.ok(rotations(folder).length <= 9);
-    for (const name of rotations(folder).filter((each) => each.endsWith('.gz'))) {
-      // containerd divides the line that it writes while it reopens the log.
-      const lines = gunzipSync(readFileSync(join(folder, name)))
-        .toString()
-        .split('\n');
-      const wrong = lines.slice(0, -1).filter((line) => !/^\S+Z stdout [PF] [\d end]*$/.test(line));
-      assert.deepEqual([name, wrong.slice(0, 3), lines.at(-1)], [name, [], '']);
-    }
-    // Without -f only the current file is read, as upstream does.
-    assert.ok(follower.text.endsWith(await node.kubectl('logs', 'counter')));
-  });
-
-  test('the logs of a container are removed with it, and its previous instance keeps its own', async () => {
-    const sh = 'seq 1 1000; until [ -f /tmp/exit ]; do sleep 0.1; done; echo exits; exit 1';
-    await node.create('restarts', { containers: [aBusybox({ sh })] });
-    const folder = logFolder(node.node, await node.untilRunning('restarts'));
-    await waitUntil('the log is rotated', () => rotations(folder).length === 1 && readdirSync(folder).includes('0.log'), 20_000);
-    await node.exec('restarts', 'touch /tmp/exit');
-    await node.until('restarts', 'has restarted', ({ status }) => (status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
-    assert.equal(await node.kubectl('logs', 'restarts', '--previous'), 'exits\n');
-    await node.delete('restarts', { gracePeriodSeconds: 0 });
-    await node.untilGone('restarts');
-    await waitUntil('the folder is gone', () => !readdirSync(node.node.podLogs).some((name) => name.includes('restarts')), 30_000);
-  });
-});
-
-describe('log rotation on a full disk', () => {
-  let node: TestNode;
-  before(async () => {
-    node = await TestNode.start(null, { config, podLogsBytes: 2 * 1024 * 1024 });
-    await node.startKubelet();
-  });
-  after(() => node?.destroy());
-
-  test('a full disk costs no line that was written, and rotation continues when there is space', async () => {
-    const sh = `seq 1 500; until [ -f /etc/again/go ]; do sleep 0.1; done; seq 501 1000; sleep 1000 & wait $!`;
-    const again = join(node.folder, 'again');
-    node.apply(
-      aManifest('writer', {
-        containers: [aBusybox({ sh, volumeMounts: [{ name: 'again', mountPath: '/etc/again' }] })],
-        volumes: [{ name: 'again', hostPath: { path: again, type: 'DirectoryOrCreate' } }],
-      }),
-    );
-    const folder = logFolder(node, await node.untilRunning('writer'));
-    const { bavail, bsize } = statfsSync(node.podLogs);
-    const filler = join(node.podLogs, 'filler');
-    writeFileSync(filler, Buffer.alloc(bavail * bsize));
-    await waitUntil('the log is rotated', () => rotations(folder).length === 1 && readdirSync(folder).includes('0.log'), 20_000);
-    assert.equal(numbers(folder).length, 500);
-    rmSync(filler);
-    writeFileSync(join(again, 'go'), '');
-    await waitUntil('the next one is, too', () => rotations(folder).length === 2, 20_000);
-    await waitUntil('the first is compressed', () => rotations(folder).some((name) => name.endsWith('.gz')));
-    assert.deepEqual(
-      numbers(folder),
-      Array.from({ length: 1000 }, (_, i) => i + 1),
-    );
-    assert.equal((await node.healthz()).status, 200);
-    const metrics = await (await node.get('/metrics')).text();
-    assert.match(metrics, /^workqueue_adds_total\{name="kubelet_log_rotate_manager"\} [1-9]/m);
-    assert.match(metrics, /^workqueue_retries_total\{name="kubelet_log_rotate_manager"\} 0$/m);
-  });
-
-  function numbers(folder: string): number[] {
-    return [...rotations(folder).toSorted(), '0.log'].flatMap((name) => {
-      const bytes = readFileSync(join(folder, name));
-      const text = (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
-      return [...text.matchAll(/^\S+Z stdout F (\d+)$/gm)].map(([, number]) => Number(number));
+describe('log rotation', { concurrency: 2 }, () => {
+  describe('log rotation in a cluster', () => {
+    let node: TestClusterNode;
+    before(async () => {
+      node = await TestClusterNode.start('log-rotation', { config });
     });
-  }
+    after(() => node?.destroy());
+
+    /** `kubectl logs -f` as a child process, and what it has printed. */
+    function startFollower(...options: string[]) {
+      const [command, args, env] = node.cluster.kubectlCommand(['-n', node.namespace, 'logs', '-f', 'counter', ...options]);
+      const child = spawn(command, args, { env });
+      const follower = { child, text: '', stderr: '' };
+      child.stdout.on('data', (data: Buffer) => (follower.text += data.toString()));
+      child.stderr.on('data', (data: Buffer) => (follower.stderr += data.toString()));
+      return follower;
+    }
+
+    test('kubectl logs -f gets every line exactly once across rotations, also when it stops reading for some seconds', async () => {
+      await node.create('counter', { containers: [aBusybox({ sh: counting })] });
+      const folder = logFolder(node.node, await node.untilRunning('counter'));
+      const follower = startFollower();
+      const stalled = startFollower('--timestamps');
+      const limited = startFollower('--limit-bytes=5000000');
+      await node.exec('counter', 'touch /tmp/go');
+      await waitUntil('the first lines arrive', () => stalled.text.includes('Z 2 '), 30_000);
+      stalled.child.kill('SIGSTOP');
+      const seen = new Set<string>();
+      await waitUntil(
+        'the log is rotated five times',
+        () => {
+          for (const name of rotations(folder)) seen.add(name.replace('.gz', ''));
+          return seen.size >= 5;
+        },
+        60_000,
+      );
+      stalled.child.kill('SIGCONT');
+      await waitUntil('both have the last line', () => [follower, stalled].every(({ text }) => text.endsWith('end\n')), 60_000);
+      assert.ok(isCounted(follower.text));
+      assert.ok(isCounted(stalled.text.replaceAll(/^\S+Z /gm, '')));
+      await waitUntil('the limited one has ended', () => limited.child.exitCode !== null);
+      assert.equal(limited.text, follower.text.slice(0, 5_000_000));
+      for (const { child } of [follower, stalled]) {
+        child.kill();
+        await once(child, 'close');
+      }
+      await waitUntil(
+        'only the newest rotation is not compressed',
+        () => rotations(folder).filter((name) => !name.endsWith('.gz')).length === 1,
+      );
+      assert.ok(rotations(folder).length <= 9);
+      for (const name of rotations(folder).filter((each) => each.endsWith('.gz'))) {
+        // containerd divides the line that it writes while it reopens the log.
+        const lines = gunzipSync(readFileSync(join(folder, name)))
+          .toString()
+          .split('\n');
+        const wrong = lines.slice(0, -1).filter((line) => !/^\S+Z stdout [PF] [\d end]*$/.test(line));
+        assert.deepEqual([name, wrong.slice(0, 3), lines.at(-1)], [name, [], '']);
+      }
+      // Without -f only the current file is read, as upstream does.
+      assert.ok(follower.text.endsWith(await node.kubectl('logs', 'counter')));
+    });
+
+    test('the logs of a container are removed with it, and its previous instance keeps its own', async () => {
+      const sh = 'seq 1 1000; until [ -f /tmp/exit ]; do sleep 0.1; done; echo exits; exit 1';
+      await node.create('restarts', { containers: [aBusybox({ sh })] });
+      const folder = logFolder(node.node, await node.untilRunning('restarts'));
+      await waitUntil('the log is rotated', () => rotations(folder).length === 1 && readdirSync(folder).includes('0.log'), 20_000);
+      await node.exec('restarts', 'touch /tmp/exit');
+      await node.until('restarts', 'has restarted', ({ status }) => (status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
+      assert.equal(await node.kubectl('logs', 'restarts', '--previous'), 'exits\n');
+      await node.delete('restarts', { gracePeriodSeconds: 0 });
+      await node.untilGone('restarts');
+      await waitUntil('the folder is gone', () => !readdirSync(node.node.podLogs).some((name) => name.includes('restarts')), 30_000);
+    });
+  });
+
+  describe('log rotation on a full disk', () => {
+    let node: TestNode;
+    before(async () => {
+      node = await TestNode.start(null, { config, podLogsBytes: 2 * 1024 * 1024 });
+      await node.startKubelet();
+    });
+    after(() => node?.destroy());
+
+    test('a full disk costs no line that was written, and rotation continues when there is space', async () => {
+      const sh = `seq 1 500; until [ -f /etc/again/go ]; do sleep 0.1; done; seq 501 1000; sleep 1000 & wait $!`;
+      const again = join(node.folder, 'again');
+      node.apply(
+        aManifest('writer', {
+          containers: [aBusybox({ sh, volumeMounts: [{ name: 'again', mountPath: '/etc/again' }] })],
+          volumes: [{ name: 'again', hostPath: { path: again, type: 'DirectoryOrCreate' } }],
+        }),
+      );
+      const folder = logFolder(node, await node.untilRunning('writer'));
+      const { bavail, bsize } = statfsSync(node.podLogs);
+      const filler = join(node.podLogs, 'filler');
+      writeFileSync(filler, Buffer.alloc(bavail * bsize));
+      await waitUntil('the log is rotated', () => rotations(folder).length === 1 && readdirSync(folder).includes('0.log'), 20_000);
+      assert.equal(numbers(folder).length, 500);
+      rmSync(filler);
+      writeFileSync(join(again, 'go'), '');
+      await waitUntil('the next one is, too', () => rotations(folder).length === 2, 20_000);
+      await waitUntil('the first is compressed', () => rotations(folder).some((name) => name.endsWith('.gz')));
+      assert.deepEqual(
+        numbers(folder),
+        Array.from({ length: 1000 }, (_, i) => i + 1),
+      );
+      assert.equal((await node.healthz()).status, 200);
+      const metrics = await (await node.get('/metrics')).text();
+      assert.match(metrics, /^workqueue_adds_total\{name="kubelet_log_rotate_manager"\} [1-9]/m);
+      assert.match(metrics, /^workqueue_retries_total\{name="kubelet_log_rotate_manager"\} 0$/m);
+    });
+
+    function numbers(folder: string): number[] {
+      return [...rotations(folder).toSorted(), '0.log'].flatMap((name) => {
+        const bytes = readFileSync(join(folder, name));
+        const text = (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
+        return [...text.matchAll(/^\S+Z stdout F (\d+)$/gm)].map(([, number]) => Number(number));
+      });
+    }
+  });
 });
 
 describe('log rotation of a flood', () => {

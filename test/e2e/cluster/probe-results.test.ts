@@ -39,78 +39,76 @@ describe('probes in a cluster', () => {
     return `${name}-${nodeName}`;
   };
 
-  test('readiness reaches the API server and the endpoints of a service, and an event names the container', async (t) => {
-    const pods = await PodWatch.start(t, node.cluster, node.namespace);
-    await node.api.create(`/api/v1/namespaces/${node.namespace}/services`, {
-      metadata: { name: 'web' },
-      spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+  describe('while the kubelet runs', { concurrency: 3 }, () => {
+    test('readiness reaches the API server and the endpoints of a service, and an event names the container', async (t) => {
+      const pods = await PodWatch.start(t, node.cluster, node.namespace);
+      await node.api.create(`/api/v1/namespaces/${node.namespace}/services`, {
+        metadata: { name: 'web' },
+        spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+      });
+      const slices = `/apis/discovery.k8s.io/v1/namespaces/${node.namespace}/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dweb`;
+      const untilEndpoint = (ready: boolean) =>
+        waitUntil(
+          `the endpoint is ${ready ? 'ready' : 'not ready'}`,
+          async () => {
+            const { items } = await node.api.get<EndpointSlices>(slices);
+            return items.flatMap(({ endpoints }) => endpoints ?? []).some(({ conditions }) => conditions.ready === ready);
+          },
+          60_000,
+        );
+      http.statuses.set('/web', 503);
+      await create(pods, 'web', { readinessProbe: { ...http.get('/web'), ...fast } }, { labels: { app: 'web' } });
+      const unready = await pods.until('web', 'runs', (pod) => app(pod)?.state?.running !== undefined);
+      assert.deepEqual([app(unready)?.started, app(unready)?.ready, isReady(unready)], [true, false, false]);
+      await untilEndpoint(false);
+      const event = await node.untilEvent('web', 'Unhealthy', /^Readiness probe failed: HTTP probe failed with statuscode: 503$/);
+      assert.deepEqual([event.type, event.involvedObject.fieldPath], ['Warning', 'spec.containers{app}']);
+      http.statuses.delete('/web');
+      const ready = await pods.until('web', 'is ready', isReady);
+      assert.deepEqual([app(ready)?.ready, conditionOf(ready.status, 'ContainersReady')], [true, 'True']);
+      await untilEndpoint(true);
+
+      http.statuses.set('/web', 503);
+      const failed = await pods.until('web', 'is not ready', (pod) => !isReady(pod));
+      assert.equal(failed.status?.conditions?.find(({ type }) => type === 'Ready')?.message, 'containers with unready status: [app]');
+      await untilEndpoint(false);
     });
-    const slices = `/apis/discovery.k8s.io/v1/namespaces/${node.namespace}/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dweb`;
-    const untilEndpoint = (ready: boolean) =>
-      waitUntil(
-        `the endpoint is ${ready ? 'ready' : 'not ready'}`,
-        async () => {
-          const { items } = await node.api.get<EndpointSlices>(slices);
-          return items.flatMap(({ endpoints }) => endpoints ?? []).some(({ conditions }) => conditions.ready === ready);
-        },
-        60_000,
-      );
-    http.statuses.set('/web', 503);
-    await create(pods, 'web', { readinessProbe: { ...http.get('/web'), ...fast } }, { labels: { app: 'web' } });
-    const unready = await pods.until('web', 'runs', (pod) => app(pod)?.state?.running !== undefined);
-    assert.deepEqual([app(unready)?.started, app(unready)?.ready, isReady(unready)], [true, false, false]);
-    await untilEndpoint(false);
-    const event = await node.untilEvent('web', 'Unhealthy', /^Readiness probe failed: HTTP probe failed with statuscode: 503$/);
-    assert.deepEqual([event.type, event.involvedObject.fieldPath], ['Warning', 'spec.containers{app}']);
-    http.statuses.delete('/web');
-    const ready = await pods.until('web', 'is ready', isReady);
-    assert.deepEqual([app(ready)?.ready, conditionOf(ready.status, 'ContainersReady')], [true, 'True']);
-    await untilEndpoint(true);
 
-    http.statuses.set('/web', 503);
-    const failed = await pods.until('web', 'is not ready', (pod) => !isReady(pod));
-    assert.equal(failed.status?.conditions?.find(({ type }) => type === 'Ready')?.message, 'containers with unready status: [app]');
-    await untilEndpoint(false);
-    await pods.delete('web', { gracePeriodSeconds: 1 });
-    await pods.untilGone('web');
-  });
-
-  test('a terminating pod is probed for readiness only', async (t) => {
-    const pods = await PodWatch.start(t, node.cluster, node.namespace);
-    await create(pods, 'ending', {
-      livenessProbe: { ...http.get('/ending-live'), ...fast },
-      readinessProbe: { ...http.get('/ending-ready'), ...fast },
-      lifecycle: { preStop: { exec: { command: ['sh', '-c', 'until [ -f /tmp/stop ]; do sleep 0.1; done'] } } },
+    test('a terminating pod is probed for readiness only', async (t) => {
+      const pods = await PodWatch.start(t, node.cluster, node.namespace);
+      await create(pods, 'ending', {
+        livenessProbe: { ...http.get('/ending-live'), ...fast },
+        readinessProbe: { ...http.get('/ending-ready'), ...fast },
+        lifecycle: { preStop: { exec: { command: ['sh', '-c', 'until [ -f /tmp/stop ]; do sleep 0.1; done'] } } },
+      });
+      await pods.until('ending', 'is ready', isReady);
+      await pods.delete('ending');
+      await node.untilEvent('ending', 'Killing', /^Stopping container app$/);
+      const deleted = pods.get('ending')!;
+      assert.deepEqual([isReady(deleted), deleted.metadata.deletionTimestamp !== undefined], [true, true]);
+      http.statuses.set('/ending-ready', 500);
+      http.statuses.set('/ending-live', 500);
+      const unready = await pods.until('ending', 'is not ready', (pod) => !isReady(pod));
+      assert.notEqual(app(unready)?.state?.running, undefined);
+      http.statuses.delete('/ending-ready');
+      await pods.until('ending', 'is ready again', isReady);
+      const [live, ready] = [http.countOf('/ending-live'), http.countOf('/ending-ready')];
+      await waitUntil('readiness is probed', () => http.countOf('/ending-ready') > ready + 1);
+      assert.equal(http.countOf('/ending-live'), live);
+      await node.exec('ending', 'touch /tmp/stop');
+      await pods.untilGone('ending');
+      assert.equal(app(pods.seen('ending').at(-1)!)?.ready, false);
     });
-    await pods.until('ending', 'is ready', isReady);
-    await pods.delete('ending');
-    await node.untilEvent('ending', 'Killing', /^Stopping container app$/);
-    const deleted = pods.get('ending')!;
-    assert.deepEqual([isReady(deleted), deleted.metadata.deletionTimestamp !== undefined], [true, true]);
-    http.statuses.set('/ending-ready', 500);
-    http.statuses.set('/ending-live', 500);
-    const unready = await pods.until('ending', 'is not ready', (pod) => !isReady(pod));
-    assert.notEqual(app(unready)?.state?.running, undefined);
-    http.statuses.delete('/ending-ready');
-    await pods.until('ending', 'is ready again', isReady);
-    const [live, ready] = [http.countOf('/ending-live'), http.countOf('/ending-ready')];
-    await waitUntil('readiness is probed', () => http.countOf('/ending-ready') > ready + 1);
-    assert.equal(http.countOf('/ending-live'), live);
-    await node.exec('ending', 'touch /tmp/stop');
-    await pods.untilGone('ending');
-    assert.equal(app(pods.seen('ending').at(-1)!)?.ready, false);
-  });
 
-  test('a failed liveness probe restarts the container, with upstream’s events', async (t) => {
-    const pods = await PodWatch.start(t, node.cluster, node.namespace);
-    http.statuses.set('/live', 500);
-    await create(pods, 'live', { livenessProbe: { ...http.get('/live'), ...fast } });
-    await node.untilEvent('live', 'Killing', /^Container app failed liveness probe, will be restarted$/);
-    await node.untilEvent('live', 'Unhealthy', /^Liveness probe failed: HTTP probe failed with statuscode: 500$/);
-    http.statuses.delete('/live');
-    await pods.until('live', 'has restarted', (pod) => (app(pod)?.restartCount ?? 0) > 0 && isReady(pod));
-    await pods.delete('live', { gracePeriodSeconds: 1 });
-    await pods.untilGone('live');
+    test('a failed liveness probe restarts the container, with upstream’s events', async (t) => {
+      const pods = await PodWatch.start(t, node.cluster, node.namespace);
+      http.statuses.set('/live', 500);
+      await create(pods, 'live', { livenessProbe: { ...http.get('/live'), ...fast } });
+      await node.untilEvent('live', 'Killing', /^Container app failed liveness probe, will be restarted$/);
+      await node.untilEvent('live', 'Unhealthy', /^Liveness probe failed: HTTP probe failed with statuscode: 500$/);
+      http.statuses.delete('/live');
+      await pods.until('live', 'has restarted', (pod) => (app(pod)?.restartCount ?? 0) > 0 && isReady(pod));
+    });
   });
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -158,7 +156,6 @@ describe('probes in a cluster', () => {
       await pods.until(names[0]!, 'is not ready', (pod) => !isReady(pod));
       for (const name of ['static', 'static-slow']) node.node.delete(`${name}-${suffix}`);
       for (const name of names.slice(0, 2)) await pods.delete(name, { gracePeriodSeconds: 1 });
-      for (const name of names) await pods.untilGone(name);
     });
   }
 });
