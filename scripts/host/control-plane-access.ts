@@ -12,11 +12,17 @@ import { writeKubeconfig } from './control-plane-kubeconfig.ts';
 export interface SavedState {
   readonly ports: ControlPlanePorts;
   readonly binaries: ControlPlaneBinaries;
+  /** Of the API server. */
+  readonly address: string;
 }
+
+export const loopback = '127.0.0.1';
 
 export class ControlPlaneAccess {
   readonly folder: string;
-  /** `https://127.0.0.1:port`. Never changes for a folder. */
+  /** Of the API server. Never changes for a folder. */
+  readonly address: string;
+  /** `https://address:port`. */
   readonly url: string;
   /** Signs all certificates: of the API server, its clients and kubelets. */
   readonly authority: CertificateAuthority;
@@ -26,9 +32,10 @@ export class ControlPlaneAccess {
   /** kubectl of the same version. */
   readonly kubectl: string;
 
-  protected constructor(folder: string, { ports, binaries }: SavedState) {
+  protected constructor(folder: string, { ports, binaries, address }: SavedState) {
     this.folder = folder;
-    this.url = `https://127.0.0.1:${ports.apiServer}`;
+    this.address = address;
+    this.url = `https://${address}:${ports.apiServer}`;
     this.kubectl = binaries.kubectl;
     this.authority = new CertificateAuthority(join(folder, 'pki'), 'kubernetes');
     this.adminCertificate = this.clientCertificate('kubernetes-admin', ['system:masters']);

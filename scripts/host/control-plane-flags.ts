@@ -12,6 +12,8 @@ export interface ControlPlanePorts {
 
 export interface ControlPlaneFiles {
   readonly folder: string;
+  /** Of the API server. */
+  readonly address: string;
   readonly ca: CertificateFiles;
   readonly etcd: CertificateFiles;
   readonly etcdClient: CertificateFiles;
@@ -66,12 +68,12 @@ export function apiServerFlags(ports: ControlPlanePorts, files: ControlPlaneFile
     `--etcd-cafile=${files.ca.certFile}`,
     `--etcd-certfile=${files.etcdClient.certFile}`,
     `--etcd-keyfile=${files.etcdClient.keyFile}`,
-    '--bind-address=127.0.0.1',
+    `--bind-address=${files.address}`,
     `--secure-port=${ports.apiServer}`,
     `--tls-cert-file=${files.apiServer.certFile}`,
     `--tls-private-key-file=${files.apiServer.keyFile}`,
     `--client-ca-file=${files.ca.certFile}`,
-    '--advertise-address=127.0.0.1',
+    `--advertise-address=${files.address}`,
     // The API server refuses loopback endpoints, and nothing routes the Service's address here.
     '--endpoint-reconciler-type=none',
     `--kubelet-client-certificate=${files.kubeletClient.certFile}`,

@@ -11,9 +11,12 @@ export interface ClusterMember {
   readonly configuration: Readonly<Record<string, unknown>>;
 }
 
-/** @param port the kubelet's secure port; it listens on all addresses, because the API server connects to the node's address */
-export function clusterMember(controlPlane: ControlPlaneAccess, nodeName: string, port: number): ClusterMember {
-  const { certFile, keyFile } = controlPlane.kubeletServingCertificate(nodeName);
+/**
+ * @param port the kubelet's secure port; it listens on all addresses, because the API server connects to the node's address
+ * @param ips of the node. Default: those of this host
+ */
+export function clusterMember(controlPlane: ControlPlaneAccess, nodeName: string, port: number, ips?: readonly string[]): ClusterMember {
+  const { certFile, keyFile } = controlPlane.kubeletServingCertificate(nodeName, ips);
   return {
     kubeconfig: controlPlane.kubeletKubeconfig(nodeName),
     configuration: {

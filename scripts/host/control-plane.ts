@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
-import { auditLog, ControlPlaneAccess, stateFile, type SavedState } from './control-plane-access.ts';
+import { auditLog, ControlPlaneAccess, loopback, stateFile, type SavedState } from './control-plane-access.ts';
 import { type ApiClient, ApiError } from './control-plane-api.ts';
 import { ensureControlPlane, type ControlPlaneBinaries } from './programs/control-plane.ts';
 import { serviceAccountKeys } from './control-plane-certificates.ts';
@@ -31,6 +31,8 @@ export interface ControlPlaneOptions {
   readonly controllerManager?: boolean;
   /** Default: true. */
   readonly scheduler?: boolean;
+  /** Where the API server listens, and what its clients call it. Default: 127.0.0.1. */
+  readonly address?: string;
   /** Keeps running when this process ends. Default: false. */
   readonly detached?: boolean;
   /** Additional flags of kube-apiserver, which override its defaults: `--max-requests-inflight=5`. */
@@ -79,7 +81,7 @@ export class ControlPlane extends ControlPlaneAccess {
     const { folder } = options;
     const binaries = await ensureControlPlane(options.progress ?? (() => {}));
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const state = { ports: savedPorts(folder) ?? (await newPorts()), binaries };
+    const state = { ports: savedPorts(folder) ?? (await newPorts()), binaries, address: options.address ?? loopback };
     writeFileSync(stateFile(folder), JSON.stringify(state));
     const controlPlane = new ControlPlane(options, state);
     try {
@@ -185,6 +187,7 @@ export class ControlPlane extends ControlPlaneAccess {
     const service = 'kubernetes.default.svc.cluster.local'.split('.');
     return {
       folder,
+      address: this.address,
       ca: authority,
       // etcd is also a client of its peers.
       etcd: authority.issue('etcd', { commonName: 'etcd', usages: ['serverAuth', 'clientAuth'], ...local }),
@@ -193,7 +196,7 @@ export class ControlPlane extends ControlPlaneAccess {
         commonName: 'kube-apiserver',
         usages: ['serverAuth'],
         dnsNames: ['localhost', ...[1, 2, 3, 5].map((parts) => service.slice(0, parts).join('.'))],
-        ips: ['127.0.0.1', kubernetesServiceIp],
+        ips: [this.address, kubernetesServiceIp],
       }),
       kubeletClient: this.clientCertificate(kubeletApiUser),
       serviceAccountPublicKey: publicKeyFile,

@@ -1,12 +1,11 @@
 /** A node of a cluster whose swap, memory and processors change while the kubelet runs, on cgroup v2: what the Node reports, and what pods get. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { aGuestCluster, onNode } from '../support/guest/guest-cluster.ts';
+import type { Node } from '../../src/main/node/node-object.ts';
+import { GuestCluster, onNode } from '../support/guest/guest-cluster.ts';
 import { GuestNode, statusOf } from '../support/guest/guest-node.ts';
 
 const MiB = 2 ** 20;
-const cluster = await aGuestCluster();
-const { kubectl } = cluster;
 /** The machine is read once a minute, and its Node is written each ten seconds. */
 const nodeTimeoutMs = 150_000;
 const limitedSwap = { failSwapOn: false, memorySwap: { swapBehavior: 'LimitedSwap' } };
@@ -18,27 +17,29 @@ const memory = (requests?: string, limits?: string) => ({
 });
 
 describe('a node whose resources change', () => {
+  let cluster: GuestCluster;
   let node: GuestNode;
   before(async () => {
+    cluster = await GuestCluster.start();
     node = await GuestNode.start({
       memory: '2G',
-      share: [cluster.programs],
+      share: [cluster.folder],
       config: limitedSwap,
-      prepare: (guest) => cluster.start(guest),
+      timeFactor: 4,
+      prepare: () => Promise.resolve(cluster.member()),
     });
   });
-  after(() => node?.destroy());
+  after(async () => {
+    await node?.destroy();
+    await cluster?.destroy();
+  });
 
-  async function create(...pods: readonly object[]): Promise<void> {
-    await node.guest.write('/srv/pods.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: pods }));
-    await node.guest.check(`${kubectl} create -f /srv/pods.json`, { timeoutMs: 120_000 });
-  }
+  const create = (...pods: readonly object[]) => cluster.create(...pods);
   /** Of the file in the cgroup of the pod's container `app`. */
   async function valueOf(name: string, file: string): Promise<string> {
     const id = statusOf(await node.untilRunning(name))?.containerID?.split('//')[1];
     return node.guest.check(`cat $(find /sys/fs/cgroup/kubepods.slice -type d -name '*${id}*')/${file}`);
   }
-  const ofNode = (path: string) => `${kubectl} get node guest -o 'jsonpath={.status.${path}}'`;
   const meminfo = async (name: string) => Number(await node.guest.check(`awk '/^${name}:/ {print $2}' /proc/meminfo`)) * 1024;
   /** 32 MiB of memory in a container that may have 24. */
   const excessive = (name: string) =>
@@ -47,7 +48,11 @@ describe('a node whose resources change', () => {
   test('has no swap at first: pods get none under LimitedSwap', async () => {
     await create(onNode('without', { resources: memory('64Mi', '128Mi') }));
     assert.equal(await valueOf('without', 'memory.swap.max'), '0');
-    assert.equal(await node.guest.check(ofNode('nodeInfo.swap')), '');
+    await cluster.untilNode(
+      'reports no swap',
+      ({ status }) => status?.nodeInfo !== undefined && status.nodeInfo.swap === undefined,
+      30_000,
+    );
   });
 
   test('shares swap that is turned on among Burstable containers, by their requests for memory', async () => {
@@ -80,12 +85,19 @@ describe('a node whose resources change', () => {
   test('swaps what a container needs beyond its memory limit, and the Node reports the swap', async () => {
     await create(excessive('swapping'));
     await node.untilRunning('swapping');
-    const metric = `^container_swap_usage_bytes{container="app",namespace="default",pod="swapping"} [1-9]`;
-    const readMetrics = `bash -c 'exec 3<>/dev/tcp/127.0.0.1/10255 && printf "GET /metrics/resource HTTP/1.0\\r\\n\\r\\n" >&3 && cat <&3'`;
-    await node.untilPrints(`${readMetrics} | grep -c '${metric}'`, '1', 60_000);
+    await node.untilMetric(
+      /^container_swap_usage_bytes\{container="app",namespace="default",pod="swapping"\} [1-9]/m,
+      60_000,
+      '/metrics/resource',
+    );
     const status = statusOf(await node.untilRunning('swapping'));
     assert.equal(status?.restartCount, 0);
-    await node.untilPrints(ofNode('nodeInfo.swap.capacity'), String(await meminfo('SwapTotal')), nodeTimeoutMs);
+    const capacity = await meminfo('SwapTotal');
+    await cluster.untilNode(
+      `reports ${capacity} bytes of swap`,
+      ({ status }) => status?.nodeInfo?.swap?.capacity === capacity,
+      nodeTimeoutMs,
+    );
   });
 
   test('under NoSwap kills such a container, although the node has swap', async () => {
@@ -103,16 +115,19 @@ describe('a node whose resources change', () => {
   });
 
   test('reports processors and memory that were added, less its reservations, and admits pods that fit now', async () => {
-    await node.startKubelet({
-      ...limitedSwap,
-      systemReserved: { cpu: '300m', memory: '100Mi' },
-      evictionHard: { 'memory.available': '50Mi' },
-    });
+    await node.startKubelet(
+      { ...limitedSwap, systemReserved: { cpu: '300m', memory: '100Mi' }, evictionHard: { 'memory.available': '50Mi' } },
+      { timeFactor: 4 },
+    );
     const large = (name: string) => onNode(name, { resources: { requests: { cpu: '2500m' } } });
     const total = await meminfo('MemTotal');
-    const print = ofNode('capacity.cpu}{" "}{.status.capacity.memory}{" "}{.status.allocatable.cpu}{" "}{.status.allocatable.memory');
     const amounts = (cpus: number, bytes: number) => `${cpus} ${bytes / 1024}Ki ${cpus * 1000 - 300}m ${(bytes - 150 * MiB) / 1024}Ki`;
-    await node.untilPrints(print, amounts(2, total), nodeTimeoutMs);
+    const untilReported = (expected: string) => {
+      const reported = ({ status: { capacity, allocatable } = {} }: Node) =>
+        [capacity?.['cpu'], capacity?.['memory'], allocatable?.['cpu'], allocatable?.['memory']].join(' ');
+      return cluster.untilNode(`reports ${expected}`, (object) => reported(object) === expected, nodeTimeoutMs);
+    };
+    await untilReported(amounts(2, total));
     await create(large('refused'));
     const { status } = await node.until('refused', 'is refused', (pod) => pod.status?.phase === 'Failed');
     assert.equal(status?.reason, 'OutOfcpu');
@@ -121,7 +136,7 @@ describe('a node whose resources change', () => {
       `sed 's/^MemTotal:.*/MemTotal: ${total / 1024 + 524_288} kB/' /proc/meminfo > /run/meminfo && mount --bind /run/meminfo /proc/meminfo &&
        { cat /proc/cpuinfo; sed '/^processor.*1$/,$d; s/^processor.*/processor\\t: 2/' /proc/cpuinfo; } > /run/cpuinfo && mount --bind /run/cpuinfo /proc/cpuinfo`,
     );
-    await node.untilPrints(print, amounts(3, total + 512 * MiB), nodeTimeoutMs);
+    await untilReported(amounts(3, total + 512 * MiB));
     await create(large('admitted'));
     await node.untilRunning('admitted');
   });

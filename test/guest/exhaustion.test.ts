@@ -7,12 +7,11 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Guest } from '../../scripts/host/guest/guest.ts';
 import type { PodSpec } from '../../src/shared/kubernetes/api.ts';
-import { aGuestCluster, onNode } from '../support/guest/guest-cluster.ts';
+import { GuestCluster, onNode } from '../support/guest/guest-cluster.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';
+import { isRunning } from '../support/cluster/pod-watch.ts';
 
 const project = join(import.meta.dirname, '../..');
-const cluster = await aGuestCluster();
-const { kubectl } = cluster;
 const watchHealth = `bash ${project}/test/support/guest/watch-health.sh`;
 const bystanders = 20;
 /** The lease is valid for this long; after that the node's pods would be evicted by the cluster. */
@@ -34,7 +33,6 @@ async function prepare(guest: Guest) {
   await guest.check(`
     disk() { truncate -s "$2" /srv/$1.img && mkfs.ext4 -q -F $3 /srv/$1.img && mkdir -p /var/lib/$1 && mount -o loop /srv/$1.img /var/lib/$1; }
     disk kubelet 64M '-N 6000' && disk containerd 200M`);
-  return cluster.start(guest);
 }
 
 const data: Partial<PodSpec> = { volumes: [{ name: 'data', emptyDir: {} }] };
@@ -51,56 +49,66 @@ function assertHealthy(answers: readonly string[]): void {
 const stay = 'sleep 100000';
 
 describe('a pod that uses up', () => {
+  let cluster: GuestCluster;
   let node: GuestNode;
+  /** When the node's lease was renewed. */
+  const renewedAtMs: number[] = [];
+  const stopped = new AbortController();
   before(async () => {
+    cluster = await GuestCluster.start();
     // Earlier versions let garbage collection remove the image of sandboxes, which no registry has here.
-    node = await GuestNode.start({ containerd: '1.7', memory: '4G', share: [cluster.programs], config, prepare });
-    await create(
+    node = await GuestNode.start({
+      containerd: '1.7',
+      memory: '3G',
+      share: [cluster.folder],
+      config,
+      prepare: (guest) => prepare(guest).then(() => cluster.member()),
+    });
+    await cluster.create(
       ...Array.from({ length: bystanders }, (_, index) =>
         onNode(`quiet-${index}`, { sh: 'exec sleep 100000', resources: { requests: { memory: '10Mi', cpu: '1m' } } }),
       ),
     );
-    const running = `bash -c 'exec 3<>/dev/tcp/127.0.0.1/10255 && printf "GET /pods HTTP/1.0\\r\\n\\r\\n" >&3 && cat <&3' | grep -o '"phase":"Running"' | wc -l; sleep 2`;
-    await node.untilPrints(running, String(bystanders), 240_000);
-    const background = '>/dev/null 2>&1 &';
-    await node.guest.check(`${watchHealth} /run/health ${background}`);
-    await node.guest.check(`${kubectl} get lease -n kube-node-lease guest -w -o 'jsonpath={.spec.renewTime}{"\\n"}' > /run/leases 2>&1 &`);
+    await cluster.pods.untilAll('the other pods run', (pods) => pods.filter(isRunning).length === bystanders, 240_000);
+    await node.guest.check(`${watchHealth} /run/health >/dev/null 2>&1 &`);
+    void watchLease();
   });
-  after(() => node?.destroy());
+  after(async () => {
+    stopped.abort();
+    await node?.destroy();
+    await cluster?.destroy();
+  });
 
-  async function create(...pods: readonly object[]): Promise<void> {
-    await node.guest.write('/srv/pods.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: pods }));
-    await node.guest.check(`${kubectl} create -f /srv/pods.json`, { timeoutMs: 120_000 });
+  async function watchLease(): Promise<void> {
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+    for await (const { object } of cluster.api.watch<{ spec: { renewTime: string } }>(leases, stopped.signal)) {
+      renewedAtMs.push(Date.parse(object.spec.renewTime));
+    }
   }
 
   async function untilEvicted(name: string, resource: string): Promise<void> {
-    const { status } = await node.until(name, 'is evicted', (pod) => pod.status?.reason === 'Evicted', 120_000);
+    const { status } = await cluster.pods.until(name, 'is evicted', (pod) => pod.status?.reason === 'Evicted', 120_000);
     assert.equal(status?.phase, 'Failed');
     assert.match(status?.message ?? '', new RegExp(`^The node was low on resource: ${resource}\\.`));
-    await assertOthersRun();
+    assertOthersRun();
   }
 
   async function readHealth(): Promise<string[]> {
     return (await node.guest.check('cat /run/health')).split('\n');
   }
 
-  async function assertOthersRun(): Promise<void> {
-    const pods = (await node.pods()) ?? [];
-    const quiet = pods.filter(({ metadata }) => metadata.name.startsWith('quiet-'));
+  function assertOthersRun(): void {
+    const quiet = cluster.pods.all().filter(({ metadata }) => metadata.name.startsWith('quiet-'));
     const disturbed = quiet.filter(
       ({ status }) => status?.phase !== 'Running' || status.containerStatuses?.some(({ restartCount }) => restartCount > 0),
     );
     assert.deepEqual([quiet.length, disturbed.map((pod) => [pod.metadata.name, pod.status])], [bystanders, []]);
   }
 
-  /** Under pressure the node would refuse a pod. */
-  async function untilWithoutPressure(): Promise<void> {
-    await node.untilPrints(`${kubectl} get node guest -o 'jsonpath={.status.conditions[?(@.status=="True")].type}'`, 'Ready', 180_000);
-  }
-
   async function evicts(name: string, resource: string, pod: object): Promise<void> {
-    await untilWithoutPressure();
-    await create(pod);
+    // Under pressure the node would refuse the pod.
+    await cluster.untilConditions('Ready');
+    await cluster.create(pod);
     await untilEvicted(name, resource);
   }
 
@@ -124,13 +132,13 @@ describe('a pod that uses up', () => {
 
   test('any of these disturbs neither /healthz nor the lease', async () => {
     assertHealthy(await readHealth());
-    const renewedAtMs = (await node.guest.check('cat /run/leases')).split('\n').map((line) => Date.parse(line));
     const gaps = renewedAtMs.slice(1).map((atMs, index) => (atMs - (renewedAtMs[index] ?? 0)) / 1000);
     assert.ok(gaps.length > 3 && gaps.every((seconds) => seconds < leaseSeconds), gaps.join(' '));
   });
 
-  test('any of these is the only pod that is evicted', async () => {
-    const failed = `${kubectl} get pods --no-headers | grep -v Running | cut -d' ' -f1 | sort | xargs echo`;
-    await node.untilPrints(failed, 'inodes layer log memory volume');
+  test('any of these is the only pod that is evicted', () => {
+    assertOthersRun();
+    const ended = cluster.pods.all().filter(({ status }) => status?.phase !== 'Running');
+    assert.deepEqual(ended.map(({ metadata }) => metadata.name).toSorted(), ['inodes', 'layer', 'log', 'memory', 'volume']);
   });
 });

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../src/shared/kubernetes/api.ts';
-import { aGuestCluster, onNode } from '../support/guest/guest-cluster.ts';
+import { GuestCluster, onNode } from '../support/guest/guest-cluster.ts';
 import { GuestNode, statusOf } from '../support/guest/guest-node.ts';
 import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
+import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
-const cluster = await aGuestCluster();
 const config = {
   featureGates: { LocalStorageCapacityIsolationFSQuotaMonitoring: true },
   volumeStatsAggPeriod: '2s',
@@ -17,24 +17,28 @@ const config = {
 const volumeMounts = [{ name: 'data', mountPath: '/data' }];
 /** Writes 30 MiB, and deletes the file that it keeps open. */
 const deleting = 'exec 3>/data/file; rm /data/file; dd if=/dev/zero bs=1M count=30 >&3; exec sleep 100000';
-const get = (path: string) => `bash -c 'exec 3<>/dev/tcp/127.0.0.1/10255 && printf "GET ${path} HTTP/1.0\\r\\n\\r\\n" >&3 && cat <&3'`;
 
 describe('a volume with a project quota', () => {
+  let cluster: GuestCluster;
   let node: GuestNode;
   before(async () => {
+    cluster = await GuestCluster.start();
     node = await GuestNode.start({
       containerd: '2.1',
-      share: [cluster.programs],
+      share: [cluster.folder],
       config,
       prepare: async (guest) => {
         await guest.check(
           'truncate -s 512M /srv/k.img && mkfs.ext4 -q -O project,quota /srv/k.img && mkdir -p /var/lib/kubelet && mount -o loop /srv/k.img /var/lib/kubelet',
         );
-        return cluster.start(guest);
+        return cluster.member();
       },
     });
   });
-  after(() => node?.destroy());
+  after(async () => {
+    await node?.destroy();
+    await cluster?.destroy();
+  });
 
   const apply = (name: string, sh: string, spec: Partial<PodSpec>) =>
     node.apply(aManifest(name, { containers: [aBusybox({ sh, volumeMounts })], ...spec }));
@@ -46,8 +50,7 @@ describe('a volume with a project quota', () => {
   const projectOf = async (folder: string) => (await node.guest.check(`lsattr -pd ${folder}`)).trim().split(' ')[0];
   /** Bytes, as the summary has them. */
   async function usageOf(name: string): Promise<number> {
-    const text = await node.guest.check(get('/stats/summary'));
-    const summary = JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as {
+    const summary = JSON.parse(await node.get('/stats/summary')) as {
       pods: { podRef: { name: string }; volume?: { name: string; usedBytes?: number }[] }[];
     };
     return (
@@ -55,8 +58,7 @@ describe('a volume with a project quota', () => {
     );
   }
   async function untilUsed(name: string, bytes: number): Promise<void> {
-    for (const startedMs = performance.now(); (await usageOf(name)) < bytes;)
-      assert.ok(performance.now() - startedMs < 90_000, `${name} uses ${await usageOf(name)} bytes`);
+    await waitUntil(`${name} uses ${bytes} bytes`, async () => (await usageOf(name)) >= bytes, 90_000);
   }
 
   test('has a project of its own, in upstream’s files, if its pod has a user namespace', async () => {
@@ -73,8 +75,7 @@ describe('a volume with a project quota', () => {
   test('counts files that were deleted and are still open; a walk does not', async () => {
     await untilUsed('counted', 30 * 2 ** 20);
     assert.ok((await usageOf('walked')) < 2 ** 20);
-    const metric = '^kubelet_volume_metric_collection_duration_seconds_count{metric_source="fsquota"} [1-9]';
-    await node.untilPrints(`${get('/metrics')} | grep -c '${metric}'`, '1');
+    await node.untilMetric(/^kubelet_volume_metric_collection_duration_seconds_count\{metric_source="fsquota"\} [1-9]/m);
   });
 
   test('can’t be given to another project by its container', async () => {
@@ -94,11 +95,7 @@ describe('a volume with a project quota', () => {
 
   test('ends the pod whose deleted files exceed its sizeLimit', async () => {
     // Static pods are never evicted.
-    await node.guest.write(
-      '/srv/pod.json',
-      JSON.stringify(onNode('excessive', { sh: deleting, volumeMounts }, { hostUsers: false, ...data('20Mi') })),
-    );
-    await node.guest.check(`${cluster.kubectl} create -f /srv/pod.json`, { timeoutMs: 120_000 });
+    await cluster.create(onNode('excessive', { sh: deleting, volumeMounts }, { hostUsers: false, ...data('20Mi') }));
     const { status } = await node.until('excessive', 'is evicted', (pod) => pod.status?.reason === 'Evicted', 120_000);
     assert.match(status?.message ?? '', /Usage of EmptyDir volume "data" exceeds the limit "20Mi"/);
   });

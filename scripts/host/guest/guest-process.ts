@@ -19,7 +19,8 @@ export interface GuestMachine {
 
 /** The guest gets `vec0`, which sends and receives on an interface of a network namespace of the host. */
 export interface GuestNetwork {
-  readonly namespace: string;
+  /** Its name. Default: the namespace of this process. */
+  readonly namespace?: string;
   readonly interface: string;
 }
 
@@ -66,7 +67,8 @@ export class GuestProcess {
     ].flatMap((part) => part.split(' '));
     // The guest must not outlive a test process that is killed.
     const command = ['setpriv', '--pdeathsig', 'KILL', kernel, ...args];
-    const [program = '', ...rest] = network === undefined ? command : ['nsenter', `--net=/run/netns/${network.namespace}`, ...command];
+    const namespace = network?.namespace;
+    const [program = '', ...rest] = namespace === undefined ? command : ['nsenter', `--net=/run/netns/${namespace}`, ...command];
     const child = spawn(program, rest, {
       stdio: ['ignore', output, output, 'pipe', 'pipe'],
       detached: true,

@@ -44,6 +44,9 @@ export const networkConfig = JSON.stringify({
   ],
 });
 
+/** Variables of the kubelet that change with its configuration. */
+export const environmentFile = '/etc/kubernetes/environment';
+
 /** As kubeadm's unit, with a shorter delay before a restart. */
 export function kubeletUnit(project: string, nodeName: string, flags: readonly string[] = []): string {
   return `[Unit]
@@ -51,6 +54,7 @@ Description=kubelet
 [Service]
 ExecStart=${project}/bin/kubelet --config=/etc/kubernetes/kubelet.json --hostname-override=${nodeName} --v=2 ${flags.join(' ')}
 Environment=NODE_COMPILE_CACHE=/var/cache/kubelet
+EnvironmentFile=-${environmentFile}
 Restart=always
 StartLimitInterval=0
 RestartSec=1

@@ -8,9 +8,15 @@ import { Guest, type GuestNetwork } from '../../../scripts/host/guest/guest.ts';
 import { ensureContainerd, type ContainerdVersion } from '../../../scripts/host/containerd/installations.ts';
 import { buildLocalImageArchives } from '../../../scripts/host/local-images.ts';
 import type { ContainerStatus, Pod } from '../../../src/shared/kubernetes/api.ts';
-import { containerdConfig, containerdUnit, kubeletConfig, kubeletUnit, networkConfig } from './guest-node-files.ts';
+import { connectCable, guestAddress, layCable } from './guest-cable.ts';
+import { containerdConfig, containerdUnit, environmentFile, kubeletConfig, kubeletUnit, networkConfig } from './guest-node-files.ts';
 
-export interface GuestNodeOptions {
+export interface KubeletOptions {
+  /** For periods of a minute: how many times as fast time passes for the kubelet. An idle one takes as many times the CPU. Default: 1. */
+  readonly timeFactor?: number;
+}
+
+export interface GuestNodeOptions extends KubeletOptions {
   /** Default: 1.6, which Debian 12 has. */
   readonly containerd?: ContainerdVersion;
   /** Fields of KubeletConfiguration. */
@@ -19,19 +25,18 @@ export interface GuestNodeOptions {
   readonly memory?: string;
   /** More folders of the host that have the same path in the guest. */
   readonly share?: readonly string[];
-  /** Default: no network outside the guest. */
+  /** Default: the cable to this process. */
   readonly network?: GuestNetwork;
   /** Prepares the guest before containerd and the kubelet start. Returns further flags and fields of KubeletConfiguration. */
   readonly prepare?: (guest: Guest) => Promise<{ readonly config?: object; readonly flags?: readonly string[] }>;
 }
 
 const project = join(import.meta.dirname, '../../..');
+const fastTime = join(project, 'test/support/preloads/fast-time.mjs');
 const manifests = '/etc/kubernetes/manifests';
 const nodeName = 'guest';
-/** Between two reads of the guest's pods. A command there takes a tenth of it. */
-const readPeriodMs = 300;
-// Debian's static busybox cannot open connections there, and the guest has no curl.
-const readPods = `bash -c 'exec 3<>/dev/tcp/127.0.0.1/10255 && printf "GET /pods HTTP/1.0\\r\\n\\r\\n" >&3 && cat <&3'`;
+/** Between two reads of a guest's state. A command there takes 20 to 50 ms of a CPU. */
+const readPeriodsMs = { first: 300, later: 1000, firstForMs: 3000 };
 
 export class GuestNode {
   readonly guest: Guest;
@@ -43,14 +48,14 @@ export class GuestNode {
   }
 
   /** Boots, and starts containerd and the kubelet. Returns when both serve. */
-  static async start({ config = {}, prepare, ...options }: GuestNodeOptions = {}): Promise<GuestNode> {
+  static async start({ config = {}, timeFactor = 1, prepare, ...options }: GuestNodeOptions = {}): Promise<GuestNode> {
     let prepared: Awaited<ReturnType<NonNullable<typeof prepare>>> = {};
     const node = await GuestNode.boot({ ...options, prepare: async (guest) => (prepared = (await prepare?.(guest)) ?? {}) });
     node.#prepared = prepared.config ?? {};
     try {
       await node.guest.write('/etc/systemd/system/kubelet.service', kubeletUnit(project, nodeName, prepared.flags));
       await node.guest.check('systemctl daemon-reload');
-      await node.startKubelet(config);
+      await node.startKubelet(config, { timeFactor });
       return node;
     } catch (err) {
       await node.destroy();
@@ -65,13 +70,14 @@ export class GuestNode {
     share = [],
     network,
     prepare,
-  }: Omit<GuestNodeOptions, 'config'> = {}): Promise<GuestNode> {
+  }: Omit<GuestNodeOptions, 'config' | 'timeFactor'> = {}): Promise<GuestNode> {
     const images = buildLocalImageArchives(join(project, '.cache/images'));
     const installation = ensureContainerd(containerd);
     const shared = [project, ...share, ...(installation ? [installation] : [])];
-    const guest = await Guest.boot({ memory, share: shared, ...(network && { network }) });
+    const guest = await Guest.boot({ memory, share: shared, network: network ?? layCable() });
     const node = new GuestNode(guest);
     try {
+      if (network === undefined) await connectCable(guest);
       await guest.write('/etc/containerd/config.toml', containerdConfig);
       await guest.write('/etc/systemd/system/containerd.service.d/10-test.conf', containerdUnit(installation));
       await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig);
@@ -85,11 +91,13 @@ export class GuestNode {
     }
   }
 
-  async startKubelet(config: object = {}): Promise<void> {
+  async startKubelet(config: object = {}, { timeFactor = 1 }: KubeletOptions = {}): Promise<void> {
     await this.guest.write(
       '/etc/kubernetes/kubelet.json',
       JSON.stringify({ ...kubeletConfig, staticPodPath: manifests, ...this.#prepared, ...config }),
     );
+    const environment = timeFactor === 1 ? '' : `NODE_OPTIONS=--import=${fastTime}\nTIME_FACTOR=${timeFactor}\n`;
+    await this.guest.write(environmentFile, environment);
     await this.guest.check('systemctl restart kubelet');
     await this.untilHealthy();
   }
@@ -144,24 +152,36 @@ export class GuestNode {
     await this.#until(`${command} prints ${JSON.stringify(expected)}`, prints, timeoutMs, () => JSON.stringify(last));
   }
 
+  /** Waits until the page of metrics has a line that matches. */
+  async untilMetric(pattern: RegExp, timeoutMs = 30_000, path = '/metrics'): Promise<void> {
+    const matches = async () => (pattern.test(await this.get(path).catch(() => '')) ? true : undefined);
+    await this.#until(`${path} has ${String(pattern)}`, matches, timeoutMs);
+  }
+
   destroy(): Promise<void> {
     return this.guest.shutdown();
   }
 
   /** Returns undefined while the kubelet does not serve. */
   async pods(): Promise<readonly Pod[] | undefined> {
-    const { code, stdout } = await this.guest.run(readPods, { timeoutMs: 20_000 });
-    if (code !== 0) return undefined;
-    return (JSON.parse(stdout.slice(stdout.indexOf('\r\n\r\n'))) as { items?: Pod[] | null }).items ?? [];
+    const text = await this.get('/pods').catch(() => undefined);
+    return text === undefined ? undefined : ((JSON.parse(text) as { items?: Pod[] | null }).items ?? []);
+  }
+
+  /** Returns what the kubelet's read-only port has at this path. Starts no process in the guest. */
+  async get(path: string): Promise<string> {
+    const answer = await fetch(`http://${guestAddress}:10255${path}`, { signal: AbortSignal.timeout(20_000) });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${text}`);
+    return text;
   }
 
   async #until<T>(what: string, read: () => Promise<T | undefined>, timeoutMs: number, describe = () => ''): Promise<T> {
-    const deadlineMs = performance.now() + timeoutMs;
-    for (;;) {
+    const startedMs = performance.now();
+    for (let waitedMs = 0; waitedMs <= timeoutMs; waitedMs = performance.now() - startedMs) {
       const value = await read();
       if (value !== undefined) return value;
-      if (performance.now() > deadlineMs) break;
-      await sleep(readPeriodMs);
+      await sleep(waitedMs < readPeriodsMs.firstForMs ? readPeriodsMs.first : readPeriodsMs.later);
     }
     const { stdout: journal } = await this.guest.run('journalctl -q --no-pager -o cat -n 25 -u kubelet -u containerd -p 7');
     throw new Error(`${what}: not within ${timeoutMs} ms; it is ${describe()}; the end of the journal:\n${journal}`);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Guest } from '../../../scripts/host/guest/guest.ts';
 import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
+import { guestAddress } from './guest-cable.ts';
 
 /** The node at one time. */
 export interface NodeState {
@@ -22,7 +23,6 @@ export interface NodeState {
 }
 
 const project = join(import.meta.dirname, '../../..');
-const nodeIP = '192.168.77.2';
 const readPeriodMs = 500;
 
 export class SmallCluster {
@@ -38,10 +38,9 @@ export class SmallCluster {
     mkdirSync(join(folder, 'pods'), { recursive: true });
     const serve = `${project}/node_modules/.bin/node ${project}/test/support/guest/serve-small-cluster.ts /run/exchange/cluster /srv`;
     await guest.check(`
-      ip link add node0 type dummy && ip addr add ${nodeIP}/24 dev node0 && ip link set node0 up && ip route add default via 192.168.77.1
       ${serve} > /run/serve-small-cluster.log 2>&1 &
       until [ -e /srv/kubeconfig ]; do sleep 0.1; done`);
-    return { cluster: new SmallCluster(folder), flags: ['--kubeconfig=/srv/kubeconfig', `--node-ip=${nodeIP}`] };
+    return { cluster: new SmallCluster(folder), flags: ['--kubeconfig=/srv/kubeconfig', `--node-ip=${guestAddress}`] };
   }
 
   /** Creates the pod on the guest's node. */
