@@ -39,9 +39,10 @@ describe('cgroup v2', () => {
       };
 
       before(async () => {
-        const isSystemd = driver === 'systemd';
+        // The node has started with it.
+        if (driver === 'systemd') return;
         await node.guest.check(
-          `sed -i 's/SystemdCgroup = .*/SystemdCgroup = ${isSystemd}/' /etc/containerd/config.toml && systemctl restart containerd`,
+          `sed -i 's/SystemdCgroup = .*/SystemdCgroup = false/' /etc/containerd/config.toml && systemctl restart containerd`,
         );
         await node.startKubelet({ ...scenarioConfig, cgroupDriver: driver });
       });
@@ -49,8 +50,11 @@ describe('cgroup v2', () => {
       test('a pod’s cgroup has its limits, and is gone after the pod', () => podHasItsLimits(host));
       test('all pods have what is not reserved', () => allPodsHaveWhatIsNotReserved(host));
       test('the weight of the Burstable level follows its pods', () => burstableLevelFollowsItsPods(host));
-      test('a level that another tool has changed is set again within a minute', () => changedLevelIsSetAgain(host));
       test('what a privileged container has made in its pod’s cgroup is removed with the pod', () => hostileCgroupsAreRemoved(host));
+      test('a level that another tool has changed is set again within a minute', async () => {
+        await node.startKubelet({ ...scenarioConfig, cgroupDriver: driver }, { timeFactor: 4 });
+        await changedLevelIsSetAgain(host);
+      });
     });
   }
 });

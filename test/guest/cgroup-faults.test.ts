@@ -86,6 +86,7 @@ describe('cgroups that others change', () => {
   });
 
   test('what another tool changes is set again: of the levels within a minute, of a pod with its next container', async () => {
+    await node.startKubelet(config, { timeFactor: 4 });
     await node.apply(limitedPod('web', 'web-1'));
     const pod = await node.untilRunning('web');
     const slice = sliceOf('web-1');

@@ -1,4 +1,4 @@
-/** The cgroups of pods and of the node on cgroup v2, with both drivers, in a guest with systemd. */
+/** The cgroups of pods and of the node on cgroup v2 with systemd's driver. What both drivers must do is in cgroup-drivers.test.ts. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { burstableSlice, countPodSlices, limitedPod, limitedValues, valuesOf } from '../support/guest/cgroup-values.ts';
@@ -13,9 +13,13 @@ const config = {
 describe('cgroup v2', () => {
   let node: GuestNode;
   before(async () => {
-    node = await GuestNode.start();
-    await node.guest.check('systemctl start kube.slice');
-    await node.startKubelet(config);
+    node = await GuestNode.start({
+      config,
+      prepare: async (guest) => {
+        await guest.check('systemctl start kube.slice');
+        return {};
+      },
+    });
   });
   after(() => node?.destroy());
   // A test that fails leaves its pods behind.
@@ -49,17 +53,6 @@ describe('cgroup v2', () => {
     assert.equal(await read('kube.slice/cpu.weight'), '4');
   });
 
-  test('the weight of the Burstable level follows its pods', async () => {
-    await node.apply(limitedPod('first'));
-    await node.apply(limitedPod('second'));
-    await node.untilPrints(`cat ${burstableSlice}/cpu.weight`, '8');
-    await node.delete('first');
-    await node.untilPrints(`cat ${burstableSlice}/cpu.weight`, '4');
-    await node.delete('second');
-    // Systemd creates the slice of a pod again when the runtime starts a scope in it after its removal. Housekeeping finds it within a minute.
-    await node.untilPrints(countPodSlices, '0', 90_000);
-  });
-
   test('while D-Bus hangs a new pod has a clear error; it starts when D-Bus continues', async () => {
     const { guest } = node;
     const inJournal = (text: string) => `journalctl -q -o cat -u kubelet | grep -o -m1 '${text}'`;
@@ -83,17 +76,5 @@ describe('cgroup v2', () => {
     );
     await node.startKubelet(config);
     await node.untilPrints(countPodSlices, '0');
-  });
-
-  test('with the driver cgroupfs a pod’s cgroup has the same limits and is gone after the pod', async () => {
-    await node.guest.check(
-      `sed -i 's/SystemdCgroup = true/SystemdCgroup = false/' /etc/containerd/config.toml && systemctl restart containerd`,
-    );
-    await node.startKubelet({ ...config, cgroupDriver: 'cgroupfs', kubeReservedCgroup: '/kube.slice' });
-    await node.apply(limitedPod('plain'));
-    await node.untilRunning('plain');
-    assert.equal(await node.guest.check(valuesOf('/sys/fs/cgroup/kubepods/burstable/pod*')), limitedValues);
-    await node.delete('plain');
-    await node.untilPrints('ls /sys/fs/cgroup/kubepods/burstable | grep -c pod', '0');
   });
 });

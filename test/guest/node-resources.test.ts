@@ -12,6 +12,11 @@ const guaranteed = (name: string) => {
   const amounts = { cpu: '100m', memory: '32Mi' };
   return aManifest(name, { containers: [aBusybox({ resources: { requests: amounts, limits: amounts } })] });
 };
+const memoryQos = {
+  featureGates: { MemoryQoS: true, QOSReserved: true },
+  memoryReservationPolicy: 'TieredReservation',
+  qosReserved: { memory: '50%' },
+};
 /** The kernel keeps whole pages. */
 const inPages = (bytes: number) => Math.floor(bytes / 4096) * 4096;
 
@@ -26,17 +31,12 @@ describe('resources of the node', () => {
   };
 
   before(async () => {
-    node = await GuestNode.start();
+    node = await GuestNode.start({ config: memoryQos, timeFactor: 4 });
   });
   after(() => node?.destroy());
   afterEach(() => node.guest.check('rm -f /etc/kubernetes/manifests/*').then(() => node.untilPrints(countPodSlices, '0', 90_000)));
 
   test('with MemoryQoS the kernel protects requested memory, and throttles between request and limit', async () => {
-    await node.startKubelet({
-      featureGates: { MemoryQoS: true, QOSReserved: true },
-      memoryReservationPolicy: 'TieredReservation',
-      qosReserved: { memory: '50%' },
-    });
     await node.apply(burstable('soft'));
     await node.apply(guaranteed('hard'));
     const [soft, hard] = [await containerOf('soft'), await containerOf('hard')];
@@ -69,7 +69,7 @@ describe('resources of the node', () => {
   });
 
   test('the limit of all pods follows the memory of the machine', async () => {
-    await node.startKubelet({ systemReserved: { memory: '100Mi' } });
+    await node.startKubelet({ systemReserved: { memory: '100Mi' } }, { timeFactor: 4 });
     const total = await memTotal();
     await node.untilPrints('cat /sys/fs/cgroup/kubepods.slice/memory.max', String(inPages(total - 100 * MiB)));
     await node.guest.check(

@@ -7,7 +7,7 @@ import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
 const limits = { maxOpenFiles: 200_000, memoryBytes: 900 * 1024 * 1024 };
 const dropIn = `[Service]
 Type=notify
-WatchdogSec=60s
+WatchdogSec=20s
 LimitNOFILE=65536
 MemoryMax=${limits.memoryBytes}
 `;
