@@ -25,15 +25,12 @@ export interface Packages {
  * @param folder where the results go
  */
 export function buildPackages(folder: string): Packages {
-  const architecture = architectures[process.arch];
-  if (architecture === undefined) throw new Error(`there is no Node for ${process.arch}`);
-  const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
+  const { version, architecture } = target();
   const sourceDate = readSourceDate();
   process.umask(0o022);
   mkdirSync(folder, { recursive: true });
   const work = mkdtempSync(join(tmpdir(), 'kubelet-package-'));
-  const name = join(folder, `kubelet-ts_${version}_${architecture}`);
-  const packages = { deb: `${name}.deb`, image: `${name}.oci.tar` };
+  const packages = packagePaths(folder);
   try {
     installTree(join(work, 'deb'));
     buildDeb({ root: join(work, 'deb'), path: packages.deb, version, kubernetesVersion, architecture, sourceDate });
@@ -45,8 +42,22 @@ export function buildPackages(folder: string): Packages {
   }
 }
 
+/** Returns the paths that `buildPackages` gives its results in this folder. */
+export function packagePaths(folder: string): Packages {
+  const { version, architecture } = target();
+  const name = join(folder, `kubelet-ts_${version}_${architecture}`);
+  return { deb: `${name}.deb`, image: `${name}.oci.tar` };
+}
+
+function target(): { readonly version: string; readonly architecture: string } {
+  const architecture = architectures[process.arch];
+  if (architecture === undefined) throw new Error(`there is no Node for ${process.arch}`);
+  const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
+  return { version, architecture };
+}
+
 /** SOURCE_DATE_EPOCH, else the time of the last commit. */
-function readSourceDate(): number {
+export function readSourceDate(): number {
   const given = process.env.SOURCE_DATE_EPOCH;
   if (given !== undefined) return Number(given);
   try {

@@ -5,14 +5,11 @@
  */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { busyboxImage } from '../../scripts/host/local-images.ts';
+import { builtPackages } from '../support/guest/built-packages.ts';
 import { kubernetesVersion } from '../../scripts/host/programs/cluster-programs.ts';
-import { buildPackages } from '../../scripts/package/package.ts';
 import { GuestLink } from '../support/guest/guest-link.ts';
 import type { GuestNode } from '../support/guest/guest-node.ts';
 import { bootKubeadmNode, kubeadmPrograms } from '../support/guest/kubeadm-node.ts';
@@ -69,7 +66,6 @@ const deployment = {
 };
 
 describe('with kubeadm', () => {
-  let folder: string;
   let link: GuestLink;
   let control: GuestNode;
   let worker: GuestNode;
@@ -118,9 +114,8 @@ describe('with kubeadm', () => {
   const containers = ({ guest }: GuestNode) => guest.check('ctr -n k8s.io tasks list -q | sort');
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'kubeadm-test-'));
     const programs = await kubeadmPrograms();
-    const { deb } = buildPackages(folder);
+    const { deb } = builtPackages();
     link = GuestLink.create();
     const [left, right] = link.ends;
     const common = { programs, deb };
@@ -132,7 +127,6 @@ describe('with kubeadm', () => {
   after(async () => {
     await Promise.all([control?.destroy(), worker?.destroy()]);
     link?.delete();
-    if (folder) rmSync(folder, { recursive: true, force: true });
   });
 
   test('init makes a control plane of static pods, and its preflight checks find no errors', async () => {

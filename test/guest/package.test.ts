@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { buildPackages, type Packages } from '../../scripts/package/package.ts';
+import { builtPackages } from '../support/guest/built-packages.ts';
 import { GuestNode, statusOf } from '../support/guest/guest-node.ts';
 import { kubeletConfig } from '../support/guest/guest-node-files.ts';
 import { aManifest } from '../support/kubelet/test-node.ts';
@@ -13,21 +14,16 @@ import { aManifest } from '../support/kubelet/test-node.ts';
 const slow = { timeoutMs: 180_000 };
 
 describe('the package', () => {
-  let folder: string;
   let packages: Packages;
   let node: GuestNode;
   const print = (command: string) => node.guest.run(command).then(({ stdout }) => stdout.trim());
   const containerOf = async (name: string) => statusOf(await node.untilRunning(name))?.containerID;
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'package-test-'));
-    packages = buildPackages(folder);
-    node = await GuestNode.boot({ share: [folder] });
+    packages = builtPackages();
+    node = await GuestNode.boot({ share: [dirname(packages.deb)] });
   });
-  after(async () => {
-    await node?.destroy();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => node?.destroy());
 
   test('has the same bytes when it is built again, by a user with another umask', () => {
     const again = mkdtempSync(join(tmpdir(), 'package-test-'));
