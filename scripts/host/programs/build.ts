@@ -3,7 +3,7 @@
  *
  *   node scripts/host/programs/build.ts [PROGRAM...]
  *
- * The first build of all takes 8 minutes of one CPU and 2 GB of Go's caches. An interrupted build continues where it stopped. A program is in
+ * The first build of all takes 9 minutes of one CPU and 2 GB of Go's caches. An interrupted build continues where it stopped. A program is in
  * the cache as soon as it is linked, those of the control plane first.
  */
 import { allPrograms, ensurePrograms, type Program } from './cluster-programs.ts';

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheEntry, cacheKey, pruneCache } from '../cache/user-cache.ts';
 import { assertMayBuild } from './lanes.ts';
-import { buildWithGo, goArguments, kubernetesVariables, requiredVersion } from './go-build.ts';
+import { buildWithGo, goArguments, kubernetesVariables } from './go-build.ts';
 
 /** The version of all Kubernetes programs. test/cluster/go.mod requires the same. */
 export const kubernetesVersion = 'v1.36.3';
@@ -28,18 +28,11 @@ const packages = {
 export type Program = keyof typeof packages;
 export const allPrograms = Object.keys(packages) as readonly Program[];
 
-const metricsServer = 'sigs.k8s.io/metrics-server';
-
-function variablesOf(): Record<string, string> {
-  return {
-    ...kubernetesVariables(kubernetesVersion),
-    [`${metricsServer}/version.gitVersion`]: requiredVersion(module, metricsServer),
-  };
-}
+const variables = kubernetesVariables(kubernetesVersion);
 
 function programsFolder(): string {
   const key = cacheKey({
-    texts: [process.arch, JSON.stringify(packages), ...goArguments({ variables: variablesOf() })],
+    texts: [process.arch, JSON.stringify(packages), ...goArguments({ variables })],
     files: [join(module, 'go.mod'), join(module, 'go.sum')],
   });
   return cacheEntry(`programs-${kubernetesVersion}`, key);
@@ -62,7 +55,7 @@ export async function ensurePrograms<P extends Program>(
       module,
       programs: Object.fromEntries(missing.map((program) => [program, packages[program]])),
       folder,
-      variables: variablesOf(),
+      variables,
       progress,
     });
     pruneCache();
