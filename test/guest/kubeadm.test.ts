@@ -12,7 +12,7 @@ import { builtPackages } from '../support/guest/built-packages.ts';
 import { kubernetesVersion } from '../../scripts/host/programs/cluster-programs.ts';
 import { GuestLink } from '../support/guest/guest-link.ts';
 import type { GuestNode } from '../support/guest/guest-node.ts';
-import { bootKubeadmNode, kubeadmPrograms } from '../support/guest/kubeadm-node.ts';
+import { bootKubeadmNode, kubeadmPatches, kubeadmPrograms } from '../support/guest/kubeadm-node.ts';
 
 const minutes = (count: number) => ({ timeoutMs: count * 60_000 });
 /** A busy host needs more than the minutes of kubeadm. */
@@ -26,6 +26,7 @@ kind: InitConfiguration
 bootstrapTokens: [{ token: ${token} }]
 localAPIEndpoint: { advertiseAddress: 10.99.0.1 }
 nodeRegistration: { kubeletExtraArgs: [{ name: node-labels, value: made-by=kubeadm }] }
+patches: { directory: ${kubeadmPatches} }
 ${timeouts}
 ---
 apiVersion: kubeadm.k8s.io/v1beta4
@@ -42,6 +43,7 @@ const upgradeConfig = `apiVersion: kubeadm.k8s.io/v1beta4
 kind: UpgradeConfiguration
 ${timeouts}
 `;
+const controlPlaneUpgradeConfig = `${upgradeConfig}node: { patches: { directory: ${kubeadmPatches} } }\n`;
 
 const deployment = {
   apiVersion: 'apps/v1',
@@ -173,7 +175,7 @@ describe('with kubeadm', () => {
     await kubectl(`${configMap} | ${edit} | KUBECONFIG=/etc/kubernetes/admin.conf kubectl replace -f -`);
     const upgrade = async (node: GuestNode, name: string) => {
       const [old, running] = [await read(node, config), await sandboxes(node)];
-      await node.guest.write('/root/upgrade.yaml', upgradeConfig);
+      await node.guest.write('/root/upgrade.yaml', node === control ? controlPlaneUpgradeConfig : upgradeConfig);
       await kubeadm(node, 'upgrade node --config /root/upgrade.yaml', minutes(8));
       // The kubelet has not written to the file.
       assert.equal((await read(node, config)).replace('maxPods: 50\n', ''), old);

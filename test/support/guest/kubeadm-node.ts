@@ -1,23 +1,20 @@
 /**
- * Guests as kubeadm expects its hosts: this project's package as kubelet, kubeadm, and for the first node the images of a control plane. The
+ * Guests as kubeadm expects its hosts: this project's package as kubelet, kubeadm, and for the first node the images of a control plane. The images have
+ * no programs: patches of kubeadm mount them from the host, since an import of 300 MB takes a guest a minute. The
  * drop-in in ./kubeadm, and the unit that takes the place of the package's on the control plane's host, are those of upstream's packages
  * (kubernetes/release, f618b2a3, as made for Debian).
  */
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { GuestNetwork } from '../../../scripts/host/guest/guest.ts';
-import { buildImageArchive, pauseImage } from '../../../scripts/host/local-images.ts';
+import type { Guest, GuestNetwork } from '../../../scripts/host/guest/guest.ts';
+import { busyboxImage, pauseImage } from '../../../scripts/host/local-images.ts';
 import { kubernetesVersion } from '../../../scripts/host/programs/cluster-programs.ts';
 import { ensureControlPlane } from '../../../scripts/host/programs/control-plane.ts';
 import { ensureKubeadmBinary } from '../../../scripts/host/programs/kubeadm.ts';
 import { GuestNode } from './guest-node.ts';
 
-export interface KubeadmPrograms {
-  readonly kubeadm: string;
-  readonly kubectl: string;
-  /** An archive for each program, and the name under which kubeadm looks for it. */
-  readonly images: readonly { readonly archive: string; readonly base: string; readonly name: string }[];
-}
+const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
+export type KubeadmPrograms = Readonly<Record<(typeof components)[number] | 'kubeadm' | 'kubectl', string>>;
 
 export interface KubeadmNodeOptions {
   readonly name: string;
@@ -30,10 +27,11 @@ export interface KubeadmNodeOptions {
   readonly controlPlane: boolean;
 }
 
-const project = join(import.meta.dirname, '../../..');
 const etcdVersion = '3.6.8-0';
 /** kubeadm wants to see it before it starts. The runtime has its own. */
 const kubeadmPauseImage = 'registry.k8s.io/pause:3.10.2';
+/** The folder of patches on the control plane's host. */
+export const kubeadmPatches = '/root/patches';
 const slow = { timeoutMs: 300_000 };
 const units = '/usr/lib/systemd/system';
 
@@ -46,24 +44,7 @@ const readmeSteps = `
 
 /** Builds what is missing: minutes, once. */
 export async function kubeadmPrograms(): Promise<KubeadmPrograms> {
-  const binaries = await ensureControlPlane(console.log);
-  const kubeadm = await ensureKubeadmBinary(console.log);
-  const cache = join(project, '.cache/images');
-  const image = (program: 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler', tag: string) => {
-    const base = `local.example/${program}-${tag}`;
-    const fill = (rootfs: string) => {
-      mkdirSync(join(rootfs, 'bin'));
-      copyFileSync(binaries[program], join(rootfs, 'bin', program));
-    };
-    return { base, name: `registry.k8s.io/${program}:${tag}`, archive: buildImageArchive(cache, { name: base, entrypoint: [], fill }) };
-  };
-  const images = [
-    image('etcd', etcdVersion),
-    image('kube-apiserver', kubernetesVersion),
-    image('kube-controller-manager', kubernetesVersion),
-    image('kube-scheduler', kubernetesVersion),
-  ];
-  return { kubeadm, kubectl: binaries.kubectl, images };
+  return { ...(await ensureControlPlane(console.log)), kubeadm: await ensureKubeadmBinary(console.log) };
 }
 
 /** Boots a guest with containerd, kubeadm, kubectl and the enabled kubelet. */
@@ -76,7 +57,7 @@ export async function bootKubeadmNode({
   deb,
   controlPlane,
 }: KubeadmNodeOptions): Promise<GuestNode> {
-  const share = [dirname(programs.kubeadm), dirname(deb)];
+  const share = [...new Set([...Object.values(programs), deb].map((path) => dirname(path)))];
   const node = await GuestNode.boot({
     memory,
     network,
@@ -103,7 +84,7 @@ export async function bootKubeadmNode({
       await node.guest.write(join(units, file), readFileSync(join(import.meta.dirname, 'kubeadm', file.split('/').at(-1) ?? ''), 'utf8'));
     }
     await node.guest.check('systemctl daemon-reload');
-    if (controlPlane) await importImages(node, programs);
+    if (controlPlane) await addControlPlane(node.guest, programs);
     return node;
   } catch (err) {
     await node.destroy();
@@ -111,10 +92,17 @@ export async function bootKubeadmNode({
   }
 }
 
-async function importImages({ guest }: GuestNode, { images }: KubeadmPrograms): Promise<void> {
-  const ctr = 'ctr -n k8s.io images';
-  for (const { archive, base, name } of images) {
-    await guest.check(`${ctr} import --base-name ${base} ${archive} && ${ctr} tag ${base}:1 ${name}`, slow);
+/** The images under the names for which kubeadm looks, and its patches. */
+async function addControlPlane(guest: Guest, programs: KubeadmPrograms): Promise<void> {
+  const tag = (image: string, name: string) => guest.check(`ctr -n k8s.io images tag ${image} ${name}`);
+  await tag(pauseImage, kubeadmPauseImage);
+  for (const name of components) {
+    await tag(busyboxImage, `registry.k8s.io/${name}:${name === 'etcd' ? etcdVersion : kubernetesVersion}`);
+    const volumeMounts = [{ name: 'program', mountPath: `/bin/${name}`, readOnly: true }];
+    const volumes = [{ name: 'program', hostPath: { path: programs[name], type: 'File' } }];
+    await guest.write(
+      `${kubeadmPatches}/${name}+strategic.json`,
+      JSON.stringify({ spec: { containers: [{ name, volumeMounts }], volumes } }),
+    );
   }
-  await guest.check(`${ctr} tag ${pauseImage} ${kubeadmPauseImage}`);
 }
