@@ -13,8 +13,11 @@ const options = { memory: '512M', cpus: 1 };
 describe('a guest', () => {
   let guest: Guest;
   let folder: string;
+  /** The folder of a guest whose owner was killed before `guest` was booted. */
+  let orphaned: string;
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'guest-test-'));
+    orphaned = await bootAndKillOwner();
     guest = await Guest.boot(options);
   });
   after(async () => {
@@ -53,45 +56,48 @@ describe('a guest', () => {
     assert.equal(readFileSync(join(folder, 'out'), 'utf8'), text);
   });
 
-  test('shares nothing with a second one', async () => {
-    const second = await Guest.boot({ ...options, share: [folder] });
-    try {
+  describe('beside another one', () => {
+    let second: Guest;
+    before(async () => {
+      second = await Guest.boot({ ...options, share: [folder] });
+    });
+    after(() => second?.shutdown());
+
+    test('shares nothing with it', async () => {
       await Promise.all([guest.check('echo first > /srv/mark'), second.check('echo second > /srv/mark')]);
       assert.equal(await guest.check('cat /srv/mark'), 'first');
       writeFileSync(join(folder, 'shared'), 'by the host');
       assert.equal(await second.check(`cat ${folder}/shared`), 'by the host');
       assert.notEqual((await second.run(`touch ${folder}/by-the-guest`)).code, 0);
-    } finally {
-      await second.shutdown();
-    }
-    assert.ok(!existsSync(second.folder));
-  });
+    });
 
-  test('that panics fails its commands immediately, with its console', async () => {
-    const dying = await Guest.boot(options);
-    try {
-      const waiting = dying.run('sleep 600', { timeoutMs: 600_000 });
-      const panic = dying.run('echo c > /proc/sysrq-trigger');
+    test('that panics fails its commands immediately, with its console', async () => {
+      const waiting = second.run('sleep 600', { timeoutMs: 600_000 });
+      const panic = second.run('echo c > /proc/sysrq-trigger');
       await assert.rejects(waiting, ({ cause }: Error) => /the guest has ended.*sysrq/s.test(String(cause)));
       await assert.rejects(panic);
-      await assert.rejects(dying.run('true'), ({ cause }: Error) => /the guest has ended/.test(String(cause)));
-    } finally {
-      await dying.shutdown();
-    }
+      await assert.rejects(second.run('true'), ({ cause }: Error) => /the guest has ended/.test(String(cause)));
+      await second.shutdown();
+      assert.ok(!existsSync(second.folder));
+    });
   });
 
-  test('ends with the process that booted it, and its folder is removed at the next boot', async () => {
-    const module = join(import.meta.dirname, '../../scripts/host/guest/guest.ts');
-    const script = `const { Guest } = await import(${JSON.stringify(module)}); console.log((await Guest.boot(${JSON.stringify(options)})).folder);`;
-    const owner = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const orphaned = await new Promise<string>((resolve) => owner.stdout.once('data', (data: Buffer) => resolve(String(data).trim())));
-    const pid = readFileSync(join(orphaned, 'uml/guest/pid'), 'utf8').trim();
-    const ended = new Promise((resolve) => owner.once('exit', resolve));
-    owner.kill('SIGKILL');
-    await ended;
-    await waitUntil('the guest has ended', () => Promise.resolve(!existsSync(`/proc/${pid}`)));
-    const next = await Guest.boot(options);
-    await next.shutdown();
+  test('ends with the process that booted it, and its folder is removed at the next boot', () => {
     assert.ok(!existsSync(orphaned));
   });
 });
+
+/** Returns the folder of a guest that has ended with its owner. */
+async function bootAndKillOwner(): Promise<string> {
+  const module = join(import.meta.dirname, '../../scripts/host/guest/guest.ts');
+  const script = `const { Guest } = await import(${JSON.stringify(module)}); console.log((await Guest.boot(${JSON.stringify(options)})).folder);`;
+  const owner = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const orphaned = await new Promise<string>((resolve) => owner.stdout.once('data', (data: Buffer) => resolve(String(data).trim())));
+  const pid = readFileSync(join(orphaned, 'uml/guest/pid'), 'utf8').trim();
+  const ended = new Promise((resolve) => owner.once('exit', resolve));
+  owner.kill('SIGKILL');
+  await ended;
+  await waitUntil('the guest has ended', () => Promise.resolve(!existsSync(`/proc/${pid}`)));
+  assert.ok(existsSync(orphaned));
+  return orphaned;
+}
