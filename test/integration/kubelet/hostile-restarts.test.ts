@@ -61,7 +61,7 @@ test('a pod with many dead instances of an init container runs again in a new sa
   await node.startKubelet();
   await node.waitForPod('other', 'is ready', isReady);
   const isReadyAgain = (pod: Pod) => isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1;
-  const pod = await node.waitForPod('many', 'is ready again', isReadyAgain, 60_000);
+  const pod = await node.waitForPod('many', 'is ready again', isReadyAgain);
   assert.equal(pod.status?.initContainerStatuses?.[0]?.state?.terminated?.exitCode, 0);
   assert.equal(pod.status?.initContainerStatuses?.[0]?.restartCount, instanceCount + 1);
   await waitUntil('few instances are left', async () => (await named('prepare')).length <= 2);
@@ -79,7 +79,7 @@ test('a crash loop of many containers starts each of them seldom, and delays no 
   );
   const isLooping = ({ status }: Pod) =>
     status?.containerStatuses?.every(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff') === true;
-  await node.waitForPod('loop', 'backs off all containers', isLooping, 30_000);
+  await node.waitForPod('loop', 'backs off all containers', isLooping);
   node.writeManifest('calm.json', aManifest('calm', [{ name: 'app', image: 'sim/run:1' }]));
   await node.waitForPod('calm', 'is ready', isReady, 5000);
   const pod = await node.waitForPod('loop', 'is there', () => true);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CriError, grpcCode } from '../../../src/shared/cri/cri-error.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aStreamingServer } from '../../support/server/streaming-server.ts';
 
 const exec = '/exec/default/web/app?command=sh&command=-c&input=1&output=1';
@@ -16,13 +17,6 @@ const spdy = [
   'X-Stream-Protocol-Version: v4.channel.k8s.io',
 ];
 
-async function waitUntil(what: string, check: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (!check()) {
-    if (Date.now() > deadline) assert.fail(`not within 5 s: ${what}`);
-    await sleep(5);
-  }
-}
 const echo = (socket: Socket) => void socket.pipe(socket);
 
 test('an exec is proxied to the URL of the runtime', async () => {

@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'undici';
 import { dataFrame, pingFrame, SpdyReader } from '../../../src/workers/server/streaming/spdy-frames.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aStreamingServer } from '../../support/server/streaming-server.ts';
 import { masked } from '../../support/server/websocket-client.ts';
 
@@ -13,14 +14,6 @@ const [error, stdin, stdout, stderr] = [1, 3, 5, 7] as const;
 const nothing = Buffer.alloc(0);
 const head = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
 const status = '{"metadata":{},"status":"Failure","reason":"NonZeroExitCode"}';
-
-async function waitUntil(what: string, check: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (!check()) {
-    if (Date.now() > deadline) assert.fail(`not within 5 s: ${what}`);
-    await sleep(5);
-  }
-}
 
 /** Connects a command client that records the received data by channel. */
 async function connect(url: string) {

@@ -236,7 +236,8 @@ suite('the disk usage of pods', () => {
   });
 
   test('continues after the helper process hangs or dies', async () => {
-    node = new Node({ hangMs: 1000 });
+    // Includes the start of a process. A second hang of the same tree would delay its measurement for 30 s.
+    node = new Node({ hangMs: 5000 });
     const data = node.volume('web', emptyDir, 'data');
     node.runPod();
     node.start();
