@@ -24,86 +24,79 @@ async function gone(node: StandaloneNode, uid: string): Promise<void> {
   });
 }
 
-test('a pod runs while its manifest exists, and nothing of it is left afterwards', async (t) => {
+test('a kubelet with a folder of manifests', async (t) => {
   const node = await StandaloneNode.start(t);
   await node.startKubelet();
-  node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
-  const pod = await node.waitForPod('web', 'runs', isRunning);
-  assert.equal(pod.status?.containerStatuses?.[0]?.ready, true);
-  assert.ok(pod.status?.podIP);
-  node.removeManifest('web.json');
-  await gone(node, pod.metadata.uid);
-});
-
-test('a crashing container restarts, and then backs off', async (t) => {
-  const node = await StandaloneNode.start(t);
-  await node.startKubelet();
-  node.writeManifest('crash.json', aManifest('crash', 'sim/exit:3'));
-  const pod = await node.waitForPod(
-    'crash',
-    'backs off',
-    ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
-  );
-  const [app] = pod.status?.containerStatuses ?? [];
-  assert.equal(app?.lastState?.terminated?.exitCode, 3);
-  assert.match(app?.state?.waiting?.message ?? '', /back-off 10s restarting failed container=app/);
-});
-
-test('a killed container restarts', async (t) => {
-  const node = await StandaloneNode.start(t);
-  await node.startKubelet();
-  node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
-  await node.waitForPod('web', 'runs', isRunning);
-  const { containers } = await node.runtime.control.state();
-  await node.runtime.control.exitContainer(containers[0]!.id, 137);
-  const pod = await node.waitForPod('web', 'runs again', ({ status }) => {
-    const [app] = status?.containerStatuses ?? [];
-    return app?.restartCount === 1 && app.state?.running !== undefined;
+  await t.test('a pod runs while its manifest exists, and nothing of it is left afterwards', async () => {
+    node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
+    const pod = await node.waitForPod('web', 'runs', isRunning);
+    assert.equal(pod.status?.containerStatuses?.[0]?.ready, true);
+    assert.ok(pod.status?.podIP);
+    node.removeManifest('web.json');
+    await gone(node, pod.metadata.uid);
   });
-  assert.equal(pod.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 137);
-});
 
-test('a pod whose containers have exited with 0 is Succeeded and does not restart', async (t) => {
-  const node = await StandaloneNode.start(t);
-  await node.startKubelet();
-  node.writeManifest('job.json', aManifest('job', 'sim/exit:0', { restartPolicy: 'OnFailure' }));
-  await node.waitForPod('job', 'has succeeded', ({ status }) => status?.phase === 'Succeeded');
-  const { containers } = await node.runtime.control.state();
-  assert.equal(containers.length, 1);
-});
-
-test('a changed manifest replaces its pod only after the old one has ended', async (t) => {
-  const node = await StandaloneNode.start(t);
-  await node.startKubelet();
-  node.writeManifest('web.json', aManifest('web', 'sim/slowstop:0-after-1s'));
-  const old = await node.waitForPod('web', 'runs', isRunning);
-  await node.runtime.control.resetCounters();
-  node.writeManifest('web.json', aManifest('web', 'sim/run:2'));
-  const replaced = await node.waitForPod('web', 'is replaced', (pod) => pod.metadata.uid !== old.metadata.uid && isRunning(pod));
-  const { containers } = await node.runtime.control.state();
-  const before = containers.find(({ podUID }) => podUID === old.metadata.uid);
-  const after = containers.find(({ podUID }) => podUID === replaced.metadata.uid);
-  assert.ok(after);
-  assert.ok(!before || before.finishedAtMs <= after.startedAtMs);
-  await gone(node, old.metadata.uid);
-});
-
-test('a pod whose manifest is removed and written again at once restarts', async (t) => {
-  const node = await StandaloneNode.start(t);
-  await node.startKubelet();
-  const manifest = aManifest('web', 'sim/slowstop:0-after-1s');
-  node.writeManifest('web.json', manifest);
-  await node.waitForPod('web', 'runs', isRunning);
-  const [first] = (await node.runtime.control.state()).sandboxes;
-  node.removeManifest('web.json');
-  await waitUntil('its container is stopped', async () => (await node.runtime.control.counters())['StopContainer']);
-  node.writeManifest('web.json', manifest);
-  await waitUntil('it runs in another sandbox', async () => {
-    const { sandboxes, containers } = await node.runtime.control.state();
-    const next = sandboxes.find(({ id, state }) => id !== first?.id && state === 'ready');
-    return next && containers.some(({ sandboxID, state }) => sandboxID === next.id && state === 'running');
+  await t.test('a crashing container restarts, and then backs off', async () => {
+    node.writeManifest('crash.json', aManifest('crash', 'sim/exit:3'));
+    const pod = await node.waitForPod(
+      'crash',
+      'backs off',
+      ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
+    );
+    const [app] = pod.status?.containerStatuses ?? [];
+    assert.equal(app?.lastState?.terminated?.exitCode, 3);
+    assert.match(app?.state?.waiting?.message ?? '', /back-off 10s restarting failed container=app/);
   });
-  await node.waitForPod('web', 'runs', isRunning);
+
+  await t.test('a killed container restarts', async () => {
+    node.writeManifest('killed.json', aManifest('killed', 'sim/run:1'));
+    await node.waitForPod('killed', 'runs', isRunning);
+    const { containers } = await node.runtime.control.state();
+    await node.runtime.control.exitContainer(containers.find(({ podName }) => podName === 'killed-node-1')!.id, 137);
+    const pod = await node.waitForPod('killed', 'runs again', ({ status }) => {
+      const [app] = status?.containerStatuses ?? [];
+      return app?.restartCount === 1 && app.state?.running !== undefined;
+    });
+    assert.equal(pod.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 137);
+  });
+
+  await t.test('a pod whose containers have exited with 0 is Succeeded and does not restart', async () => {
+    node.writeManifest('job.json', aManifest('job', 'sim/exit:0', { restartPolicy: 'OnFailure' }));
+    await node.waitForPod('job', 'has succeeded', ({ status }) => status?.phase === 'Succeeded');
+    const { containers } = await node.runtime.control.state();
+    assert.equal(containers.filter(({ podName }) => podName === 'job-node-1').length, 1);
+  });
+
+  await t.test('a changed manifest replaces its pod only after the old one has ended', async () => {
+    node.writeManifest('changed.json', aManifest('changed', 'sim/slowstop:0-after-1s'));
+    const old = await node.waitForPod('changed', 'runs', isRunning);
+    node.writeManifest('changed.json', aManifest('changed', 'sim/run:2'));
+    const replaced = await node.waitForPod('changed', 'is replaced', (pod) => pod.metadata.uid !== old.metadata.uid && isRunning(pod));
+    const { containers } = await node.runtime.control.state();
+    const before = containers.find(({ podUID }) => podUID === old.metadata.uid);
+    const after = containers.find(({ podUID }) => podUID === replaced.metadata.uid);
+    assert.ok(after);
+    assert.ok(!before || before.finishedAtMs <= after.startedAtMs);
+    await gone(node, old.metadata.uid);
+  });
+
+  await t.test('a pod whose manifest is removed and written again at once restarts', async () => {
+    const manifest = aManifest('rewritten', 'sim/slowstop:0-after-1s');
+    node.writeManifest('rewritten.json', manifest);
+    const { metadata } = await node.waitForPod('rewritten', 'runs', isRunning);
+    const ofThePod = ({ podUID }: { podUID: string }) => podUID === metadata.uid;
+    const first = (await node.runtime.control.state()).sandboxes.find(ofThePod);
+    await node.runtime.control.resetCounters();
+    node.removeManifest('rewritten.json');
+    await waitUntil('its container is stopped', async () => (await node.runtime.control.counters())['StopContainer']);
+    node.writeManifest('rewritten.json', manifest);
+    await waitUntil('it runs in another sandbox', async () => {
+      const { sandboxes, containers } = await node.runtime.control.state();
+      const next = sandboxes.filter(ofThePod).find(({ id, state }) => id !== first?.id && state === 'ready');
+      return next && containers.some(({ sandboxID, state }) => sandboxID === next.id && state === 'running');
+    });
+    await node.waitForPod('rewritten', 'runs', isRunning);
+  });
 });
 
 test('a restarted kubelet keeps running pods, and ends pods without a source', async (t) => {
