@@ -48,9 +48,11 @@ export async function runCall<Request extends object, Reply>(
   log.begin(name);
   try {
     const matched = faults.match(name, subjects);
-    for (const fault of matched) await applyFault(fault, signal, runtime);
-    const work = () => waitForLatency(name, signal, environment);
-    const reply = await handler(request, { signal, work });
+    const isLate = matched.some(({ kind }) => kind === 'late');
+    const noticed = isLate ? new AbortController().signal : signal;
+    for (const fault of matched) await applyFault(fault, noticed, runtime);
+    const work = () => waitForLatency(name, noticed, environment);
+    const reply = await handler(request, { signal: noticed, work });
     const failAfter = matched.find((fault) => fault.kind === 'failAfter');
     if (failAfter) throw failure(failAfter);
     return { reply, oversize: matched.some((fault) => fault.kind === 'oversize') };
@@ -78,6 +80,7 @@ async function waitForLatency(name: string, signal: AbortSignal, { runtime, shar
 async function applyFault(fault: Fault, signal: AbortSignal, runtime: SimulatedRuntime): Promise<void> {
   switch (fault.kind) {
     case 'hang':
+    case 'late':
       await Promise.race([aborted(signal), aborted(fault.cleared)]);
       break;
     case 'delay':

@@ -8,10 +8,11 @@ export interface FaultRule {
   readonly id?: string;
   /**
    * hang: does not reply until the fault is cleared or the call is cancelled.
+   * late: as hang, but does not notice that the call is cancelled: executes it when the fault is cleared.
    * fail: returns an error and does nothing. failAfter: executes the call and returns an error.
    * delay: replies later. oversize: returns a list larger than the 16 MiB limit of CRI messages.
    */
-  readonly kind: 'hang' | 'fail' | 'failAfter' | 'delay' | 'oversize';
+  readonly kind: 'hang' | 'late' | 'fail' | 'failAfter' | 'delay' | 'oversize';
   /** gRPC code of `fail` and `failAfter`. Default: UNAVAILABLE (14). */
   readonly code?: GrpcCode;
   readonly message?: string;
@@ -32,7 +33,7 @@ interface Entry {
   timesLeft: number;
 }
 
-const kinds: readonly string[] = ['hang', 'fail', 'failAfter', 'delay', 'oversize'] satisfies FaultRule['kind'][];
+const kinds: readonly string[] = ['hang', 'late', 'fail', 'failAfter', 'delay', 'oversize'] satisfies FaultRule['kind'][];
 
 export class FaultTable {
   readonly #entries = new Map<number, Entry>();

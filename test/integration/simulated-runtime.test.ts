@@ -239,6 +239,15 @@ test('a command returns the configured result, or by default the command itself'
   await assert.rejects(exec(1n), hasCode(4, /timeout 1s exceeded/));
 });
 
+test('a late call creates its sandbox although it was cancelled', async (t) => {
+  const { cri, control } = await connected(t);
+  await control.fault({ call: 'RunPodSandbox', kind: 'late' });
+  await assert.rejects(cri.call('runPodSandbox', { config: sandboxConfig('late') }, { deadlineMs: 50 }), hasCode(4, /./));
+  assert.deepEqual((await control.state()).sandboxes, []);
+  await control.clearFaults();
+  await waitUntil('the sandbox exists', async () => (await control.state()).sandboxes.length === 1);
+});
+
 test('a cancelled call creates nothing and releases its name', async (t) => {
   const { cri, control } = await connected(t, { latency: { RunPodSandbox: { p50Ms: 500, p99Ms: 500 } } });
   await assert.rejects(cri.call('runPodSandbox', { config: sandboxConfig('slow') }, { deadlineMs: 50 }), hasCode(4, /./));
