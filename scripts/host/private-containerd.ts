@@ -23,6 +23,8 @@ export interface PrivateContainerdOptions {
   readonly imagePullProgressTimeout?: string;
   /** Containers get limits of huge pages, which containerd leaves out by default. */
   readonly hugePageLimits?: boolean;
+  /** The program that starts containers. Default: the runc of PATH. */
+  readonly runc?: string;
   /** Keeps running when this process ends. */
   readonly detached?: boolean;
   /** Folder of built images, reused between runs. */
@@ -261,7 +263,8 @@ function configText(
   {
     imagePullProgressTimeout: progressTimeout,
     hugePageLimits = false,
-  }: Pick<PrivateContainerdOptions, 'imagePullProgressTimeout' | 'hugePageLimits'>,
+    runc,
+  }: Pick<PrivateContainerdOptions, 'imagePullProgressTimeout' | 'hugePageLimits' | 'runc'>,
 ): string {
   return `version = 2
 root = "${root}"
@@ -280,7 +283,7 @@ ${progressTimeout === undefined ? '' : `  image_pull_progress_timeout = "${progr
     config_path = "${registriesFolder(folder)}"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
-  # the same under another name: what a RuntimeClass chooses
+${runc === undefined ? '' : `    options = { BinaryName = "${runc}" }\n`}  # the same under another name: what a RuntimeClass chooses
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${secondRuntimeHandler}]
     runtime_type = "io.containerd.runc.v2"
   [plugins."io.containerd.grpc.v1.cri".cni]

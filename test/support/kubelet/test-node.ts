@@ -39,6 +39,8 @@ export interface TestNodeOptions {
   readonly imagePullProgressTimeout?: string;
   /** See PrivateContainerdOptions. */
   readonly hugePageLimits?: boolean;
+  /** A shell script that containerd runs as runc. It is in the node's folder, as `runc`. */
+  readonly runcScript?: string;
   /** Puts containerd's images and containers on a tmpfs of this size. */
   readonly imageFilesystemBytes?: number;
 }
@@ -126,7 +128,9 @@ export class TestNode {
   }
 
   async startContainerd(): Promise<void> {
-    const { containerd: version = '1.7', imagePullProgressTimeout, hugePageLimits = false } = this.#options;
+    const { containerd: version = '1.7', imagePullProgressTimeout, hugePageLimits = false, runcScript } = this.#options;
+    const runc = join(this.folder, 'runc');
+    if (runcScript !== undefined) writeFileSync(runc, runcScript, { mode: 0o755 });
     this.#containerd = await PrivateContainerd.start({
       folder: join(this.folder, 'containerd'),
       network: this.#network,
@@ -135,6 +139,7 @@ export class TestNode {
       installation: ensureContainerd(version),
       hugePageLimits,
       ...(imagePullProgressTimeout !== undefined && { imagePullProgressTimeout }),
+      ...(runcScript !== undefined && { runc }),
     });
     this.#cri ??= new CriClient({ endpoint: this.#containerd.endpoint });
   }
