@@ -52,6 +52,11 @@ export class RuntimeStatusCache {
     return this.#statuses.values();
   }
 
+  /** The pods that have something in the runtime that the newest relist has found, and no status shows yet. */
+  get uninspected(): ReadonlySet<PodUID> {
+    return this.#uninspected;
+  }
+
   /** Resolves when a complete relist is applied. Before, a running pod would be taken for one that never started. */
   untilComplete(): Promise<void> {
     return this.#complete.promise;

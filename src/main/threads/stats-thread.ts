@@ -1,5 +1,13 @@
 /** Main's half of the stats thread. */
-import type { MachineInfo, MemoryPressure, StatsApi, StatsNotification, StatsWorkerData, SystemOOM } from '../../shared/contracts/stats.ts';
+import type {
+  MachineInfo,
+  MemoryPressure,
+  PodCgroupsAppeared,
+  StatsApi,
+  StatsNotification,
+  StatsWorkerData,
+  SystemOOM,
+} from '../../shared/contracts/stats.ts';
 import { EventChannel } from './event-channel.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
@@ -11,6 +19,7 @@ export interface StatsThreadOptions extends ThreadDependencies {
 interface Receiver {
   onSystemOOM: ((event: SystemOOM) => void) | null;
   onMemoryPressure: ((event: MemoryPressure) => void) | null;
+  onPodCgroups: ((event: PodCgroupsAppeared) => void) | null;
 }
 
 /** A thread that starts gets the newest settings. */
@@ -35,9 +44,12 @@ export class StatsThread {
   static start({ state, logger, settings }: StatsThreadOptions): StatsThread {
     const { runtimeCgroupDriver } = state;
     const current = { memoryThresholds: settings.memoryThresholds };
-    const receiver: Receiver = { onSystemOOM: null, onMemoryPressure: null };
-    const receive = (event: StatsNotification) =>
-      event.type === 'systemOOM' ? receiver.onSystemOOM?.(event) : receiver.onMemoryPressure?.(event);
+    const receiver: Receiver = { onSystemOOM: null, onMemoryPressure: null, onPodCgroups: null };
+    const receive = (event: StatsNotification) => {
+      if (event.type === 'systemOOM') receiver.onSystemOOM?.(event);
+      else if (event.type === 'memoryPressure') receiver.onMemoryPressure?.(event);
+      else receiver.onPodCgroups?.(event);
+    };
     const events = new EventChannel<StatsNotification>(receive, logger);
     const thread = startThread<StatsApi, StatsWorkerData>({
       name: 'stats',
@@ -59,6 +71,11 @@ export class StatsThread {
   /** Sets the only receiver of the kernel's notifications of memory pressure, one a second at most. */
   setPressureReceiver(onMemoryPressure: (event: MemoryPressure) => void): void {
     this.#receiver.onMemoryPressure = onMemoryPressure;
+  }
+
+  /** Sets the only receiver of cgroups that appear. Reports before that are dropped: main lists all cgroups when it begins to clean up. */
+  setPodCgroupReceiver(onPodCgroups: (event: PodCgroupsAppeared) => void): void {
+    this.#receiver.onPodCgroups = onPodCgroups;
   }
 
   machineInfo(): Promise<MachineInfo> {

@@ -40,6 +40,7 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     statuses,
     start: (pod) => podHandlers.start(pod),
     activePods: () => podHandlers.active(),
+    inspectPod: (uid) => threads.pleg.inspectPod(uid),
     listPodDirectories: () => listPodDirectories(rootDirectory),
     listPodCgroups: () => threads.pool.listPodCgroups().then(({ podUIDs }) => podUIDs as PodUID[]),
     collectContainers: (request) => images.collectContainers(request),
@@ -54,6 +55,7 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     clock,
     logger: log('housekeeping'),
   });
+  threads.stats.setPodCgroupReceiver(({ podUIDs }) => housekeeping.onPodCgroups(podUIDs as readonly PodUID[]));
   const containerDeletor = new ContainerDeletor({
     cache,
     shouldContentBeRemoved: (uid) => workers.shouldContentBeRemoved(uid),

@@ -123,6 +123,7 @@ export function statsSettings(
     ...host,
     cgroupFsRoot,
     cgroupRoot: config.cgroupRoot,
+    cgroupsPerQOS: config.cgroupsPerQOS,
     systemCgroups: {
       kubelet: config.kubeletCgroups === '' ? ownCgroup() : config.kubeletCgroups,
       runtime: flags.runtimeCgroups,

@@ -13,6 +13,8 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly cgroupVersion: 1 | 2;
   readonly cgroupFsRoot: string;
   readonly cgroupRoot: string;
+  /** Whether pods have cgroups of their own. */
+  readonly cgroupsPerQOS: boolean;
   /** The cgroups of the kubelet, the runtime and other system processes. Empty: not known. */
   readonly systemCgroups: { readonly kubelet: string; readonly runtime: string; readonly misc: string };
   /** The runtime to ask for the usage of pods. Empty: the cgroups are measured. */
@@ -42,12 +44,18 @@ export interface MemoryThreshold {
   readonly available: { readonly bytes: number } | { readonly fraction: number };
 }
 
-export type StatsNotification = ({ readonly type: 'systemOOM' } & SystemOOM) | MemoryPressure;
+export type StatsNotification = ({ readonly type: 'systemOOM' } & SystemOOM) | MemoryPressure | PodCgroupsAppeared;
 
 /** The kernel reports that memory is scarce: tasks waited for it, or the usage of a cgroup crossed a threshold. One a second at most. */
 export interface MemoryPressure {
   readonly type: 'memoryPressure';
   readonly source: 'stall' | 'usage';
+}
+
+/** These pods have a cgroup that has appeared, or that was there when the thread started. */
+export interface PodCgroupsAppeared {
+  readonly type: 'podCgroupsAppeared';
+  readonly podUIDs: readonly string[];
 }
 
 /** A process was ended because the node's memory was exhausted. */

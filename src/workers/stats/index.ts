@@ -15,6 +15,7 @@ import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts
 import { transferBytes } from '../../shared/thread/endpoint.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
+import { PodCgroupWatch } from './pod-cgroup-watch.ts';
 import { readCpuTopology } from './cpu-topology.ts';
 import { readMachineInfo } from './machine-info.ts';
 import { NodeFilesystems } from './node-filesystems.ts';
@@ -81,6 +82,16 @@ const oomWatcher = new OomWatcher({
   onKill: (cgroup) => sampler.countKill(cgroup),
   logger,
 });
+const podCgroups = workerData.cgroupsPerQOS
+  ? new PodCgroupWatch({
+      hierarchy: { version: cgroupVersion, root: cgroupFsRoot },
+      driver: currentDriver,
+      cgroupRoot,
+      onAppeared: (podUIDs) => notify({ type: 'podCgroupsAppeared', podUIDs }),
+      clock: systemClock,
+      logger,
+    })
+  : undefined;
 const storage = new StorageSampler({
   rootDir,
   podLogsDir,
@@ -143,6 +154,7 @@ async function keepSampling(signal: AbortSignal): Promise<void> {
   await systemClock.sleep(Math.min(firstSampleDelayMs, housekeepingPeriodMs), signal).catch(() => {});
   while (!signal.aborted) {
     try {
+      podCgroups?.ensure();
       const { rows } = await samples.get();
       await readMachine();
       nodeFilesystems.sample().catch((err: unknown) => logger.warn({ err }, 'Failed to measure the filesystems of the node'));
@@ -194,6 +206,7 @@ const api: StatsApi = {
     await Promise.all([sampling, pressureWatcher?.close(), storage.close()]);
     await measuring;
     sampler.close();
+    podCgroups?.close();
     oomWatcher.close();
     workerData.events.close();
     heartbeat.stop();

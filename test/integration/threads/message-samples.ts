@@ -307,6 +307,7 @@ export const samples: Samples = {
   'stats.events': [
     { type: 'systemOOM', pid: 12, processName: 'stress' },
     { type: 'memoryPressure', source: 'stall' },
+    { type: 'podCgroupsAppeared', podUIDs: [podUID] },
   ],
 
   'probes.setPods': [{ request: [[probedPod]], reply: undefined }],

@@ -12,7 +12,9 @@ import type { MemoryPressure } from '../../../src/shared/contracts/stats.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
 import { createStorageTable } from '../../../src/shared/state/storage-table.ts';
 import { createUsageTable, UsageReader } from '../../../src/shared/state/usage-table.ts';
+import { createCgroup, removeCgroup } from '../../../scripts/host/cgroups.ts';
 import { aLogger } from '../../support/logger.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 // Before the first use of a file thread. With fewer, the stats thread does not wait for the kernel.
 process.env['UV_THREADPOOL_SIZE'] = '8';
@@ -35,6 +37,7 @@ function startStats(settings: Partial<StatsThreadOptions['settings']> = {}) {
       cgroupVersion: 1,
       cgroupFsRoot: '/sys/fs/cgroup',
       cgroupRoot: '/',
+      cgroupsPerQOS: false,
       housekeepingPeriodMs: 50,
       memoryThresholds: [],
       notifiesMemoryUsage: false,
@@ -100,6 +103,39 @@ test('the stats thread reports the kernel’s notifications of memory usage, als
     await stats.close();
     rmdirSync(pods);
     rmdirSync(dirname(pods));
+  }
+});
+
+test('the stats thread reports each cgroup of a pod that appears, also in a level that is made later or again, and after a restart', async () => {
+  const root = `/stats-thread-pods-${process.pid}`;
+  createCgroup(root);
+  const { stats } = startStats({ cgroupRoot: root, cgroupsPerQOS: true, housekeepingPeriodMs: rarely });
+  const reported: string[] = [];
+  stats.setPodCgroupReceiver(({ podUIDs }) => reported.push(...podUIDs));
+  const untilReported = async (...uids: string[]) => {
+    await waitUntil(
+      () => `${String(uids)} are reported; reported: ${String(reported)}`,
+      () => uids.every((uid) => reported.includes(uid)),
+    );
+    assert.deepEqual(reported.splice(0).toSorted(), uids.toSorted());
+  };
+  try {
+    createCgroup(`${root}/kubepods/podearly`);
+    await untilReported('early');
+    createCgroup(`${root}/kubepods/burstable`);
+    createCgroup(`${root}/kubepods/burstable/podlate`);
+    createCgroup(`${root}/kubepods/besteffort/podsoon-gone`);
+    assert.ok(removeCgroup(`${root}/kubepods/besteffort/podsoon-gone`));
+    await untilReported('late');
+    await stats.thread.kill();
+    await stats.machineInfo();
+    await untilReported('early', 'late');
+    assert.ok(removeCgroup(`${root}/kubepods`));
+    createCgroup(`${root}/kubepods/burstable/podagain`);
+    await untilReported('again');
+  } finally {
+    await stats.close();
+    assert.ok(removeCgroup(root));
   }
 });
 

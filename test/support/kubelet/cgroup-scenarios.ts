@@ -72,8 +72,8 @@ export async function podHasItsLimits(host: CgroupHost): Promise<void> {
   assert.equal(await read(host, cgroup, 'cpu'), cpuValue(host, 102));
   assert.equal(await read(host, cgroup, 'quota'), host.version === 1 ? '20000' : '20000 100000');
   await host.delete('limited');
-  // Systemd may start the slice again for a scope of the runtime: housekeeping finds it.
-  await waitUntil('the cgroup is gone', async () => !(await host.exists(cgroup)), periodMs);
+  // Systemd may start the slice again for a scope of the runtime.
+  await waitUntil('the cgroup is gone', async () => !(await host.exists(cgroup)));
 }
 
 export async function allPodsHaveWhatIsNotReserved(host: CgroupHost): Promise<void> {

@@ -151,6 +151,7 @@ export class ModelKubelet {
       statuses,
       start: (pod) => handlers.start(pod),
       activePods: () => handlers.active(),
+      inspectPod: (uid) => this.#pleg.inspectPod(uid),
       listPodDirectories: async () => [],
       listPodCgroups: async () => [],
       collectContainers: async (request) => life.guard(collectGarbage(host, snapshot, request)),

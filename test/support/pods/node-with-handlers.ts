@@ -13,6 +13,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
   const setup = {
     node,
     collected,
+    inspected: [] as PodUID[],
     podDirectories: [] as PodUID[],
     podCgroups: [] as PodUID[],
     rejection: null as { reason: string; message: string } | null,
@@ -49,6 +50,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     statuses,
     start: (pod) => handlers.start(pod),
     activePods: () => handlers.active(),
+    inspectPod: async (uid) => void setup.inspected.push(uid),
     listPodDirectories: async () => setup.podDirectories,
     listPodCgroups: async () => setup.podCgroups,
     collectContainers: async (request) => {

@@ -1,6 +1,6 @@
 /**
  * Reconciles the desired pods, the pod workers and the runtime: terminates pods that no source has, forgets terminated pods, terminates pods
- * that only the runtime has, removes the directories of unknown pods, and starts container garbage collection. While a source has not reported,
+ * that only the runtime has, removes the directories and cgroups of unknown pods, removes what the runtime has made of pods that have finished, and starts container garbage collection. While a source has not reported,
  * only the dead containers of running pods are collected. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go and StartGarbageCollection in kubelet.go.
  *
  * A round never waits: it starts asynchronous work, each kind at most once at a time, and does not await the result.
@@ -41,6 +41,8 @@ export interface HousekeepingDependencies {
   readonly activePods: () => readonly Pod[];
   /** Reconciles all mirror pods, including orphaned ones. Absent in a standalone kubelet. */
   readonly reconcileMirrorPods?: () => void;
+  /** Asks the pleg thread to inspect one pod, which posts what has changed. */
+  readonly inspectPod: (uid: PodUID) => Promise<unknown>;
   /** Lists the UIDs with a directory below the pods directory. The promise must always settle. */
   readonly listPodDirectories: () => Promise<readonly PodUID[]>;
   /** Lists the UIDs with a cgroup. The promise must always settle. */
@@ -59,8 +61,8 @@ const containerGcPeriodMs = 60_000;
 /** The delay after a pod was forgotten, so that the containers of pods that terminate together are collected together. */
 const containerGcSoonMs = 1000;
 /**
- * A terminating pod removes its own directory and cgroup, so this only finds what an earlier kubelet left. Upstream lists them every two
- * seconds.
+ * A terminating pod removes its own directory and cgroup, so this only finds what an earlier kubelet left. A cgroup that appears later is reported
+ * (`onPodCgroups`). Upstream lists them every two seconds.
  */
 const directoriesPeriodMs = 60_000;
 /** Limits the removals that one round starts, so that many orphaned directories do not delay pod starts. */
@@ -96,7 +98,8 @@ export class Housekeeping {
     for (const pod of active) {
       if (!podWorkers.isKnown(podUID(pod))) start(pod);
     }
-    for (const status of cache.all()) this.#contain(status.podUID, () => this.#terminateIfUnknown(status));
+    for (const uid of cache.uninspected) this.#inspectIfUnwanted(uid);
+    for (const status of cache.all()) this.#contain(status.podUID, () => this.#terminateIfUnwanted(status));
     for (const pod of podManager.all()) {
       const uid = podUID(pod);
       const isFailedOrSucceeded = isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase);
@@ -128,9 +131,30 @@ export class Housekeeping {
     contain({ handler: 'housekeeping', logger: this.#deps.logger, fields: { podUID } }, work);
   }
 
-  #terminateIfUnknown(status: RuntimePodStatus): void {
+  /**
+   * A cgroup of each of these pods has appeared. A call to the runtime that was cancelled may have gone on after the pod's own cleanup: the next round
+   * looks for all that is left of an unknown pod.
+   */
+  onPodCgroups(uids: readonly PodUID[]): void {
+    const { podManager, podWorkers } = this.#deps;
+    for (const uid of uids) {
+      if (podWorkers.isKnown(uid)) podWorkers.removeLeftovers(uid);
+      else if (!podManager.get(uid)) this.#directoriesAtMs = -Infinity;
+    }
+  }
+
+  /** The pleg thread inspects what has started after ten seconds, because the sync that has started it requests an inspection: no sync has, of this pod. */
+  #inspectIfUnwanted(uid: PodUID): void {
+    const { podWorkers, inspectPod, logger } = this.#deps;
+    if (!podWorkers.isFinished(uid)) return;
+    inspectPod(uid).catch((err: unknown) => logger.debug({ podUID: uid, err }, 'Could not inspect a pod that has ended'));
+  }
+
+  /** Terminates a pod that only the runtime knows, and the sandbox that the runtime has made of a pod after its end. */
+  #terminateIfUnwanted(status: RuntimePodStatus): void {
     const { podWorkers, logger } = this.#deps;
-    if (podWorkers.isKnown(status.podUID) || !isPodRunning(status)) return;
+    if (!isPodRunning(status)) return;
+    if (podWorkers.isKnown(status.podUID)) return podWorkers.removeLeftovers(status.podUID);
     logger.info({ pod: `${status.namespace}/${status.name}`, podUID: status.podUID }, 'Terminating a pod that only the runtime knows');
     podWorkers.terminateRuntimePod(status);
     orphanedRuntimePods.inc();

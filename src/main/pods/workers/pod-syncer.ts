@@ -11,6 +11,7 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { isTerminalPhase } from '../api-status/index.ts';
+import { isPodRunning } from '../pod-running.ts';
 import type { LifecycleEvent, PodLifecycle } from './pod-lifecycle.ts';
 import type { PodTaskRunner } from './pod-task-runner.ts';
 import type { PodIdentity, PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
@@ -136,11 +137,8 @@ export class PodSyncer {
     // The grace period may have shrunk since this step began.
     const { gracePeriodSeconds } = this.#worker.lifecycle as typeof lifecycle;
     if (status) {
-      const result = await this.#tasks.run({ kind: 'terminating', podUID: uid, node: this.#deps.node(), pod, status, gracePeriodSeconds });
-      if (result.outcome !== 'synced') {
-        this.#worker.completeWork('terminating', result);
-        return false;
-      }
+      const result = await this.#run({ kind: 'terminating', podUID: uid, node: this.#deps.node(), pod, status, gracePeriodSeconds });
+      if (!result) return false;
       this.#reader.invalidate();
       status = await this.#reader.inspect(result.created);
       if (status?.failure)
@@ -159,15 +157,42 @@ export class PodSyncer {
   }
 
   async syncTerminatedPod(): Promise<void> {
+    const { pod } = this.#worker;
+    const { cache, statuses } = this.#deps;
+    if (pod && !(await this.#cleanUpTerminated(pod))) return;
+    this.#worker.apply({ type: 'cleanedUp' });
+    if (pod) statuses.markFinished(pod, cache.get(this.#uid), this.#worker.lifecycle);
+    this.#owner.onFinished(this.#worker);
+  }
+
+  /** Terminates what the runtime has made of a finished pod, and cleans up again. Returns whether nothing is left. */
+  async syncLeftovers(): Promise<boolean> {
     const uid = this.#uid;
     const { pod } = this.#worker;
-    const { cache, node, statuses } = this.#deps;
-    if (pod) {
-      const result = await this.#tasks.run({ kind: 'terminated', podUID: uid, node: node(), pod, status: cache.get(uid) });
-      if (result.outcome !== 'synced') return this.#worker.completeWork('terminated', result);
+    // The worker of a pod that only the runtime knew is forgotten next. A sandbox is found again then, and the directory and cgroup are removed.
+    if (!pod) return true;
+    const status = await this.#reader.getLatest();
+    this.#log.info({ isRunning: isPodRunning(status) }, 'The runtime has made something of a pod after its end, removing');
+    if (status && isPodRunning(status)) {
+      const result = await this.#run({ kind: 'terminating', podUID: uid, node: this.#deps.node(), pod, status, gracePeriodSeconds: null });
+      if (!result) return false;
+      this.#reader.invalidate();
+      if (isPodRunning(await this.#reader.inspect(result.created)))
+        throw new KubeletError('FailedKillPod', 'error killing pod: it still runs after the runtime has stopped it');
     }
-    this.#worker.apply({ type: 'cleanedUp' });
-    if (pod) statuses.markFinished(pod, cache.get(uid), this.#worker.lifecycle);
-    this.#owner.onFinished(this.#worker);
+    return this.#cleanUpTerminated(pod);
+  }
+
+  async #cleanUpTerminated(pod: Pod): Promise<boolean> {
+    const { cache, node } = this.#deps;
+    return (await this.#run({ kind: 'terminated', podUID: this.#uid, node: node(), pod, status: cache.get(this.#uid) })) !== null;
+  }
+
+  /** Returns null when the task has not succeeded: the worker retries. */
+  async #run(task: PodTask): Promise<PodSyncResult | null> {
+    const result = await this.#tasks.run(task);
+    if (result.outcome === 'synced') return result;
+    this.#worker.completeWork(task.kind, result);
+    return null;
   }
 }

@@ -34,6 +34,8 @@ export class PodWorker implements SyncedPod {
   pod: Pod | null;
   #lifecycle: PodLifecycle;
   #forgetRequested = false;
+  /** The runtime has made something of the pod after its end. */
+  #hasLeftovers = false;
   #closed = false;
   /** The loop of steps in progress. */
   #loop: Promise<void> | null = null;
@@ -146,6 +148,16 @@ export class PodWorker implements SyncedPod {
     this.wake();
   }
 
+  /**
+   * The runtime has made a sandbox or a cgroup of the pod. If the pod has terminated, a call went on that was cancelled: ends and removes what it has made.
+   * A removal that has failed waits for the end of its back-off.
+   */
+  removeLeftovers(): void {
+    if (this.#lifecycle.state !== 'terminated' || this.#hasLeftovers) return;
+    this.#hasLeftovers = true;
+    this.wake();
+  }
+
   /** Regenerates the API status after a change of the runtime status. */
   refreshStatus(): void {
     contain({ handler: 'pod status', logger: this.#log }, () => {
@@ -201,6 +213,9 @@ export class PodWorker implements SyncedPod {
           () => syncTerminatedPodSpan(this.#traced),
           () => this.#syncer.syncTerminatedPod(),
         );
+      } else if (this.#hasLeftovers) {
+        if (await this.#syncer.syncLeftovers()) this.#hasLeftovers = false;
+        return this.#forgetRequested && !this.#hasLeftovers;
       } else if (this.#forgetRequested) await this.#cleanUp();
     } catch (err) {
       this.#failStep(lifecycle.state === 'syncing' ? 'sync' : 'terminating', err);

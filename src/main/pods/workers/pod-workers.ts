@@ -116,6 +116,11 @@ export class PodWorkers implements PodWorkerOwner {
     this.#addWorker({ uid, name: '', namespace: '', isStatic: false, pod: null }, terminatedState).forget();
   }
 
+  /** The runtime has made something of a pod: removes it if the pod has terminated already. */
+  removeLeftovers(uid: PodUID): void {
+    this.#workers.get(uid)?.removeLeftovers();
+  }
+
   /** Wakes the workers of these pods. */
   wake(uids: Iterable<PodUID>): void {
     for (const uid of uids) this.#workers.get(uid)?.wake();

@@ -87,6 +87,62 @@ test('the directory of an unknown pod is removed, that of a running or desired p
   );
 });
 
+test('a cgroup that appears is removed in the next round, unless its pod is wanted', async () => {
+  const setup = aNodeWithHandlers();
+  const { node, housekeeping, runHousekeeping } = setup;
+  void setup.handlers.add([aStaticPod('web')]);
+  await settle();
+  await node.completeAllTasks();
+  await runHousekeeping();
+  setup.podCgroups = [uid('web'), uid('late')];
+  await runHousekeeping();
+  housekeeping.onPodCgroups([uid('web')]);
+  await runHousekeeping();
+  assert.deepEqual(node.startedTasks, ['sync web']);
+  housekeeping.onPodCgroups([uid('late')]);
+  await runHousekeeping();
+  assert.deepEqual(node.startedTasks, ['sync web', 'cleanUp late']);
+});
+
+test('a sandbox and a cgroup that appear after the end of a pod that still exists are removed', async () => {
+  const { node, handlers, housekeeping, runHousekeeping } = aNodeWithHandlers();
+  void handlers.add([aStaticPod('web')]);
+  await settle();
+  await node.completeAllTasks();
+  void node.workers.kill(uid('web'), { evicted: false, gracePeriodOverrideSeconds: null });
+  await settle();
+  await node.completeAllTasks();
+  await runHousekeeping();
+  node.startedTasks.length = 0;
+  housekeeping.onPodCgroups([uid('web')]);
+  await settle();
+  await node.completeAllTasks();
+  assert.deepEqual(node.startedTasks, ['terminated web']);
+  const late = aRuntimePodStatus({ podUID: uid('web'), name: 'web', containers: [] });
+  node.runtime.set(uid('web'), late);
+  await node.clock.advance(1000);
+  node.cache.apply({ statuses: [{ ...late, observedAtMs: node.clock.monotonic() }], removed: [], events: [] });
+  await runHousekeeping();
+  await node.completeAllTasks();
+  await runHousekeeping();
+  assert.deepEqual(node.startedTasks, ['terminated web', 'terminating web', 'terminated web']);
+});
+
+test('what the runtime has started of a pod that is unknown or has ended is inspected, without the delay of starts', async () => {
+  const setup = aNodeWithHandlers();
+  const { node, handlers, runHousekeeping } = setup;
+  void handlers.add([aStaticPod('runs'), aStaticPod('ended')]);
+  await settle();
+  await node.completeAllTasks();
+  void node.workers.kill(uid('ended'), { evicted: false, gracePeriodOverrideSeconds: null });
+  await settle();
+  await node.completeAllTasks();
+  const uninspected = [uid('runs'), uid('ended'), uid('unknown')];
+  node.cache.apply({ relistedAtMs: node.clock.monotonic(), uninspected, statuses: [], removed: [], events: [] });
+  await runHousekeeping();
+  assert.deepEqual(setup.inspected, ['ended', 'unknown']);
+});
+
 test('orphaned pod directories are counted, and those that could not be removed are counted separately', async (t) => {
   const segment = createMetricsSegment();
   bindMetrics(segment);

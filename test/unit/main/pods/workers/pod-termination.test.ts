@@ -298,3 +298,43 @@ test('a pod that has ended before the kubelet starts is cleaned up once', async 
   await node.completeAllTasks();
   assert.deepEqual([node.startedTasks, node.forgotten], [['terminated web'], []]);
 });
+
+test('a sandbox that the runtime makes of a finished pod is terminated, and the pod is cleaned up again', async () => {
+  const node = new FakeNode();
+  const pod = await node.addRunningPod();
+  void node.workers.kill(uid('web'), { evicted: false, gracePeriodOverrideSeconds: null });
+  await settle();
+  node.workers.removeLeftovers(uid('web'));
+  await node.completeAllTasks();
+  assert.deepEqual(node.startedTasks.splice(0), ['sync web', 'terminating web', 'terminated web']);
+  const late = aRuntimePodStatus({ podUID: uid('web'), name: 'web', containers: [] });
+  node.runtime.set(uid('web'), late);
+  await node.clock.advance(1000);
+  node.cache.apply({ statuses: [{ ...late, observedAtMs: node.clock.monotonic() }], removed: [], events: [] });
+  node.workers.removeLeftovers(uid('web'));
+  await settle();
+  await node.remove(pod);
+  await node.syncKnownPods();
+  await node.completeAllTasks();
+  assert.deepEqual(node.startedTasks, ['terminating web', 'terminated web', 'cleanUp web']);
+});
+
+test('leftovers that cannot be removed are tried again after a back-off, however often they are found', async () => {
+  const node = new FakeNode();
+  await node.addRunningPod();
+  void node.workers.kill(uid('web'), { evicted: false, gracePeriodOverrideSeconds: null });
+  await settle();
+  await node.completeAllTasks();
+  node.startedTasks.length = 0;
+  node.workers.removeLeftovers(uid('web'));
+  await settle();
+  const failure = { reason: 'FailedCleanUp', message: 'cannot remove the cgroup' };
+  await node.completeTask(node.task('terminated'), { outcome: 'failed', failure });
+  node.workers.removeLeftovers(uid('web'));
+  await settle();
+  assert.deepEqual(node.startedTasks, ['terminated web']);
+  await node.clock.advance(10_000);
+  await settle();
+  await node.completeAllTasks();
+  assert.deepEqual(node.startedTasks, ['terminated web', 'terminated web']);
+});

@@ -1,0 +1,135 @@
+/**
+ * Reports cgroups of pods that appear below the QoS levels. The runtime can make a pod's cgroup again after the kubelet has removed it, with a call that
+ * the kubelet has cancelled: nothing else shows it, because such a call leaves no sandbox. Main decides what the cgroup is. Upstream lists all
+ * cgroups every two seconds.
+ *
+ * On cgroup v2 a level also has an event for each file of its own that changes, 100 a second at most, which is ignored.
+ */
+import { existsSync, readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { cgroupPath, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/linux/cgroup-names.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { listingDirectory, type CgroupHierarchy } from './cgroup-reader.ts';
+
+export interface PodCgroupWatchOptions {
+  readonly hierarchy: CgroupHierarchy;
+  readonly driver: () => CgroupDriver;
+  readonly cgroupRoot: string;
+  /** Called with the pods whose cgroup has appeared and still exists, once a second at most. */
+  readonly onAppeared: (podUIDs: readonly string[]) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Watched {
+  readonly inode: number;
+  readonly watcher: FSWatcher;
+}
+
+/** On v1 the runtime makes a cgroup in one hierarchy after the other. Pods that start in a burst are one report. */
+const reportDelayMs = 1000;
+/** More than a node has pods. A privileged container can make any number of cgroups: main's own listing finds the others. */
+const maxReported = 1000;
+
+export class PodCgroupWatch {
+  readonly #options: PodCgroupWatchOptions;
+  /** By folder: the levels and the folder above them, or the closest folder above what does not exist. */
+  readonly #watched = new Map<string, Watched>();
+  /** UIDs by the folders that have appeared since the last report. */
+  readonly #appeared = new Map<string, string>();
+  #cancelReport: (() => void) | undefined;
+  #hasFailed = false;
+
+  constructor(options: PodCgroupWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Watches the levels, and reports the pods in a level that was not watched before. Called again and again: what is watched may be removed. */
+  ensure(): void {
+    // A level may be made just before the folder above it is watched, or removed before it is watched itself.
+    while (this.#watchExisting());
+  }
+
+  close(): void {
+    this.#cancelReport?.();
+    for (const folder of this.#watched.keys()) this.#unwatch(folder);
+  }
+
+  #levels(): string[] {
+    const { hierarchy, driver, cgroupRoot } = this.#options;
+    return (['Guaranteed', 'Burstable', 'BestEffort'] as const).map((qos) =>
+      listingDirectory(hierarchy, cgroupPath(qosCgroup({ cgroupRoot, cgroupsPerQOS: true }, qos), driver())),
+    );
+  }
+
+  /** Returns whether other folders may have to be watched now. */
+  #watchExisting(): boolean {
+    const levels = this.#levels();
+    // The kernel reports the end of a cgroup to the folder above it only.
+    const wanted = new Set([dirname(levels[0]!), ...levels].map(closestExisting));
+    for (const folder of this.#watched.keys()) if (!wanted.has(folder)) this.#unwatch(folder);
+    let isChanged = false;
+    for (const folder of wanted) {
+      const inode = statSync(folder, { throwIfNoEntry: false })?.ino;
+      if (this.#watched.get(folder)?.inode === inode) continue;
+      this.#unwatch(folder);
+      if (inode === undefined || this.#watch(folder, inode)) isChanged = true;
+    }
+    return isChanged;
+  }
+
+  /** Returns false when the kernel refuses. */
+  #watch(folder: string, inode: number): boolean {
+    try {
+      const watcher = watch(folder, { persistent: false }, (event, name) => {
+        // A creation or a removal: of a pod's cgroup, or else of a level.
+        if (event === 'rename' && name !== null && !this.#add(folder, name)) this.ensure();
+      });
+      watcher.on('error', (err) => void this.#fail(folder, err));
+      this.#watched.set(folder, { inode, watcher });
+      for (const name of readdirSync(folder)) this.#add(folder, name);
+      return true;
+    } catch (err) {
+      return this.#fail(folder, err);
+    }
+  }
+
+  #unwatch(folder: string): void {
+    this.#watched.get(folder)?.watcher.close();
+    this.#watched.delete(folder);
+  }
+
+  /** Returns whether the folder has only been removed meanwhile. */
+  #fail(folder: string, err: unknown): boolean {
+    this.#unwatch(folder);
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return true;
+    if (!this.#hasFailed)
+      this.#options.logger.warn(
+        { err, path: folder },
+        'Unable to watch the cgroups of pods: those of unknown pods are found each minute only',
+      );
+    this.#hasFailed = true;
+    return false;
+  }
+
+  /** Returns false when this is no cgroup of a pod. */
+  #add(folder: string, name: string): boolean {
+    const uid = podUIDOfCgroup(name, this.#options.driver());
+    if (uid === undefined || !this.#levels().includes(folder)) return false;
+    if (this.#appeared.size < maxReported) this.#appeared.set(join(folder, name), uid);
+    this.#cancelReport ??= this.#options.clock.after(reportDelayMs, () => this.#report());
+    return true;
+  }
+
+  #report(): void {
+    this.#cancelReport = undefined;
+    const existing = [...this.#appeared].filter(([folder]) => existsSync(folder)).map(([, uid]) => uid);
+    this.#appeared.clear();
+    if (existing.length > 0) this.#options.onAppeared(existing);
+  }
+}
+
+function closestExisting(folder: string): string {
+  return existsSync(folder) ? folder : closestExisting(dirname(folder));
+}
