@@ -5,7 +5,7 @@ import type { EphemeralContainer } from '../../../src/shared/kubernetes/api.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { aBusybox, busybox } from '../../support/kubelet/test-node.ts';
 
-describe('kubectl', () => {
+describe('kubectl', { concurrency: true }, () => {
   let node: TestClusterNode;
   before(async () => {
     node = await TestClusterNode.start('cluster-kubectl');
