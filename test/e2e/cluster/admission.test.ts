@@ -82,71 +82,73 @@ describe('a pod that is bound to an unsuitable node', () => {
     assert.equal(`Pod was rejected: ${event.message}`, status?.message);
   };
 
-  for (const { name, spec, reason, message } of refused) {
-    test(`is refused for ${reason} (${name})`, async () => {
-      await node.create(name, spec);
-      await untilRejected(name, reason, message);
-    });
-  }
-
-  test('is refused for an exhausted device, and admitted with an unknown resource', async () => {
-    const requesting = (count: string): Partial<PodSpec> => {
-      const amount = { 'example.com/dongle': count };
-      return { containers: [aBusybox({ resources: { requests: amount, limits: amount } })] };
-    };
-    await node.create('unknown-device', requesting('1'));
-    await node.untilRunning('unknown-device');
-    await node.api.patch(`${node.nodePath}/status`, { status: { capacity: { 'example.com/dongle': '3' } } }, 'strategic-merge');
-    await waitUntil(
-      'the new resource is allocatable',
-      async () => {
-        const { status } = await node.api.get<{ status: { allocatable: Record<string, string> } }>(node.nodePath);
-        return status.allocatable['example.com/dongle'] === '3';
-      },
-      60_000,
-    );
-    await node.create('devices', requesting('3'));
-    const message = /resource: example.com\/dongle, requested: 3, used: 1, capacity: 3$/;
-    await untilRejected('devices', 'OutOfexample.com/dongle', message);
-  });
-
-  test('is refused for another operating system', async () => {
-    await node.create('windows', { os: { name: 'windows' } });
-    await untilRejected('windows', 'PodOSNotSupported', /^Pod was rejected: Failed to admit pod as the OS field doesn't match node OS$/);
-    await node.create('labelled', {}, { labels: { 'kubernetes.io/os': 'windows' } });
-    await untilRejected('labelled', 'PodOSSelectorNodeLabelDoesNotMatch', /`kubernetes.io\/os` label doesn't match node label$/);
-  });
-
-  test('waits with a reason for resource claims, and for a volume, that this kubelet cannot prepare', async () => {
-    const resourceClaims = [{ name: 'gpu', resourceClaimName: 'no-such-claim' }];
-    await node.create('claims', { resourceClaims, containers: [aBusybox({ resources: { claims: [{ name: 'gpu' }] } })] });
-    await node.create('unmounted', {
-      volumes: [{ name: 'remote', nfs: { server: 'nfs.example', path: '/' } }],
-      containers: [aBusybox({ volumeMounts: [{ name: 'remote', mountPath: '/remote' }] })],
-    });
-    const cannotPrepare = /^Failed to prepare dynamic resources: this kubelet cannot prepare resource claims \(gpu\)$/;
-    await node.untilEvent('claims', 'FailedPrepareDynamicResources', cannotPrepare);
-    await node.untilEvent('unmounted', 'FailedMount', /can't use volume plugins for remote: this kubelet has none for nfs$/);
-    for (const name of ['claims', 'unmounted']) {
-      const { status } = await node.get(name);
-      assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.state?.running], ['Pending', undefined]);
+  describe('without a taint', { concurrency: 4 }, () => {
+    for (const { name, spec, reason, message } of refused) {
+      test(`is refused for ${reason} (${name})`, async () => {
+        await node.create(name, spec);
+        await untilRejected(name, reason, message);
+      });
     }
-  });
 
-  test('is refused for a host port in use, until its user has terminated', async () => {
-    const ports = [{ containerPort: 80, hostPort: 34_561 }];
-    await node.create('has-port', { containers: [aBusybox({ ports })] });
-    await node.untilRunning('has-port');
-    await node.create('wants-port', { containers: [aBusybox({ ports })] });
-    await untilRejected(
-      'wants-port',
-      'NodePorts',
-      /Predicate NodePorts failed: node\(s\) didn't have free ports for the requested pod ports$/,
-    );
-    await node.delete('has-port');
-    await node.untilGone('has-port');
-    await node.create('gets-port', { containers: [aBusybox({ ports })] });
-    await node.untilRunning('gets-port');
+    test('is refused for an exhausted device, and admitted with an unknown resource', async () => {
+      const requesting = (count: string): Partial<PodSpec> => {
+        const amount = { 'example.com/dongle': count };
+        return { containers: [aBusybox({ resources: { requests: amount, limits: amount } })] };
+      };
+      await node.create('unknown-device', requesting('1'));
+      await node.untilRunning('unknown-device');
+      await node.api.patch(`${node.nodePath}/status`, { status: { capacity: { 'example.com/dongle': '3' } } }, 'strategic-merge');
+      await waitUntil(
+        'the new resource is allocatable',
+        async () => {
+          const { status } = await node.api.get<{ status: { allocatable: Record<string, string> } }>(node.nodePath);
+          return status.allocatable['example.com/dongle'] === '3';
+        },
+        60_000,
+      );
+      await node.create('devices', requesting('3'));
+      const message = /resource: example.com\/dongle, requested: 3, used: 1, capacity: 3$/;
+      await untilRejected('devices', 'OutOfexample.com/dongle', message);
+    });
+
+    test('is refused for another operating system', async () => {
+      await node.create('windows', { os: { name: 'windows' } });
+      await untilRejected('windows', 'PodOSNotSupported', /^Pod was rejected: Failed to admit pod as the OS field doesn't match node OS$/);
+      await node.create('labelled', {}, { labels: { 'kubernetes.io/os': 'windows' } });
+      await untilRejected('labelled', 'PodOSSelectorNodeLabelDoesNotMatch', /`kubernetes.io\/os` label doesn't match node label$/);
+    });
+
+    test('waits with a reason for resource claims, and for a volume, that this kubelet cannot prepare', async () => {
+      const resourceClaims = [{ name: 'gpu', resourceClaimName: 'no-such-claim' }];
+      await node.create('claims', { resourceClaims, containers: [aBusybox({ resources: { claims: [{ name: 'gpu' }] } })] });
+      await node.create('unmounted', {
+        volumes: [{ name: 'remote', nfs: { server: 'nfs.example', path: '/' } }],
+        containers: [aBusybox({ volumeMounts: [{ name: 'remote', mountPath: '/remote' }] })],
+      });
+      const cannotPrepare = /^Failed to prepare dynamic resources: this kubelet cannot prepare resource claims \(gpu\)$/;
+      await node.untilEvent('claims', 'FailedPrepareDynamicResources', cannotPrepare);
+      await node.untilEvent('unmounted', 'FailedMount', /can't use volume plugins for remote: this kubelet has none for nfs$/);
+      for (const name of ['claims', 'unmounted']) {
+        const { status } = await node.get(name);
+        assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.state?.running], ['Pending', undefined]);
+      }
+    });
+
+    test('is refused for a host port in use, until its user has terminated', async () => {
+      const ports = [{ containerPort: 80, hostPort: 34_561 }];
+      await node.create('has-port', { containers: [aBusybox({ ports })] });
+      await node.untilRunning('has-port');
+      await node.create('wants-port', { containers: [aBusybox({ ports })] });
+      await untilRejected(
+        'wants-port',
+        'NodePorts',
+        /Predicate NodePorts failed: node\(s\) didn't have free ports for the requested pod ports$/,
+      );
+      await node.delete('has-port');
+      await node.untilGone('has-port');
+      await node.create('gets-port', { containers: [aBusybox({ ports })] });
+      await node.untilRunning('gets-port');
+    });
   });
 
   test('is refused for a NoExecute taint that it does not tolerate', async () => {
