@@ -22,7 +22,7 @@ import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
 
-describe('node settings', { concurrency: 4 }, () => {
+describe('node settings', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
   let node: TestNode;
