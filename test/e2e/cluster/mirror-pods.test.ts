@@ -21,38 +21,133 @@ describe('a static pod in a cluster', () => {
   const apply = (name: string, spec: Partial<Pod['spec']> = {}) => node.node.apply(aManifest(name, spec, { namespace: node.namespace }));
   const containerID = (pod: Pod) => pod.status?.containerStatuses?.[0]?.containerID;
 
-  test('has a mirror pod owned by the Node, with status, logs and events', async () => {
-    apply('web', { containers: [aBusybox({ sh: 'echo from the static pod; sleep 1000' })] });
-    const mirror = await node.untilRunning(mirrorName('web'));
-    const { annotations, ownerReferences } = mirror.metadata;
-    const { metadata } = await node.api.get<{ metadata: { uid: string } }>(node.nodePath);
-    assert.deepEqual(ownerReferences, [{ apiVersion: 'v1', kind: 'Node', name: node.nodeName, uid: metadata.uid, controller: true }]);
-    assert.equal(annotations?.['kubernetes.io/config.source'], 'file');
-    assert.equal(annotations?.['kubernetes.io/config.mirror'], annotations?.['kubernetes.io/config.hash']);
-    assert.equal(conditionOf(mirror.status, 'Ready'), 'True');
-    assert.deepEqual(mirror.spec.tolerations, [{ operator: 'Exists', effect: 'NoExecute' }]);
-    assert.equal(await node.kubectl('logs', mirrorName('web')), 'from the static pod\n');
-    assert.match(await node.kubectl('get', 'pods'), /web-cluster-static\s+1\/1\s+Running/);
-    assert.equal(await node.exec(mirrorName('web'), 'echo inside'), 'inside\n');
-  });
+  describe('while the kubelet runs', { concurrency: 4 }, () => {
+    test('has a mirror pod owned by the Node, with status, logs and events', async () => {
+      apply('web', { containers: [aBusybox({ sh: 'echo from the static pod; sleep 1000' })] });
+      const mirror = await node.untilRunning(mirrorName('web'));
+      const { annotations, ownerReferences } = mirror.metadata;
+      const { metadata } = await node.api.get<{ metadata: { uid: string } }>(node.nodePath);
+      assert.deepEqual(ownerReferences, [{ apiVersion: 'v1', kind: 'Node', name: node.nodeName, uid: metadata.uid, controller: true }]);
+      assert.equal(annotations?.['kubernetes.io/config.source'], 'file');
+      assert.equal(annotations?.['kubernetes.io/config.mirror'], annotations?.['kubernetes.io/config.hash']);
+      assert.equal(conditionOf(mirror.status, 'Ready'), 'True');
+      assert.deepEqual(mirror.spec.tolerations, [{ operator: 'Exists', effect: 'NoExecute' }]);
+      assert.equal(await node.kubectl('logs', mirrorName('web')), 'from the static pod\n');
+      assert.match(await node.kubectl('get', 'pods'), /web-cluster-static\s+1\/1\s+Running/);
+      assert.equal(await node.exec(mirrorName('web'), 'echo inside'), 'inside\n');
+    });
 
-  test('gets a new mirror pod when it is deleted, and keeps running', async () => {
-    apply('deleted');
-    const first = await node.untilRunning(mirrorName('deleted'));
-    await node.delete(mirrorName('deleted'));
-    const second = await node.until(
-      mirrorName('deleted'),
-      'was recreated and is ready',
-      ({ metadata, status }) => metadata.uid !== first.metadata.uid && conditionOf(status, 'Ready') === 'True',
-    );
-    assert.equal(containerID(second), containerID(first));
-    await node.kubectl('delete', 'pod', mirrorName('deleted'), '--force', '--grace-period=0');
-    const third = await node.until(
-      mirrorName('deleted'),
-      'was recreated and is ready',
-      ({ metadata, status }) => metadata.uid !== second.metadata.uid && conditionOf(status, 'Ready') === 'True',
-    );
-    assert.equal(containerID(third), containerID(first));
+    test('gets a new mirror pod when it is deleted, and keeps running', async () => {
+      apply('deleted');
+      const first = await node.untilRunning(mirrorName('deleted'));
+      await node.delete(mirrorName('deleted'));
+      const second = await node.until(
+        mirrorName('deleted'),
+        'was recreated and is ready',
+        ({ metadata, status }) => metadata.uid !== first.metadata.uid && conditionOf(status, 'Ready') === 'True',
+      );
+      assert.equal(containerID(second), containerID(first));
+      await node.kubectl('delete', 'pod', mirrorName('deleted'), '--force', '--grace-period=0');
+      const third = await node.until(
+        mirrorName('deleted'),
+        'was recreated and is ready',
+        ({ metadata, status }) => metadata.uid !== second.metadata.uid && conditionOf(status, 'Ready') === 'True',
+      );
+      assert.equal(containerID(third), containerID(first));
+    });
+
+    test('gets a new mirror pod when its manifest changes', async () => {
+      apply('changed');
+      const first = await node.untilRunning(mirrorName('changed'));
+      apply('changed', { containers: [aBusybox({ env: [{ name: 'VERSION', value: '2' }] })] });
+      const second = await node.until(
+        mirrorName('changed'),
+        'has the new spec and is ready',
+        ({ spec, status }) => spec.containers[0]?.env?.[0]?.value === '2' && conditionOf(status, 'Ready') === 'True',
+      );
+      assert.notEqual(second.metadata.uid, first.metadata.uid);
+      assert.notEqual(
+        second.metadata.annotations?.['kubernetes.io/config.hash'],
+        first.metadata.annotations?.['kubernetes.io/config.hash'],
+      );
+      assert.notEqual(containerID(second), containerID(first));
+      assert.equal(await node.exec(mirrorName('changed'), 'echo $VERSION'), '2\n');
+    });
+
+    /** Exits some seconds after SIGTERM. */
+    const slowToTerminate = (version: string) =>
+      aBusybox({ sh: "trap 'sleep 4; exit 0' TERM; sleep 1000 & wait", env: [{ name: 'VERSION', value: version }] });
+
+    test('keeps its mirror pod until it has terminated when its manifest changes', async (t) => {
+      apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToTerminate('1')] });
+      const first = await node.untilRunning(mirrorName('slow'));
+      const pods = await PodWatch.start(t, node.cluster, node.namespace);
+      const changedAtMs = Date.now();
+      for (const version of ['2', '3', '4']) apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToTerminate(version)] });
+      const second = await node.until(
+        mirrorName('slow'),
+        'has the last spec and is ready',
+        ({ spec, status }) => spec.containers[0]?.env?.[0]?.value === '4' && conditionOf(status, 'Ready') === 'True',
+      );
+      const uids = [...new Set(pods.seen(mirrorName('slow')).map(({ metadata }) => metadata.uid))];
+      assert.deepEqual(uids, [first.metadata.uid, second.metadata.uid]);
+      // The old pod takes four seconds to terminate; the API server's times are whole seconds.
+      assert.ok(Date.parse(second.metadata.creationTimestamp ?? '') > changedAtMs + 3000);
+    });
+
+    test('terminates and starts again under the same mirror pod when its manifest is rewritten at once', async () => {
+      apply('again');
+      const first = await node.untilRunning(mirrorName('again'));
+      node.node.delete('again');
+      apply('again');
+      const second = await node.until(
+        mirrorName('again'),
+        'has restarted and is ready',
+        ({ status }) => conditionOf(status, 'Ready') === 'True' && status?.containerStatuses?.[0]?.restartCount === 1,
+      );
+      assert.equal(second.metadata.uid, first.metadata.uid);
+      assert.notEqual(containerID(second), containerID(first));
+    });
+
+    test('loses its mirror pod when its manifest is removed', async () => {
+      apply('removed');
+      await node.untilRunning(mirrorName('removed'));
+      node.node.delete('removed');
+      await node.untilGone(mirrorName('removed'));
+    });
+
+    test('runs without its namespace, and is mirrored when the namespace exists', async (t) => {
+      const name = 'test-static-created-late';
+      node.node.apply(aManifest('early', {}, { namespace: name }));
+      await waitUntil(
+        'the container of the static pod runs',
+        async () => {
+          const { containers } = await node.node.cri.runtime.call('listContainers', {}, { deadlineMs: 10_000 });
+          return containers.some(({ labels }) => labels['io.kubernetes.pod.namespace'] === name);
+        },
+        60_000,
+      );
+      t.after(() => node.api.delete(`/api/v1/namespaces/${name}`));
+      await node.api.create('/api/v1/namespaces', { metadata: { name } });
+      const path = `/api/v1/namespaces/${name}/pods/${mirrorName('early')}`;
+      await waitUntil(
+        'the mirror pod is ready',
+        async () => conditionOf((await node.api.find<Pod>(path))?.status, 'Ready') === 'True',
+        60_000,
+      );
+      node.node.delete('early');
+      await waitUntil('the mirror pod is gone', async () => (await node.api.find(path)) === undefined, 60_000);
+    });
+
+    test('must not reference API objects', async () => {
+      apply('greedy', {
+        containers: [aBusybox({ volumeMounts: [{ name: 'secret', mountPath: '/secret' }] })],
+        volumes: [{ name: 'secret', secret: { secretName: 'any' } }],
+      });
+      await waitUntil('the log names the refused manifest', () => /greedy.*static pods may not reference/i.test(node.node.log()), 30_000);
+      assert.equal(await node.api.find(`${node.podsPath}/${mirrorName('greedy')}`), undefined);
+      node.node.delete('greedy');
+    });
   });
 
   test('shows a completed init container that the runtime lost, across a restart of the kubelet', async () => {
@@ -80,63 +175,6 @@ describe('a static pod in a cluster', () => {
     assert.equal(containerID(pod), containerID(before));
   });
 
-  test('gets a new mirror pod when its manifest changes', async () => {
-    apply('changed');
-    const first = await node.untilRunning(mirrorName('changed'));
-    apply('changed', { containers: [aBusybox({ env: [{ name: 'VERSION', value: '2' }] })] });
-    const second = await node.until(
-      mirrorName('changed'),
-      'has the new spec and is ready',
-      ({ spec, status }) => spec.containers[0]?.env?.[0]?.value === '2' && conditionOf(status, 'Ready') === 'True',
-    );
-    assert.notEqual(second.metadata.uid, first.metadata.uid);
-    assert.notEqual(second.metadata.annotations?.['kubernetes.io/config.hash'], first.metadata.annotations?.['kubernetes.io/config.hash']);
-    assert.notEqual(containerID(second), containerID(first));
-    assert.equal(await node.exec(mirrorName('changed'), 'echo $VERSION'), '2\n');
-  });
-
-  /** Exits some seconds after SIGTERM. */
-  const slowToTerminate = (version: string) =>
-    aBusybox({ sh: "trap 'sleep 4; exit 0' TERM; sleep 1000 & wait", env: [{ name: 'VERSION', value: version }] });
-
-  test('keeps its mirror pod until it has terminated when its manifest changes', async (t) => {
-    apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToTerminate('1')] });
-    const first = await node.untilRunning(mirrorName('slow'));
-    const pods = await PodWatch.start(t, node.cluster, node.namespace);
-    const changedAtMs = Date.now();
-    for (const version of ['2', '3', '4']) apply('slow', { terminationGracePeriodSeconds: 30, containers: [slowToTerminate(version)] });
-    const second = await node.until(
-      mirrorName('slow'),
-      'has the last spec and is ready',
-      ({ spec, status }) => spec.containers[0]?.env?.[0]?.value === '4' && conditionOf(status, 'Ready') === 'True',
-    );
-    const uids = [...new Set(pods.seen(mirrorName('slow')).map(({ metadata }) => metadata.uid))];
-    assert.deepEqual(uids, [first.metadata.uid, second.metadata.uid]);
-    // The old pod takes four seconds to terminate; the API server's times are whole seconds.
-    assert.ok(Date.parse(second.metadata.creationTimestamp ?? '') > changedAtMs + 3000);
-  });
-
-  test('terminates and starts again under the same mirror pod when its manifest is rewritten at once', async () => {
-    apply('again');
-    const first = await node.untilRunning(mirrorName('again'));
-    node.node.delete('again');
-    apply('again');
-    const second = await node.until(
-      mirrorName('again'),
-      'has restarted and is ready',
-      ({ status }) => conditionOf(status, 'Ready') === 'True' && status?.containerStatuses?.[0]?.restartCount === 1,
-    );
-    assert.equal(second.metadata.uid, first.metadata.uid);
-    assert.notEqual(containerID(second), containerID(first));
-  });
-
-  test('loses its mirror pod when its manifest is removed', async () => {
-    apply('removed');
-    await node.untilRunning(mirrorName('removed'));
-    node.node.delete('removed');
-    await node.untilGone(mirrorName('removed'));
-  });
-
   test('leaves no mirror pod when its manifest was removed while the kubelet was down', async () => {
     apply('orphan');
     apply('stays');
@@ -156,39 +194,6 @@ describe('a static pod in a cluster', () => {
     );
     const current = await node.get(mirrorName('stays'));
     assert.deepEqual([current.metadata.uid, containerID(current)], [stays.metadata.uid, containerID(stays)]);
-  });
-
-  test('runs without its namespace, and is mirrored when the namespace exists', async (t) => {
-    const name = 'test-static-created-late';
-    node.node.apply(aManifest('early', {}, { namespace: name }));
-    await waitUntil(
-      'the container of the static pod runs',
-      async () => {
-        const { containers } = await node.node.cri.runtime.call('listContainers', {}, { deadlineMs: 10_000 });
-        return containers.some(({ labels }) => labels['io.kubernetes.pod.namespace'] === name);
-      },
-      60_000,
-    );
-    t.after(() => node.api.delete(`/api/v1/namespaces/${name}`));
-    await node.api.create('/api/v1/namespaces', { metadata: { name } });
-    const path = `/api/v1/namespaces/${name}/pods/${mirrorName('early')}`;
-    await waitUntil(
-      'the mirror pod is ready',
-      async () => conditionOf((await node.api.find<Pod>(path))?.status, 'Ready') === 'True',
-      60_000,
-    );
-    node.node.delete('early');
-    await waitUntil('the mirror pod is gone', async () => (await node.api.find(path)) === undefined, 60_000);
-  });
-
-  test('must not reference API objects', async () => {
-    apply('greedy', {
-      containers: [aBusybox({ volumeMounts: [{ name: 'secret', mountPath: '/secret' }] })],
-      volumes: [{ name: 'secret', secret: { secretName: 'any' } }],
-    });
-    await waitUntil('the log names the refused manifest', () => /greedy.*static pods may not reference/i.test(node.node.log()), 30_000);
-    assert.equal(await node.api.find(`${node.podsPath}/${mirrorName('greedy')}`), undefined);
-    node.node.delete('greedy');
   });
 });
 
