@@ -1,6 +1,6 @@
 /** The guests themselves: commands, files, several at once, their ends. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,10 +25,11 @@ describe('a guest', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('has systemd, cgroup v2 with all controllers, and pressure information', async () => {
+  test('has systemd, cgroup v2 with all controllers, pressure information, and AppArmor', async () => {
     assert.equal(await guest.check('systemctl is-system-running --wait'), 'running');
     assert.equal(await guest.check('cat /sys/fs/cgroup/cgroup.controllers'), 'cpuset cpu io memory pids');
     assert.match(await guest.check('cat /proc/pressure/memory'), /^some avg10=/);
+    assert.equal(await guest.check('cat /sys/module/apparmor/parameters/enabled'), 'Y');
   });
 
   test('runs commands at once, and returns their output and exit codes', async () => {
@@ -80,6 +81,19 @@ describe('a guest', () => {
       await second.shutdown();
       assert.ok(!existsSync(second.folder));
     });
+  });
+
+  test('is not built in a lane of tests, which has no network', () => {
+    const install = join(import.meta.dirname, '../../scripts/host/guest/install.ts');
+    const env = { ...process.env, XDG_CACHE_HOME: join(folder, 'cache'), KUBELET_TEST_LANE: '0' };
+    for (const [part, file] of [
+      ['kernel', 'linux'],
+      ['root', 'root.img'],
+    ] as const) {
+      const { status, stderr } = spawnSync(process.execPath, [install, part], { env, encoding: 'utf8', timeout: 20_000 });
+      assert.equal(status, 1);
+      assert.match(stderr, new RegExp(`guest-${part}-[0-9a-f]+/${file} is missing, and a lane of tests`));
+    }
   });
 
   test('ends with the process that booted it, and its folder is removed at the next boot', () => {

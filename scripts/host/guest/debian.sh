@@ -12,7 +12,7 @@ debian_apt() {
   command=$1
   shift
   "$command" -q -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$work/lists" \
-    -o Dir::Cache::archives="$work/archives" -o APT::Sandbox::User=root -o Acquire::Retries=3 -o Acquire::http::Timeout=30 "$@"
+    -o Dir::Cache::archives="$work/archives" -o Acquire::Languages=none -o APT::Sandbox::User=root -o Acquire::Retries=3 -o Acquire::http::Timeout=30 "$@"
 }
 
 # use_release RELEASE: reads its package lists.

@@ -1,20 +1,40 @@
 /**
- * Installs what guests need: host packages, the kernel (11 minutes of one CPU, once) and the disk image (a minute, once). Both are kept in
- * `.cache`, or in the folder that KUBELET_GUEST_CACHE names. As a command: installs, or exits with 1 and the reason.
+ * Installs what guests need into the user's cache folder: the kernel (about eight minutes of one CPU, once) and the disk image (half a minute, once).
+ *
+ *   node scripts/host/guest/install.ts [kernel | root]
+ *
+ * installs both or one of them, or exits with 1 and the reason.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cacheEntry, cacheKey, pruneCache } from '../cache/user-cache.ts';
 
 export interface GuestFiles {
   readonly kernel: string;
   readonly image: string;
 }
 
-const project = join(import.meta.dirname, '../../..');
+/** A file in the user's cache folder, and what determines its content. */
+interface Part {
+  readonly entry: string;
+  readonly script: string;
+  readonly sources: readonly string[];
+  readonly result: string;
+}
+
+const parts = {
+  kernel: { entry: 'guest-kernel', script: 'kernel.sh', sources: ['kernel.sh', 'kernel.config', 'debian.sh'], result: 'linux' },
+  root: { entry: 'guest-root', script: 'root.sh', sources: ['root.sh', 'agent.sh', 'debian.sh'], result: 'root.img' },
+} satisfies Record<string, Part>;
 
 /** Throws when no guest can run on this host, and when a part cannot be installed. */
 export function installGuest(): GuestFiles {
+  return { kernel: installPart(parts.kernel), image: installPart(parts.root) };
+}
+
+/** Returns the path of the part's file. Two processes may install one part at the same time: the script lets the second one wait. */
+function installPart({ entry, script, sources, result }: Part): string {
   const obstacle = findObstacle({
     platform: process.platform,
     arch: process.arch,
@@ -22,13 +42,18 @@ export function installGuest(): GuestFiles {
     ptraceScope: readPtraceScope(),
   });
   if (obstacle !== undefined) throw new Error(`no guest can run here: ${obstacle}`);
-  const cache = process.env.KUBELET_GUEST_CACHE ?? join(project, '.cache');
-  const run = (script: string, ...args: string[]) =>
-    execFileSync('sh', [join(import.meta.dirname, script), ...args], { stdio: ['ignore', 2, 2] });
-  run('packages.sh');
-  run('kernel.sh', join(cache, 'guest-kernel'));
-  run('root.sh', join(cache, 'guest-root'));
-  return { kernel: join(cache, 'guest-kernel/linux'), image: join(cache, 'guest-root/root.img') };
+  const folder = cacheEntry(entry, cacheKey({ files: sources.map((name) => join(import.meta.dirname, name)) }));
+  const file = join(folder, result);
+  if (existsSync(file)) return file;
+  if (process.env.KUBELET_TEST_LANE !== undefined) {
+    throw new Error(`${file} is missing, and a lane of tests has no network to build it. Run: node scripts/host/guest/install.ts`);
+  }
+  const run = (path: string, argument: string) =>
+    execFileSync('sh', [join(import.meta.dirname, path), argument], { stdio: ['ignore', 2, 2] });
+  run('../packages.sh', '--for-guest');
+  run(script, folder);
+  pruneCache();
+  return file;
 }
 
 export interface HostFacts {
@@ -56,8 +81,11 @@ function readPtraceScope(): number {
 }
 
 if (import.meta.main) {
+  const [name, ...rest] = process.argv.slice(2);
   try {
-    installGuest();
+    if (name === undefined) installGuest();
+    else if (rest.length === 0 && Object.hasOwn(parts, name)) installPart(parts[name as keyof typeof parts]);
+    else throw new Error(`unknown arguments: ${process.argv.slice(2).join(' ')}; known: kernel, root`);
   } catch (err) {
     console.error(err instanceof Error ? err.message : err);
     process.exitCode = 1;
