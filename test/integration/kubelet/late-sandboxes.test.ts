@@ -72,7 +72,7 @@ test(
     const { node, startPod, untilGone } = await aNodeWithCgroups(t);
     const { control } = node.runtime;
     await control.fault({ call: 'RunPodSandbox', kind: 'late' });
-    const cgroup = await startPod('overdue', { activeDeadlineSeconds: 3 });
+    const cgroup = await startPod('overdue', { activeDeadlineSeconds: 10 });
     await untilGone(cgroup);
     createCgroup(cgroup);
     await control.clearFaults();
