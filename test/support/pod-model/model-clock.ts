@@ -111,8 +111,11 @@ export class MortalClock implements Clock {
   }
 }
 
+/** Also waits for file accesses, which take real time: on a busy disk a sync would be late by minutes of the model's time. */
 async function settle(): Promise<void> {
-  for (let left = iterationsPerStep; left > 0; left -= 1) await new Promise((resolve) => setImmediate(resolve));
+  do {
+    for (let left = iterationsPerStep; left > 0; left -= 1) await new Promise((resolve) => setImmediate(resolve));
+  } while (process.getActiveResourcesInfo().some((resource) => resource.startsWith('FSReq')));
 }
 
 function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
