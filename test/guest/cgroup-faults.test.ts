@@ -23,9 +23,11 @@ describe('cgroups that others change', () => {
   const startInStoppedSlice = async (uid: string, whileItStops: (slice: string) => string) => {
     const slice = sliceOf(uid);
     const scope = `stubborn-${uid}.scope`;
+    // A process that does not ignore SIGTERM yet ends with the stop.
+    const ready = `/run/${scope}.ready`;
     await node.guest.check(
-      `${startSlice(slice)} && (systemd-run --scope --slice=${slice} --unit=${scope} sh -c 'trap "" TERM; while :; do sleep 1; done' >/dev/null 2>&1 &)
-       until systemctl -q is-active ${scope}; do sleep 0.1; done; systemctl stop --no-block ${slice}; ${whileItStops(slice)}`,
+      `${startSlice(slice)} && (systemd-run --scope --slice=${slice} --unit=${scope} sh -c 'trap "" TERM; touch ${ready}; while :; do sleep 1; done' >/dev/null 2>&1 &)
+       until [ -e ${ready} ]; do sleep 0.1; done; systemctl stop --no-block ${slice}; ${whileItStops(slice)}`,
     );
     await node.apply(limitedPod('left', uid));
     await node.untilRunning('left');
