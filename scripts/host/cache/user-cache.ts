@@ -54,9 +54,11 @@ export function cacheEntries(): CacheEntry[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .toSorted()
-    .map((name) => {
+    .flatMap((name) => {
       const path = join(folder, name);
-      return { name, path, bytes: bytesOf(path), usedAtMs: statSync(path).mtimeMs };
+      // Another process may have removed it.
+      const usedAtMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+      return usedAtMs === undefined ? [] : [{ name, path, bytes: bytesOf(path), usedAtMs }];
     });
 }
 
@@ -84,10 +86,18 @@ export function emptyCache(): void {
   rmSync(userCacheFolder(), { recursive: true, force: true });
 }
 
-function bytesOf(path: string): number {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return 0;
-  // Linux counts blocks of 512 bytes.
-  const own = found.blocks * 512;
-  return found.isDirectory() ? readdirSync(path).reduce((sum, name) => sum + bytesOf(join(path, name)), own) : own;
+/**
+ * Another process may fill the entry meanwhile. Files that are gone or not readable count nothing, nor do other file systems, such as /proc of a root
+ * that is being built.
+ */
+function bytesOf(path: string, device?: number): number {
+  try {
+    const found = lstatSync(path);
+    if (device !== undefined && found.dev !== device) return 0;
+    // Linux counts blocks of 512 bytes.
+    const own = found.blocks * 512;
+    return found.isDirectory() ? readdirSync(path).reduce((sum, name) => sum + bytesOf(join(path, name), found.dev), own) : own;
+  } catch {
+    return 0;
+  }
 }
