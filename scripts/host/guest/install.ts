@@ -1,5 +1,5 @@
 /**
- * Installs what guests need into the user's cache folder: the kernel (about eight minutes of one CPU, once) and the disk image (half a minute, once).
+ * Installs what guests need into the user's cache folder: the kernel (about ten minutes of one CPU, once) and the disk image (half a minute, once).
  *
  *   node scripts/host/guest/install.ts [kernel | root]
  *
