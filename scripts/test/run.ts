@@ -14,7 +14,7 @@ import { join, relative, resolve } from 'node:path';
 import { removeAccounts } from './cpu-account.ts';
 import { readDurations, recordDurations } from './durations.ts';
 import { parseCpuTimes, readCpuTimes } from './host-load.ts';
-import { jobOfFile, jobOfPart, partOf, parts, type Part, type TestJob } from './jobs.ts';
+import { jobName, jobOfFile, jobOfPart, partOf, parts, type Part, type TestJob } from './jobs.ts';
 import { needsOf } from './needs.ts';
 import { deleteStaleNamespaces } from './network-namespace.ts';
 import { hasPassed, reportLines } from './report.ts';
@@ -45,8 +45,7 @@ function jobsOf(args: readonly string[]): TestJob[] {
 function fileJob(file: string): TestJob {
   const part = partOf(file);
   if (part === undefined) throw new Error(`${file} is in no folder of tests that run in lanes: run it with node --test`);
-  const job = jobOfFile(file, part, needsOf(file, part, project), undefined);
-  return { ...job, seconds: durations[job.name]?.wall ?? job.seconds };
+  return jobOfFile(file, part, needsOf(file, part, project), durations[jobName(file)]?.wall);
 }
 
 /** scripts/test.sh passes the host's CPU times at its own start. */

@@ -1,6 +1,6 @@
 /** The runner of builds and test files: what it runs again, what ends a run, and what its result and its report are. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -126,7 +126,6 @@ test('a file that takes much longer than expected is killed, and its test is nam
 test('a file waits for the builds that it needs, and does not run when one fails', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'run-tests-'));
   t.after(() => rmSync(folder, { recursive: true }));
-  mkdirSync(join(folder, 'x'));
   const built = join(folder, 'built');
   const builds: Build[] = [
     { name: 'good', provides: ['control-plane'], command: ['sh', '-c', `sleep 0.5; echo > ${built}`], isDownload: false },

@@ -14,7 +14,7 @@ const newNetworkNamespace = 0x40000000;
 const native = bindAtFirstUse(({ func }) => ({ unshare: func<(flags: number) => number>('int unshare(int flags)') }));
 let cable: GuestNetwork | undefined;
 
-/** Needs root. Moves the main thread, of which all sockets and child processes are. Idempotent: a process has one cable. */
+/** Needs root. Moves the main thread, which opens all sockets and starts all child processes. Idempotent: a process has one cable. */
 export function layCable(): GuestNetwork {
   if (cable !== undefined) return cable;
   // Downloads are not possible any more then.
