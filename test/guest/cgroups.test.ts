@@ -48,7 +48,7 @@ describe('cgroup v2', () => {
     const reserved = 100 * 2 ** 20;
     const read = (file: string) => node.guest.check(`cat /sys/fs/cgroup/${file}`);
     await node.untilPrints('cat /sys/fs/cgroup/kubepods.slice/memory.max', String(total - reserved));
-    assert.equal(await read('kubepods.slice/cpu.weight'), '75');
+    assert.equal(await read('kubepods.slice/cpu.weight'), '36');
     assert.equal(await read('kube.slice/memory.max'), String(reserved));
     assert.equal(await read('kube.slice/cpu.weight'), '4');
   });

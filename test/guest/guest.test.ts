@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { Guest } from '../../scripts/host/guest/guest.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
-const options = { memory: '512M', cpus: 1 };
+const options = { memory: '512M' };
 
 describe('a guest', () => {
   let guest: Guest;

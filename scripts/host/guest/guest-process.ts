@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Duplex } from 'node:stream';
+import { nextHostCPU } from './host-cpu.ts';
 
 export interface GuestMachine {
   readonly kernel: string;
@@ -66,7 +67,7 @@ export class GuestProcess {
       ...(network === undefined ? [] : [`vec0:transport=raw,ifname=${network.interface}`]),
     ].flatMap((part) => part.split(' '));
     // The guest must not outlive a test process that is killed.
-    const command = ['setpriv', '--pdeathsig', 'KILL', kernel, ...args];
+    const command = ['setpriv', '--pdeathsig', 'KILL', 'taskset', '--cpu-list', String(nextHostCPU()), kernel, ...args];
     const namespace = network?.namespace;
     const [program = '', ...rest] = namespace === undefined ? command : ['nsenter', `--net=/run/netns/${namespace}`, ...command];
     const child = spawn(program, rest, {

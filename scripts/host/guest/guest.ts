@@ -13,7 +13,7 @@ import { installGuest } from './install.ts';
 export interface GuestOptions {
   /** Of the guest, as the kernel reads it: `3G`. Default: 2G. The host gives only what the guest touches. */
   readonly memory?: string;
-  /** Default: 2. */
+  /** Default: 1. All of them share one CPU of the host. */
   readonly cpus?: number;
   /** Folders of the host that have the same path in the guest, read-only. */
   readonly share?: readonly string[];
@@ -54,7 +54,7 @@ export class Guest {
   /** Installs what is missing, which takes minutes once, and boots. Rejects with the end of the console when the guest does not come up. */
   static async boot(options: GuestOptions = {}): Promise<Guest> {
     const { kernel, image } = installGuest();
-    const { memory = '2G', cpus = 2, share = [], network, bootTimeoutMs = 60_000 } = options;
+    const { memory = '2G', cpus = 1, share = [], network, bootTimeoutMs = 60_000 } = options;
     const folder = createGuestFolder();
     const exchange = join(folder, 'exchange');
     mkdirSync(exchange);

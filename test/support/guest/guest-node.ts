@@ -23,6 +23,8 @@ export interface GuestNodeOptions extends KubeletOptions {
   readonly config?: object;
   /** Default: 3G. */
   readonly memory?: string;
+  /** Default: 1. */
+  readonly cpus?: number;
   /** More folders of the host that have the same path in the guest. */
   readonly share?: readonly string[];
   /** Default: the cable to this process. */
@@ -67,6 +69,7 @@ export class GuestNode {
   static async boot({
     containerd = '1.6',
     memory = '3G',
+    cpus = 1,
     share = [],
     network,
     prepare,
@@ -74,7 +77,7 @@ export class GuestNode {
     const images = buildLocalImageArchives(join(project, '.cache/images'));
     const installation = ensureContainerd(containerd);
     const shared = [project, ...share, ...(installation ? [installation] : [])];
-    const guest = await Guest.boot({ memory, share: shared, network: network ?? layCable() });
+    const guest = await Guest.boot({ memory, cpus, share: shared, network: network ?? layCable() });
     const node = new GuestNode(guest);
     try {
       if (network === undefined) await connectCable(guest);

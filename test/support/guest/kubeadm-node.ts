@@ -60,6 +60,8 @@ export async function bootKubeadmNode({
   const share = [...new Set([...Object.values(programs), deb].map((path) => dirname(path)))];
   const node = await GuestNode.boot({
     memory,
+    // kubeadm refuses a control plane on one.
+    cpus: 2,
     network,
     share,
     prepare: async (guest) => {
