@@ -3,6 +3,7 @@
  * parser or metrics. Arguments: port, requests a second.
  */
 import { connect } from 'node:net';
+import { kubernetesMinor } from '../../src/shared/kubernetes/version.ts';
 
 const [port = 0, perSecond = 0] = process.argv.slice(2).map(Number);
 const tickMs = 10;
@@ -14,7 +15,7 @@ setInterval(() => {
     socket.on('error', () => {});
     socket.on('data', () => socket.destroy());
     socket.write(
-      `GET /bare HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nUser-Agent: kube-probe/1.36\r\nAccept: */*\r\nConnection: close\r\n\r\n`,
+      `GET /bare HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nUser-Agent: kube-probe/${kubernetesMinor}\r\nAccept: */*\r\nConnection: close\r\n\r\n`,
     );
   }
 }, tickMs);

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheEntry, cacheKey, pruneCache } from '../host/cache/user-cache.ts';
-import { kubernetesVersion } from '../host/programs/cluster-programs.ts';
+import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 import { buildWithGo, goArguments, kubernetesVariables } from '../host/programs/go-build.ts';
 
 const module = join(import.meta.dirname, '../../test/conformance');

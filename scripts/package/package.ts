@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { kubernetesVersion } from '../../src/main/cli/version.ts';
+import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 import { build } from '../build.ts';
 import { buildDeb } from './deb.ts';
 import { buildImage } from './image.ts';

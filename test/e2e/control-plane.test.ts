@@ -10,6 +10,7 @@ import { FaultyApiServer, isWatch, type Matches } from '../support/api-server/ap
 import { privateCluster, sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../support/kubelet/test-node.ts';
+import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 
 interface Named {
   readonly metadata: { readonly name: string; readonly uid: string };
@@ -33,8 +34,8 @@ describe('the shared control plane', () => {
     const { clientVersion, serverVersion } = JSON.parse(await cluster.kubectl('version', '-o', 'json')) as {
       readonly [version: string]: { readonly gitVersion: string };
     };
-    assert.equal(serverVersion?.gitVersion, 'v1.36.3');
-    assert.equal(clientVersion?.gitVersion, 'v1.36.3');
+    assert.equal(serverVersion?.gitVersion, kubernetesVersion);
+    assert.equal(clientVersion?.gitVersion, kubernetesVersion);
   });
 
   test('lets a node create its own Node only, and read only secrets of its pods', async (t) => {

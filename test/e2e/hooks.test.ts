@@ -11,6 +11,7 @@ import type { Container } from '../../src/shared/kubernetes/api.ts';
 import { TestAuthority } from '../support/api-server/certificates.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
+import { kubernetesMinor } from '../../src/shared/kubernetes/version.ts';
 
 interface Request {
   readonly url: string | undefined;
@@ -86,10 +87,10 @@ describe('lifecycle hooks', { concurrency: 4 }, () => {
     assert.deepEqual([request?.url, others.length], ['/started?by=hook', 0]);
     assert.deepEqual(
       [request?.headers['x-hook'], request?.headers.host, request?.headers['user-agent'], request?.headers.accept],
-      ['one, two', 'named.test', 'kube-lifecycle/1.36', '*/*'],
+      ['one, two', 'named.test', `kube-lifecycle/${kubernetesMinor}`, '*/*'],
     );
     await deletePod('http');
-    assert.equal(read('stopping'), 'GET /before-stop kube-lifecycle/1.36 three');
+    assert.equal(read('stopping'), `GET /before-stop kube-lifecycle/${kubernetesMinor} three`);
   });
 
   test('HTTPS: without verification, and with a fallback to HTTP', async (t) => {

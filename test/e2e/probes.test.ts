@@ -7,6 +7,7 @@ import type { Container, ContainerStatus, Pod, PodSpec } from '../../src/shared/
 import { GrpcTarget, HttpsTargets, HttpTarget, TcpTarget } from '../support/kubelet/probe-targets.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { kubernetesMinor } from '../../src/shared/kubernetes/version.ts';
 
 const fast = { periodSeconds: 1, failureThreshold: 1 };
 const sleepForever = 'while :; do sleep 1000 & wait $!; done';
@@ -228,7 +229,7 @@ describe('probes', () => {
       await node.untilRunning('named');
       const request = http.requests.find(({ path }) => path === '/headers?by=probe');
       const { host, accept, 'user-agent': agent, 'x-probe': own } = request?.headers ?? {};
-      assert.deepEqual([own, host, agent, accept], ['one', 'named.test', 'kube-probe/1.36', '*/*']);
+      assert.deepEqual([own, host, agent, accept], ['one', 'named.test', `kube-probe/${kubernetesMinor}`, '*/*']);
     });
 
     test('HTTPS probes use the version of HTTP that the server speaks, and verify no certificate', async () => {

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { busyboxImage } from '../../scripts/host/local-images.ts';
 import { builtPackages } from '../support/guest/built-packages.ts';
-import { kubernetesVersion } from '../../scripts/host/programs/cluster-programs.ts';
+import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 import { GuestLink } from '../support/guest/guest-link.ts';
 import type { GuestNode } from '../support/guest/guest-node.ts';
 import { bootKubeadmNode, kubeadmPatches, kubeadmPrograms } from '../support/guest/kubeadm-node.ts';

@@ -13,8 +13,9 @@ const guaranteed = (name: string) => {
   return aManifest(name, { containers: [aBusybox({ resources: { requests: amounts, limits: amounts } })] });
 };
 const memoryQos = {
-  featureGates: { MemoryQoS: true, QOSReserved: true },
+  featureGates: { QOSReserved: true },
   memoryReservationPolicy: 'TieredReservation',
+  memoryThrottlingFactor: 0.9,
   qosReserved: { memory: '50%' },
 };
 /** The kernel keeps whole pages. */
@@ -49,6 +50,7 @@ describe('resources of the node', () => {
     // They follow within a minute.
     await node.untilPrints('cat /sys/fs/cgroup/kubepods.slice/memory.min', String(96 * MiB), 90_000);
     await node.untilPrints(`cat ${burstableSlice}/memory.low`, String(64 * MiB), 90_000);
+    assert.equal(await print('/sys/fs/cgroup/kubepods.slice/memory.low'), String(64 * MiB));
     // Half of the requests of better classes is not for the worse ones.
     const total = await memTotal();
     assert.equal(await print(`${burstableSlice}/memory.max`), String(inPages(total - 16 * MiB)));

@@ -10,6 +10,7 @@ import { builtPackages } from '../support/guest/built-packages.ts';
 import { GuestNode, statusOf } from '../support/guest/guest-node.ts';
 import { kubeletConfig } from '../support/guest/guest-node-files.ts';
 import { aManifest } from '../support/kubelet/test-node.ts';
+import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 
 const slow = { timeoutMs: 180_000 };
 
@@ -46,7 +47,7 @@ describe('the package', () => {
     assert.equal(await print("dpkg-query -f '${Package} ${db:Status-Abbrev}\\n' -W '*kubelet*' | grep ii"), 'kubelet-ts ii');
     await install('needs-kubelet', 'Depends: kubelet (>= 1.19.0)\\n');
     await node.guest.check('dpkg -P needs-kubelet');
-    assert.equal(await print('kubelet --version'), 'Kubernetes v1.36.3');
+    assert.equal(await print('kubelet --version'), `Kubernetes ${kubernetesVersion}`);
     assert.equal(await print('systemctl is-enabled kubelet'), 'enabled');
     // Without a configuration it would take over the pods of containerd.
     assert.equal(await print('systemctl is-active kubelet'), 'inactive');

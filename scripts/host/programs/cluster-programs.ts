@@ -6,11 +6,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheEntry, cacheKey, pruneCache } from '../cache/user-cache.ts';
+import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 import { assertMayBuild } from './lanes.ts';
 import { buildWithGo, goArguments, kubernetesVariables } from './go-build.ts';
-
-/** The version of all Kubernetes programs. test/cluster/go.mod requires the same. */
-export const kubernetesVersion = 'v1.36.3';
 
 const module = join(import.meta.dirname, '../../../test/cluster');
 

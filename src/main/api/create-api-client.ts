@@ -9,7 +9,7 @@ import { execPluginTTL } from '../../shared/metrics/definitions/rest-client.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
-import { kubernetesVersion } from '../cli/version.ts';
+import { kubernetesVersion } from '../../shared/kubernetes/version.ts';
 import type { ApiClient } from './api-client.ts';
 import { CertificateAuthority } from './http/certificate-authority.ts';
 import { jsonCodec } from './http/wire-codec.ts';
@@ -115,5 +115,5 @@ function toRateLimits({ kubeAPIQPS, kubeAPIBurst, eventRecordQPS, eventBurst }: 
   return { limit: { qps: kubeAPIQPS, burst: kubeAPIBurst }, eventLimit: { qps: eventRecordQPS, burst: eventBurst } };
 }
 
-/** client-go's format, without a commit: `kubelet/v1.36.3 (linux/amd64) kubernetes/unknown`. */
+/** client-go's format, without a commit: `kubelet/v1.37.2 (linux/amd64) kubernetes/unknown`. */
 const userAgent = `kubelet/${kubernetesVersion} (${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}) kubernetes/unknown`;

@@ -1,7 +1,8 @@
 /** The command `kubelet`: prints the help or the version, or starts the kubelet. */
 import { addPriority, journalStreams } from '../../shared/log/journal-priority.ts';
 import { FlagError, parseFlags, type ParsedFlags } from '../flags/parse-flags.ts';
-import { kubernetesVersion, rawVersion, versionText } from './version.ts';
+import { kubernetesVersion } from '../../shared/kubernetes/version.ts';
+import { rawVersion, versionText } from './version.ts';
 
 /** The width of --help: that of the terminal, within readable limits. */
 const helpWidth = { min: 60, max: 120, withoutTerminal: 100 };

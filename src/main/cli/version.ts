@@ -1,5 +1,5 @@
-/** The Kubernetes version of this kubelet, as `--version` prints it (upstream: component-base/version). */
-export const kubernetesVersion = 'v1.36.3';
+/** The answers to `--version` (upstream: component-base/version). */
+import { kubernetesVersion } from '../../shared/kubernetes/version.ts';
 
 /** The output of `--version`. */
 export const versionText = `Kubernetes ${kubernetesVersion}\n`;

@@ -2,10 +2,21 @@
  * Computes which feature gates are enabled (upstream: component-base/featuregate, at one version). Settings are checked against the table of
  * known gates. `AllAlpha` and `AllBeta` set every gate of their stage that is not set by name.
  */
-import { featureGateTable, type FeatureGateSpec } from './feature-gate-table.ts';
+import { kubernetesVersion } from '../../shared/kubernetes/version.ts';
+import { featureGateTable } from './generated/feature-gate-table.ts';
+
+export interface FeatureGateSpec {
+  readonly name: string;
+  readonly stage: 'Alpha' | 'Beta' | 'GA' | 'Deprecated';
+  readonly default: boolean;
+  /** Can only be set to its default. */
+  readonly locked?: true;
+  /** Gates that must be enabled before this one can be. */
+  readonly dependsOn?: readonly string[];
+}
 
 export interface FeatureGates {
-  /** Throws for a name that v1.36 does not know, which is a bug in the caller. */
+  /** Throws for a name that upstream does not know, which is a bug in the caller. */
   enabled(name: string): boolean;
   /** Returns every known gate, sorted by name. For the metric kubernetes_feature_enabled. */
   all(): readonly { readonly name: string; readonly stage: string; readonly enabled: boolean }[];
@@ -72,7 +83,7 @@ function toFeatureGates(values: ReadonlyMap<string, boolean>, set: Readonly<Reco
   return {
     enabled: (name) => {
       const value = values.get(name);
-      if (value === undefined) throw new Error(`feature gate ${name} is not known to Kubernetes v1.36`);
+      if (value === undefined) throw new Error(`feature gate ${name} is not known to Kubernetes ${kubernetesVersion}`);
       return value;
     },
     all: () => [

@@ -105,7 +105,6 @@ export const optional = {
   text: (fallback: string): Codec<string> => alwaysWritten('string', fallback),
   int32: (fallback: number): Codec<number> => alwaysWritten('int32', fallback),
   int64: (fallback: number): Codec<number> => alwaysWritten('int64', fallback),
-  float: (fallback: number): Codec<number> => alwaysWritten('float', fallback),
   duration: (fallback: Milliseconds): Codec<Milliseconds> => ({
     ...alwaysWritten<Milliseconds>('duration', fallback),
     write: formatDuration,
@@ -120,6 +119,9 @@ function alwaysWritten<T>(kind: keyof typeof kinds, fallback: T): Codec<T> {
     write: (value) => value,
   };
 }
+
+/** Written even while it is zero. */
+export const floatKeepZero = (): Codec<number> => alwaysWritten('float', 0);
 
 /** Null while the field is not set. The default, if any, depends on other fields. */
 export function nullable<T>(codec: Codec<T>): Codec<T | null> {

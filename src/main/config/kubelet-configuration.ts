@@ -141,7 +141,8 @@ export interface KubeletConfiguration {
   readonly enableProfilingHandler: boolean;
   readonly enableDebugFlagsHandler: boolean;
   readonly seccompDefault: boolean;
-  readonly memoryThrottlingFactor: number;
+  /** Null: memory is not throttled. */
+  readonly memoryThrottlingFactor: number | null;
   readonly memoryReservationPolicy: string;
   readonly registerWithTaints: readonly Taint[];
   readonly registerNode: boolean;

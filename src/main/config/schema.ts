@@ -171,7 +171,7 @@ export const kubeletConfiguration: codecs.Codec<RawConfiguration> = codecs.struc
   enableProfilingHandler: codecs.optional.bool(true),
   enableDebugFlagsHandler: codecs.optional.bool(true),
   seccompDefault: codecs.optional.bool(false),
-  memoryThrottlingFactor: codecs.optional.float(0.9),
+  memoryThrottlingFactor: codecs.nullable(codecs.floatKeepZero()),
   memoryReservationPolicy: codecs.text('None'),
   registerWithTaints: codecs.listOf(taint),
   registerNode: codecs.optional.bool(true),

@@ -3,7 +3,7 @@ import { credentialProviderConfigInfo } from '../../shared/metrics/definitions/i
 import { buildInfo, cgroupVersion, featureEnabled, nodeName } from '../../shared/metrics/definitions/kubernetes.ts';
 import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
-import { kubernetesVersion } from '../cli/version.ts';
+import { kubernetesVersion } from '../../shared/kubernetes/version.ts';
 
 export interface ConstantMetrics {
   readonly nodeName: string;

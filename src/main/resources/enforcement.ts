@@ -4,6 +4,7 @@ import type { MachineInfo } from '../../shared/contracts/stats.ts';
 import { podsCgroup } from '../../shared/linux/cgroup-names.ts';
 import { hugePageSizeName, type CgroupResources } from '../../shared/linux/cgroup-values.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
+import { withoutProtection } from './qos-levels.ts';
 import { toAmounts, toCgroupLimits, unreservedCapacity } from './node-limits.ts';
 
 export type EnforcementSettings = Pick<
@@ -50,11 +51,16 @@ function enforceOnPods(settings: EnforcementSettings, host: EnforcementHost): En
   const amounts = isEnforced ? unreservedCapacity(capacity, settings.systemReserved, settings.kubeReserved) : capacity;
   return [
     {
-      change: { cgroup, resources: { ...toCgroupLimits(amounts), ...allCPUs(host) }, create: settings.cgroupsPerQOS },
+      change: { cgroup, resources: { ...toCgroupLimits(amounts), ...allCPUs(host), ...withoutFormerProtection(host) }, create: settings.cgroupsPerQOS },
       success: 'Updated Node Allocatable limit across pods',
       failure: `Failed to update Node Allocatable Limits ${JSON.stringify(cgroup)}`,
     },
   ];
+}
+
+/** A kubelet with the gate MemoryQoS may have protected memory. */
+function withoutFormerProtection({ memoryQos, cgroupVersion }: EnforcementHost): Pick<CgroupResources, 'unified'> {
+  return memoryQos || cgroupVersion === 1 ? {} : withoutProtection.Guaranteed;
 }
 
 function enforceOnDaemons(settings: EnforcementSettings, host: EnforcementHost): Enforcement[] {

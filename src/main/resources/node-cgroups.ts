@@ -17,7 +17,7 @@ import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { EventSink } from '../events/index.ts';
 import { hugePageSizes, planEnforcement, type Enforcement, type EnforcementHost, type EnforcementSettings } from './enforcement.ts';
 import { toAmounts, unreservedCapacity } from './node-limits.ts';
-import { computeQosLevels, toPodRequests, type PodRequests, type QosLevels } from './qos-levels.ts';
+import { computeQosLevels, toPodRequests, withoutProtection, type PodRequests, type QosLevels } from './qos-levels.ts';
 
 export interface NodeCgroupsOptions {
   readonly config: EnforcementSettings & Pick<KubeletConfiguration, 'qosReserved' | 'memoryReservationPolicy'>;
@@ -46,6 +46,8 @@ export class NodeCgroups {
   #isRunning = false;
   /** When the next round starts. */
   #dueAtMs = 0;
+  /** Until all levels have been set once. */
+  #isFirstSync = true;
   /** The levels as JSON. */
   #appliedLevels = '';
   #lastFullSyncMs = -Infinity;
@@ -135,8 +137,9 @@ export class NodeCgroups {
     const levels = this.#withRootLimits(this.#levels());
     const text = JSON.stringify(levels);
     if (text === this.#appliedLevels && nowMs - this.#lastFullSyncMs < periodMs) return;
-    const { failures } = await syncCgroups({ cgroups: this.#toChanges(levels) });
+    const { failures } = await syncCgroups({ cgroups: this.#toChanges(this.#isFirstSync ? this.#withoutFormerProtection(levels) : levels) });
     const failed = failures.filter((failure) => failure !== null);
+    this.#isFirstSync &&= failed.length > 0;
     this.#appliedLevels = failed.length === 0 ? text : 'failed';
     this.#lastFullSyncMs = nowMs;
     setMemoryMetrics(levels);
@@ -144,20 +147,24 @@ export class NodeCgroups {
   }
 
   #levels(): QosLevels {
-    const { config, featureGates, cgroupVersion, machine, activePods } = this.#options;
+    const { config, featureGates, machine, activePods } = this.#options;
     const capacity = machine();
     const unreserved = unreservedCapacity(toAmounts(capacity), config.systemReserved, config.kubeReserved);
-    const hasMemoryQos = cgroupVersion === 2 && featureGates.enabled('MemoryQoS');
     const percent = featureGates.enabled('QOSReserved') ? config.qosReserved['memory'] : undefined;
     return computeQosLevels(
       activePods().map((pod) => this.#requestsOf(pod)),
       {
         hugePageSizes: hugePageSizes(capacity),
-        memoryQos: hasMemoryQos ? (config.memoryReservationPolicy === 'TieredReservation' ? 'TieredReservation' : 'None') : 'off',
+        reservesMemory: this.#reservesMemory,
         ...(percent === undefined ? {} : { reservedMemoryPercent: Number.parseInt(percent, 10) }),
         allocatableMemoryBytes: value(unreserved['memory']),
       },
     );
+  }
+
+  get #reservesMemory(): boolean {
+    const { config, featureGates, cgroupVersion } = this.#options;
+    return cgroupVersion === 2 && featureGates.enabled('MemoryQoS') && config.memoryReservationPolicy === 'TieredReservation';
   }
 
   /** The cgroup of all pods gets its limits with each update: it may have been removed. */
@@ -175,6 +182,15 @@ export class NodeCgroups {
     const known = this.#requests.get(pod) ?? toPodRequests(pod, this.#options.featureGates.enabled('PodLevelResources'));
     this.#requests.set(pod, known);
     return known;
+  }
+
+  #withoutFormerProtection(levels: QosLevels): QosLevels {
+    if (this.#options.cgroupVersion === 1 || this.#reservesMemory) return levels;
+    return {
+      ...levels,
+      Guaranteed: { ...levels.Guaranteed, ...withoutProtection.Guaranteed },
+      Burstable: { ...levels.Burstable, ...withoutProtection.Burstable },
+    };
   }
 
   #toChanges(levels: QosLevels): CgroupChange[] {

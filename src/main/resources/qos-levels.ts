@@ -18,8 +18,8 @@ export interface PodRequests {
 export interface QosLevelSettings {
   /** The page sizes of the host, such as `2MB`. No class limits huge pages. */
   readonly hugePageSizes: readonly string[];
-  /** Gate MemoryQoS on cgroup v2; with TieredReservation the levels protect the requested memory. */
-  readonly memoryQos: 'off' | 'None' | 'TieredReservation';
+  /** Gate MemoryQoS on cgroup v2, with memoryReservationPolicy TieredReservation: the levels protect the requested memory. */
+  readonly reservesMemory: boolean;
   /** qosReserved, with its gate: the percentage of the requests of better classes that a class may not use. */
   readonly reservedMemoryPercent?: number;
   /** The node's memory without what is reserved. 0: not known. */
@@ -58,11 +58,17 @@ export function computeQosLevels(pods: Iterable<PodRequests>, settings: QosLevel
 type MemoryRequests = Readonly<Record<'Guaranteed' | 'Burstable', number>>;
 
 /** A level covers the protection of the pods below it, or theirs has no effect. */
-function memoryProtection({ Guaranteed, Burstable }: MemoryRequests, { memoryQos }: QosLevelSettings) {
-  if (memoryQos === 'off') return {};
-  const [min, low] = memoryQos === 'TieredReservation' ? [Guaranteed + Burstable, Burstable] : [0, 0];
-  return { Guaranteed: { unified: { 'memory.min': String(min) } }, Burstable: { unified: { 'memory.low': String(low) } } };
+function memoryProtection({ Guaranteed, Burstable }: MemoryRequests, { reservesMemory }: QosLevelSettings) {
+  if (!reservesMemory) return {};
+  const low = { 'memory.low': String(Burstable) };
+  return { Guaranteed: { unified: { 'memory.min': String(Guaranteed + Burstable), ...low } }, Burstable: { unified: low } };
 }
+
+/** What takes back the protection that a kubelet with other settings may have left. Without TieredReservation it is written once. */
+export const withoutProtection = {
+  Guaranteed: { unified: { 'memory.min': '0', 'memory.low': '0' } },
+  Burstable: { unified: { 'memory.low': '0' } },
+} as const;
 
 function memoryLimits({ Guaranteed, Burstable }: MemoryRequests, { reservedMemoryPercent, allocatableMemoryBytes }: QosLevelSettings) {
   if (reservedMemoryPercent === undefined || allocatableMemoryBytes === 0) return {};

@@ -6,7 +6,7 @@ import type { KubeletOptions } from '../cli/options.ts';
 import { cgroupFsRoot } from '../node/index.ts';
 import type { ServerSettings } from '../threads/server-thread.ts';
 import { localSocketDir } from '../../shared/local-socket/socket-path.ts';
-import { kubernetesVersion } from '../cli/version.ts';
+import { kubernetesVersion } from '../../shared/kubernetes/version.ts';
 
 export interface ServerEnvironment {
   readonly nodeName: string;

@@ -4,6 +4,7 @@
 import type { Container } from '../kubernetes/api.ts';
 import type { HttpGetTarget } from './request.ts';
 import { resolvePort } from './resolve-port.ts';
+import { kubernetesMinor } from '../kubernetes/version.ts';
 
 export type HttpGetAction = NonNullable<NonNullable<Container['livenessProbe']>['httpGet']>;
 type HttpHeader = NonNullable<HttpGetAction['httpHeaders']>[number];
@@ -60,7 +61,7 @@ export function requestHeaders(purpose: Purpose, list: readonly HttpHeader[]): H
   const isCompressible = purpose === 'lifecycle' && !given('accept-encoding')?.value && !given('range')?.value;
   return [
     ...list.filter((header) => !isDropped(header)).map(({ name, value }) => ({ name, value })),
-    ...(given('user-agent') ? [] : [{ name: 'User-Agent', value: `kube-${purpose}/1.36` }]),
+    ...(given('user-agent') ? [] : [{ name: 'User-Agent', value: `kube-${purpose}/${kubernetesMinor}` }]),
     ...(accept ? [] : [{ name: 'Accept', value: '*/*' }]),
     ...(isCompressible ? [{ name: 'Accept-Encoding', value: 'gzip' }] : []),
   ];

@@ -3,6 +3,7 @@
  * pod's cgroup and the OOM score.
  */
 import type { Pod, PodSpec, ResourceRequirements } from './api.ts';
+import { hasPodLevelResources } from './pod-resources.ts';
 import { parseQuantity } from './quantity.ts';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
@@ -21,7 +22,7 @@ const computeResources = ['cpu', 'memory'] as const;
  * total requests equal their total limits. All other pods are Burstable. Pod-level resources replace the containers' resources.
  */
 export function computeQosClass(spec: PodSpec): QosClass {
-  const allResources: readonly (ResourceRequirements | undefined)[] = spec.resources
+  const allResources: readonly (ResourceRequirements | undefined)[] = hasPodLevelResources(spec)
     ? [spec.resources]
     : [...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.resources);
   const requests = sumOfPositive(allResources.map((resources) => resources?.requests));

@@ -17,6 +17,9 @@ const defaultPeriodUs = 100_000;
 /** The kernel's minimum CFS quota, 1 ms. */
 const minQuotaUs = 1000;
 
+/** The page size of amd64, and of arm64 kernels with 4 KiB pages. The kernel rounds memory.high to its own. */
+const pageBytes = 4096;
+
 /** An absent value leaves the kernel's value. */
 export interface CgroupResources {
   readonly cpuShares?: number;
@@ -78,6 +81,8 @@ export interface PodCgroupOptions {
   readonly podLevelResources: boolean;
   /** Gate MemoryQoS on cgroup v2 with memoryReservationPolicy TieredReservation: the kernel protects the requested memory. */
   readonly reservesMemory?: boolean;
+  /** Gate MemoryQoS on cgroup v2 with a memoryThrottlingFactor: it throttles a pod with pod-level resources. */
+  readonly memoryThrottlingFactor?: number | null;
 }
 
 /** Upstream ResourceConfigForPod, including the pids limit that EnsureExists adds. */
@@ -92,7 +97,8 @@ export function computePodCgroupResources(pod: Pod, options: PodCgroupOptions): 
       declared.memory &&= !isZeroQuantity(amounts['memory']);
     },
   });
-  if (!skipPodLevel && hasPodLevelResources(pod.spec)) {
+  const hasPodLevel = !skipPodLevel && hasPodLevelResources(pod.spec);
+  if (hasPodLevel) {
     declared.cpu ||= !isZeroQuantity(pod.spec.resources?.limits?.['cpu']);
     declared.memory ||= !isZeroQuantity(pod.spec.resources?.limits?.['memory']);
   }
@@ -110,7 +116,12 @@ export function computePodCgroupResources(pod: Pod, options: PodCgroupOptions): 
     ...(guaranteed || (qos === 'Burstable' && declared.memory) ? memory : {}),
     ...(options.podPidsLimit > 0 ? { pidsLimit: options.podPidsLimit } : {}),
     hugePageLimits: hugePageLimits(requests),
-    ...(options.reservesMemory ? memoryReservation(qos, value(requests['memory'])) : {}),
+    ...unifiedMemory({
+      ...(options.reservesMemory ? memoryReservation(qos, value(requests['memory'])) : {}),
+      ...(hasPodLevel && declared.memory
+        ? memoryHigh(value(requests['memory']), value(limits['memory']), options.memoryThrottlingFactor ?? null)
+        : {}),
+    }),
   };
 }
 
@@ -120,9 +131,23 @@ function withoutPodLevel(pod: Pod): Pick<Pod, 'spec' | 'status'> {
 }
 
 /** The kernel never reclaims the memory of a Guaranteed pod, and that of a Burstable pod only when there is no other. */
-function memoryReservation(qos: QosClass, requestBytes: number): Pick<CgroupResources, 'unified'> {
-  if (requestBytes <= 0) return {};
-  return { unified: { [qos === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(requestBytes) } };
+function memoryReservation(qos: QosClass, requestBytes: number): Record<string, string> {
+  return requestBytes <= 0 ? {} : { [qos === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(requestBytes) };
+}
+
+function unifiedMemory(files: Readonly<Record<string, string>>): Pick<CgroupResources, 'unified'> {
+  return Object.keys(files).length === 0 ? {} : { unified: files };
+}
+
+/**
+ * Returns the file above whose value the kernel throttles, between request and limit. Empty when the memory is guaranteed, not limited, or not
+ * throttled (upstream memoryHighForPod).
+ */
+export function memoryHigh(requestBytes: number, limitBytes: number, throttlingFactor: number | null): Record<string, string> {
+  if (throttlingFactor === null || limitBytes <= 0 || (requestBytes === limitBytes && requestBytes !== 0)) return {};
+  const throttledAbove = Math.floor(requestBytes + (limitBytes - requestBytes) * throttlingFactor);
+  const highBytes = Math.trunc(throttledAbove / pageBytes) * pageBytes;
+  return highBytes > 0 && highBytes > requestBytes ? { 'memory.high': String(highBytes) } : {};
 }
 
 /** Returns the bytes by page size of the resources `hugepages-<size>`. */

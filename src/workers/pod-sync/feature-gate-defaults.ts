@@ -1,4 +1,4 @@
-/** The feature gates that the steps of a sync read, with their v1.36 defaults for settings that do not name them. */
+/** The feature gates that the steps of a sync read, with their defaults for settings that do not name them. */
 
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 
@@ -6,11 +6,9 @@ const defaults = {
   ContainerRestartRules: true,
   ContainerStopSignals: false,
   CustomCPUCFSQuotaPeriod: true,
-  DRAExtendedResource: true,
   EnvFiles: true,
-  HostnameOverride: true,
   LocalStorageCapacityIsolationFSQuotaMonitoring: false,
-  MemoryQoS: false,
+  MemoryQoS: true,
   PodLevelResources: true,
   RestartAllContainersOnContainerExits: true,
 } as const;

@@ -9,6 +9,7 @@ import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node
 import { sharedCluster } from '../../support/cluster/control-plane.ts';
 import { foreignStatus } from '../../support/cluster/foreign-status.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 
 const nodeName = 'cluster-node';
 type Lease = {
@@ -86,7 +87,7 @@ describe('a node of a cluster', () => {
       features?: { supplementalGroupsPolicy?: boolean };
     };
     assert.match(nodeInfo.containerRuntimeVersion ?? '', /^containerd:\/\/1\.7\.24/);
-    assert.deepEqual([nodeInfo.kubeletVersion, nodeInfo.operatingSystem], ['v1.36.3', 'linux']);
+    assert.deepEqual([nodeInfo.kubeletVersion, nodeInfo.operatingSystem], [kubernetesVersion, 'linux']);
     for (const field of ['kernelVersion', 'osImage', 'architecture', 'bootID', 'machineID', 'systemUUID'])
       assert.ok(nodeInfo[field] !== undefined, field);
     assert.ok(daemonEndpoints.kubeletEndpoint.Port > 0);

@@ -4,14 +4,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { aFolder, ensureBuilt, kubelet } from '../../support/kubelet/kubelet-command.ts';
+import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
 before(ensureBuilt);
 
 test('kubelet --version prints the Kubernetes version', () => {
-  assert.deepEqual(kubelet('--version'), { code: 0, stdout: 'Kubernetes v1.36.3\n', stderr: '' });
-  assert.deepEqual(kubelet('--v=2', '--version=true').stdout, 'Kubernetes v1.36.3\n');
+  assert.deepEqual(kubelet('--version'), { code: 0, stdout: `Kubernetes ${kubernetesVersion}\n`, stderr: '' });
+  assert.deepEqual(kubelet('--v=2', '--version=true').stdout, `Kubernetes ${kubernetesVersion}\n`);
 });
 
 test('kubelet --version=raw prints the full version', () => {

@@ -8,6 +8,7 @@ import { listen } from '../../support/server/listen.ts';
 import type { HttpGetAction } from '../../../src/shared/http-get/request-parts.ts';
 import { toHttpGet } from '../../../src/shared/http-get/request-parts.ts';
 import { httpGet, isPlainHttpResponse } from '../../../src/workers/pod-sync/hooks/http-get.ts';
+import { kubernetesMinor } from '../../../src/shared/kubernetes/version.ts';
 
 async function aServer(t: TestContext, listener: RequestListener) {
   const requests: IncomingMessage[] = [];
@@ -30,7 +31,7 @@ test('any response is a success, whatever its status', async (t) => {
   await get({ port, path: '/bye?x=1' });
   assert.deepEqual(
     requests.map(({ method, url, headers }) => `${method} ${url} ${headers['user-agent']} ${headers.accept} ${headers['accept-encoding']}`),
-    ['GET /bye?x=1 kube-lifecycle/1.36 */* gzip'],
+    [`GET /bye?x=1 kube-lifecycle/${kubernetesMinor} */* gzip`],
   );
 });
 

@@ -30,6 +30,7 @@ async function aNode(t: TestContext) {
     cpuCFSQuotaPeriodUs: 100_000,
     podPidsLimit: 64,
     memoryReservationPolicy: 'None',
+    memoryThrottlingFactor: null,
     featureGates: {},
   } as const;
   const manager = await createCgroupManager(settings.cgroupDriver, { tree, version, hugePageSizes: [], clock: systemClock, logger });

@@ -32,6 +32,7 @@ async function aHost(version: 1 | 2, cgroupsPerQOS = true) {
     cpuCFSQuotaPeriodUs: 100_000,
     podPidsLimit: 50,
     memoryReservationPolicy: 'None',
+    memoryThrottlingFactor: null,
     featureGates: {},
   };
   const manager = await createCgroupManager(settings.cgroupDriver, { tree, version, hugePageSizes: [], clock, logger });

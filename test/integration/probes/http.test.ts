@@ -11,6 +11,7 @@ import { selfSignedCertificate } from '../../../src/workers/server/tls/self-sign
 import { attempt } from '../../support/probes/attempt.ts';
 import { listen as listenFor } from '../../support/server/listen.ts';
 import { httpAction } from '../../support/probes/probed-pod.ts';
+import { kubernetesMinor } from '../../../src/shared/kubernetes/version.ts';
 
 const listen = (server: Server) => listenFor({ after }, server);
 const http = (serve: (request: IncomingMessage, response: ServerResponse) => void) => listen(createServer(serve));
@@ -25,13 +26,13 @@ test('the request is upstream’s', { timeout: 60_000 }, async () => {
   });
   const headers = [
     { name: 'host', value: 'example.com' },
-    { name: 'User-Agent', value: 'kube-probe/1.36' },
+    { name: 'User-Agent', value: `kube-probe/${kubernetesMinor}` },
     { name: 'X-A', value: '1' },
     { name: 'x-a', value: '2' },
   ];
   assert.equal((await attempt(httpAction(port, { path: '/a?b', headers }))).outcome, 'success');
   assert.deepEqual([seen?.method, seen?.url, seen?.httpVersion], ['GET', '/a?b', '1.1']);
-  assert.deepEqual(seen?.headers, { host: 'example.com', 'user-agent': 'kube-probe/1.36', 'x-a': '1, 2', connection: 'close' });
+  assert.deepEqual(seen?.headers, { host: 'example.com', 'user-agent': `kube-probe/${kubernetesMinor}`, 'x-a': '1, 2', connection: 'close' });
 });
 
 test('a header with a line break is not sent', { timeout: 60_000 }, async () => {

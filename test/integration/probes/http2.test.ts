@@ -8,6 +8,7 @@ import { selfSignedCertificate } from '../../../src/workers/server/tls/self-sign
 import { attempt } from '../../support/probes/attempt.ts';
 import { listen as listenFor } from '../../support/server/listen.ts';
 import { httpAction } from '../../support/probes/probed-pod.ts';
+import { kubernetesMinor } from '../../../src/shared/kubernetes/version.ts';
 
 const certificate = selfSignedCertificate('elsewhere.example', Date.now());
 
@@ -39,7 +40,7 @@ test('a server that speaks HTTP/2 only gets the request of an HTTP/2 client', { 
   });
   const headers = [
     { name: 'Host', value: 'example.com' },
-    { name: 'User-Agent', value: 'kube-probe/1.36' },
+    { name: 'User-Agent', value: `kube-probe/${kubernetesMinor}` },
     { name: 'Connection', value: 'close' },
     { name: 'Keep-Alive', value: '5' },
     { name: 'Te', value: 'gzip' },
@@ -54,7 +55,7 @@ test('a server that speaks HTTP/2 only gets the request of an HTTP/2 client', { 
     ':method': 'GET',
     ':path': '/a?b',
     ':scheme': 'https',
-    'user-agent': 'kube-probe/1.36',
+    'user-agent': `kube-probe/${kubernetesMinor}`,
     'x-a': '1, 2',
     authorization: 'one',
   });

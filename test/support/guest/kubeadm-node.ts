@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Guest, GuestNetwork } from '../../../scripts/host/guest/guest.ts';
 import { busyboxImage, pauseImage } from '../../../scripts/host/local-images.ts';
-import { kubernetesVersion } from '../../../scripts/host/programs/cluster-programs.ts';
+import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 import { ensureControlPlane } from '../../../scripts/host/programs/control-plane.ts';
 import { ensureKubeadmBinary } from '../../../scripts/host/programs/kubeadm.ts';
 import { GuestNode } from './guest-node.ts';

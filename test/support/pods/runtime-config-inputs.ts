@@ -36,7 +36,7 @@ export const someSettings: PodSyncSettings = {
   podPidsLimit: -1,
   memorySwapBehavior: '',
   memoryReservationPolicy: 'None',
-  memoryThrottlingFactor: 0.9,
+  memoryThrottlingFactor: null,
   reservedMemoryBytes: 0,
   clusterDNS: ['10.96.0.10'],
   clusterDomain: 'cluster.local',

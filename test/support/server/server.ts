@@ -9,6 +9,7 @@ import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapsho
 import { createStorageTable } from '../../../src/shared/state/storage-table.ts';
 import { createUsageTable } from '../../../src/shared/state/usage-table.ts';
 import { timelineTable } from '../../../src/shared/timeline/timeline-table.ts';
+import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 
 export const anyPort = { address: '127.0.0.1', port: 0 } as const;
 
@@ -43,7 +44,7 @@ export function secureSettings(folder: string, over: Partial<SecureServerSetting
   return {
     listen: anyPort,
     nodeName: 'node-1',
-    version: 'v1.36.3',
+    version: kubernetesVersion,
     tls: {
       certFile: `${folder}/kubelet.crt`,
       keyFile: `${folder}/kubelet.key`,

@@ -6,6 +6,8 @@ import { quotedList, collectErrors, thrownMessage, invalid, type ValidationRule 
 const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'];
 const swapBehaviors = ['', 'LimitedSwap', 'NoSwap'];
 const second = 1000;
+/** The default before v1.37, which files from then may have. */
+const formerThrottlingFactor = 0.9;
 
 const checkShutdown: ValidationRule = ({ config, gates }) => {
   const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = config;
@@ -118,6 +120,10 @@ export const checkGatedFields: ValidationRule = (input) => {
     ...checkCrashLoopBackOff(input),
     ...checkImageCredentials(input),
     ...collectErrors(
+      [
+        !gates.enabled('MemoryQoS') && ![null, formerThrottlingFactor].includes(config.memoryThrottlingFactor),
+        'memoryThrottlingFactor must not be set when MemoryQoS feature gate is disabled',
+      ],
       [
         !gates.enabled('MemoryQoS') && config.memoryReservationPolicy === 'TieredReservation',
         `memoryReservationPolicy "${config.memoryReservationPolicy}" requires MemoryQoS feature gate to be enabled`,

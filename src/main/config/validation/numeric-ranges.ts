@@ -77,7 +77,7 @@ export const checkNumericRanges: ValidationRule = ({ config, gates }) => [
     ],
     [config.containerLogMaxFiles <= 1, `containerLogMaxFiles must be greater than 1, got ${config.containerLogMaxFiles}`],
     [
-      config.memoryThrottlingFactor <= 0 || config.memoryThrottlingFactor > 1,
+      config.memoryThrottlingFactor !== null && (config.memoryThrottlingFactor <= 0 || config.memoryThrottlingFactor > 1),
       `memoryThrottlingFactor ${config.memoryThrottlingFactor} must be greater than 0 and less than or equal to 1.0`,
     ],
   ),

@@ -1,14 +1,13 @@
 /** Rules for logs, traces and metrics (upstream: component-base's logs, tracing and metrics APIs; validation.go for podLogsDir). */
 import { posix } from 'node:path';
 import { isZeroQuantity } from '../../../shared/kubernetes/quantity.ts';
+import { previousMinor } from '../../../shared/kubernetes/version.ts';
 import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import type { LoggingConfiguration, TracingConfiguration } from '../kubelet-configuration.ts';
 import type { FeatureGates } from '../feature-gates.ts';
 import { collectErrors, invalid, type ValidationRule } from './rules.ts';
 
 const maxVerbosity = 2 ** 31 - 1;
-/** The minor release before v1.36. Metrics hidden since then may be enabled. */
-const previousRelease = '1.35';
 
 /** Formats like upstream's field errors: `path: Invalid value: value: why`. */
 function invalidField(path: string, value: string | number, reason: string): string {
@@ -63,13 +62,13 @@ function checkEndpoint(endpoint: string): string[] {
 export const checkObservability: ValidationRule = ({ config, gates }) => {
   const { podLogsDir, showHiddenMetricsForVersion: hidden } = config;
   return [
-    ...(hidden === '' || hidden === previousRelease
+    ...(hidden === '' || hidden === previousMinor
       ? []
       : [
           `invalid showHiddenMetricsForVersion: ${invalidField(
             'showHiddenMetricsForVersion',
             hidden,
-            `must be omitted or have the value '${previousRelease}'; only the previous minor version is allowed`,
+            `must be omitted or have the value '${previousMinor}'; only the previous minor version is allowed`,
           )}`,
         ]),
     ...checkLogging(config.logging, gates),

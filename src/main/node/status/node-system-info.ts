@@ -2,7 +2,7 @@
 import type { RuntimeImage } from '../../../shared/contracts/images.ts';
 import type { RuntimeInfo } from '../../../shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../../shared/contracts/stats.ts';
-import { kubernetesVersion } from '../../cli/version.ts';
+import { kubernetesVersion } from '../../../shared/kubernetes/version.ts';
 import { architecture, operatingSystem, type NodeStatus, type NodeSystemInfo } from '../node-object.ts';
 
 /** Keeps existing fields that this kubelet does not know. */

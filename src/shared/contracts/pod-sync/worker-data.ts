@@ -37,7 +37,8 @@ export interface PodSyncSettings {
   readonly memorySwapBehavior: string;
   /** Without the gate MemoryQoS, this and the next setting have no effect. */
   readonly memoryReservationPolicy: string;
-  readonly memoryThrottlingFactor: number;
+  /** Null: memory is not throttled. */
+  readonly memoryThrottlingFactor: number | null;
   /** The memory of systemReserved and kubeReserved. */
   readonly reservedMemoryBytes: number;
   readonly clusterDNS: readonly string[];

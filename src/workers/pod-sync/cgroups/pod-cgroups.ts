@@ -38,6 +38,7 @@ export type PodCgroupSettings = Pick<
   | 'cpuCFSQuotaPeriodUs'
   | 'podPidsLimit'
   | 'memoryReservationPolicy'
+  | 'memoryThrottlingFactor'
   | 'featureGates'
 >;
 
@@ -100,14 +101,15 @@ export class PodCgroups {
 
   #resources(pod: Pod): CgroupResources {
     const { settings } = this.#options;
+    const hasMemoryQos = settings.cgroupVersion === 2 && isGateEnabled(settings, 'MemoryQoS');
     return computePodCgroupResources(pod, {
       enforceCPULimits: settings.cpuCFSQuota,
       cpuPeriodUs: settings.cpuCFSQuotaPeriodUs,
       podPidsLimit: settings.podPidsLimit,
       podLevelResources: isGateEnabled(settings, 'PodLevelResources'),
       customPeriod: isGateEnabled(settings, 'CustomCPUCFSQuotaPeriod'),
-      reservesMemory:
-        settings.cgroupVersion === 2 && isGateEnabled(settings, 'MemoryQoS') && settings.memoryReservationPolicy === 'TieredReservation',
+      reservesMemory: hasMemoryQos && settings.memoryReservationPolicy === 'TieredReservation',
+      memoryThrottlingFactor: hasMemoryQos ? settings.memoryThrottlingFactor : null,
     });
   }
 

@@ -3,7 +3,6 @@ import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../../shared/kubernetes/names.ts';
-import { isGateEnabled } from '../feature-gate-defaults.ts';
 
 /** Linux allows 64 bytes, which an FQDN may use. A hostname alone is truncated to 63, the length of a DNS label. */
 const maxHostname = 63;
@@ -16,10 +15,10 @@ export interface PodHostname {
 }
 
 /** Throws an Error when a part is not a valid DNS name. */
-export function computePodHostname(pod: Pod, settings: Pick<PodSyncSettings, 'featureGates' | 'clusterDomain'>): PodHostname {
+export function computePodHostname(pod: Pod, settings: Pick<PodSyncSettings, 'clusterDomain'>): PodHostname {
   const { hostname, subdomain: podSubdomain, hostnameOverride } = pod.spec;
   const { name, namespace } = pod.metadata;
-  if (hostnameOverride !== undefined && isGateEnabled(settings, 'HostnameOverride')) {
+  if (hostnameOverride !== undefined) {
     check('HostnameOverride', hostnameOverride, 'DNS subdomain', dns1123SubdomainErrors(hostnameOverride));
     return { hostname: truncate(name, hostnameOverride), domain: '' };
   }

@@ -35,7 +35,7 @@ export function containerResources(input: ContainerConfigInput): LinuxContainerR
   const podLevel = isGateEnabled(settings, 'PodLevelResources') && hasPodLevelResources(pod.spec);
   const limits = effectiveLimits(pod, container, podLevel);
   const basic = toResources(container.resources?.requests?.['cpu'], limits, settings);
-  const resources = { ...basic, unified: { ...basic.unified, ...memoryQos(input) } };
+  const resources = { ...basic, unified: { ...basic.unified, ...memoryQos(input, podLevel) } };
   return {
     ...resources,
     ...swapLimit(input, resources),
@@ -51,10 +51,13 @@ export function containerResources(input: ContainerConfigInput): LinuxContainerR
   };
 }
 
-function memoryQos({ pod, container, settings, node }: ContainerConfigInput): Record<string, string> {
-  if (settings.cgroupVersion === 1 || !isGateEnabled(settings, 'MemoryQoS')) return {};
+function memoryQos({ pod, container, settings, node }: ContainerConfigInput, podLevel: boolean): Record<string, string> {
+  if (settings.cgroupVersion === 1) return {};
+  // A container that was made with the gate may still be throttled.
+  if (!isGateEnabled(settings, 'MemoryQoS')) return { 'memory.high': 'max' };
+  const podHasLimit = podLevel && !isZeroQuantity(pod.spec.resources?.limits?.['memory']);
   const allocatableBytes = Math.max(0, node.capacity.memoryBytes - settings.reservedMemoryBytes);
-  return computeMemoryQos({ qos: qosClass(pod), resources: container.resources, settings, allocatableBytes });
+  return computeMemoryQos({ qos: qosClass(pod), resources: container.resources, settings, podHasLimit, allocatableBytes });
 }
 
 /** A container without a limit has the pod's. */

@@ -59,5 +59,5 @@ function podLevelShareBytes(pod: Pod): number {
   const total = value(requests['memory']);
   if (total === 0 || !Object.keys(requests).some(isPodLevelResource)) return 0;
   const claimed = value(podRequests(pod, { skipPodLevel: true })['memory']);
-  return Math.trunc((total - claimed) / (containers.length + initContainers.length));
+  return Math.trunc(Math.max(0, total - claimed) / (containers.length + initContainers.length));
 }

@@ -43,7 +43,7 @@ export async function prepareSandbox(
 ): Promise<Sandbox | undefined> {
   const { settings, node, cgroups, events, channel, identity, userNamespace } = context;
   const create = actions.createSandbox;
-  const unprepared = dynamicResourcesProblem(pod, settings);
+  const unprepared = dynamicResourcesProblem(pod);
   if (unprepared !== null) {
     const message = `Failed to prepare dynamic resources: ${unprepared}`;
     events.onPod('Warning', 'FailedPrepareDynamicResources', message);

@@ -69,7 +69,7 @@ export class PodVolumes {
    */
   async makeContainerMounts(input: ContainerMountsInput): Promise<Mount[]> {
     try {
-      const hostname = computePodHostname(input.pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
+      const hostname = computePodHostname(input.pod, this.#options);
       return await makeContainerMounts({ ...this.#options, ...input, hostname, rootDir: await realpath(this.#options.rootDir) });
     } catch (err) {
       input.signal?.throwIfAborted();
@@ -79,7 +79,7 @@ export class PodVolumes {
 
   /** Fills the hosts file of a pod whose IPs were unknown when the mounts were made. Rejects with the system's error. */
   async writeHostsFile(pod: Pod, podIPs: readonly string[]): Promise<void> {
-    const hostname = computePodHostname(pod, { ...this.#gates, clusterDomain: this.#options.clusterDomain });
+    const hostname = computePodHostname(pod, this.#options);
     await writeHostsFile(await realpath(this.#options.rootDir), pod, podIPs, hostname);
   }
 

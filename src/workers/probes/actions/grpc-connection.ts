@@ -11,6 +11,7 @@ import { grpcCode } from '../../../shared/cri/cri-error.ts';
 import type { ActionOf } from './attempt.ts';
 import { bodyFault, computeReply, headersFault, maxMessageBytes, prefixBytes, type ReplyHeaders, type RpcStatus } from './grpc-reply.ts';
 import { encodeHealthRequest } from './health-messages.ts';
+import { kubernetesMinor } from '../../../shared/kubernetes/version.ts';
 
 export interface GrpcConnectionHandlers {
   /** The server has sent its settings: it speaks HTTP/2. */
@@ -85,7 +86,7 @@ export class GrpcConnection {
       ':method': 'POST',
       ':path': '/grpc.health.v1.Health/Check',
       'content-type': 'application/grpc',
-      'user-agent': 'kube-probe/1.36 grpc-node',
+      'user-agent': `kube-probe/${kubernetesMinor} grpc-node`,
       te: 'trailers',
       'grpc-timeout': timeoutMs <= maxTimeoutDigits ? `${Math.round(timeoutMs)}m` : `${Math.min(maxTimeoutDigits, this.#timeoutSeconds)}S`,
     });

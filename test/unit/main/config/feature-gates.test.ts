@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { featureGateTable } from '../../../../src/main/config/feature-gate-table.ts';
+import { featureGateTable } from '../../../../src/main/config/generated/feature-gate-table.ts';
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
 import { table } from '../../../support/table.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unsupportedSettings, findUnsupportedSettings } from '../../../../src/main/config/unsupported-settings.ts';
-import { featureGateTable } from '../../../../src/main/config/feature-gate-table.ts';
+import { featureGateTable } from '../../../../src/main/config/generated/feature-gate-table.ts';
 import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
 import { flagTable } from '../../../../src/main/flags/flag-table.ts';
 

@@ -3,6 +3,7 @@ import { resolveAction, type Probe } from '../../../../src/main/probes/resolve-a
 import type { ProbeAction } from '../../../../src/shared/contracts/probes.ts';
 import { aContainer, aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
+import { kubernetesMinor } from '../../../../src/shared/kubernetes/version.ts';
 
 const ports = [{ name: 'web', containerPort: 8080 }];
 const env = [
@@ -10,7 +11,7 @@ const env = [
   { name: 'SECRET', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
 ];
 const defaultHeaders = [
-  { name: 'User-Agent', value: 'kube-probe/1.36' },
+  { name: 'User-Agent', value: `kube-probe/${kubernetesMinor}` },
   { name: 'Accept', value: '*/*' },
 ];
 const container = aContainer({ ports, env });

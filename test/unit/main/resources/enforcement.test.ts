@@ -15,11 +15,11 @@ const settings: EnforcementSettings = {
 const host: EnforcementHost = {
   machine: aMachine({ numCores: 4, memoryBytes: 2 ** 30, hugePages: [], maxPids: 4000, onlineCPUs: '0-3' }),
   cgroupVersion: 2,
-  memoryQos: false,
+  memoryQos: true,
 };
 const pods = { cpuShares: 3072, memoryBytes: 768 * 2 ** 20, pidsLimit: 3000, hugePageLimits: {}, cpusetCpus: '0-3' };
 const all = { cpuShares: 4096, memoryBytes: 2 ** 30, pidsLimit: 4000, hugePageLimits: {}, cpusetCpus: '0-3' };
-const kube = { hugePageLimits: {}, cpuShares: 512, memoryBytes: 256 * 2 ** 20, cpusetCpus: '0-3' };
+const kube = { hugePageLimits: {}, cpuShares: 512, memoryBytes: 256 * 2 ** 20, cpusetCpus: '0-3', unified: { 'memory.min': '268435456' } };
 
 const cases: [name: string, Partial<EnforcementSettings>, Partial<EnforcementHost>, want: [cgroup: unknown, resources: unknown][]][] = [
   ['pods have what is not reserved', {}, {}, [[['kubepods'], pods]]],
@@ -46,12 +46,19 @@ const cases: [name: string, Partial<EnforcementSettings>, Partial<EnforcementHos
     ],
   ],
   [
+    'without MemoryQoS a former protection is taken back',
+    {},
+    { memoryQos: false },
+    [[['kubepods'], { ...pods, unified: { 'memory.min': '0', 'memory.low': '0' } }]],
+  ],
+  ['cgroup v1 has no protection', {}, { memoryQos: false, cgroupVersion: 1 }, [[['kubepods'], { ...pods, cpusetCpus: undefined }]]],
+  [
     'with MemoryQoS the memory of daemons is protected',
     { enforceNodeAllocatable: ['kube-reserved'] },
-    { memoryQos: true },
+    {},
     [
       [['kubepods'], all],
-      ['/kube.slice', { ...kube, unified: { 'memory.min': '268435456' } }],
+      ['/kube.slice', kube],
     ],
   ],
 ];

@@ -8,6 +8,7 @@ import { ensureContainerd } from '../../../../scripts/host/containerd/installati
 import { ensureControlPlane } from '../../../../scripts/host/programs/control-plane.ts';
 import { goArguments, kubernetesVariables, requiredVersion } from '../../../../scripts/host/programs/go-build.ts';
 import { ensureKubeadmBinary } from '../../../../scripts/host/programs/kubeadm.ts';
+import { kubernetesVersion } from '../../../../src/shared/kubernetes/version.ts';
 
 /** An empty cache folder, in a lane of the tests. */
 function anEmptyCache(t: TestContext): string {
@@ -64,9 +65,9 @@ test('the path of an entry has no symbolic link', (t) => {
 
 test('programs are linked with the versions that their modules require', () => {
   const cluster = join(import.meta.dirname, '../../../../test/cluster');
-  assert.equal(requiredVersion(cluster, 'k8s.io/kubernetes'), 'v1.36.3');
+  assert.equal(requiredVersion(cluster, 'k8s.io/kubernetes'), kubernetesVersion);
   assert.match(requiredVersion(cluster, 'sigs.k8s.io/metrics-server'), /^v\d/);
   assert.throws(() => requiredVersion(cluster, 'example.com/none'), /does not require example\.com\/none/);
-  const [, flags = ''] = /-ldflags,(.*)/.exec(goArguments({ variables: kubernetesVariables('v1.36.3') }).join()) ?? [];
+  const [, flags = ''] = /-ldflags,(.*)/.exec(goArguments({ variables: kubernetesVariables(kubernetesVersion) }).join()) ?? [];
   assert.match(flags, /^-s -w .*\/version\.gitVersion=v1\.36\.3 -X .*gitMajor=1 -X .*gitMinor=36/);
 });

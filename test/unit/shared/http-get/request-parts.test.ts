@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { requestHeaders, requestPath, toHttpGet, type HttpGetAction } from '../../../../src/shared/http-get/request-parts.ts';
 import { urlText } from '../../../../src/shared/http-get/request.ts';
 import { table } from '../../../support/table.ts';
+import { kubernetesMinor } from '../../../../src/shared/kubernetes/version.ts';
 
 const ports = [
   { name: 'admin', containerPort: 8080 },
@@ -54,7 +55,7 @@ table('a path is sent as Go sends it', (row) => {
 });
 
 table('the headers have upstream’s defaults', (row) => {
-  const agent = { name: 'User-Agent', value: 'kube-probe/1.36' };
+  const agent = { name: 'User-Agent', value: `kube-probe/${kubernetesMinor}` };
   const accept = { name: 'Accept', value: '*/*' };
   for (const [name, given, want] of [
     ['none', [], [agent, accept]],
@@ -91,7 +92,7 @@ table('the headers of a lifecycle hook', (row) => {
     )
       .map(({ name, value }) => `${name}=${value}`)
       .join(' ');
-  row('none', () => assert.equal(summary(), 'User-Agent=kube-lifecycle/1.36 Accept=*/* Accept-Encoding=gzip'));
-  row('an own encoding', () => assert.equal(summary('accept-encoding'), 'accept-encoding=x User-Agent=kube-lifecycle/1.36 Accept=*/*'));
-  row('a range is not compressed', () => assert.equal(summary('Range'), 'Range=x User-Agent=kube-lifecycle/1.36 Accept=*/*'));
+  row('none', () => assert.equal(summary(), `User-Agent=kube-lifecycle/${kubernetesMinor} Accept=*/* Accept-Encoding=gzip`));
+  row('an own encoding', () => assert.equal(summary('accept-encoding'), `accept-encoding=x User-Agent=kube-lifecycle/${kubernetesMinor} Accept=*/*`));
+  row('a range is not compressed', () => assert.equal(summary('Range'), `Range=x User-Agent=kube-lifecycle/${kubernetesMinor} Accept=*/*`));
 });

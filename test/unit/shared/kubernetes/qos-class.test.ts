@@ -28,6 +28,7 @@ const cases: readonly { name: string; spec: PodSpec; want: string }[] = [
   },
   { name: 'has an init container without resources', spec: spec([full], { initContainers: [{ name: 'i' }] }), want: 'Burstable' },
   { name: 'has pod-level limits', spec: spec([undefined], { resources: full }), want: 'Guaranteed' },
+  { name: 'has empty pod-level resources', spec: spec([full], { resources: {} }), want: 'Guaranteed' },
   { name: 'has pod-level requests', spec: spec([full], { resources: { requests: { cpu: '1' } } }), want: 'Burstable' },
 ];
 table('the QoS class of a pod that', (row) => {

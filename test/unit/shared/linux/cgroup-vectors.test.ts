@@ -1,8 +1,10 @@
-/** Compares the values of cgroups with those that upstream's own code computed (scripts/cgroup-values). */
+/** Compares the values of cgroups with those that upstream's own code computed (scripts/upstream/values/cgroups). */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import { hasPodLevelResources } from '../../../../src/shared/kubernetes/pod-resources.ts';
 import { qosClass } from '../../../../src/shared/kubernetes/qos-class.ts';
+import { isZeroQuantity } from '../../../../src/shared/kubernetes/quantity.ts';
 import {
   computePodCgroupResources,
   sharesFromWeight,
@@ -30,6 +32,7 @@ interface Vectors {
       readonly customPeriod: boolean;
       readonly memoryQoS: boolean;
       readonly memoryReservationPolicy: Policy;
+      readonly throttlingFactor: number | null;
     };
     readonly config: CgroupResources;
     readonly properties?: Properties;
@@ -54,7 +57,7 @@ interface Vectors {
   >)[];
   readonly containers: {
     readonly pod: Pod;
-    readonly factor: number;
+    readonly factor: number | null;
     readonly memoryReservationPolicy: Policy;
     readonly allocatableMemoryBytes: number;
     readonly unified: Record<string, string>;
@@ -81,7 +84,8 @@ table('the cgroup of a pod has upstream’s values, and its slice upstream’s p
   for (const { pod, options, config, properties } of vectors.pods) {
     row(`${pod.metadata.name} ${JSON.stringify(options)}`, () => {
       const reservesMemory = options.memoryQoS && options.memoryReservationPolicy === 'TieredReservation';
-      const resources = computePodCgroupResources(pod, { ...options, reservesMemory, podPidsLimit: 0 });
+      const memoryThrottlingFactor = options.memoryQoS ? options.throttlingFactor : null;
+      const resources = computePodCgroupResources(pod, { ...options, reservesMemory, memoryThrottlingFactor, podPidsLimit: 0 });
       assert.deepEqual(resources, config);
       if (properties) assertProperties({ ...resources, pidsLimit: 100 }, properties);
     });
@@ -96,7 +100,7 @@ table('the cgroups of the QoS levels have upstream’s values', (row) => {
     row(JSON.stringify(input), () => {
       const levels = computeQosLevels([...requests.values()].slice(0, input.pods), {
         hugePageSizes: ['2MB', '1GB'],
-        memoryQos: input.memoryQoS ? input.memoryReservationPolicy : 'off',
+        reservesMemory: input.memoryQoS && input.memoryReservationPolicy === 'TieredReservation',
         ...(input.reservedPercent < 0 ? {} : { reservedMemoryPercent: input.reservedPercent }),
         allocatableMemoryBytes: input.allocatableMemoryBytes,
       });
@@ -125,7 +129,9 @@ table('the memory of containers is protected and throttled as upstream does with
     row(`${pod.metadata.name} ${factor} ${memoryReservationPolicy}`, () => {
       const settings = { memoryReservationPolicy, memoryThrottlingFactor: factor };
       const resources = pod.spec.containers[0]!.resources;
-      assert.deepEqual(computeMemoryQos({ qos: qosClass(pod), resources, settings, allocatableBytes: allocatableMemoryBytes }), unified);
+      const podHasLimit = hasPodLevelResources(pod.spec) && !isZeroQuantity(pod.spec.resources?.limits?.['memory']);
+      const input = { qos: qosClass(pod), resources, settings, podHasLimit, allocatableBytes: allocatableMemoryBytes };
+      assert.deepEqual(computeMemoryQos(input), unified);
     });
   }
 });

@@ -6,6 +6,7 @@ import type { RuntimeImage } from '../../../../../src/shared/contracts/images.ts
 import { apiError } from '../../../../support/api-server/fake-api.ts';
 import { localConfig } from '../../../../support/pods/local-node-status.ts';
 import { aCluster, idle, nodes, path, service } from '../../../../support/cluster/cluster-node-fixture.ts';
+import { kubernetesVersion } from '../../../../../src/shared/kubernetes/version.ts';
 
 test('a new node is created with its full status, and its start is recorded as an event', async (t) => {
   const { api, events, patches, start } = await aCluster();
@@ -93,7 +94,7 @@ test('a kubelet with registerNode off waits for its node', async (t) => {
   watch.push('ADDED', server.node);
   await idle(clock);
   await clusterNode.registered;
-  assert.equal(patches()[0]?.status?.nodeInfo?.kubeletVersion, 'v1.36.3');
+  assert.equal(patches()[0]?.status?.nodeInfo?.kubeletVersion, kubernetesVersion);
 });
 
 test('a deleted node is not registered again', async (t) => {

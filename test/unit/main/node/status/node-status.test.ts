@@ -7,6 +7,7 @@ import { architecture } from '../../../../../src/main/node/node-object.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { aLocalNodeStatus, aMachine, hostNetwork, localConfig, runtimeFacts } from '../../../../support/pods/local-node-status.ts';
 import { aLogger } from '../../../../support/logger.ts';
+import { kubernetesVersion } from '../../../../../src/shared/kubernetes/version.ts';
 
 const image = (id: string, sizeBytes: number, repoTags: string[] = [], repoDigests: string[] = []) => ({
   id,
@@ -37,7 +38,7 @@ test('the status of a new node is complete', async () => {
       kernelVersion: '6.18.0',
       osImage: 'Debian',
       containerRuntimeVersion: 'containerd://1.7.24',
-      kubeletVersion: 'v1.36.3',
+      kubeletVersion: kubernetesVersion,
       kubeProxyVersion: '',
       operatingSystem: 'linux',
       architecture,

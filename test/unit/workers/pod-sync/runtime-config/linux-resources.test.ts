@@ -97,18 +97,49 @@ const swap: readonly [name: string, own: ResourceRequirements, fields: Fields, w
     { 'memory.swap.max': '0' },
   ],
 ];
+const withoutMemoryQos = ({ 'memory.min': _min, 'memory.low': _low, ...others }: Record<string, string>) => others;
 table('swap', (row) => {
   for (const [name, own, fields, wantV1, wantV2] of swap) {
     row(`swap, ${name}`, () => {
       const { memorySwapLimitInBytes, unified } = resources(own, fields);
-      assert.deepEqual([memorySwapLimitInBytes, unified], [wantV1, wantV2]);
+      assert.deepEqual([memorySwapLimitInBytes, withoutMemoryQos(unified)], [wantV1, wantV2]);
     });
   }
 });
 
 test('v2: the OOM killer kills all processes of a container, unless singleProcessOOMKill is set', () => {
-  assert.deepEqual(resources({}, { settings: { cgroupVersion: 2, singleProcessOOMKill: false } }).unified, { 'memory.oom.group': '1' });
+  const { unified } = resources({}, { settings: { cgroupVersion: 2, singleProcessOOMKill: false } });
+  assert.deepEqual(withoutMemoryQos(unified), { 'memory.oom.group': '1' });
   assert.deepEqual(resources({}, { settings: { cgroupVersion: 1, singleProcessOOMKill: false } }).unified, {});
+});
+
+const throttled = { cgroupVersion: 2, memoryThrottlingFactor: 0.5 } as const;
+const memoryQos: readonly [name: string, own: ResourceRequirements, fields: Fields, want: Record<string, string>][] = [
+  ['by default nothing is protected or throttled', burstable, { settings: { cgroupVersion: 2 } }, { 'memory.min': '0', 'memory.low': '0' }],
+  ['v1 has no such files', burstable, {}, {}],
+  [
+    'a container that was throttled is released when the gate is off',
+    burstable,
+    { settings: { cgroupVersion: 2, featureGates: { MemoryQoS: false } } },
+    { 'memory.high': 'max' },
+  ],
+  [
+    'a factor throttles between request and limit',
+    burstable,
+    { settings: throttled },
+    { 'memory.min': '0', 'memory.low': '0', 'memory.high': String(Math.floor(1.5e9 / 4096) * 4096) },
+  ],
+  [
+    'a container without a limit is throttled by the pod’s',
+    { requests: { memory: '1G' } },
+    { settings: throttled, spec: { resources: { limits: { memory: '2G' } } } },
+    { 'memory.min': '0', 'memory.low': '0' },
+  ],
+];
+table('memory QoS', (row) => {
+  for (const [name, own, fields, want] of memoryQos) {
+    row(`memory QoS: ${name}`, () => assert.deepEqual(resources(own, fields).unified, want));
+  }
 });
 
 test('a sandbox has the pod’s resources and its overhead separately', () => {

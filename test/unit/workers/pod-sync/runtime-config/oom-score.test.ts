@@ -46,6 +46,12 @@ test('OOM score: the pod-level request beyond the containers’ is split equally
   assert.equal(computeOOMScoreAdj(pod, containers[1]!, capacity, true), 750);
 });
 
+test('OOM score: a pod-level request below the containers’ does not make them easier to kill', () => {
+  const container = request('2G');
+  const pod = aPod({ spec: { containers: [container], resources: { requests: { memory: '1G' } } } });
+  assert.equal(computeOOMScoreAdj(pod, container, capacity, true), 500);
+});
+
 test('OOM score: on a node of unknown size, Burstable is between BestEffort and Guaranteed', () => {
   assert.equal(computeOOMScoreAdj(aPod({ spec: { containers: [request('1G')] } }), request('1G'), 0, true), 999);
 });

@@ -9,23 +9,12 @@ const resourceClaims = [
   { name: 'net', resourceClaimTemplateName: 'nets' },
 ];
 const extendedResourceClaimStatus = { resourceClaimName: 'web-extended', requestMappings: [] };
-const cases: readonly [name: string, pod: Pod, gates: Record<string, boolean>, want: string | null][] = [
-  ['no claims', aPod(), {}, null],
-  ['an empty list', aPod({ spec: { resourceClaims: [] } }), {}, null],
-  ['claims of the spec', aPod({ spec: { resourceClaims } }), {}, 'this kubelet cannot prepare resource claims (gpu, net)'],
-  [
-    'a claim for extended resources',
-    aPod({ status: { extendedResourceClaimStatus } }),
-    {},
-    'this kubelet cannot prepare resource claims (web-extended)',
-  ],
-  [
-    'a claim for extended resources, with the gate off',
-    aPod({ status: { extendedResourceClaimStatus } }),
-    { DRAExtendedResource: false },
-    null,
-  ],
+const cases: readonly [name: string, pod: Pod, want: string | null][] = [
+  ['no claims', aPod(), null],
+  ['an empty list', aPod({ spec: { resourceClaims: [] } }), null],
+  ['claims of the spec', aPod({ spec: { resourceClaims } }), 'this kubelet cannot prepare resource claims (gpu, net)'],
+  ['a claim for extended resources', aPod({ status: { extendedResourceClaimStatus } }), 'this kubelet cannot prepare resource claims (web-extended)'],
 ];
 table('a pod with resource claims cannot start', (row) => {
-  for (const [name, pod, featureGates, want] of cases) row(name, () => assert.equal(dynamicResourcesProblem(pod, { featureGates }), want));
+  for (const [name, pod, want] of cases) row(name, () => assert.equal(dynamicResourcesProblem(pod), want));
 });

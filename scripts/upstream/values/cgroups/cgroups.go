@@ -1,11 +1,10 @@
-// Command cgroup-values prints the expected values of cgroups, one in a line: the results of upstream's own functions for a set of pods and settings.
-// Start it with run.sh, which gives it access to unexported functions.
-package main
+// Package cgroups prints the expected values of cgroups, one in a line: the results of upstream's own functions for a set of pods and settings.
+package cgroups
 
 import (
 	"encoding/json"
 	"fmt"
-	"os"
+	"io"
 	"sort"
 
 	systemdDbus "github.com/coreos/go-systemd/v22/dbus"
@@ -21,8 +20,8 @@ import (
 
 type object = map[string]any
 
-func main() {
-	encoder := json.NewEncoder(os.Stdout)
+func Print(out io.Writer) error {
+	encoder := json.NewEncoder(out)
 	for _, kind := range []struct {
 		name string
 		rows []any
@@ -31,11 +30,11 @@ func main() {
 	} {
 		for _, row := range kind.rows {
 			if err := encoder.Encode(object{"kind": kind.name, "row": row}); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
+				return err
 			}
 		}
 	}
+	return nil
 }
 
 func gates(memoryQoS, podLevel, period, reserved bool) {
@@ -126,21 +125,28 @@ func podVectors() []any {
 		CustomPeriod      bool   `json:"customPeriod"`
 		MemoryQoS         bool   `json:"memoryQoS"`
 		Policy            string `json:"memoryReservationPolicy"`
+		// Null: memory is not throttled.
+		Factor *float64 `json:"throttlingFactor"`
 	}
+	factor := 0.9
 	all := []options{
-		{true, 100000, true, false, false, "None"},
-		{false, 100000, true, false, false, "None"},
-		{true, 100000, false, false, false, "None"},
-		{true, 20000, true, true, false, "None"},
-		{true, 20000, true, false, false, "None"},
-		{true, 100000, true, false, true, "None"},
-		{true, 100000, true, false, true, "TieredReservation"},
+		{true, 100000, true, false, false, "None", nil},
+		{false, 100000, true, false, false, "None", nil},
+		{true, 100000, false, false, false, "None", nil},
+		{true, 20000, true, true, false, "None", nil},
+		{true, 20000, true, false, false, "None", nil},
+		{true, 100000, true, false, true, "None", nil},
+		{true, 100000, true, false, true, "None", &factor},
+		{true, 100000, true, false, true, "TieredReservation", &factor},
 	}
 	var rows []any
 	for _, pod := range pods() {
 		for _, o := range all {
 			gates(true, o.PodLevelResources, o.CustomPeriod, true)
 			rc := cm.ResourceConfigForPod(pod, o.EnforceCPULimits, o.CPUPeriodUs, o.MemoryQoS, kubeletconfig.MemoryReservationPolicy(o.Policy))
+			if o.MemoryQoS && o.Factor != nil {
+				cm.ApplyPodLevelMemoryHigh(pod, rc, *o.Factor)
+			}
 			row := object{"pod": pod, "options": o, "config": config(rc)}
 			if o == all[0] || o.Policy == "TieredReservation" {
 				limit := int64(100)
@@ -210,7 +216,7 @@ func containerVectors() []any {
 	allocatable := list("cpu", "4", "memory", "7Gi")
 	var rows []any
 	for _, pod := range pods() {
-		for _, factor := range []float64{0.9, 0.5, 1} {
+		for _, factor := range []*float64{nil, pointer(0.9), pointer(0.5), pointer(1)} {
 			for _, policy := range []string{"None", "TieredReservation"} {
 				rows = append(rows, object{
 					"pod": pod, "factor": factor, "memoryReservationPolicy": policy, "allocatableMemoryBytes": allocatable.Memory().Value(),
@@ -221,3 +227,5 @@ func containerVectors() []any {
 	}
 	return rows
 }
+
+func pointer(value float64) *float64 { return &value }

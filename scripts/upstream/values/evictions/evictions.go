@@ -1,10 +1,11 @@
-// Command eviction-values prints the expected values of evictions, one in a line: the results of upstream's own functions for random pods, usages and
-// settings. Start it with run.sh, which gives it access to unexported functions.
-package main
+// Package evictions prints the expected values of evictions, one in a line: the results of upstream's own functions for random pods, usages and
+// settings.
+package evictions
 
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
 	"sort"
@@ -24,9 +25,9 @@ type object = map[string]any
 
 var random = rand.New(rand.NewSource(1))
 
-func main() {
+func Print(out io.Writer) error {
 	klog.SetLogger(logr.Discard())
-	encoder := json.NewEncoder(os.Stdout)
+	encoder := json.NewEncoder(out)
 	for _, kind := range []struct {
 		name string
 		rows []any
@@ -36,11 +37,11 @@ func main() {
 	} {
 		for _, row := range kind.rows {
 			if err := encoder.Encode(object{"kind": kind.name, "row": compact(row)}); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
+				return err
 			}
 		}
 	}
+	return nil
 }
 
 // compact leaves out what is empty in pods.

@@ -1,4 +1,4 @@
-package main
+package staticpods
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,18 +45,17 @@ type vector struct {
 	Pods     []printed `json:"pods"`
 }
 
-// writeVectors reads each *.manifest of the folder as the kubelet does and writes expected.jsonl into the folder. A name that starts
-// with "url" is read over HTTP, any other as a file. A manifest whose name starts with "refused" can be decoded, but the kubelet would
-// not run it, so it is not compared with the kubelet's source.
-func writeVectors(folder string) error {
+// PrintVectors reads each *.manifest of the folder as the kubelet does and prints a line for each. A name that starts with "url" is read over
+// HTTP, any other as a file. A manifest whose name starts with "refused" can be decoded, but the kubelet would not run it, so it is not compared
+// with the kubelet's source.
+func PrintVectors(out io.Writer, folder string) error {
 	manifests, err := filepath.Glob(filepath.Join(folder, "*.manifest"))
 	if err != nil {
 		return err
 	}
 	// Loads the time zone, as a kubelet's first log line does. Vectors with times need a host in UTC.
 	time.Now().Zone()
-	var lines strings.Builder
-	encoder := json.NewEncoder(&lines)
+	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	var failures []error
 	for _, manifest := range manifests {
@@ -68,10 +68,7 @@ func writeVectors(folder string) error {
 			return err
 		}
 	}
-	if len(failures) > 0 {
-		return errors.Join(failures...)
-	}
-	return os.WriteFile(filepath.Join(folder, "expected.jsonl"), []byte(lines.String()), 0o644)
+	return errors.Join(failures...)
 }
 
 func readManifest(path string) (*vector, error) {

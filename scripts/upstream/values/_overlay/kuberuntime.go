@@ -10,7 +10,7 @@ import (
 )
 
 // VectorUnified returns the unified resources of a container with MemoryQoS.
-func VectorUnified(pod *v1.Pod, allocatable v1.ResourceList, factor float64, policy kubeletconfig.MemoryReservationPolicy) map[string]string {
+func VectorUnified(pod *v1.Pod, allocatable v1.ResourceList, factor *float64, policy kubeletconfig.MemoryReservationPolicy) map[string]string {
 	manager := &kubeGenericRuntimeManager{
 		machineInfo:                &cadvisorapi.MachineInfo{MemoryCapacity: 8 << 30},
 		containerManager:           cm.NewStubContainerManager(),

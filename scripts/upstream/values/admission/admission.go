@@ -1,13 +1,14 @@
-// Command admission-values prints how upstream's own admission decides for a set of pods and nodes, one decision in a line, after the lines with the
-// pods and nodes. See run.sh.
-package main
+// Package admission prints how upstream's own admission decides for a set of pods and nodes, one decision in a line, after the lines with the
+// pods and nodes.
+package admission
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand"
-	"os"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,13 +29,13 @@ var preempted object
 
 const decisionsPerNode = 150
 
-func main() {
+func Print(out io.Writer) error {
 	legacyregistry.MustRegister(metrics.Preemptions)
-	encoder := json.NewEncoder(os.Stdout)
+	encoder := json.NewEncoder(out)
+	var failures []error
 	print := func(kind string, row any) {
 		if err := encoder.Encode(object{"kind": kind, "row": row}); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			failures = append(failures, err)
 		}
 	}
 	all := pods()
@@ -52,6 +53,7 @@ func main() {
 		}
 	}
 	print("preempted", preempted)
+	return errors.Join(failures...)
 }
 
 // others returns up to 12 pods, of which most are not critical: they can be preempted.

@@ -1,4 +1,4 @@
-package main
+package cgroups
 
 import (
 	v1 "k8s.io/api/core/v1"

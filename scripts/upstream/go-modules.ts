@@ -1,0 +1,57 @@
+/** Pins the Go modules of this project to one version of Kubernetes. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { ensureGo, type Go } from '../host/programs/go-toolchain.ts';
+
+const project = join(import.meta.dirname, '../..');
+export const valuesModule = join(project, 'scripts/upstream/values');
+/** Each requires k8s.io/kubernetes, and replaces all of its staging modules, which are published under versions of their own. */
+export const kubernetesModules: readonly string[] = [join(project, 'test/cluster'), join(project, 'test/conformance'), valuesModule];
+const etcdServer = 'go.etcd.io/etcd/server/v3';
+const etcdClient = 'go.etcd.io/etcd/client/v3';
+
+interface GoMod {
+  readonly Require?: readonly { readonly Path: string; readonly Version: string }[];
+  readonly Replace?: readonly { readonly Old: { readonly Path: string }; readonly New: { readonly Path: string } }[];
+}
+
+/** `v1.37.2` is published as v0.37.2 in staging modules. */
+export function stagingVersion(version: string): string {
+  return version.replace(/^v1\./, 'v0.');
+}
+
+/**
+ * Rewrites each go.mod and go.sum. etcd's server gets the version of the client that Kubernetes has.
+ * Throws when Go or a module cannot be fetched.
+ */
+export async function pinKubernetes(version: string, progress: (what: string) => void): Promise<void> {
+  const go = await ensureGo(valuesModule, progress);
+  progress(`fetching Kubernetes ${version}`);
+  const downloaded = JSON.parse(run(go, project, ['mod', 'download', '-json', `k8s.io/kubernetes@${version}`])) as { readonly GoMod: string };
+  const upstream = read(go, downloaded.GoMod);
+  const staging = (upstream.Replace ?? []).filter(({ New }) => New.Path.startsWith('./staging/')).map(({ Old }) => Old.Path);
+  const etcd = upstream.Require?.find(({ Path }) => Path === etcdClient)?.Version;
+  if (staging.length === 0 || etcd === undefined) throw new Error(`the go.mod of Kubernetes ${version} is not as expected`);
+  for (const module of kubernetesModules) {
+    progress(`pinning ${module.slice(project.length + 1)}`);
+    const { Require = [], Replace = [] } = read(go, join(module, 'go.mod'));
+    const edits = [
+      `-require=k8s.io/kubernetes@${version}`,
+      ...Require.filter(({ Path }) => staging.includes(Path)).map(({ Path }) => `-require=${Path}@${stagingVersion(version)}`),
+      ...Require.filter(({ Path }) => Path === etcdServer).map(({ Path }) => `-require=${Path}@${etcd}`),
+      ...Replace.filter(({ Old }) => !staging.includes(Old.Path)).map(({ Old }) => `-dropreplace=${Old.Path}`),
+      ...staging.map((path) => `-replace=${path}=${path}@${stagingVersion(version)}`),
+    ];
+    run(go, module, ['mod', 'edit', ...edits]);
+    // A test of a dependency of metrics-server imports a package that two modules have. Nothing needs that test.
+    run(go, module, ['mod', 'tidy', '-e']);
+  }
+}
+
+function read(go: Go, goMod: string): GoMod {
+  return JSON.parse(run(go, project, ['mod', 'edit', '-json', goMod])) as GoMod;
+}
+
+function run({ command, environment }: Go, cwd: string, args: readonly string[]): string {
+  return execFileSync(command, args, { cwd, env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+}

@@ -1,0 +1,21 @@
+/**
+ * The version of Kubernetes that this kubelet is compatible with. This is its one place: after a change, `npm run upstream` generates all that is
+ * taken from that version's modules (docs/following-upstream.md).
+ */
+export const kubernetesVersion = 'v1.37.2';
+
+/** `1.37` */
+export const kubernetesMinor = minorOf(kubernetesVersion);
+
+/** The minor release before: `1.36`. */
+export const previousMinor = previousOf(kubernetesMinor);
+
+function minorOf(version: string): string {
+  const [major = '', minor = ''] = version.slice(1).split('.');
+  return `${major}.${minor}`;
+}
+
+function previousOf(release: string): string {
+  const [major = '', minor = ''] = release.split('.');
+  return `${major}.${Number(minor) - 1}`;
+}
