@@ -20,6 +20,8 @@ export interface EventRecorderOptions {
   /** Its traffic class `events` is limited to `eventRecordQPS`. */
   readonly client: ApiClient;
   readonly nodeName: string;
+  /** Undefined: not known yet. */
+  readonly nodeUID?: () => string | undefined;
   /** The delay before the first event of a burst, so that the requests that the events are about go first. Default: 0. */
   readonly initialDelayMs?: number;
   /** Resolves when no pod is starting, or when the signal aborts. Absent: normal events do not wait. */
@@ -100,7 +102,7 @@ export class EventRecorder implements EventSink {
       return;
     }
     this.#queue.push({
-      event: toCoreEvent(event, this.#source, event.atMs ?? clock.now(), this.#nextNanos()),
+      event: toCoreEvent(this.#withNodeUID(event), this.#source, event.atMs ?? clock.now(), this.#nextNanos()),
       recordedAtMs: clock.monotonic(),
       tries: 0,
       notBeforeMs: -Infinity,
@@ -110,6 +112,11 @@ export class EventRecorder implements EventSink {
     if (this.#isWriting) return;
     this.#isWriting = true;
     this.#running = this.#writeAfterDelay();
+  }
+
+  #withNodeUID(event: RecordedEvent): RecordedEvent {
+    const uid = event.object.kind === 'Node' ? this.#options.nodeUID?.() : undefined;
+    return uid === undefined ? event : { ...event, object: { ...event.object, uid } };
   }
 
   /** Tries to write each queued event once, for at most a second. */

@@ -6,6 +6,7 @@ import type { LocalStorageViolation } from '../../shared/contracts/eviction.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { podLimits } from '../../shared/kubernetes/pod-resources.ts';
+import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 import { compareQuantities, formatQuantity, quantityOf, toQuantity, value, type Quantity } from '../../shared/kubernetes/quantity.ts';
 import type { PodStats } from './pod-stats.ts';
 
@@ -48,8 +49,9 @@ function podViolation(pod: Pod, { ephemeralStorageBytes = 0 }: PodStats): Violat
 }
 
 function containerViolation({ spec }: Pod, { containers }: PodStats, layersOnRootFs: boolean): Violation | null {
+  const limited = [...spec.containers, ...(spec.initContainers ?? []).filter(isRestartableInitContainer)];
   for (const { name, rootfs, logs } of containers) {
-    const limit = toQuantity(spec.containers.find((container) => container.name === name)?.resources?.limits?.[resource]);
+    const limit = toQuantity(limited.find((container) => container.name === name)?.resources?.limits?.[resource]);
     const usedBytes = (logs?.usedBytes ?? 0) + (layersOnRootFs ? (rootfs?.usedBytes ?? 0) : 0);
     if (limit.nanos === 0n || !exceeds(usedBytes, limit)) continue;
     const message = `Container ${name} exceeded its local ephemeral storage limit ${goQuote(formatQuantity(limit))}. `;

@@ -10,7 +10,7 @@ export interface NodeReading {
   readonly layout: FilesystemLayout | null;
 }
 
-export function readNodeStats(usage: Pick<UsageReader, 'select' | 'filesystem' | 'tasks'>): NodeReading {
+export function readNodeStats(usage: Pick<UsageReader, 'select' | 'filesystem' | 'tasks' | 'machine'>): NodeReading {
   const cgroups = usage.select(({ kind }) => kind === 'root' || kind === 'pods');
   const memoryOf = (wanted: 'root' | 'pods') => {
     const values = cgroups.find(({ identity }) => identity.kind === wanted)?.values;
@@ -20,7 +20,7 @@ export function readNodeStats(usage: Pick<UsageReader, 'select' | 'filesystem' |
   const layout = root && image && container ? filesystemLayout(root, image, container) : null;
   const tasks = usage.tasks();
   const stats: { [K in keyof NodeStats]: NodeStats[K] | undefined } = {
-    memory: memoryOf('root'),
+    memory: withoutHugePages(memoryOf('root'), usage.machine()?.hugePagesBytes ?? 0),
     allocatableMemory: memoryOf('pods'),
     // Without the layout it is not known what frees space on them, nor which pods use it.
     ...(layout && { nodefs: filesystemStats(root), imagefs: filesystemStats(image), containerfs: filesystemStats(container) }),
@@ -39,6 +39,11 @@ function memoryStats(values: {
   // Upstream's isMemoryUnlimited. The limit is 0 when its file could not be read: the controller of a new cgroup may be enabled later.
   if (!Number.isFinite(memoryWorkingSetBytes) || memoryLimitBytes === 0 || !(memoryLimitBytes <= 2 ** 62)) return undefined;
   return { availableBytes: memoryLimitBytes - memoryWorkingSetBytes, workingSetBytes: memoryWorkingSetBytes, atMs: sampledAtMs };
+}
+
+/** The limit of the root cgroup is all memory, and its working set has no huge pages (upstream adjustForHugePages in pkg/kubelet/server/stats/summary.go). */
+function withoutHugePages(memory: MemoryStats | undefined, hugePagesBytes: number): MemoryStats | undefined {
+  return memory && { ...memory, availableBytes: Math.max(0, memory.availableBytes - hugePagesBytes) };
 }
 
 /** Where the kubelet does not see the filesystem of images, as when the runtime has mounts of its own, it is not the root directory's. */

@@ -70,12 +70,7 @@ export class NodeStore {
     return this.#node;
   }
 
-  /** True after the first list, whether it contained the Node or not. */
-  hasSynced(): boolean {
-    return this.#reflector?.hasSynced() ?? false;
-  }
-
-  /** Resolves when `hasSynced` is true for the first time. */
+  /** Resolves when the Node is known for the first time. The first list may be older than the registration. */
   untilSynced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -112,7 +107,6 @@ export class NodeStore {
       this.#node = null;
       this.#notify('missing');
     }
-    this.#synced.resolve();
   }
 
   #handleChange({ type, object }: ObjectChange<StoredNode>): void {
@@ -129,6 +123,7 @@ export class NodeStore {
   #set(node: StoredNode): void {
     this.#node = node;
     this.#lastVersion = node.metadata.resourceVersion ?? '';
+    this.#synced.resolve();
     this.#notify('changed');
   }
 

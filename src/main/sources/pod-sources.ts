@@ -8,6 +8,7 @@ import { FileSource } from './file-source.ts';
 import { HttpSource } from './http-source.ts';
 import type { DecodeManifest, SourceError } from './manifest-source.ts';
 import type { PodSource, PodUpdate } from './merge-pods.ts';
+import { createPriorityWarnings } from './static-priority.ts';
 import { PodConfig, SourcesReady } from './pod-config.ts';
 
 export interface PodSourcesOptions {
@@ -60,6 +61,7 @@ export class PodSources {
     ];
     const sources = configuredSources.filter(([, isUsed]) => isUsed).map(([source]) => source);
     const config = new PodConfig({ ...options, sources });
+    const warnOfPriorities = createPriorityWarnings(options.logger);
     const file =
       staticPodPath === ''
         ? null
@@ -67,7 +69,10 @@ export class PodSources {
             ...options,
             path: staticPodPath,
             checkFrequencyMs: fileCheckFrequencyMs,
-            onPods: (pods, recreated) => config.set('file', pods, recreated),
+            onPods: (pods, recreated) => {
+              warnOfPriorities(pods);
+              config.set('file', pods, recreated);
+            },
           });
     const apiSource =
       api &&
@@ -88,7 +93,10 @@ export class PodSources {
       headers: staticPodURLHeader,
       checkFrequencyMs: httpCheckFrequencyMs,
       fetchManifest,
-      onPods: (pods) => config.set('http', pods),
+      onPods: (pods) => {
+        warnOfPriorities(pods);
+        config.set('http', pods);
+      },
     });
     return new PodSources(sources, config, { file, http, api: apiSource, closeFetcher: close });
   }

@@ -33,6 +33,9 @@ export class Cluster {
   readonly reviews: Reviews;
   readonly #options: ClusterOptions;
   readonly #connection: ApiConnection;
+  #clusterNode: ClusterNode | undefined;
+  /** Of the first Node that was seen: it stays until a restart, as upstream's. */
+  #nodeUID: string | undefined;
 
   private constructor(options: ClusterOptions, connection: ApiConnection) {
     const { client } = connection;
@@ -81,6 +84,7 @@ export class Cluster {
     const recorder = new EventRecorder({
       client: this.client,
       nodeName,
+      nodeUID: () => (this.#nodeUID ??= this.#clusterNode?.store.get()?.metadata.uid),
       log: eventLog,
       initialDelayMs: eventDelayMs,
       untilIdle: (signal) => scheduler.untilIdle(signal),
@@ -129,6 +133,7 @@ export class Cluster {
       logger: log('node'),
     });
     shutdown.register('node', () => clusterNode.close());
+    this.#clusterNode = clusterNode;
     return clusterNode;
   }
 

@@ -132,6 +132,7 @@ export function statsSettings(
     statsFromRuntime: featureGates.enabled('PodAndContainerStatsFromCRI') ? config.containerRuntimeEndpoint : '',
     housekeepingPeriodMs: statsPeriodMs,
     volumeStatsPeriodMs: config.volumeStatsAggPeriod,
+    hugePageAware: featureGates.enabled('HugepageAwareEviction'),
     projectQuotas: featureGates.enabled('LocalStorageCapacityIsolationFSQuotaMonitoring'),
     memoryThresholds: memoryThresholds(config),
     notifiesMemoryUsage: config.kernelMemcgNotification,

@@ -28,6 +28,8 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly storage: SharedArrayBuffer;
   /** `volumeStatsAggPeriod`: how often volumes are measured. 0 or less: never. */
   readonly volumeStatsPeriodMs: number;
+  /** Gate HugepageAwareEviction: huge pages are not available memory. */
+  readonly hugePageAware: boolean;
   /** Gate LocalStorageCapacityIsolationFSQuotaMonitoring: the filesystem is asked for the usage of volumes that have a project. */
   readonly projectQuotas: boolean;
   /** Eviction thresholds of memory. Empty: the kernel is not asked for notifications. */

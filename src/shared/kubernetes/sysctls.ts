@@ -6,7 +6,8 @@ import type { Pod } from './api.ts';
 import { goQuote } from './go-text.ts';
 import { isKernelAtLeast } from '../linux/kernel-version.ts';
 
-type Namespace = 'IPC' | 'Net';
+/** As messages name them. */
+type Namespace = 'IPC' | 'Net' | 'UTS' | 'User';
 
 const ipcSysctls = new Set([
   'kernel.sem',
@@ -35,6 +36,8 @@ const safeSysctls: readonly (readonly [name: string, sinceKernel: string])[] = [
   ['net.ipv4.tcp_keepalive_probes', '4.5'],
   ['net.ipv4.tcp_rmem', '4.15'],
   ['net.ipv4.tcp_wmem', '4.15'],
+  ['net.ipv4.tcp_slow_start_after_idle', '4.15'],
+  ['net.ipv4.tcp_notsent_lowat', '4.6'],
 ];
 
 /**
@@ -71,16 +74,14 @@ export function checkSysctlPattern(pattern: string): string | null {
   if (pattern.length > maxPatternLength || !new RegExp(`^${patternFormat}$`).test(pattern))
     return `sysctl ${goQuote(pattern)} must have at most ${maxPatternLength} characters and match regex ${patternFormat}`;
   const name = normalizeSysctl(pattern).replace(/\*.*$/, '');
-  const isNamespaced = ipcSysctls.has(name) || name.startsWith('fs.mqueue.') || name.startsWith('net.');
-  return isNamespaced ? null : `the sysctls ${goQuote(name)} are not known to be namespaced`;
+  return namespaceOf(name) !== undefined ? null : `the sysctls ${goQuote(name)} are not known to be namespaced`;
 }
 
 function checkOne(sysctl: string, allowed: readonly string[], { spec }: Pod): string | null {
   const pattern = allowed.find((name) => matches(sysctl, normalizeSysctl(name)));
   if (pattern === undefined) return `${goQuote(sysctl)} not allowlisted`;
   const namespace = namespaceOf(normalizeSysctl(pattern).replace(/\*.*$/, ''));
-  const isShared = namespace === 'IPC' ? spec.hostIPC : spec.hostNetwork;
-  return isShared ? `${goQuote(sysctl)} not allowed with host ${namespace} enabled` : null;
+  return isHostNamespace(namespace, spec) ? `${goQuote(sysctl)} not allowed with host ${namespace} enabled` : null;
 }
 
 function matches(sysctl: string, pattern: string): boolean {
@@ -88,6 +89,17 @@ function matches(sysctl: string, pattern: string): boolean {
   return star === -1 ? sysctl === pattern : sysctl.startsWith(pattern.slice(0, star));
 }
 
-function namespaceOf(name: string): Namespace {
-  return ipcSysctls.has(name) || name.startsWith('fs.mqueue.') ? 'IPC' : 'Net';
+/** The pod has the host's namespace instead of its own. As upstream, a hostname does not count. */
+function isHostNamespace(namespace: Namespace | undefined, { hostIPC, hostNetwork, hostUsers }: Pod['spec']): boolean {
+  if (namespace === 'IPC') return hostIPC === true;
+  if (namespace === 'Net') return hostNetwork === true;
+  return namespace === 'User' && hostUsers !== false;
+}
+
+/** Undefined: not known to be namespaced. */
+function namespaceOf(name: string): Namespace | undefined {
+  if (name === 'kernel.domainname') return 'UTS';
+  if (name.startsWith('user.')) return 'User';
+  if (name.startsWith('net.')) return 'Net';
+  return ipcSysctls.has(name) || name.startsWith('fs.mqueue.') ? 'IPC' : undefined;
 }

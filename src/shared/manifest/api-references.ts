@@ -1,23 +1,13 @@
 /**
- * Detects references of a static pod to objects of the API server, which static pods may not use (upstream HasAPIObjectReference). With
- * the gate PreventStaticPodAPIReferences off, the kubelet resolves such references like those of other pods.
+ * Detects references of a static pod to objects of the API server, which static pods may not use (upstream HasAPIObjectReference).
  */
 import type { Container, Pod, Volume } from '../kubernetes/api.ts';
-import { isEnabled, type ManifestGates } from './manifest-gates.ts';
 import { eachContainer } from './validation/each-container.ts';
 
 /** Returns why the pod's references are not allowed, in upstream's wording, or null when they are. */
-export function apiReferenceError(pod: Pod, gates: ManifestGates): string | null {
-  if (!isEnabled(gates, 'PreventStaticPodAPIReferences')) return ungatedReferenceError(pod);
+export function apiReferenceError(pod: Pod): string | null {
   const reference = firstReference(pod);
   return reference === null ? null : `static pods may not reference ${reference}`;
-}
-
-/** The references that upstream rejected before the gate existed. */
-function ungatedReferenceError({ spec }: Pod): string | null {
-  const projectsBundle = spec.volumes?.some(({ projected }) => projected?.sources?.some((source) => source.clusterTrustBundle));
-  if (projectsBundle) return 'static pods may not use ClusterTrustBundle projected volume sources';
-  return spec.resourceClaims?.length ? 'static pods may not use ResourceClaims' : null;
 }
 
 /** Returns the first kind of object that the pod refers to, in the API's wording, or null. */

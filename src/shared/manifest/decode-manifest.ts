@@ -88,10 +88,10 @@ function decodePod(task: DecodeManifestTask, gates: ManifestGates, document: unk
   const pod: Draft<Pod> = { apiVersion: 'v1', kind: 'Pod', ...decoded };
   if (!pod.metadata.name) return { pod: null, errors: ['name is needed for the pod'] };
   defaultPod(pod, gates);
-  makeStatic(pod, document, task, budget);
+  makeStatic(pod, document, task, gates, budget);
   const validationErrors = validatePod(pod, gates);
   if (validationErrors.length > 0) return { pod: null, errors: validationErrors };
-  const reference = apiReferenceError(pod, gates);
+  const reference = apiReferenceError(pod);
   if (reference !== null) return { pod: null, errors: [reference] };
   return { pod, errors: [] };
 }

@@ -1,15 +1,16 @@
 /** Turns a decoded pod into a static pod of this node (upstream pkg/kubelet/config/common.go applyDefaults). */
 import { configHashAnnotation } from '../kubernetes/annotations.ts';
 import type { Draft, Pod } from '../kubernetes/api.ts';
+import type { ManifestGates } from './manifest-gates.ts';
 import { staticPodUID, type DumpBudget, type ManifestOrigin } from './static-pod-uid/static-pod-uid.ts';
 
 /**
  * Modifies the pod, which no other code references yet. The pod has its API defaults, because they affect the UID. `document` is the pod
  * in the manifest. Throws when the budget is exhausted.
  */
-export function makeStatic(pod: Draft<Pod>, document: unknown, from: ManifestOrigin, budget: DumpBudget): void {
+export function makeStatic(pod: Draft<Pod>, document: unknown, from: ManifestOrigin, gates: ManifestGates, budget: DumpBudget): void {
   const { metadata, spec } = pod;
-  metadata.uid ||= staticPodUID(document, pod, from, budget);
+  metadata.uid ||= staticPodUID(document, pod, from, gates, budget);
   metadata.name = `${metadata.name}-${from.nodeName.toLowerCase()}`;
   metadata.namespace ||= 'default';
   metadata.annotations = { ...metadata.annotations, [configHashAnnotation]: metadata.uid };

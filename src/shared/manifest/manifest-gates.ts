@@ -1,4 +1,4 @@
-/** Feature gates that affect defaults and validation of manifests, with their defaults in v1.36. */
+/** Feature gates that affect defaults and validation of manifests, with their defaults. */
 import type { PodSyncSettings } from '../contracts/pod-sync/worker-data.ts';
 
 export type ManifestGates = PodSyncSettings['featureGates'];
@@ -10,13 +10,18 @@ const defaults = {
   MatchLabelKeysInPodTopologySpreadSelectorMerge: true,
   PodDeletionCost: true,
   PodLevelResources: true,
-  PreventStaticPodAPIReferences: true,
+  PodLevelResourcesFixDefaulting: true,
   RestartAllContainersOnContainerExits: true,
-  SELinuxMount: false,
+  SELinuxMount: true,
   TaintTolerationComparisonOperators: false,
   UserNamespacesHostNetworkSupport: false,
 } as const;
 
 export function isEnabled(gates: ManifestGates, gate: keyof typeof defaults): boolean {
   return gates[gate] ?? defaults[gate];
+}
+
+/** Without PodLevelResourcesFixDefaulting, the defaults complete pod-level resources. With it, only the API server does, when a pod is created. */
+export function completesPodResources(gates: ManifestGates): boolean {
+  return isEnabled(gates, 'PodLevelResources') && !isEnabled(gates, 'PodLevelResourcesFixDefaulting');
 }

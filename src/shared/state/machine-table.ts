@@ -1,4 +1,4 @@
-/** One row: what /metrics/cadvisor shows of the machine. In the buffer of the usage table. Written by the stats thread. */
+/** One row: what statistics show of the machine. In the buffer of the usage table. Written by the stats thread. */
 import { f64, text, u32, type Row } from './table-layout.ts';
 import { defineTable } from './typed-table.ts';
 
@@ -8,6 +8,8 @@ const machineFields = {
   numSockets: u32,
   memoryBytes: f64,
   swapBytes: f64,
+  /** Of all huge pages, which no cgroup counts as used memory. 0 with the gate HugepageAwareEviction off. */
+  hugePagesBytes: f64,
   machineID: text(128),
   systemUUID: text(128),
   bootID: text(128),

@@ -115,12 +115,13 @@ async function readMachine(): Promise<void> {
   if (systemClock.monotonic() - machineReadAtMs < machinePeriodMs) return;
   machineReadAtMs = systemClock.monotonic();
   const [info, topology] = await Promise.all([readMachineInfo({ root: '/', rootDir }), readCpuTopology('/')]);
-  const { numCores, memoryBytes, swapBytes, machineID, systemUUID, bootID, kernelVersion, osImage } = info;
+  const { numCores, memoryBytes, swapBytes, hugePages, machineID, systemUUID, bootID, kernelVersion, osImage } = info;
   sampler.setMachine({
     numCores,
     ...topology,
     memoryBytes,
     swapBytes,
+    hugePagesBytes: workerData.hugePageAware ? hugePages.reduce((sum, { pageSizeKiB, pages }) => sum + pageSizeKiB * 1024 * pages, 0) : 0,
     machineID,
     systemUUID,
     bootID,

@@ -122,6 +122,7 @@ function startAll() {
       runtimeRequestTimeoutMs: 2000,
       volumeStatsPeriodMs: 60_000,
       projectQuotas: false,
+      hugePageAware: true,
     },
   });
   const probes = ProbesThread.start({

@@ -47,6 +47,7 @@ function startStats(settings: Partial<StatsThreadOptions['settings']> = {}) {
       storage: createStorageTable(10),
       volumeStatsPeriodMs: 60_000,
       projectQuotas: false,
+      hugePageAware: true,
       statsFromRuntime: '',
       ...settings,
     },

@@ -75,7 +75,7 @@ export function capacityList(existing: ResourceList, machine: MachineInfo, setti
     memory: bytes(machine.memoryBytes),
     ...Object.fromEntries(hugePages),
     pods: String(maxPods(machine, settings)),
-    ...(settings.localStorageCapacityIsolation ? { 'ephemeral-storage': bytes(machine.rootFsCapacityBytes) } : {}),
+    ...(settings.localStorageCapacityIsolation ? { 'ephemeral-storage': formatQuantity(quantityOf(machine.rootFsCapacityBytes)) } : {}),
   };
 }
 

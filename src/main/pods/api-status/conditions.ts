@@ -4,7 +4,7 @@
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../../shared/kubernetes/api.ts';
-import { podSandboxChanged } from '../../../shared/kubernetes/pod-sandbox.ts';
+import { podSandboxChanged, sandboxNotReady } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { allContainersRestartingCondition, hasRestartAllRule } from './restart-all.ts';
 
@@ -55,7 +55,7 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
   const { reason, message } = input.pendingResize ?? {};
   const kubeletConditions: readonly (readonly [string, ConditionContent])[] = [
     ...(reason && !lifecycle.ended ? [['PodResizePending', { status: 'True', reason, message }] as const] : []),
-    ['PodReadyToStartContainers', { status: lifecycle.ended || podSandboxChanged(pod, status).changed ? 'False' : 'True' }],
+    ['PodReadyToStartContainers', sandboxCondition(input)],
     ['Initialized', initializedCondition(input)],
     ['Ready', containersReady.status === 'True' ? readinessGatesCondition(pod, foreignConditions) : containersReady],
     ['ContainersReady', containersReady],
@@ -65,6 +65,11 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
       : []),
   ];
   return [...foreignConditions, ...kubeletConditions.map(([type, content]) => toCondition(type, content, input))];
+}
+
+function sandboxCondition({ pod, status, lifecycle }: ConditionsInput): ConditionContent {
+  const { changed, reason = sandboxNotReady } = podSandboxChanged(pod, status);
+  return changed || lifecycle.ended ? { status: 'False', reason: 'PodSandboxNotReady', message: reason } : { status: 'True' };
 }
 
 /** Once set, the condition stays. */

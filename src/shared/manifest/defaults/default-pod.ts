@@ -3,7 +3,7 @@
  * static pod never passes through the API server. Modifies a pod that no other code references yet.
  */
 import type { Draft, Pod } from '../../kubernetes/api.ts';
-import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
+import { completesPodResources, type ManifestGates } from '../manifest-gates.ts';
 import { defaultContainer, defaultRequests, type DraftContainer } from './default-container.ts';
 import { defaultPodResources } from './default-pod-resources.ts';
 import { defaultVolume } from './default-volume.ts';
@@ -18,7 +18,7 @@ export function defaultPod(pod: DraftPod, gates: ManifestGates = {}): void {
   const { spec } = pod;
   const containers: DraftContainer[] = [...(spec.initContainers ?? []), ...spec.containers];
   for (const container of containers) defaultRequests(container);
-  if (isEnabled(gates, 'PodLevelResources')) defaultPodResources(spec);
+  if (completesPodResources(gates)) defaultPodResources(spec);
   spec.enableServiceLinks ??= true;
   if (spec.hostNetwork) for (const container of containers) defaultHostPorts(container);
 
@@ -26,7 +26,6 @@ export function defaultPod(pod: DraftPod, gates: ManifestGates = {}): void {
   spec.restartPolicy ??= 'Always';
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= defaultTerminationGracePeriodSeconds;
-  // The API's conversion replaces negative values by 1.
   if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   spec.schedulerName ??= 'default-scheduler';
   // `serviceAccount` is the deprecated name of `serviceAccountName`. The new field takes precedence, and the pod shows both.

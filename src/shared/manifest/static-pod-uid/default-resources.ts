@@ -18,15 +18,16 @@ interface Container {
 }
 
 /** Returns the document's spec with parsed and completed resource lists, each as a Map. */
-export function defaultResources(spec: Fields): Fields {
+export function defaultResources(spec: Fields, completesPodLevel: boolean): Fields {
   const containers = listOf(spec['containers']).map(readContainer);
   const initContainers = listOf(spec['initContainers']).map(readContainer);
+  const podLevel = (given: Resources) => (completesPodLevel ? defaultPodLevel(given, containers, initContainers) : given);
   return {
     ...spec,
     ...withContainers('containers', spec, containers),
     ...withContainers('initContainers', spec, initContainers),
     ...(isObject(spec['resources']) && {
-      resources: { ...spec['resources'], ...defaultPodLevel(readResources(spec['resources']), containers, initContainers) },
+      resources: { ...spec['resources'], ...podLevel(readResources(spec['resources'])) },
     }),
   };
 }

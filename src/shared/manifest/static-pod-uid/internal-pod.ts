@@ -1,8 +1,9 @@
 /**
  * Converts a manifest's pod to upstream's internal `core.Pod`, the input of the UID's hash: decoded, defaulted and converted (upstream
- * pkg/apis/core/v1/conversion.go).
+ * pkg/apis/core/v1).
  */
 import type { Draft, Pod } from '../../kubernetes/api.ts';
+import { completesPodResources, type ManifestGates } from '../manifest-gates.ts';
 import { defaultResources } from './default-resources.ts';
 import type { GoStruct, GoValue } from './go-type.ts';
 import { toGoValue } from './to-go-value.ts';
@@ -10,43 +11,22 @@ import { toGoValue } from './to-go-value.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** `document` is the pod in the manifest. `pod` is the same pod with defaults, before the changes that make it static. */
-export function toInternalPod(document: unknown, pod: Draft<Pod>): GoStruct {
+export function toInternalPod(document: unknown, pod: Draft<Pod>, gates: ManifestGates): GoStruct {
   const given = fieldsOf(document);
-  const spec = defaultResources(fieldsOf(given['spec']));
-  const internal = toGoValue(
-    'core.Pod',
-    { ...given, spec: withHostNamespaces(spec) },
-    { metadata: pod.metadata, spec: withHostNamespaces(pod.spec) },
-  ) as GoStruct;
-  dropInitContainerAnnotations(internal['ObjectMeta'] as GoStruct);
+  const spec = defaultResources(fieldsOf(given['spec']), completesPodResources(gates));
+  const internal = toGoValue('core.Pod', { ...given, spec }, { metadata: pod.metadata, spec: pod.spec }) as GoStruct;
   setPodIPs(internal, fieldsOf(given['status']));
   return internal;
 }
 
-/** The internal API keeps these fields in the security context, which is never nil. */
-function withHostNamespaces(spec: Readonly<object>): Fields {
-  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, securityContext } = spec as Fields;
-  const namespaces = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers };
-  return { ...spec, securityContext: { ...fieldsOf(securityContext), ...namespaces } };
-}
-
-/** The annotations that held init containers before the field existed. */
-const initContainerAnnotations = ['beta', 'alpha'].flatMap((stage) => [
-  `pod.${stage}.kubernetes.io/init-containers`,
-  `pod.${stage}.kubernetes.io/init-container-statuses`,
-]);
-
-function dropInitContainerAnnotations({ Annotations }: GoStruct): void {
-  if (!(Annotations instanceof Map)) return;
-  for (const name of initContainerAnnotations) Annotations.delete(name);
-}
-
-/** The status of a manifest affects only the hash. Its `podIP` takes precedence over the list. */
+/** The status of a manifest affects only the hash. Each of `podIP` and `podIPs` is the default of the other; `podIP` takes precedence. */
 function setPodIPs({ Status }: GoStruct, { podIP }: Fields): void {
   const status = Status as GoStruct | undefined;
-  if (!status || typeof podIP !== 'string' || podIP === '') return;
+  if (!status) return;
   const [first] = (status['PodIPs'] ?? []) as readonly GoStruct[];
-  if (first?.['IP'] !== podIP) status['PodIPs'] = [{ IP: podIP }] satisfies GoValue;
+  if (typeof podIP !== 'string' || podIP === '') {
+    if (first) status['PodIP'] = first['IP'] ?? '';
+  } else if (first?.['IP'] !== podIP) status['PodIPs'] = [{ IP: podIP }] satisfies GoValue;
 }
 
 function fieldsOf(given: unknown): Fields {

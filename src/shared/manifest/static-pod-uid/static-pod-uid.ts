@@ -5,6 +5,7 @@
  *   document, defaulted pod ──▶ internal-pod ──▶ dump ──▶ fnv128a ──▶ 32 hex digits
  */
 import type { Draft, Pod } from '../../kubernetes/api.ts';
+import type { ManifestGates } from '../manifest-gates.ts';
 import { dumpPointer } from './dump.ts';
 import { Fnv128a } from './fnv128a.ts';
 import { toInternalPod } from './internal-pod.ts';
@@ -36,14 +37,20 @@ export function dumpBudget(): DumpBudget {
  * manifest, because the hash covers how values were written. `pod` is the same pod with API defaults. Equal documents always get equal
  * UIDs. docs/deviations.md lists the cases in which the UID differs from the Go kubelet's. Throws when the budget is exhausted.
  */
-export function staticPodUID(document: unknown, pod: Draft<Pod>, { source, origin, nodeName }: ManifestOrigin, budget: DumpBudget): string {
+export function staticPodUID(
+  document: unknown,
+  pod: Draft<Pod>,
+  { source, origin, nodeName }: ManifestOrigin,
+  gates: ManifestGates,
+  budget: DumpBudget,
+): string {
   const hash = new Fnv128a();
   const update = (text: string) => {
     budget.characters -= text.length;
     if (budget.characters < 0) throw new Error(`pods of more than ${maxDumpedCharacters} characters in print, which no manifest needs`);
     hash.update(Buffer.from(text));
   };
-  dumpPointer('core.Pod', toInternalPod(document, pod), update);
+  dumpPointer('core.Pod', toInternalPod(document, pod, gates), update);
   update(source === 'file' ? `host:${nodeName}file:${origin}` : `url:${origin}`);
   return hash.digest();
 }

@@ -51,7 +51,7 @@ export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: Sta
       if (!grouped.root) throw new Error('failed to get root cgroup stats: failed to get container info for "/": unknown container "/"');
       const filesystems = { root: reader.filesystem('root'), image: reader.filesystem('image'), container: reader.filesystem('container') };
       const storageOfPods = onlyCpuAndMemory ? new Map() : storageReader.all();
-      return renderSummary(node, grouped, {
+      return renderSummary({ ...node, hugePagesBytes: reader.machine()?.hugePagesBytes ?? 0 }, grouped, {
         onlyCpuAndMemory,
         filesystems,
         storage: storageOfPods,

@@ -16,6 +16,7 @@ export interface SummaryNode {
   /** Wall-clock ms. */
   readonly bootedAtMs: number;
   readonly kubeletStartedAtMs: number;
+  readonly hugePagesBytes: number;
 }
 
 export interface SummaryOptions {
@@ -47,7 +48,7 @@ function nodeStats(node: SummaryNode, { root, systemContainers }: NodeUsage, opt
     `"nodeName":${JSON.stringify(node.nodeName)}`,
     system.length > 0 && `"systemContainers":[${system.join(',')}]`,
     `"startTime":${time(startTime)}`,
-    root && usageFields(root, options),
+    root && usageFields(root, options, node.hugePagesBytes),
   ];
   if (!options.onlyCpuAndMemory) {
     const { filesystems, rlimit, nowMs } = options;
@@ -95,13 +96,15 @@ function containerStats(row: CgroupUsage, name: string, startedAtMs: number, opt
   return object(fields);
 }
 
-/** The fields cpu, memory, io and swap of a container, a pod or the node. */
-function usageFields({ values }: CgroupUsage, { onlyCpuAndMemory }: SummaryOptions): string {
+/** The fields cpu, memory, io and swap of a container, a pod or the node. Huge pages are not available to a node. */
+function usageFields({ values }: CgroupUsage, { onlyCpuAndMemory }: SummaryOptions, unavailableBytes = 0): string {
   const at = `"time":${time(values.sampledAtMs)}`;
   const { memoryLimitBytes, memoryWorkingSetBytes, memorySwapLimitBytes, swapBytes } = values;
   // Upstream shows 0 nano cores after the first sample.
   const nanoCores = Number.isNaN(values.cpuNanoCores) ? 0 : values.cpuNanoCores;
-  const available = Number.isFinite(memoryLimitBytes) ? `"availableBytes":${integer(memoryLimitBytes - memoryWorkingSetBytes)},` : '';
+  const availableBytes = memoryLimitBytes - memoryWorkingSetBytes;
+  const usableBytes = unavailableBytes === 0 ? availableBytes : Math.max(0, availableBytes - unavailableBytes);
+  const available = Number.isFinite(memoryLimitBytes) ? `"availableBytes":${integer(usableBytes)},` : '';
   const swapAvailable = Number.isFinite(memorySwapLimitBytes) ? `"swapAvailableBytes":${integer(memorySwapLimitBytes - swapBytes)},` : '';
   const v = values;
   const cpuPressure = pressure(

@@ -49,7 +49,7 @@ function defaultedPods(content: Uint8Array): { document: unknown; pod: Draft<Pod
 
 function dumpOf({ document, pod }: { document: unknown; pod: Draft<Pod> }): string {
   let dump = '';
-  dumpPointer('core.Pod', toInternalPod(document, pod), (piece) => {
+  dumpPointer('core.Pod', toInternalPod(document, pod, {}), (piece) => {
     dump += piece;
   });
   return dump;
@@ -59,7 +59,7 @@ function dumpOf({ document, pod }: { document: unknown; pod: Draft<Pod> }): stri
 function uidsOf(vector: Vector): string[] {
   const { source, origin, nodeName } = vector;
   if (isRefused(vector)) {
-    return defaultedPods(contentOf(vector)).map(({ document, pod }) => staticPodUID(document, pod, vector, dumpBudget()));
+    return defaultedPods(contentOf(vector)).map(({ document, pod }) => staticPodUID(document, pod, vector, {}, dumpBudget()));
   }
   const { pods, errors } = decodeManifest({ source, origin, nodeName, content: contentOf(vector) }, {});
   assert.deepEqual(errors, []);

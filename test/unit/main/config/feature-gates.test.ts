@@ -21,10 +21,10 @@ const errorCases: { name: string; set: Record<string, boolean>; want: string[] }
   { name: 'the name of an object’s property is not a gate', set: { constructor: true }, want: ['unrecognized feature gate: constructor'] },
   {
     name: 'a locked gate can only be set to its default',
-    set: { SidecarContainers: false },
-    want: ['cannot set feature gate SidecarContainers to false, feature is locked to true'],
+    set: { HostnameOverride: false },
+    want: ['cannot set feature gate HostnameOverride to false, feature is locked to true'],
   },
-  { name: 'a locked gate may be set to its default', set: { SidecarContainers: true }, want: [] },
+  { name: 'a locked gate may be set to its default', set: { HostnameOverride: true }, want: [] },
   {
     name: 'an enabled gate requires its dependencies',
     set: { GracefulNodeShutdown: false },
@@ -41,9 +41,9 @@ table('invalid gates are rejected', (row) => {
 });
 
 test('setting a gate that will be removed causes a warning', () => {
-  const { warnings } = computeFeatureGates({ SidecarContainers: true, AllowDNSOnlyNodeCSR: true, GracefulNodeShutdown: true });
+  const { warnings } = computeFeatureGates({ HostnameOverride: true, AllowDNSOnlyNodeCSR: true, GracefulNodeShutdown: true });
   assert.deepEqual(warnings, [
-    { message: 'setting GA feature gate. It will be removed in a future release.', featureGate: 'SidecarContainers', value: true },
+    { message: 'setting GA feature gate. It will be removed in a future release.', featureGate: 'HostnameOverride', value: true },
     {
       message: 'setting deprecated feature gate. It will be removed in a future release.',
       featureGate: 'AllowDNSOnlyNodeCSR',
@@ -56,7 +56,7 @@ test('AllBeta sets the beta gates that are not set by name', () => {
   const { gates } = computeFeatureGates({ AllBeta: false, GracefulNodeShutdown: true });
   assert.equal(gates.enabled('GracefulNodeShutdown'), true);
   assert.equal(gates.enabled('GracefulNodeShutdownBasedOnPodPriority'), false);
-  assert.equal(gates.enabled('SidecarContainers'), true);
+  assert.equal(gates.enabled('HostnameOverride'), true);
 });
 
 test('AllAlpha sets only alpha gates', () => {

@@ -3,6 +3,7 @@ import { applyDefaults } from '../../../../src/main/config/defaults.ts';
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
 import { parseConfigFile } from '../../../../src/main/config/read-config-file.ts';
 import { validateConfiguration } from '../../../../src/main/config/validation/index.ts';
+import { previousMinor } from '../../../../src/shared/kubernetes/version.ts';
 import { table } from '../../../support/table.ts';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
@@ -325,11 +326,11 @@ const cases: Case[] = [
     config: 'userNamespaces: {idsPerPod: 65537}',
     want: ['userNamespaces.idsPerPod must be a multiple of 65536, got 65537'],
   },
-  { name: 'metrics hidden in the previous minor release may be enabled', config: 'showHiddenMetricsForVersion: "1.35"', want: [] },
+  { name: 'metrics hidden in the previous minor release may be enabled', config: `showHiddenMetricsForVersion: "${previousMinor}"`, want: [] },
   {
     name: 'metrics hidden in an older release can’t be enabled',
     config: 'showHiddenMetricsForVersion: "1.30"',
-    want: ["must be omitted or have the value '1.35'"],
+    want: [`must be omitted or have the value '${previousMinor}'`],
   },
   {
     name: 'a log format is text or json',

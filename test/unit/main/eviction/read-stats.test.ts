@@ -17,6 +17,11 @@ import {
 import { aPod } from '../../../support/pods/pods.ts';
 import { anIdentity, aUsage } from '../../../support/usage.ts';
 
+const aMachineRow = {
+  ...{ numCores: 1, numPhysicalCores: 1, numSockets: 1, memoryBytes: 1000, swapBytes: 0, hugePagesBytes: 0 },
+  ...{ machineID: '', systemUUID: '', bootID: '', kernelVersion: '', osImage: '' },
+};
+
 class Tables {
   readonly #usage = createUsageTable(2);
   readonly #storage = createStorageTable(2);
@@ -41,6 +46,10 @@ class Tables {
     this.#usageWriter.setTasks({ readAtMs: 6, running, max });
   }
 
+  setHugePages(hugePagesBytes: number): void {
+    this.#usageWriter.setMachine({ ...aMachineRow, hugePagesBytes });
+  }
+
   node() {
     return readNodeStats(new UsageReader(this.#usage));
   }
@@ -51,6 +60,15 @@ class Tables {
 
 test('of a node that was not measured nothing is known', () => {
   assert.deepEqual(new Tables().node(), { stats: {}, layout: null });
+});
+
+test('huge pages are not available memory of the node', () => {
+  const tables = new Tables();
+  tables.add({ kind: 'root' }, { memoryLimitBytes: 1000, memoryWorkingSetBytes: 300, sampledAtMs: 3 });
+  tables.setHugePages(500);
+  assert.equal(tables.node().stats.memory?.availableBytes, 200);
+  tables.setHugePages(900);
+  assert.equal(tables.node().stats.memory?.availableBytes, 0);
 });
 
 test('the node’s memory, that of its pods, its filesystem and its tasks are read', () => {

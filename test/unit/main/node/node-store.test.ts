@@ -17,14 +17,17 @@ async function aStore(t: { after(end: () => Promise<void>): void }) {
   return { api, clock, store, changes, watch: await api.nextWatch('/api/v1/nodes') };
 }
 
-test('the store is synced after the first list, even if the Node does not exist', async (t) => {
+test('the store is synced when it knows the Node, not after a list without it', async (t) => {
   const { store, watch } = await aStore(t);
   assert.equal(watch.call.query?.['fieldSelector'], 'metadata.name=n1');
-  assert.equal(store.hasSynced(), false);
+  let isSynced = false;
+  void store.untilSynced().then(() => (isSynced = true));
   watch.push('BOOKMARK', ended('5'));
   await settle();
-  await store.untilSynced();
-  assert.deepEqual([store.hasSynced(), store.get()], [true, null]);
+  assert.equal(isSynced, false);
+  watch.push('ADDED', node('6'));
+  await settle();
+  assert.equal(isSynced, true);
 });
 
 test('the response to a write replaces an older version, but not a newer one', async (t) => {

@@ -5,7 +5,7 @@ import { checkSysctlPattern, checkSysctls, normalizeSysctl } from '../../../../s
 import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
-const allowed = ['kernel.msg*', 'kernel.sem', 'net.core.*', 'fs.mqueue.*'];
+const allowed = ['kernel.domainname', 'user.*', 'kernel.msg*', 'kernel.sem', 'net.core.*', 'fs.mqueue.*'];
 const cases: readonly [sysctl: string, spec: Partial<PodSpec>, kernel: string, want: string | null][] = [
   ['net.ipv4.tcp_syncookies', {}, '6.1.0', null],
   ['net/ipv4/tcp_syncookies', {}, '6.1.0', null],
@@ -19,6 +19,11 @@ const cases: readonly [sysctl: string, spec: Partial<PodSpec>, kernel: string, w
   ['kernel.shm_rmid_forced', { hostIPC: true }, '6.1.0', 'forbidden sysctl: "kernel.shm_rmid_forced" not allowed with host IPC enabled'],
   ['fs.mqueue.msg_max', { hostIPC: true }, '6.1.0', 'forbidden sysctl: "fs.mqueue.msg_max" not allowed with host IPC enabled'],
   ['kernel.sem', { hostNetwork: true }, '6.1.0', null],
+  ['net.ipv4.tcp_slow_start_after_idle', {}, '4.15', null],
+  ['net.ipv4.tcp_notsent_lowat', {}, '4.6', null],
+  ['kernel.domainname', { hostNetwork: true, hostIPC: true }, '6.1.0', null],
+  ['user.max_user_namespaces', { hostUsers: false }, '6.1.0', null],
+  ['user.max_user_namespaces', {}, '6.1.0', 'forbidden sysctl: "user.max_user_namespaces" not allowed with host User enabled'],
 ];
 table('allowed sysctls of a pod', (row) => {
   for (const [name, spec, kernel, want] of cases) {

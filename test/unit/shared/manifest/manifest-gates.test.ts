@@ -124,7 +124,6 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
     [],
   ],
   ['a service account', aManifest({ spec: { serviceAccountName: 'me' } }), {}, ['static pods may not reference serviceaccounts']],
-  ['a service account', aManifest({ spec: { serviceAccountName: 'me' } }), { PreventStaticPodAPIReferences: false }, []],
 ];
 table('feature gates decide which fields a static pod may have', (row) => {
   for (const [name, manifest, gates, want] of cases) {

@@ -78,7 +78,7 @@ test('quantities of the status are formatted as in Go', () => {
     'hugepages-2Mi': '1Gi',
     'hugepages-1Gi': '0',
     pods: '110',
-    'ephemeral-storage': '100Gi',
+    'ephemeral-storage': String(100 * 1024 ** 3),
   });
 });
 

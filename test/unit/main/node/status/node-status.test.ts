@@ -29,8 +29,8 @@ test('the status of a new node is complete', async () => {
       { type: 'InternalIP', address: '192.0.2.7' },
       { type: 'Hostname', address: 'n1' },
     ],
-    capacity: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' },
-    allocatable: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' },
+    capacity: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': String(10 * 1024 ** 3) },
+    allocatable: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': String(10 * 1024 ** 3) },
     nodeInfo: {
       machineID: 'machine-1',
       systemUUID: 'uuid-1',

@@ -46,12 +46,13 @@ test('a new pod without containers in the runtime is Pending and names the conta
   const status = statusOf({ status: null, pod: aPod({ spec: { initContainers: [aContainer({ name: 'prepare' })] } }) });
   assert.equal(status.phase, 'Pending');
   assert.deepEqual(conditionsOf(status), [
-    'PodReadyToStartContainers=False',
+    'PodReadyToStartContainers=False PodSandboxNotReady',
     'Initialized=False ContainersNotInitialized',
     'Ready=False ContainersNotReady',
     'ContainersReady=False ContainersNotReady',
     'PodScheduled=True',
   ]);
+  assert.equal(status.conditions?.[0]?.message, 'no pod sandbox exists');
   assert.equal(status.conditions?.[1]?.message, 'containers with incomplete status: [prepare]');
   assert.equal(status.conditions?.[3]?.message, 'containers with unready status: [app]');
 });
@@ -119,7 +120,7 @@ test('containers that a restarted kubelet knows only from lists keep their previ
   // One container terminated while no kubelet ran, one disappeared.
   assert.deepEqual(listed([{ ...running, state: 'exited' }, ended]).containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
   assert.deepEqual(listed([running]).containerStatuses, reported.containerStatuses);
-  assert.ok(conditionsOf(listed([running, ended], 'notReady')).includes('PodReadyToStartContainers=False'));
+  assert.ok(conditionsOf(listed([running, ended], 'notReady')).includes('PodReadyToStartContainers=False PodSandboxNotReady'));
   // The container waited for its back-off: the termination is its last state.
   const waiting = { app: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } };
   const backingOff = statusOf({ status: aRuntimePodStatus({ containers: [ended] }), waiting });

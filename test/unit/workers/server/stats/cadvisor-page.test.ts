@@ -13,6 +13,7 @@ const machine = {
   numSockets: 1,
   memoryBytes: 8192,
   swapBytes: 0,
+  hugePagesBytes: 0,
   machineID: 'm',
   systemUUID: 's',
   bootID: 'b',

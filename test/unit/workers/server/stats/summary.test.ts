@@ -43,7 +43,7 @@ const rows = [
     },
   ),
 ];
-const node = { nodeName: 'node-1', bootedAtMs: Date.UTC(2025, 11, 31), kubeletStartedAtMs: Date.UTC(2025, 11, 31, 1) };
+const node = { nodeName: 'node-1', bootedAtMs: Date.UTC(2025, 11, 31), kubeletStartedAtMs: Date.UTC(2025, 11, 31, 1), hugePagesBytes: 0 };
 const filesystem = {
   device: 1,
   readAtMs: Date.UTC(2026, 0, 2),
@@ -62,6 +62,13 @@ const rest = {
   nowMs: Date.UTC(2026, 0, 2, 3, 4, 5),
 };
 const summaryOf = (onlyCpuAndMemory: boolean) => JSON.parse(renderSummary(node, groupUsage(rows), { onlyCpuAndMemory, ...rest }));
+
+test('huge pages of the node are not available memory, which is never negative', () => {
+  const availableOf = (hugePagesBytes: number) =>
+    JSON.parse(renderSummary({ ...node, hugePagesBytes }, groupUsage(rows), { onlyCpuAndMemory: true, ...rest })).node.memory.availableBytes as number;
+  const available = availableOf(0);
+  assert.deepEqual([availableOf(2 * 1024), availableOf(2 ** 30)], [available - 2 * 1024, 0]);
+});
 
 test('the summary has every field of a pod and a container', () => {
   const { pods } = summaryOf(false);
