@@ -36,7 +36,6 @@ export interface KubeletFlags {
   readonly experimentalMounterPath: string;
   readonly experimentalAllocatableIgnoreEviction: boolean;
   readonly housekeepingInterval: Milliseconds;
-  readonly maxHousekeepingInterval: Milliseconds;
 }
 
 export interface KubeletOptions {

@@ -1,4 +1,5 @@
 /** Starts the kubelet from parsed flags: configuration, logger, lock file, root directory, signals. */
+import { stringify } from 'yaml';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goDuration } from '../../shared/kubernetes/go-text.ts';
 import { createLogger } from '../../shared/log/create-logger.ts';
@@ -13,7 +14,7 @@ import { toWire } from '../config/configz.ts';
 import { LiveConfiguration } from '../config/live-configuration.ts';
 import type { LoadedConfiguration } from '../config/load-configuration.ts';
 import { toLoggingOptions } from '../config/logging-options.ts';
-import { withReservedCPUs } from '../config/reserved-cpus.ts';
+import { effectiveReservations } from '../config/reservations.ts';
 import { findUnsupportedSettings } from '../config/unsupported-settings.ts';
 import { toKubeletFlags } from '../flags/apply-flags.ts';
 import { flagTable } from '../flags/flag-table.ts';
@@ -95,6 +96,7 @@ function report(
   { config, warnings, skippedFiles, explicit }: LoadedConfiguration,
   values: ReadonlyMap<string, unknown>,
 ): void {
+  logger.info({ config: stringify(toWire(config)) }, 'Effective KubeletConfiguration');
   for (const { message, featureGate, value } of warnings) logger.warn({ featureGate, value }, message);
   const flagFields = new Map([...values.keys()].map((name) => [name, fieldOf.get(name)]));
   const settings = findUnsupportedSettings(explicit, flagFields);
@@ -104,14 +106,13 @@ function report(
     logger.warn('unsupported configuration:KubeletCgroups is not within KubeReservedCgroup');
   }
   if (config.reservedSystemCPUs !== '') {
-    const { kubeReserved, systemReserved } = withReservedCPUs(config);
+    const { kubeReserved, systemReserved } = effectiveReservations(config);
     logger.info(
       { kubeReserved, systemReserved },
       'Option --reserved-cpus is specified, it has replaced the CPU in KubeReserved and SystemReserved',
     );
   }
   for (const file of skippedFiles) logger.debug({ file }, 'Skipped file in drop-in directory (does not have .conf extension)');
-  logger.debug({ configuration: toWire(config) }, 'KubeletConfiguration');
 }
 
 /** Resolves when the kubelet has stopped after a signal. Rejects when it cannot start or run. */

@@ -112,6 +112,7 @@ export const fieldEffects: Readonly<Record<keyof KubeletConfiguration, FieldEffe
   kubeReservedCgroup: 'restart',
   enforceNodeAllocatable: 'restart',
   allowedUnsafeSysctls: 'restart',
+  defaultPodSysctls: 'restart',
   volumePluginDir: 'restart',
   providerID: 'restart',
   kernelMemcgNotification: 'restart',

@@ -125,6 +125,7 @@ export interface KubeletConfiguration {
   readonly kubeReservedCgroup: string;
   readonly enforceNodeAllocatable: readonly string[];
   readonly allowedUnsafeSysctls: readonly string[];
+  readonly defaultPodSysctls: StringMap;
   readonly volumePluginDir: string;
   readonly providerID: string;
   readonly kernelMemcgNotification: boolean;

@@ -5,7 +5,7 @@
 import type { ReloadStatus } from '../config-reload/reload-status.ts';
 import { toConfigz } from './configz.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
-import { withReservedCPUs } from './reserved-cpus.ts';
+import { effectiveReservations } from './reservations.ts';
 
 export class LiveConfiguration {
   /** With the reservations that reservedSystemCPUs makes. */
@@ -16,7 +16,7 @@ export class LiveConfiguration {
 
   constructor(config: KubeletConfiguration) {
     this.#running = config;
-    this.#effective = withReservedCPUs(config);
+    this.#effective = effectiveReservations(config);
     const fields = Object.keys(config) as (keyof KubeletConfiguration)[];
     const getters = fields.map((field) => [field, { get: () => this.#effective[field], enumerable: true }] as const);
     this.view = Object.defineProperties({}, Object.fromEntries(getters)) as KubeletConfiguration;
@@ -30,7 +30,7 @@ export class LiveConfiguration {
   /** Replaces all fields at once. */
   set(config: KubeletConfiguration): void {
     this.#running = config;
-    this.#effective = withReservedCPUs(config);
+    this.#effective = effectiveReservations(config);
   }
 
   setReloadStatus(status: ReloadStatus): void {

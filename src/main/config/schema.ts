@@ -149,6 +149,7 @@ export const kubeletConfiguration: codecs.Codec<RawConfiguration> = codecs.struc
   kubeReservedCgroup: codecs.text(),
   enforceNodeAllocatable: codecs.texts(['pods']),
   allowedUnsafeSysctls: codecs.texts(),
+  defaultPodSysctls: codecs.textMap(),
   volumePluginDir: codecs.text('/usr/libexec/kubernetes/kubelet-plugins/volume/exec/'),
   providerID: codecs.text(),
   kernelMemcgNotification: codecs.bool(),

@@ -53,31 +53,8 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
       'logging.options.json.infoBufferSize',
     ],
   },
-  {
-    feature: 'cAdvisor’s settings',
-    flags: [
-      'application-metrics-count-limit',
-      'boot-id-file',
-      'container-hints',
-      'containerd',
-      'containerd-namespace',
-      'enable-load-reader',
-      'event-storage-age-limit',
-      'event-storage-event-limit',
-      'global-housekeeping-interval',
-      'housekeeping-interval',
-      'log-cadvisor-usage',
-      'machine-id-file',
-      'max-housekeeping-interval',
-      'storage-driver-buffer-duration',
-      'storage-driver-db',
-      'storage-driver-host',
-      'storage-driver-password',
-      'storage-driver-secure',
-      'storage-driver-table',
-      'storage-driver-user',
-    ],
-  },
+  // Containers are measured in a fixed period.
+  { feature: 'the period of measurements', flags: ['housekeeping-interval'] },
   { feature: 'Windows', flags: ['windows-priorityclass', 'windows-service'] },
 ];
 

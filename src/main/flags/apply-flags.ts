@@ -26,7 +26,6 @@ const defaults: KubeletFlags = {
   experimentalMounterPath: '',
   experimentalAllocatableIgnoreEviction: false,
   housekeepingInterval: 10_000,
-  maxHousekeepingInterval: 15_000,
 };
 
 /** Returns the settings that exist only as flags, with their defaults. */

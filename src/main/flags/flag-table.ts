@@ -1,5 +1,5 @@
 /**
- * Every flag of a v1.36 kubelet, with its type and what it sets (upstream: cmd/kubelet/app/options, component-base/logs and
+ * Every flag of a kubelet, with its type and what it sets (upstream: cmd/kubelet/app/options, component-base/logs and
  * component-base/version/verflag). A flag that sets a configuration field has that field's default.
  */
 import type { KubeletFlags } from '../cli/options.ts';
@@ -33,9 +33,6 @@ const deprecations = {
   garbageCollection: 'Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.',
   mounter: 'will be removed in 1.25 or later. in favor of using CSI.',
   removed: 'will be removed in 1.25 or later.',
-  cadvisor:
-    'This is a cadvisor flag that was mistakenly registered with the Kubelet. Due to legacy concerns, ' +
-    'it will follow the standard CLI deprecation timeline before being removed.',
 } as const;
 
 export const flagGroups: readonly FlagGroup[] = [
@@ -910,131 +907,6 @@ export const flagGroups: readonly FlagGroup[] = [
         setting: 'housekeepingInterval',
         helpDefault: '10s',
         help: 'How often containers are measured.',
-      },
-      {
-        name: 'max-housekeeping-interval',
-        type: 'duration',
-        setting: 'maxHousekeepingInterval',
-        helpDefault: '15s',
-        help: 'How seldom containers are measured at most.',
-      },
-    ],
-  },
-  {
-    title: 'cAdvisor',
-    flags: [
-      {
-        name: 'application-metrics-count-limit',
-        type: 'int64',
-        helpDefault: '100',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'boot-id-file',
-        type: 'text',
-        helpDefault: '/proc/sys/kernel/random/boot_id',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'container-hints',
-        type: 'text',
-        helpDefault: '/etc/cadvisor/container_hints.json',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'containerd',
-        type: 'text',
-        helpDefault: '/run/containerd/containerd.sock',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'containerd-namespace',
-        type: 'text',
-        helpDefault: 'k8s.io',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      { name: 'enable-load-reader', type: 'bool', deprecated: deprecations.cadvisor, help: 'Accepted for old command lines. No effect.' },
-      {
-        name: 'event-storage-age-limit',
-        type: 'text',
-        helpDefault: 'default=0',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'event-storage-event-limit',
-        type: 'text',
-        helpDefault: 'default=0',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'global-housekeeping-interval',
-        type: 'duration',
-        helpDefault: '1m0s',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      { name: 'log-cadvisor-usage', type: 'bool', deprecated: deprecations.cadvisor, help: 'Accepted for old command lines. No effect.' },
-      {
-        name: 'machine-id-file',
-        type: 'text',
-        helpDefault: '/etc/machine-id,/var/lib/dbus/machine-id',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'storage-driver-buffer-duration',
-        type: 'duration',
-        helpDefault: '1m0s',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'storage-driver-db',
-        type: 'text',
-        helpDefault: 'cadvisor',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'storage-driver-host',
-        type: 'text',
-        helpDefault: 'localhost:8086',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'storage-driver-password',
-        type: 'text',
-        helpDefault: 'root',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'storage-driver-secure',
-        type: 'bool',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'storage-driver-table',
-        type: 'text',
-        helpDefault: 'stats',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
-      },
-      {
-        name: 'storage-driver-user',
-        type: 'text',
-        helpDefault: 'root',
-        deprecated: deprecations.cadvisor,
-        help: 'Accepted for old command lines. No effect.',
       },
     ],
   },

@@ -3,7 +3,7 @@ import { setVerbosity } from '../../shared/log/live-verbosity.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { configurationPaths } from '../cli/load-valid-configuration.ts';
 import { ConfigLoader, ConfigReload, ConfigWatch, type ReloadObserver } from '../config-reload/index.ts';
-import { withReservedCPUs } from '../config/reserved-cpus.ts';
+import { effectiveReservations } from '../config/reservations.ts';
 import type { EventSink } from '../events/index.ts';
 import { excessiveReservations, resourceSettings } from '../node/index.ts';
 import type { Cluster } from './cluster.ts';
@@ -34,7 +34,7 @@ export function startConfigReload(start: ConfigReloadStart): void {
   const reload = new ConfigReload({
     live,
     load: () => loader.load(),
-    refuse: (wanted) => excessiveReservations(nodeServices.machine.current(), resourceSettings(withReservedCPUs(wanted), options.flags)),
+    refuse: (wanted) => excessiveReservations(nodeServices.machine.current(), resourceSettings(effectiveReservations(wanted), options.flags)),
     apply: (changed) => applyToCopies(start, changed),
     observer,
     nodeName,

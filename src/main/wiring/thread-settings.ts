@@ -165,6 +165,7 @@ export function podSyncSettings({ config, flags, featureGates, seccompDefault }:
     clusterDomain: config.clusterDomain,
     resolvConf: config.resolvConf,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+    defaultPodSysctls: featureGates.enabled('DefaultPodSysctls') ? config.defaultPodSysctls : {},
     ...crashLoopBackOff(featureGates, config.crashLoopBackOff.maxContainerRestartPeriod),
     singleProcessOOMKill: config.singleProcessOOMKill ?? host.cgroupVersion === 1,
     featureGates: Object.fromEntries(featureGates.all().map(({ name, enabled }) => [name, enabled])),

@@ -65,14 +65,39 @@ export function checkSysctls(pod: Pod, allowedUnsafeSysctls: readonly string[], 
   return null;
 }
 
-const maxPatternLength = 253;
+const maxLength = 253;
 const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const patternFormat = `(${segment}[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;
+const nameFormat = new RegExp(`^(${segment}[./])*${segment}$`);
+
+/** The name of one sysctl, as the configuration and pods may have it. */
+export function isSysctlName(name: string): boolean {
+  return name.length <= maxLength && nameFormat.test(name);
+}
+
+/** Undefined: the sysctl is not known to be namespaced. */
+export function sysctlNamespace(name: string): Namespace | undefined {
+  return namespaceOf(normalizeSysctl(name));
+}
+
+/**
+ * Returns the defaults, with normalized names, that apply to the pod: not those of a namespace that the pod shares with the host (upstream
+ * applyPodSysctls). A pod in the host's network gets no domain name either.
+ */
+export function defaultSysctls(defaults: Readonly<Record<string, string>>, { spec }: Pod): Record<string, string> {
+  const named = Object.entries(defaults).map(([name, value]): [string, string] => [normalizeSysctl(name), value]);
+  return Object.fromEntries(
+    named.filter(([name]) => {
+      const namespace = namespaceOf(name);
+      return namespace === 'UTS' ? !spec.hostNetwork : !isHostNamespace(namespace, spec);
+    }),
+  );
+}
 
 /** Returns why the pattern is not valid in allowedUnsafeSysctls, or null when it is. Only namespaced sysctls may be set by pods. */
 export function checkSysctlPattern(pattern: string): string | null {
-  if (pattern.length > maxPatternLength || !new RegExp(`^${patternFormat}$`).test(pattern))
-    return `sysctl ${goQuote(pattern)} must have at most ${maxPatternLength} characters and match regex ${patternFormat}`;
+  if (pattern.length > maxLength || !new RegExp(`^${patternFormat}$`).test(pattern))
+    return `sysctl ${goQuote(pattern)} must have at most ${maxLength} characters and match regex ${patternFormat}`;
   const name = normalizeSysctl(pattern).replace(/\*.*$/, '');
   return namespaceOf(name) !== undefined ? null : `the sysctls ${goQuote(name)} are not known to be namespaced`;
 }

@@ -118,8 +118,8 @@ export class CriPlegRuntime implements PlegRuntime {
     ]);
     const config = await this.#config(`${version.runtimeName} ${version.runtimeVersion}`, limits);
     // Upstream: getCgroupDriverFromCRI of cmd/kubelet/app/server.go.
-    if (config) criLosingSupport.remove({ version: '1.37.0' });
-    else criLosingSupport.set(1, { version: '1.37.0' });
+    if (config) criLosingSupport.remove({ version: '1.38.0' });
+    else criLosingSupport.set(1, { version: '1.38.0' });
     if (!status) throw new Error('Status: the reply of the runtime has no status');
     return {
       runtimeName: version.runtimeName,

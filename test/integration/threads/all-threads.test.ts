@@ -56,6 +56,7 @@ function startAll() {
     clusterDomain: '',
     resolvConf: '/etc/resolv.conf',
     allowedUnsafeSysctls: [],
+    defaultPodSysctls: {},
     maxContainerBackOffMs: 300_000,
     initialContainerBackOffMs: 10_000,
     singleProcessOOMKill: true,

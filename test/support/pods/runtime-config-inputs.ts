@@ -42,6 +42,7 @@ export const someSettings: PodSyncSettings = {
   clusterDomain: 'cluster.local',
   resolvConf: '/etc/resolv.conf',
   allowedUnsafeSysctls: [],
+  defaultPodSysctls: {},
   maxContainerBackOffMs: 300_000,
   initialContainerBackOffMs: 10_000,
   singleProcessOOMKill: true,

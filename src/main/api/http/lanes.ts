@@ -48,7 +48,12 @@ export interface Lanes {
 /** The limits of the lanes that have one. */
 function lanesLimits({ limit, eventLimit }: ApiRateLimits) {
   const calls = effectiveLimit(limit);
-  return { calls, tokenReviews: { ...calls, qps: Math.min(calls.qps, maxTokenReviewQPS) }, events: effectiveLimit(eventLimit) };
+  return { calls, tokenReviews: { ...calls, qps: Math.min(calls.qps, maxTokenReviewQPS) }, events: effectiveEventLimit(eventLimit) };
+}
+
+/** eventRecordQPS 0: events have no limit. */
+function effectiveEventLimit({ qps, burst }: RateLimit): RateLimit {
+  return effectiveLimit({ qps: qps === 0 ? Infinity : qps, burst });
 }
 
 export function createLanes({ clock, ...configured }: LaneOptions): Lanes {

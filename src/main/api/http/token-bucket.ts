@@ -8,7 +8,7 @@ export interface RateLimit {
 /** client-go's limit for a rate of 0. A rate of 0 does not turn the limit off. */
 const defaultLimit: RateLimit = { qps: 5, burst: 10 };
 
-/** Returns the limit that upstream's clients use for these settings. */
+/** Returns the limit that upstream's clients use for these settings. A rate of infinity has none. */
 export function effectiveLimit({ qps, burst }: RateLimit): RateLimit {
   return { qps: qps > 0 ? qps : defaultLimit.qps, burst: burst > 0 ? burst : defaultLimit.burst };
 }
@@ -33,6 +33,7 @@ export class TokenBucket {
 
   /** Takes a token and returns 0, or takes none and returns the ms until the next token. */
   take(nowMs: number): number {
+    if (this.#limit.qps === Infinity) return 0;
     this.#refill(nowMs);
     if (this.#tokens >= 1 - rounding) {
       this.#tokens = Math.max(this.#tokens - 1, 0);
@@ -43,7 +44,7 @@ export class TokenBucket {
 
   #refill(nowMs: number): void {
     const { qps, burst } = this.#limit;
-    this.#tokens = Math.min(burst, this.#tokens + (Math.max(nowMs - this.#filledAtMs, 0) * qps) / 1000);
+    this.#tokens = Math.min(burst, this.#tokens + (Math.max(nowMs - this.#filledAtMs, 0) * Math.min(qps, Number.MAX_SAFE_INTEGER)) / 1000);
     this.#filledAtMs = nowMs;
   }
 }

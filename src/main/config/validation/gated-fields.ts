@@ -1,5 +1,7 @@
 /** Rules for fields that require a feature gate (upstream: pkg/kubelet/apis/config/validation/validation.go). */
 import { formatDuration } from '../../../shared/kubernetes/duration.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { isSysctlName, normalizeSysctl, sysctlNamespace } from '../../../shared/kubernetes/sysctls.ts';
 import { checkImagePattern } from './image-pattern.ts';
 import { quotedList, collectErrors, thrownMessage, invalid, type ValidationRule } from './rules.ts';
 
@@ -99,6 +101,24 @@ const checkCpuQuota: ValidationRule = ({ config, gates }) => {
   );
 };
 
+const checkDefaultSysctls: ValidationRule = ({ config, gates }) => {
+  const names = Object.keys(config.defaultPodSysctls);
+  if (names.length > 0 && !gates.enabled('DefaultPodSysctls')) {
+    return [invalid('DefaultPodSysctls feature gate is required for Kubelet configuration option defaultPodSysctls')];
+  }
+  const normalized = names.map(normalizeSysctl);
+  return names.flatMap((name, index) => {
+    if (!isSysctlName(name)) return [invalid(`${goQuote(name)} is not a valid sysctl name for defaultPodSysctls`)];
+    return collectErrors(
+      [sysctlNamespace(name) === undefined, `${goQuote(name)} is not known to be namespaced for defaultPodSysctls`],
+      [
+        normalized.indexOf(normalized[index]!) < index,
+        `duplicate sysctl ${goQuote(normalized[index]!)} found in defaultPodSysctls`,
+      ],
+    );
+  });
+};
+
 export const checkGatedFields: ValidationRule = (input) => {
   const { config, gates } = input;
   const { swapBehavior } = config.memorySwap;
@@ -118,6 +138,7 @@ export const checkGatedFields: ValidationRule = (input) => {
       [!swap && swapBehavior !== '', 'memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled'],
     ),
     ...checkCrashLoopBackOff(input),
+    ...checkDefaultSysctls(input),
     ...checkImageCredentials(input),
     ...collectErrors(
       [

@@ -45,6 +45,8 @@ export interface PodSyncSettings {
   readonly clusterDomain: string;
   readonly resolvConf: string;
   readonly allowedUnsafeSysctls: readonly string[];
+  /** Gate DefaultPodSysctls: empty without it. */
+  readonly defaultPodSysctls: Readonly<Record<string, string>>;
   readonly maxContainerBackOffMs: number;
   readonly initialContainerBackOffMs: number;
   readonly singleProcessOOMKill: boolean;

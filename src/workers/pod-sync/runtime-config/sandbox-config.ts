@@ -14,7 +14,7 @@ import { sandboxResources } from './linux-resources.ts';
 import { namespaceOptions } from './namespaces.ts';
 import { portMappings } from './port-mappings.ts';
 import { seLinuxOptions, supplementalGroups, supplementalGroupsPolicy } from './container-security-context.ts';
-import { normalizeSysctl } from '../../../shared/kubernetes/sysctls.ts';
+import { defaultSysctls, normalizeSysctl } from '../../../shared/kubernetes/sysctls.ts';
 import type { ConfigWarning, SandboxConfigInput } from './config-inputs.ts';
 
 export interface SandboxConfig {
@@ -70,7 +70,10 @@ function linuxConfig(input: SandboxConfigInput): LinuxPodSandboxConfig {
       apparmor: undefined,
       seccompProfilePath: '',
     },
-    sysctls: Object.fromEntries((context?.sysctls ?? []).map(({ name, value }) => [normalizeSysctl(name), value])),
+    sysctls: {
+      ...defaultSysctls(input.settings.defaultPodSysctls, pod),
+      ...Object.fromEntries((context?.sysctls ?? []).map(({ name, value }) => [normalizeSysctl(name), value])),
+    },
     ...sandboxResources(input),
   };
 }

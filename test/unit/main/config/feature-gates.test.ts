@@ -62,7 +62,7 @@ test('AllBeta sets the beta gates that are not set by name', () => {
 test('AllAlpha sets only alpha gates', () => {
   const { gates } = computeFeatureGates({ AllAlpha: true });
   assert.equal(gates.enabled('CRIListStreaming'), true);
-  assert.equal(gates.enabled('ClusterTrustBundle'), false);
+  assert.equal(gates.enabled('GenericWorkload'), false);
 });
 
 test('reading an unknown gate throws', () => {

@@ -46,9 +46,9 @@ test('a field that turns its feature off is not reported', () => {
 
 test('a flag is reported with its dashes, whether it sets a field or not', () => {
   const flags = new Map([
-    ['boot-id-file', undefined],
+    ['housekeeping-interval', undefined],
     ['contention-profiling', 'enableContentionProfiling'],
     ['max-pods', 'maxPods'],
   ]);
-  assert.deepEqual(findUnsupportedSettings({}, flags), ['--contention-profiling', '--boot-id-file']);
+  assert.deepEqual(findUnsupportedSettings({}, flags), ['--contention-profiling', '--housekeeping-interval']);
 });

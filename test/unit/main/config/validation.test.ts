@@ -102,6 +102,33 @@ const cases: Case[] = [
     want: ['failed to parse container log max size "100m" (containerLogMaxSize): invalid max log size'],
   },
   {
+    name: 'default sysctls need their gate',
+    config: 'defaultPodSysctls: { net.core.somaxconn: "1" }',
+    want: ['DefaultPodSysctls feature gate is required'],
+  },
+  {
+    name: 'default sysctls are namespaced, and named once',
+    config: 'defaultPodSysctls: { net.core.somaxconn: "1", net/core/somaxconn: "2", vm.swappiness: "3", net.*: "4" }',
+    gates: { DefaultPodSysctls: true },
+    want: [
+      'duplicate sysctl "net.core.somaxconn" found in defaultPodSysctls',
+      '"vm.swappiness" is not known to be namespaced for defaultPodSysctls',
+      '"net.*" is not a valid sysctl name for defaultPodSysctls',
+    ],
+  },
+  {
+    name: 'a throttling factor needs MemoryQoS',
+    config: 'memoryThrottlingFactor: 0.8',
+    gates: { MemoryQoS: false },
+    want: ['memoryThrottlingFactor must not be set when MemoryQoS feature gate is disabled'],
+  },
+  {
+    name: 'the former default of the throttling factor is valid without MemoryQoS',
+    config: 'memoryThrottlingFactor: 0.9',
+    gates: { MemoryQoS: false },
+    want: [],
+  },
+  {
     name: 'the throttling factor is in (0, 1]',
     config: 'memoryThrottlingFactor: 1.5',
     want: ['memoryThrottlingFactor 1.5 must be greater than 0'],
@@ -326,7 +353,11 @@ const cases: Case[] = [
     config: 'userNamespaces: {idsPerPod: 65537}',
     want: ['userNamespaces.idsPerPod must be a multiple of 65536, got 65537'],
   },
-  { name: 'metrics hidden in the previous minor release may be enabled', config: `showHiddenMetricsForVersion: "${previousMinor}"`, want: [] },
+  {
+    name: 'metrics hidden in the previous minor release may be enabled',
+    config: `showHiddenMetricsForVersion: "${previousMinor}"`,
+    want: [],
+  },
   {
     name: 'metrics hidden in an older release can’t be enabled',
     config: 'showHiddenMetricsForVersion: "1.30"',

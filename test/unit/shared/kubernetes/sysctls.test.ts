@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSpec } from '../../../../src/shared/kubernetes/api.ts';
-import { checkSysctlPattern, checkSysctls, normalizeSysctl } from '../../../../src/shared/kubernetes/sysctls.ts';
+import { checkSysctlPattern, checkSysctls, defaultSysctls, normalizeSysctl } from '../../../../src/shared/kubernetes/sysctls.ts';
 import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
@@ -60,5 +60,24 @@ table('valid patterns of allowed unsafe sysctls', (row) => {
       if (want) assert.match(error ?? '', want);
       else assert.equal(error, null);
     });
+  }
+});
+
+const defaults = {
+  'net/ipv4/ip_forward': '1',
+  'kernel.shmall': '5',
+  'fs.mqueue.msg_max': '6',
+  'user.max_user_namespaces': '7',
+  'kernel.domainname': 'here',
+};
+const defaultCases: readonly [spec: Partial<PodSpec>, want: string[]][] = [
+  [{}, ['net.ipv4.ip_forward', 'kernel.shmall', 'fs.mqueue.msg_max', 'kernel.domainname']],
+  [{ hostUsers: false }, ['net.ipv4.ip_forward', 'kernel.shmall', 'fs.mqueue.msg_max', 'user.max_user_namespaces', 'kernel.domainname']],
+  [{ hostNetwork: true }, ['kernel.shmall', 'fs.mqueue.msg_max']],
+  [{ hostIPC: true }, ['net.ipv4.ip_forward', 'kernel.domainname']],
+];
+table('the default sysctls of a pod are those of its own namespaces', (row) => {
+  for (const [spec, want] of defaultCases) {
+    row(JSON.stringify(spec), () => assert.deepEqual(Object.keys(defaultSysctls(defaults, aPod({ spec }))), want));
   }
 });

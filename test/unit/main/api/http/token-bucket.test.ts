@@ -23,6 +23,7 @@ const cases: { name: string; limit: { qps: number; burst: number }; at: number[]
     want: [0, 0, 100],
   },
   { name: 'a clock that goes back adds no tokens', limit: { qps: 1, burst: 1 }, at: [5_000, 4_000], want: [0, 1000] },
+  { name: 'an infinite rate never waits', limit: { qps: Infinity, burst: 1 }, at: [0, 0, 0, 5, 5], want: [0, 0, 0, 0, 0] },
   {
     name: 'a hundred small waits add up to a token',
     limit: { qps: 10, burst: 1 },

@@ -1,0 +1,32 @@
+/** Computes the reservations of the node from the configuration (upstream: parseResourceList in cmd/kubelet/app/server.go). Pure. */
+import { formatQuantity, parseQuantity } from '../../shared/kubernetes/quantity.ts';
+import { parseCPUList } from '../../shared/linux/cpu-list.ts';
+import type { KubeletConfiguration, StringMap } from './kubelet-configuration.ts';
+
+const nanosPerMicro = 1000n;
+const microsPerMilli = 1000n;
+
+/**
+ * The number of reserved CPUs replaces the CPU in systemReserved and kubeReserved. CPU that is not whole thousandths is rounded, since the Node could not
+ * show what is left. The configuration is valid.
+ */
+export function effectiveReservations<C extends Pick<KubeletConfiguration, 'reservedSystemCPUs' | 'kubeReserved' | 'systemReserved'>>(
+  config: C,
+): C {
+  const [kubeReserved, systemReserved] = [inMilliCPU(config.kubeReserved), inMilliCPU(config.systemReserved)];
+  if (config.reservedSystemCPUs === '') return { ...config, kubeReserved, systemReserved };
+  const { cpu: _, ...others } = kubeReserved;
+  const cpus = parseCPUList(config.reservedSystemCPUs).size;
+  return { ...config, kubeReserved: others, systemReserved: { ...systemReserved, cpu: String(cpus) } };
+}
+
+/** Upstream rounds up to millionths first. */
+function inMilliCPU(reserved: StringMap): StringMap {
+  const { cpu } = reserved;
+  if (cpu === undefined) return reserved;
+  const { nanos } = parseQuantity(cpu);
+  const micros = (nanos + nanosPerMicro - 1n) / nanosPerMicro;
+  const millis = (micros + microsPerMilli / 2n) / microsPerMilli;
+  if (millis * microsPerMilli * nanosPerMicro === nanos) return reserved;
+  return { ...reserved, cpu: formatQuantity({ nanos: millis * microsPerMilli * nanosPerMicro, format: 'DecimalSI' }) };
+}
