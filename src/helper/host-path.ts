@@ -2,6 +2,7 @@
 import { constants, type Stats } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';
 import type { HelperOperations } from '../shared/contracts/helper.ts';
+import { goQuote } from '../shared/kubernetes/go-text.ts';
 
 const checks: Readonly<
   Record<string, { readonly noun: string; readonly matches: (stats: Stats) => boolean; readonly create?: (path: string) => Promise<void> }>
@@ -19,12 +20,22 @@ const checks: Readonly<
 export async function checkHostPath({ path, type }: HelperOperations['checkHostPath']['request']): Promise<{ failure: string | null }> {
   const check = Object.hasOwn(checks, type) ? checks[type] : undefined;
   if (!check) return { failure: `${type} is an invalid volume type` };
-  const stats = await stat(path).catch(() => undefined);
-  if (!stats && check.create) {
+  const found = await stat(path).catch((err: NodeJS.ErrnoException) => err);
+  if (found instanceof Error) {
+    if (!check.create)
+      return { failure: unknownType(path, check.noun, found.code === 'ENOENT' ? `path ${goQuote(path)} does not exist` : found.message) };
     await check.create(path);
     return { failure: null };
   }
-  return { failure: stats && check.matches(stats) ? null : `hostPath type check failed: ${path} is not a ${check.noun}` };
+  if (check.matches(found)) return { failure: null };
+  const actual = ['Directory', 'File', 'Socket', 'CharDevice', 'BlockDevice'].find((name) => checks[name]?.matches(found));
+  if (actual === undefined)
+    return { failure: unknownType(path, check.noun, 'only recognise file, directory, socket, block device and character device') };
+  return { failure: `hostPath type check failed: ${path} is not a ${check.noun}, it's a ${actual}` };
+}
+
+function unknownType(path: string, noun: string, why: string): string {
+  return `hostPath type check failed, ${path} is not a ${noun}, unable to determine its type: ${why}`;
 }
 
 async function createDirectory(path: string): Promise<void> {

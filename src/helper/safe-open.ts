@@ -71,7 +71,10 @@ export async function makeDirectoryWithin(base: string, subPath: string): Promis
   try {
     for (const name of missing) {
       const path = join(handlePath(handle), name);
-      await mkdir(path, { mode });
+      // Another container of the pod may have created it meanwhile.
+      await mkdir(path, { mode }).catch((err: NodeJS.ErrnoException) => {
+        if (err.code !== 'EEXIST') throw err;
+      });
       const child = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | noFollow);
       await handle.close();
       handle = child;

@@ -6,7 +6,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { lstat, mkdir, open, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { HelperOperations } from '../shared/contracts/helper.ts';
-import { mount, MountFlag, unmount } from '../shared/linux/native.ts';
+import { mount, MountFlag, unmount, UnmountFlag } from '../shared/linux/native.ts';
 import { findMountAt } from './mount-filesystem.ts';
 import { handlePath, makeDirectoryWithin, openWithin, resolveLinks } from './safe-open.ts';
 
@@ -27,11 +27,19 @@ export async function bindSubpath({ volumePath, subPath, target }: HelperOperati
 /** Returns whether the same file or folder is mounted at the target already. Unmounts any other. */
 async function isBoundAt(handle: FileHandle, target: string): Promise<boolean> {
   if (!(await findMountAt(target))) return false;
-  const [source, mounted] = [await handle.stat(), await lstat(target)];
-  if (source.dev === mounted.dev && source.ino === mounted.ino) return true;
-  await unmount(target);
+  const mounted = await lstat(target).catch((err: NodeJS.ErrnoException) => {
+    if (corruptedMountCodes.has(err.code ?? '')) return undefined;
+    throw err;
+  });
+  const source = await handle.stat();
+  if (mounted && source.dev === mounted.dev && source.ino === mounted.ino) return true;
+  // The server of a filesystem that is gone would let an ordinary unmount wait for ever.
+  await unmount(target, UnmountFlag.noFollow | UnmountFlag.detach);
   return isBoundAt(handle, target);
 }
+
+/** What a mount point answers whose filesystem is gone (upstream IsCorruptedMnt in mount-utils). */
+const corruptedMountCodes = new Set(['ENOTCONN', 'ESTALE', 'EIO', 'EACCES', 'EHOSTDOWN', 'EAGAIN', 'ENODEV']);
 
 /** Creates the mount point: a folder for a folder, a file for everything else. The bind mount gives it the right type. */
 async function createMountPoint(handle: FileHandle, target: string): Promise<void> {

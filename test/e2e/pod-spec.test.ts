@@ -235,7 +235,10 @@ describe('the pod spec in a container', { concurrency: 4 }, () => {
     );
     await waitUntil(
       'the failed type check is logged',
-      () => /FailedMount.*hostPath type check failed: .*nowhere is not a directory/.test(node.log()),
+      () =>
+        /FailedMount.*hostPath type check failed, .*nowhere is not a directory, unable to determine its type: path .* does not exist/.test(
+          node.log(),
+        ),
       20_000,
     );
   });

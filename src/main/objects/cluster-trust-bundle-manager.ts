@@ -28,7 +28,7 @@ interface ClusterTrustBundle extends ApiObject {
 }
 
 /** Newest first. */
-const versions = ['v1beta1', 'v1alpha1'];
+const versions = ['v1', 'v1beta1', 'v1alpha1'];
 const group = 'certificates.k8s.io';
 /** How long a sync waits for the first list (upstream: 10 s; here the list requests another sync of the pod). */
 const listTimeoutMs = 1000;

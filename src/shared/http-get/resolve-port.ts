@@ -2,15 +2,15 @@
 import type { Container } from '../kubernetes/api.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
 
-/** Accepts a number, the name of one of the container's ports, or a number as text. Throws an Error with upstream's message. */
+/** Accepts a number, or the name of one of the container's ports. Throws an Error with upstream's message. */
 export function resolvePort(port: unknown, ports: Container['ports'] = []): number {
-  const resolved = typeof port === 'string' ? (ports.find(({ name }) => name === port)?.containerPort ?? parsePort(port)) : Number(port);
+  const resolved = typeof port === 'string' ? portOf(port, ports) : Number(port);
   if (!Number.isInteger(resolved) || resolved <= 0 || resolved > 65_535) throw new Error(`invalid port number: ${resolved}`);
   return resolved;
 }
 
-/** Upstream: Go's strconv.Atoi. */
-function parsePort(text: string): number {
-  if (!/^[+-]?\d+$/.test(text)) throw new Error(`strconv.Atoi: parsing ${goQuote(text)}: invalid syntax`);
-  return Number(text);
+function portOf(name: string, ports: NonNullable<Container['ports']>): number {
+  const port = ports.find((one) => one.name === name);
+  if (!port) throw new Error(`port ${goQuote(name)} not found`);
+  return port.containerPort;
 }

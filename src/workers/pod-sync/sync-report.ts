@@ -62,6 +62,10 @@ export class SyncReport {
     return this.#failures.length > 0;
   }
 
+  hasFailure(reason: string): boolean {
+    return this.#failures.some((failure) => failure.reason === reason);
+  }
+
   setBackoff(changed: ContainerBackoff): void {
     this.#backoffs = [...this.#backoffs.filter(({ key }) => key !== changed.key), changed];
   }

@@ -1,10 +1,11 @@
 /** Runs real helper processes as root: their operations, and the handling of a process that hangs. */
 import assert from 'node:assert/strict';
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
+import { mount } from '../../../src/shared/linux/native.ts';
 import { HelperClient } from '../../../src/shared/helper-client/index.ts';
 import { aLogger } from '../../support/logger.ts';
 
@@ -23,16 +24,21 @@ after(async () => {
 
 test('each hostPath type is checked, and created if the type allows it', async () => {
   const check = async (name: string, type: string) => (await helper.call('checkHostPath', { path: join(root, name), type })).failure;
+  const missing = (noun: string) =>
+    `hostPath type check failed, ${root}/nothing is not a ${noun}, unable to determine its type: path "${root}/nothing" does not exist`;
   assert.equal(await check('made/deep', 'DirectoryOrCreate'), null);
   assert.equal(await check('made/deep', 'Directory'), null);
   assert.equal(await check('made/file', 'FileOrCreate'), null);
   assert.equal(await check('made/file', 'File'), null);
-  assert.equal(await check('made/file', 'Directory'), `hostPath type check failed: ${root}/made/file is not a directory`);
-  assert.equal(await check('made/file', 'DirectoryOrCreate'), `hostPath type check failed: ${root}/made/file is not a directory`);
-  assert.equal(await check('nothing', 'File'), `hostPath type check failed: ${root}/nothing is not a file`);
-  assert.equal(await check('nothing', 'Socket'), `hostPath type check failed: ${root}/nothing is not a socket file`);
-  assert.equal(await check('nothing', 'CharDevice'), `hostPath type check failed: ${root}/nothing is not a character device`);
-  assert.equal(await check('nothing', 'BlockDevice'), `hostPath type check failed: ${root}/nothing is not a block device`);
+  assert.equal(await check('made/file', 'Directory'), `hostPath type check failed: ${root}/made/file is not a directory, it's a File`);
+  assert.equal(
+    await check('made/file', 'DirectoryOrCreate'),
+    `hostPath type check failed: ${root}/made/file is not a directory, it's a File`,
+  );
+  assert.equal(await check('nothing', 'File'), missing('file'));
+  assert.equal(await check('nothing', 'Socket'), missing('socket file'));
+  assert.equal(await check('nothing', 'CharDevice'), missing('character device'));
+  assert.equal(await check('nothing', 'BlockDevice'), missing('block device'));
   assert.equal((await helper.call('checkHostPath', { path: '/dev/null', type: 'CharDevice' })).failure, null);
   assert.equal(await check('nothing', 'constructor'), 'constructor is an invalid volume type');
   await assert.rejects(check('no/parent', 'FileOrCreate'), { code: 'ENOENT' });
@@ -76,6 +82,35 @@ test('a subPath that was replaced is mounted again, also when it is a file now',
   await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
   assert.equal(await readFile(target, 'utf8'), 'a file now');
   assert.equal((await readMountsBelow(target)).length, 1);
+});
+
+test('a subPath whose replaced mount is in use is mounted again', async () => {
+  const volumePath = join(root, 'busy');
+  const target = join(root, 'subpaths/busy/app/0');
+  await mkdir(join(volumePath, 'x'), { recursive: true });
+  await writeFile(join(volumePath, 'x/open'), '');
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  const user = await open(join(target, 'open'));
+  await rename(join(volumePath, 'x'), join(volumePath, 'old'));
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  await user.close();
+  assert.deepEqual(await readdir(target), []);
+  assert.equal((await readMountsBelow(target)).length, 1);
+});
+
+test('a subPath whose mount has lost its filesystem is mounted again', async () => {
+  const volumePath = join(root, 'recovered');
+  const target = join(root, 'subpaths/recovered/app/0');
+  await mkdir(join(volumePath, 'x'), { recursive: true });
+  await mkdir(target, { recursive: true });
+  const server = await open('/dev/fuse', 'r+');
+  await mount('dead', target, 'fuse', 0, `fd=${server.fd},rootmode=40000,user_id=0,group_id=0`);
+  await server.close();
+  await assert.rejects(lstat(target), { code: 'ENOTCONN' });
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  assert.equal((await readMountsBelow(target)).length, 1);
+  await writeFile(join(target, 'seen'), '');
+  assert.deepEqual(await readdir(join(volumePath, 'x')), ['seen']);
 });
 
 test('a symlink within the volume is followed, and one that leads out of it is rejected', async () => {

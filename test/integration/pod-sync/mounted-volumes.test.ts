@@ -92,7 +92,7 @@ test('a hostPath is checked by its type and mounted from its path', async () => 
   assert.equal(first?.hostPath, join(outside, 'new/dir'));
   await assert.rejects(
     setUp(aPodWith([{ name: 'host', hostPath: { path: join(outside, 'precious'), type: 'Directory' } }])),
-    /precious is not a directory/,
+    /precious is not a directory, it's a File/,
   );
   await assert.rejects(
     setUp(aPodWith([{ name: 'host', hostPath: { path: '/a/../etc' } }])),

@@ -1,4 +1,4 @@
-/** The PodCertificateRequest that the kubelet creates, and the fields of its status that the kubelet reads (certificates.k8s.io/v1beta1). Pure. */
+/** The PodCertificateRequest that the kubelet creates, and the fields of its status that the kubelet reads (certificates.k8s.io/v1). Pure. */
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { ApiObject } from '../../api/index.ts';
 
@@ -18,7 +18,7 @@ export interface PodCertificateRequest extends ApiObject {
   };
 }
 
-export const requestsApi = { group: 'certificates.k8s.io', version: 'v1beta1', plural: 'podcertificaterequests' } as const;
+export const requestsApi = { group: 'certificates.k8s.io', version: 'v1', plural: 'podcertificaterequests' } as const;
 
 /** The pod, service account and Node of the request. The API server verifies each for this node. */
 export interface RequestSubject {

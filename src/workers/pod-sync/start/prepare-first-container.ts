@@ -4,7 +4,6 @@
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
-import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
@@ -12,12 +11,12 @@ import { usesPodIPs, readEnvironmentObjects, type HostInfo } from '../runtime-co
 import { makeLogFolder } from './container-log-folder.ts';
 import { ensureImages, type ContainerImages } from './ensure-image.ts';
 import { prepareContainerConfig, type ConfigInputs } from './prepare-container-config.ts';
-import { readPullSecrets } from './pull-secrets.ts';
+import { readPullSecrets, type PullSecrets } from './pull-secrets.ts';
 
 /** Every promise may reject; a rejection without a handler is already marked as handled. */
 export interface PreparedContainer {
   readonly container: string;
-  readonly pullSecrets: Promise<readonly PullSecret[]>;
+  readonly pullSecrets: Promise<PullSecrets>;
   readonly images: Promise<ContainerImages>;
   readonly inputs: Promise<ConfigInputs>;
   /** Undefined when the config needs the pod's IPs. */
@@ -44,7 +43,7 @@ export function prepareFirstContainer(
   // The sandbox's request to the runtime goes out first.
   const sandboxRequested = nextIteration();
   const pullSecrets = sandboxRequested.then(() => readPullSecrets(context, pod));
-  const images = pullSecrets.then((secrets) => ensureImages(context, { pod, container, pullSecrets: secrets }));
+  const images = pullSecrets.then(({ found }) => ensureImages(context, { pod, container, pullSecrets: found }));
   // Fills the cache of `imageUser`, which the config reads.
   const imageUser = images.then(({ imageRef }) => context.runtime.imageUser(imageRef));
   const inputs = sandboxRequested.then(async () => ({

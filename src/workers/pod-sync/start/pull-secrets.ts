@@ -6,14 +6,21 @@ import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { TaskContext } from '../dependencies.ts';
 
-/** Returns the secrets that exist: a pull may succeed without the missing ones. Rejects with Stopped only. */
-export async function readPullSecrets({ channel, events, logger }: TaskContext, { metadata, spec }: Pod): Promise<PullSecret[]> {
+export interface PullSecrets {
+  /** The secrets that exist: a pull may succeed without the missing ones. */
+  readonly found: readonly PullSecret[];
+  /** The names of the others. */
+  readonly missing: readonly string[];
+}
+
+/** Rejects with Stopped only. */
+export async function readPullSecrets({ channel, logger }: TaskContext, { metadata, spec }: Pod): Promise<PullSecrets> {
   const { namespace } = metadata;
   const names = (spec.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
-  if (names.length === 0) return [];
+  if (names.length === 0) return { found: [], missing: [] };
   const results = await channel.podObjects(names.map((name) => ({ kind: 'Secret', namespace, name })));
   const missing: string[] = [];
-  const secrets = results.flatMap((result, index): PullSecret[] => {
+  const found = results.flatMap((result, index): PullSecret[] => {
     const name = names[index]!;
     if (result.outcome === 'value' && result.value.kind === 'Secret') {
       const { uid, type, data } = result.value;
@@ -23,9 +30,12 @@ export async function readPullSecrets({ channel, events, logger }: TaskContext, 
     logger.debug({ secret: `${namespace}/${name}`, err: result.outcome === 'failed' ? result.failure.message : '' }, 'No pull secret');
     return [];
   });
-  if (missing.length > 0) {
-    const message = `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`;
-    events.onPod('Warning', 'FailedToRetrieveImagePullSecret', message);
-  }
-  return secrets;
+  return { found, missing };
+}
+
+/** Records the missing secrets of a sync in which a pull has failed: they may be the reason. */
+export function reportMissingSecrets({ events }: TaskContext, { missing }: PullSecrets): void {
+  if (missing.length === 0) return;
+  const message = `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`;
+  events.onPod('Warning', 'FailedToRetrieveImagePullSecret', message);
 }

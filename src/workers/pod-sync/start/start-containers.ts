@@ -4,7 +4,7 @@
  */
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
-import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
+import type { Container, EphemeralContainer, PodSpec } from '../../../shared/kubernetes/api.ts';
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { startedContainers, startedContainersErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
@@ -15,7 +15,7 @@ import { formatPod } from '../format-pod.ts';
 import type { SyncReport } from '../sync-report.ts';
 import type { PreparedContainer } from './prepare-first-container.ts';
 import type { Sandbox } from './prepare-sandbox.ts';
-import { readPullSecrets } from './pull-secrets.ts';
+import { readPullSecrets, reportMissingSecrets } from './pull-secrets.ts';
 import { reportStaleStatus } from './stale-status.ts';
 import { startContainer, type StartRequest } from './start-container.ts';
 
@@ -34,8 +34,20 @@ export async function startContainers(
   const start = async (kind: ContainerType, container: Container | EphemeralContainer) => {
     const prepared = firstContainer?.container === container.name ? firstContainer : undefined;
     if (!prepared?.config && !(await sandbox.podIPs)) return false;
-    return startWithBackoff(context, task, kind, container, { ...sandbox, pullSecrets, prepared }, report);
+    return startWithBackoff(context, task, kind, container, { ...sandbox, pullSecrets: pullSecrets.found, prepared }, report);
   };
+  try {
+    await startInOrder(spec, actions, start);
+  } finally {
+    if (report.hasFailure('ErrImagePull')) reportMissingSecrets(context, pullSecrets);
+  }
+}
+
+async function startInOrder(
+  spec: PodSpec,
+  actions: PodActions,
+  start: (kind: ContainerType, container: Container | EphemeralContainer) => Promise<boolean>,
+): Promise<void> {
   for (const container of findByNames(spec.ephemeralContainers, actions.ephemeralContainersToStart))
     await start('ephemeral_container', container);
   for (const container of findByNames(spec.initContainers, actions.initContainersToStart)) {
