@@ -1,5 +1,5 @@
 /**
- * The metrics of the Go kubelet v1.36.3 on Linux, by page (upstream test/instrumentation, pkg/kubelet and cadvisor v0.56.2). Without those of Go's runtime, and
+ * The metrics of the Go kubelet on Linux, by page (upstream test/instrumentation, pkg/kubelet and cadvisor/lib v0.60.5). Without those of Go's runtime, and
  * without cadvisor's that the kubelet does not enable.
  */
 import { readFileSync } from 'node:fs';

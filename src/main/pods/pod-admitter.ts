@@ -6,8 +6,9 @@
 import { contain, reportFault } from '../../shared/errors/contain.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { qosClass } from '../../shared/kubernetes/qos-class.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { preemptions } from '../../shared/metrics/definitions/pods.ts';
+import { podLevelResourcesAdmissions, preemptions } from '../../shared/metrics/definitions/pods.ts';
 import { podReference, type EventSink } from '../events/index.ts';
 import { activePods, type ActivePodsDependencies } from './active-pods.ts';
 import {
@@ -18,6 +19,7 @@ import {
   type Preemption,
   type AdmitResult,
 } from './admission/index.ts';
+import { resourceConfigMode } from './admission/resource-config-mode.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import { faultMessage, type PodFaults } from './workers/index.ts';
@@ -64,6 +66,7 @@ export class PodAdmitter {
     const result = this.#computeResult(pod, preempted);
     if (!result) {
       timelines?.end(podUID(pod), 'Admission');
+      podLevelResourcesAdmissions.inc({ config_mode: resourceConfigMode(pod), qos_class: qosClass(pod).toLowerCase() });
       return true;
     }
     if ('preemption' in result) {

@@ -1,5 +1,5 @@
 /**
- * Reads the values of one cgroup. As `read` of the table, for rows of seventy numbers many times as fast: a page reads two thousand rows. One expression with
+ * Reads the values of one cgroup. As `read` of the table, for rows of eighty numbers many times as fast: a page reads two thousand rows. One expression with
  * all names makes an object of a fixed shape, while a loop over the names looks up each of them. Its numbers are the declared order of the columns, of which the
  * second is no f64.
  */
@@ -80,6 +80,14 @@ export function readUsageValues(
       ioFullAvg10: numbers[start + 59]!,
       ioFullAvg60: numbers[start + 60]!,
       ioFullAvg300: numbers[start + 61]!,
+      memoryEventsHigh: numbers[start + 62]!,
+      memoryEventsMax: numbers[start + 63]!,
+      memoryFileDirtyBytes: numbers[start + 64]!,
+      memoryFileWritebackBytes: numbers[start + 65]!,
+      pagesScanned: numbers[start + 66]!,
+      pagesReclaimed: numbers[start + 67]!,
+      fileRefaults: numbers[start + 68]!,
+      anonRefaults: numbers[start + 69]!,
       io: table.peek(row, 'io'),
       network: table.peek(row, 'network'),
     };

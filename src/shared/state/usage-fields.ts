@@ -85,6 +85,16 @@ export const valueFields = {
   ...pressureFields('cpu'),
   ...pressureFields('memory'),
   ...pressureFields('io'),
+  /** The next eight are 0 on cgroup v1. Throttling above memory.high, and hits of memory.max, in the cgroup and below. */
+  memoryEventsHigh: f64,
+  memoryEventsMax: f64,
+  memoryFileDirtyBytes: f64,
+  memoryFileWritebackBytes: f64,
+  /** Pages since the creation of the cgroup: scanned and taken by the kernel's reclaim, and read again after that. */
+  pagesScanned: f64,
+  pagesReclaimed: f64,
+  fileRefaults: f64,
+  anonRefaults: f64,
   /** A DeviceIo[] as JSON. */
   io: text(1022),
   /** An InterfaceUsage[] as JSON, for a sandbox and the root. */

@@ -98,6 +98,7 @@ class V1Reader implements CgroupReader {
       ...pressureValues('cpu', undefined),
       ...pressureValues('memory', undefined),
       ...pressureValues('io', undefined),
+      ...reclaimValues('', ''),
       io: this.#readIo(),
     };
   }
@@ -180,6 +181,7 @@ class V2Reader implements CgroupReader {
       ...pressureValues('cpu', files.cpuPressure.read()),
       ...pressureValues('memory', files.memoryPressure.read()),
       ...pressureValues('io', files.ioPressure.read()),
+      ...reclaimValues(stat, files.memoryEvents.read() ?? ''),
       io: toBoundedJSON(parseIoStat(files.io.read()), maxIoBytes),
     };
   }
@@ -190,7 +192,7 @@ class V2Reader implements CgroupReader {
     const weight = toNumber(value('cpu.weight'));
     const [quota = '', period] = (value('cpu.max') ?? '').split(' ');
     return {
-      // cadvisor's conversion, which is not the kubelet's of v1.36.
+      // cadvisor's conversion, which is not the kubelet's.
       cpuShares: weight >= 1 && weight <= 10_000 ? 2 + Math.floor(((weight - 1) * 262_142) / 9999) : 0,
       cpuPeriodUs: toNumber(period),
       cpuQuotaUs: toNumber(quota),
@@ -231,6 +233,7 @@ const v2Files = {
   cpuStat: { name: 'cpu.stat', kept: true },
   memoryStat: { name: 'memory.stat', kept: true },
   memoryUsage: { name: 'memory.current', kept: true },
+  memoryEvents: { name: 'memory.events', kept: true },
   processes: { name: 'cgroup.procs', kept: true },
   threads: { name: 'pids.current', kept: true },
   io: { name: 'io.stat', kept: true },
@@ -251,6 +254,20 @@ function openAll<K extends string>(
     K,
     CgroupFile
   >;
+}
+
+/** The texts are memory.stat and memory.events of cgroup v2. */
+function reclaimValues(stat: string, events: string) {
+  return {
+    memoryEventsHigh: statValue(events, 'high'),
+    memoryEventsMax: statValue(events, 'max'),
+    memoryFileDirtyBytes: statValue(stat, 'file_dirty'),
+    memoryFileWritebackBytes: statValue(stat, 'file_writeback'),
+    pagesScanned: statValue(stat, 'pgscan'),
+    pagesReclaimed: statValue(stat, 'pgsteal'),
+    fileRefaults: statValue(stat, 'workingset_refault_file'),
+    anonRefaults: statValue(stat, 'workingset_refault_anon'),
+  };
 }
 
 function cfsValues(stat: string, cfsThrottledNs: number, cfsBurstNs: number) {

@@ -23,17 +23,10 @@ describe('pod certificates', () => {
   let signer: PodCertificateSigner;
 
   before(async () => {
-    const cluster = await privateCluster(hooks, {
-      scheduler: false,
-      apiServerFlags: [
-        '--runtime-config=certificates.k8s.io/v1beta1/podcertificaterequests=true',
-        '--feature-gates=PodCertificateRequest=true',
-      ],
-    });
+    const cluster = await privateCluster(hooks, { scheduler: false });
     const clock = `--import=${join(import.meta.dirname, '../../support/preloads/clock-ahead.mjs')}`;
     node = await TestClusterNode.start('cluster-certs', {
       cluster,
-      config: { featureGates: { PodCertificateRequest: true } },
       env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${clock}`.trim() },
     });
     hooks.after(() => node.destroy());

@@ -11,7 +11,7 @@ import { privateCluster } from '../../support/cluster/control-plane.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
-const path = '/apis/certificates.k8s.io/v1beta1/clustertrustbundles';
+const path = '/apis/certificates.k8s.io/v1/clustertrustbundles';
 /** `clusterTrustBundle` of a projected volume's source. */
 type BundleSource = NonNullable<Sources[number]['clusterTrustBundle']>;
 type Sources = NonNullable<NonNullable<NonNullable<PodSpec['volumes']>[number]['projected']>['sources']>;
@@ -26,15 +26,8 @@ describe('trust bundles in a projected volume', () => {
   let node: TestClusterNode;
 
   before(async () => {
-    const gates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true };
-    const cluster = await privateCluster(hooks, {
-      scheduler: false,
-      apiServerFlags: [
-        '--runtime-config=certificates.k8s.io/v1beta1/clustertrustbundles=true',
-        '--feature-gates=ClusterTrustBundle=true,ClusterTrustBundleProjection=true',
-      ],
-    });
-    node = await TestClusterNode.start('cluster-trust', { cluster, config: { featureGates: gates } });
+    const cluster = await privateCluster(hooks, { scheduler: false });
+    node = await TestClusterNode.start('cluster-trust', { cluster });
     hooks.after(() => node.destroy());
   });
   after(async () => {

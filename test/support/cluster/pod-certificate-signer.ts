@@ -24,7 +24,7 @@ export interface SignedRequest {
 /** `wait` leaves the request pending until the next call of `decide`. */
 export type Decision = 'issue' | 'wait' | { readonly type: 'Denied' | 'Failed'; readonly reason: string; readonly message: string };
 
-const path = '/apis/certificates.k8s.io/v1beta1/podcertificaterequests';
+const path = '/apis/certificates.k8s.io/v1/podcertificaterequests';
 const minuteMs = 60_000;
 /** Within the API server's limits: a start at most five minutes ago, a renewal at least ten minutes later, a lifetime of at least an hour. */
 const validity = { fromMs: -4 * minuteMs, refreshMs: 7 * minuteMs, toMs: 57 * minuteMs };
@@ -97,7 +97,7 @@ export class PodCertificateSigner {
     if (decision === 'wait' || this.#answered.has(name)) return;
     this.#answered.add(name);
     const status = decision === 'issue' ? this.#issue(request) : { conditions: [condition(decision.type, decision)] };
-    await this.#api.patch(`/apis/certificates.k8s.io/v1beta1/namespaces/${namespace}/podcertificaterequests/${name}/status`, { status });
+    await this.#api.patch(`/apis/certificates.k8s.io/v1/namespaces/${namespace}/podcertificaterequests/${name}/status`, { status });
   }
 
   #issue({ spec }: SignedRequest): object {

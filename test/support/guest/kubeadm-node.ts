@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import type { Guest, GuestNetwork } from '../../../scripts/host/guest/guest.ts';
 import { busyboxImage, pauseImage } from '../../../scripts/host/local-images.ts';
 import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
+import { requiredVersion } from '../../../scripts/host/programs/go-build.ts';
 import { ensureControlPlane } from '../../../scripts/host/programs/control-plane.ts';
 import { ensureKubeadmBinary } from '../../../scripts/host/programs/kubeadm.ts';
 import { GuestNode } from './guest-node.ts';
@@ -27,7 +28,7 @@ export interface KubeadmNodeOptions {
   readonly controlPlane: boolean;
 }
 
-const etcdVersion = '3.6.8-0';
+const etcdVersion = `${requiredVersion(join(import.meta.dirname, '../../cluster'), 'go.etcd.io/etcd/server/v3').slice(1)}-0`;
 /** kubeadm wants to see it before it starts. The runtime has its own. */
 const kubeadmPauseImage = 'registry.k8s.io/pause:3.10.2';
 /** The folder of patches on the control plane's host. */

@@ -3,6 +3,7 @@
  * handlePodResourcesResize in pkg/kubelet/allocation, pkg/kubelet/events/resize.go.
  */
 import type { Container, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
+import { priorityBucket, type PriorityBucket } from '../../../shared/kubernetes/priority-bucket.ts';
 import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
 
 export interface PendingResize {
@@ -10,6 +11,7 @@ export interface PendingResize {
   readonly message: string;
   /** The desired resources as JSON. */
   readonly desired: string;
+  readonly priorityBucket: PriorityBucket;
 }
 
 const message = 'In-place resize is not supported.';
@@ -17,7 +19,12 @@ const message = 'In-place resize is not supported.';
 /** `allocated` is the pod with its allocated resources, or the same object when they equal its spec's. Null when nothing is pending. */
 export function computePendingResize(pod: Pod, allocated: Pod): PendingResize | null {
   if (allocated === pod) return null;
-  return { reason: 'Infeasible', message, desired: toGoJSON({ pod: pod.spec.resources, ...containersOf(pod) }) };
+  return {
+    reason: 'Infeasible',
+    message,
+    desired: toGoJSON({ pod: pod.spec.resources, ...containersOf(pod) }),
+    priorityBucket: priorityBucket(pod.spec.priority),
+  };
 }
 
 export function resizeEventMessage(pod: Pod, { reason, message: error }: PendingResize): string {

@@ -10,6 +10,7 @@ import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.
 import { contain, faultText, reportFault } from '../../../shared/errors/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
+import { priorityBuckets } from '../../../shared/kubernetes/priority-bucket.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { defaultRestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -191,8 +192,15 @@ export class ApiStatusCache {
     const hasChanged = this.#pendingResizes.get(uid)?.desired !== pending?.desired;
     if (pending) this.#pendingResizes.set(uid, pending);
     else this.#pendingResizes.delete(uid);
-    if (hasChanged) pendingResizes.set(this.#pendingResizes.size, { reason: 'infeasible' });
+    if (hasChanged) this.#countPendingResizes();
     return hasChanged;
+  }
+
+  #countPendingResizes(): void {
+    const buckets = [...this.#pendingResizes.values()].map(({ priorityBucket }) => priorityBucket);
+    for (const bucket of priorityBuckets) {
+      pendingResizes.set(buckets.filter((one) => one === bucket).length, { reason: 'infeasible', priority_bucket: bucket });
+    }
   }
 
   /** Sets the final status of a pod that was not admitted. Upstream: rejectPod. */

@@ -8,6 +8,7 @@ export const storageOperationDuration = histogram(
   'Storage operation duration',
   ['volume_plugin', 'operation_name', 'status', 'migrated'],
   operationBuckets,
+  'BETA',
 );
 
 export const volumeOperationTotal = histogram(
@@ -15,6 +16,7 @@ export const volumeOperationTotal = histogram(
   'Storage operation end to end duration in seconds',
   ['plugin_name', 'operation_name'],
   operationBuckets,
+  'BETA',
 );
 
 /** The metric's source: `statfs`, `fsquota`, or `du` for a walk. Upstream: pkg/kubelet/server/metrics. */

@@ -1,5 +1,5 @@
 /**
- * The metrics of /metrics/cadvisor about cgroups: names, types, help texts and values as cadvisor has them (v0.56, metrics/prometheus.go), for the groups that
+ * The metrics of /metrics/cadvisor about cgroups: names, types, help texts and values as cadvisor has them (lib v0.60, metrics/prometheus.go), for the groups that
  * the kubelet enables. Pure.
  */
 import type { NodeFilesystem } from '../../../shared/state/node-filesystem-table.ts';
@@ -88,12 +88,7 @@ function network(name: string, help: string, key: Exclude<keyof InterfaceUsage, 
   return { name: `container_network_${name}_total`, type: 'counter', help: `Cumulative count of ${help}`, read };
 }
 
-/** cadvisor's load reader is off in the kubelet, which shows zeros. */
-const taskStates = ['sleeping', 'running', 'stopped', 'uninterruptible', 'iowaiting'].map((state) => ({
-  value: 0,
-  labels: extraLabels({ state }),
-}));
-const zero = () => 0;
+const createdAtSeconds = ({ identity }: CgroupUsage) => Math.floor(identity.createdAtMs / 1000);
 const totalCpu = extraLabels({ cpu: 'total' });
 const memoryFailures = ['container', 'hierarchy'].map((scope) => ({
   minor: extraLabels({ failure_type: 'pgfault', scope }),
@@ -120,18 +115,6 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
   cfs('container_cpu_cfs_periods_total', 'Number of elapsed enforcement period intervals.', 'cfsPeriods'),
   cfs('container_cpu_cfs_throttled_periods_total', 'Number of throttled period intervals.', 'cfsThrottledPeriods'),
   cfs('container_cpu_cfs_throttled_seconds_total', 'Total time duration the container has been throttled.', 'cfsThrottledNs', nsPerSecond),
-  {
-    name: 'container_cpu_load_average_10s',
-    type: 'gauge',
-    help: 'Value of container cpu load average over the last 10 seconds.',
-    readOne: zero,
-  },
-  {
-    name: 'container_cpu_load_d_average_10s',
-    type: 'gauge',
-    help: 'Value of container cpu load.d average over the last 10 seconds.',
-    readOne: zero,
-  },
   field('container_cpu_system_seconds_total', 'counter', 'Cumulative system cpu time consumed in seconds.', 'cpuSystemNs', nsPerSecond),
   {
     name: 'container_cpu_usage_seconds_total',
@@ -140,6 +123,13 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     read: ({ values }) => (values.cpuUsageNs > 0n ? [{ value: Number(values.cpuUsageNs) / nsPerSecond, labels: totalCpu }] : []),
   },
   field('container_cpu_user_seconds_total', 'counter', 'Cumulative user cpu time consumed in seconds.', 'cpuUserNs', nsPerSecond),
+  {
+    name: 'container_creation_time_seconds',
+    type: 'gauge',
+    help: 'Container creation time since unix epoch in seconds.',
+    isSpec: true,
+    readOne: createdAtSeconds,
+  },
   field('container_file_descriptors', 'gauge', 'Number of open file descriptors for the container.', 'fileDescriptors'),
   filesystem('inodes_free', 'gauge', 'Number of available Inodes', 'inodesFree'),
   filesystem('inodes_total', 'gauge', 'Number of Inodes', 'inodes'),
@@ -170,6 +160,18 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     readOne: () => -1,
   },
   field('container_memory_cache', 'gauge', 'Number of bytes of page cache memory.', 'memoryCacheBytes'),
+  field(
+    'container_memory_events_high_total',
+    'counter',
+    'Cumulative count of memory.high throttle events for the container',
+    'memoryEventsHigh',
+  ),
+  field(
+    'container_memory_events_max_total',
+    'counter',
+    'Cumulative count of memory.max limit hit events for the container',
+    'memoryEventsMax',
+  ),
   field('container_memory_failcnt', 'counter', 'Number of memory usage hits limits', 'memoryFailures'),
   {
     name: 'container_memory_failures_total',
@@ -181,9 +183,28 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
         { value: values.majorPageFaults, labels: major },
       ]),
   },
+  field(
+    'container_memory_file_dirty_bytes',
+    'gauge',
+    'Number of bytes of file cache that has been modified but not yet written back to disk.',
+    'memoryFileDirtyBytes',
+  ),
+  field(
+    'container_memory_file_writeback_bytes',
+    'gauge',
+    'Number of bytes of file cache that is currently being written back to disk.',
+    'memoryFileWritebackBytes',
+  ),
   field('container_memory_kernel_usage', 'gauge', 'Size of kernel memory allocated in bytes.', 'memoryKernelBytes'),
   field('container_memory_mapped_file', 'gauge', 'Size of memory mapped files in bytes.', 'memoryMappedFileBytes'),
   field('container_memory_max_usage_bytes', 'gauge', 'Maximum memory usage recorded in bytes', 'memoryMaxUsageBytes'),
+  field('container_memory_pgscan_total', 'counter', 'Cumulative number of pages scanned by the page reclaim algorithm.', 'pagesScanned'),
+  field(
+    'container_memory_pgsteal_total',
+    'counter',
+    'Cumulative number of pages reclaimed by the page reclaim algorithm.',
+    'pagesReclaimed',
+  ),
   field('container_memory_rss', 'gauge', 'Size of RSS in bytes.', 'memoryRssBytes'),
   field('container_memory_swap', 'gauge', 'Container swap usage in bytes.', 'swapBytes'),
   field('container_memory_total_active_file_bytes', 'gauge', 'Current total active file in bytes.', 'memoryActiveFileBytes'),
@@ -195,6 +216,18 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     'memoryUsageBytes',
   ),
   field('container_memory_working_set_bytes', 'gauge', 'Current working set in bytes.', 'memoryWorkingSetBytes'),
+  field(
+    'container_memory_workingset_refault_anon_total',
+    'counter',
+    'Cumulative number of refaults of previously evicted anonymous pages.',
+    'anonRefaults',
+  ),
+  field(
+    'container_memory_workingset_refault_file_total',
+    'counter',
+    'Cumulative number of refaults of previously evicted file pages.',
+    'fileRefaults',
+  ),
   network('receive_bytes', 'bytes received', 'rxBytes'),
   network('receive_errors', 'errors encountered while receiving', 'rxErrors'),
   network('receive_packets_dropped', 'packets dropped while receiving', 'rxDropped'),
@@ -223,13 +256,8 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     type: 'gauge',
     help: 'Start time of the container since unix epoch in seconds.',
     isSpec: true,
-    readOne: ({ identity }) => Math.floor(identity.createdAtMs / 1000),
-  },
-  {
-    name: 'container_tasks_state',
-    type: 'gauge',
-    help: 'Number of tasks in given state',
-    read: () => taskStates,
+    // The runtime's start time, which cadvisor shows for some runtimes, is the creation time with containerd.
+    readOne: createdAtSeconds,
   },
   field('container_threads', 'gauge', 'Number of threads running inside the container', 'threads'),
   field(

@@ -28,6 +28,14 @@ const noUsage = {
   swapBytes: 0,
   threads: 0,
   ...Object.fromEntries(pressure),
+  memoryEventsHigh: 0,
+  memoryEventsMax: 0,
+  memoryFileDirtyBytes: 0,
+  memoryFileWritebackBytes: 0,
+  pagesScanned: 0,
+  pagesReclaimed: 0,
+  fileRefaults: 0,
+  anonRefaults: 0,
   io: '[]',
 } as unknown as CgroupValues;
 const noLimits: CgroupLimits = {

@@ -24,10 +24,10 @@ test('a pod whose certificate is not issued is not ready to start', async () => 
   const { api, clock, changed, manager } = aPodObjectManager({
     certificates: { nodeName: 'n', nodeUID: () => 'n-uid', events: { record: () => {} } },
   });
-  const requests = '/apis/certificates.k8s.io/v1beta1/podcertificaterequests';
+  const requests = '/apis/certificates.k8s.io/v1/podcertificaterequests';
   api.on('GET', '/api/v1/namespaces/default/serviceaccounts/sa', { metadata: { name: 'sa', uid: 'sa-uid' } });
   const requested = Promise.withResolvers<void>();
-  api.on('POST', '/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests', () => {
+  api.on('POST', '/apis/certificates.k8s.io/v1/namespaces/default/podcertificaterequests', () => {
     requested.resolve();
     return { metadata: { name: 'req-1', namespace: 'default', uid: 'r-1' } };
   });

@@ -17,7 +17,7 @@ test('trust anchors are deduplicated, sorted and without text between them', () 
 
 test('trust bundles are read from the first request on, and a change notifies the pods that requested them', async () => {
   const { api, changed, manager } = aPodObjectManager();
-  api.on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
+  api.on('GET', '/apis/certificates.k8s.io/v1', { resources: [{ name: 'clustertrustbundles' }] });
   const ask = manager.get(
     [
       { kind: 'TrustBundle', name: 'one', optional: false },
@@ -28,7 +28,7 @@ test('trust bundles are read from the first request on, and a change notifies th
     ],
     pod,
   );
-  const watch = await api.nextWatch('/apis/certificates.k8s.io/v1beta1/clustertrustbundles');
+  const watch = await api.nextWatch('/apis/certificates.k8s.io/v1/clustertrustbundles');
   const bundle = (name: string, fields: object, labels = {}) => ({
     metadata: { name, uid: name, resourceVersion: '5', labels },
     spec: { trustBundle: certificate(name), ...fields },
@@ -57,7 +57,7 @@ test('trust bundles are read from the first request on, and a change notifies th
 });
 
 test('trust anchors are normalized once per request until a bundle changes', async () => {
-  const api = new FakeApi().on('GET', '/apis/certificates.k8s.io/v1beta1', { resources: [{ name: 'clustertrustbundles' }] });
+  const api = new FakeApi().on('GET', '/apis/certificates.k8s.io/v1', { resources: [{ name: 'clustertrustbundles' }] });
   let times = 0;
   const normalize = (bundles: readonly string[]) => `${(times += 1)} ${bundles.join()}`;
   const clock = new FakeClock();
@@ -70,7 +70,7 @@ test('trust anchors are normalized once per request until a bundle changes', asy
     normalize,
   });
   const first = bundles.getTrustAnchorsByName('one', false, 'a');
-  const watch = await api.nextWatch('/apis/certificates.k8s.io/v1beta1/clustertrustbundles');
+  const watch = await api.nextWatch('/apis/certificates.k8s.io/v1/clustertrustbundles');
   const bundle = (trustBundle: string, resourceVersion: string) => ({
     metadata: { name: 'one', uid: 'one', resourceVersion },
     spec: { trustBundle, signerName: 'example.com/s' },
@@ -96,10 +96,10 @@ test('trust anchors are normalized once per request until a bundle changes', asy
 
 test('closing does not wait for the API server’s discovery', async () => {
   const { api, manager } = aPodObjectManager();
-  api.deferResponse('GET', '/apis/certificates.k8s.io/v1beta1');
+  api.deferResponse('GET', '/apis/certificates.k8s.io/v1');
   const result = manager.get([{ kind: 'TrustBundle', name: 'one', optional: true }], pod);
   await settle();
-  const [call] = api.callsTo('GET', '/apis/certificates.k8s.io/v1beta1');
+  const [call] = api.callsTo('GET', '/apis/certificates.k8s.io/v1');
   assert.deepEqual([call?.deadlineMs, call?.maxAttempts], [10_000, 1]);
   await manager.close();
   assert.equal((await result)[0]?.outcome, 'failed');

@@ -11,21 +11,26 @@ const missing: Readonly<Record<string, readonly RegExp[]>> = {
   'no managers of processors, memory and topology': [
     /^kubelet_container_aligned_compute_resources_/,
     /^kubelet_(?:cpu|memory|topology)_manager_/,
-    /^resource_manager_/,
+    /^kubelet_resource_manager_/,
   ],
   'no resizes in place': [
     /^kubelet_container_requested_resizes_total$/,
     /^kubelet_pod_deferred_accepted_resizes_total$/,
+    /^kubelet_pod_deferred_resize_duration_seconds$/,
     /^kubelet_pod_in_progress_resizes$/,
     /^kubelet_pod_resize_duration_milliseconds$/,
   ],
   'no volumes of CSI drivers and of claims, and no SELinux': [
-    /^csi_operations_seconds$/,
+    /^csi_(?:operations_seconds|node_storage_health_status)$/,
     /^kubelet_volume_stats_/,
     /^volume_manager_selinux_/,
   ],
   'nothing is reconstructed': [/^force_cleaned_failed_volume_/, /^reconstruct_volume_/],
-  'no cache of pull records and no API of pods': [/^kubelet_imagemanager_inmemory_/, /^kubelet_pod_watch_events_dropped_total$/],
+  'no cache of pull records and no API of pods': [
+    /^kubelet_imagemanager_inmemory_/,
+    /^kubelet_pod_watch_events_dropped_total$/,
+    /^kubelet_pod_requests_/,
+  ],
   'no informers of client-go': [/^informer_/],
   'upstream never sets it': [/^rest_client_exec_plugin_policy_call_total$/],
 };

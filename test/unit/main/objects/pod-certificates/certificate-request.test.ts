@@ -13,7 +13,7 @@ const subject = { pod: aPod({ spec: { serviceAccountName: 'sa' } }), serviceAcco
 test('a request names the pod, service account and node, and is owned by its pod', () => {
   const source = { signerName: 'example.com/s', keyType: 'ED25519', maxExpirationSeconds: 3600, userAnnotations: { 'example.com/a': 'b' } };
   assert.deepEqual(toCertificateRequest(subject, source, Buffer.from('csr')), {
-    apiVersion: 'certificates.k8s.io/v1beta1',
+    apiVersion: 'certificates.k8s.io/v1',
     kind: 'PodCertificateRequest',
     metadata: {
       namespace: 'default',

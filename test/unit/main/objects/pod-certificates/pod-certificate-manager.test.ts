@@ -12,8 +12,8 @@ import { aPod } from '../../../../support/pods/pods.ts';
 
 const minuteMs = 60_000;
 const accountPath = '/api/v1/namespaces/default/serviceaccounts/sa';
-const requestsPath = '/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests';
-const watchPath = '/apis/certificates.k8s.io/v1beta1/podcertificaterequests';
+const requestsPath = '/apis/certificates.k8s.io/v1/namespaces/default/podcertificaterequests';
+const watchPath = '/apis/certificates.k8s.io/v1/podcertificaterequests';
 const listEnd = { metadata: { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } } };
 const volume: Volume = {
   name: 'id',
