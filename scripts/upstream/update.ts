@@ -15,38 +15,33 @@ import { pinKubernetes, valuesModule } from './go-modules.ts';
 const project = join(import.meta.dirname, '../..');
 const uidVectors = 'test/integration/manifest/static-pod-uid/vectors';
 
-/** What the program in values/ prints, by its arguments, and the file that it becomes. */
-const outputs: readonly (readonly [args: readonly string[], file: string])[] = [
-  [['protocol', 'cri-v1'], 'proto/cri-v1.json'],
-  [['feature-gates'], 'src/main/config/generated/feature-gate-table.ts'],
-  [['static-pod-types'], 'src/shared/manifest/static-pod-uid/generated/go-types.ts'],
-  [['static-pod-uids', join(project, uidVectors)], `${uidVectors}/expected.jsonl`],
-  [['cgroups'], 'test/unit/shared/linux/cgroup-vectors.jsonl'],
-  [['evictions'], 'test/unit/main/eviction/eviction-vectors.jsonl'],
-  [['admission'], 'test/unit/main/pods/admission/admission-vectors.jsonl'],
+/** What the programs in values/ print, by the command, and the file that it becomes. */
+const outputs: readonly (readonly [command: readonly [program: string, ...args: string[]], file: string])[] = [
+  [['values', 'protocol', 'cri-v1'], 'proto/cri-v1.json'],
+  [['featuregates'], 'src/main/config/generated/feature-gate-table.ts'],
+  [['values', 'static-pod-types'], 'src/shared/manifest/static-pod-uid/generated/go-types.ts'],
+  [['values', 'static-pod-uids', join(project, uidVectors)], `${uidVectors}/expected.jsonl`],
+  [['values', 'cgroups'], 'test/unit/shared/linux/cgroup-vectors.jsonl'],
+  [['values', 'evictions'], 'test/unit/main/eviction/eviction-vectors.jsonl'],
+  [['values', 'admission'], 'test/unit/main/pods/admission/admission-vectors.jsonl'],
 ];
 
 const progress = (what: string) => console.log(`==> ${what}`);
 const work = mkdtempSync(join(tmpdir(), 'upstream-'));
 try {
   await pinKubernetes(kubernetesVersion, progress);
-  progress('building the program that prints upstream’s values');
+  progress('building the programs that print upstream’s values');
   const { command, environment } = await ensureGo(valuesModule, progress);
-  const program = join(work, 'values');
   // The script finds the same Go.
   const path = command.includes('/') ? `${join(command, '..')}:${process.env['PATH']}` : process.env['PATH'];
-  execFileSync('sh', [join(valuesModule, 'build.sh'), program], { env: { ...environment, PATH: path }, stdio: 'inherit' });
-  for (const [args, file] of outputs) {
+  execFileSync('sh', [join(valuesModule, 'build.sh'), work], { env: { ...environment, PATH: path }, stdio: 'inherit' });
+  for (const [[program, ...args], file] of outputs) {
     progress(file);
     // Times are printed in the zone of the process.
     const env = { ...process.env, TZ: 'UTC' };
-    writeFileSync(join(project, file), execFileSync(program, args, { env, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'inherit'] }));
+    writeFileSync(join(project, file), execFileSync(join(work, program), args, { env, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'inherit'] }));
   }
   execFileSync('node', ['scripts/generate-protocols.ts'], { cwd: project, stdio: 'inherit' });
-  execFileSync('oxfmt', ['--write', ...outputs.map(([, file]) => file).filter((file) => /\.(ts|json)$/.test(file))], {
-    cwd: project,
-    stdio: 'inherit',
-  });
   const changed = execFileSync('git', ['status', '--short'], { cwd: project, encoding: 'utf8' });
   console.log(changed === '' ? `nothing differs from ${kubernetesVersion}` : `changed:\n${changed}`);
 } finally {

@@ -147,18 +147,18 @@ test('the gate ContainerStopSignals passes the signal of a container on to the r
   const proxy = await startHostileRuntime(t, node.containerd.endpoint, ({ call, request, reply, bytes, encode }) => {
     if (call === 'CreateContainer') {
       const { config: created } = request as CreateContainerRequest;
-      requested.set((reply as CreateContainerResponse).containerId, created?.stopSignal ?? Signal.RUNTIME_DEFAULT);
+      requested.set((reply as CreateContainerResponse).containerId, created?.stopSignal ?? Signal.SIGNAL_RUNTIME_DEFAULT);
     }
     if (call !== 'ContainerStatus') return bytes;
     const { status } = reply as ContainerStatusResponse;
-    return encode({ ...reply, status: { ...status, stopSignal: requested.get(status?.id ?? '') || Signal.SIGTERM } });
+    return encode({ ...reply, status: { ...status, stopSignal: requested.get(status?.id ?? '') || Signal.SIGNAL_SIGTERM } });
   });
   config['containerRuntimeEndpoint'] = proxy.endpoint;
   await node.startKubelet();
   const containers = [aBusybox({ name: 'custom', lifecycle: { stopSignal: 'SIGUSR1' } }), aBusybox({ name: 'default' })];
   node.apply(aManifest('stop-signals', { os: { name: 'linux' }, containers }));
   const { status } = await node.untilRunning('stop-signals');
-  assert.deepEqual(new Set(requested.values()), new Set([Signal.RUNTIME_DEFAULT, Signal.SIGUSR1]));
+  assert.deepEqual(new Set(requested.values()), new Set([Signal.SIGNAL_RUNTIME_DEFAULT, Signal.SIGNAL_SIGUSR1]));
   assert.deepEqual(
     status?.containerStatuses?.map(({ name, stopSignal }) => [name, stopSignal]),
     [

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds the Go program of this folder in a copy, with its modules vendored, and with the files of _overlay/ that export what upstream's packages do
+# Builds the Go programs of this folder, `values` and `featuregates`, in a copy, with its modules vendored, and with the files of _overlay/ that export what upstream's packages do
 # not. Takes minutes once: Go keeps what it has compiled.
-#   build.sh PROGRAM
+#   build.sh FOLDER
 set -eu
-program=$1
+folder=$1
 cd "$(dirname "$0")"
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
@@ -19,4 +19,4 @@ for pair in \
   systemd.go=github.com/opencontainers/cgroups/systemd; do
   cp "_overlay/${pair%%=*}" "vendor/${pair#*=}/zz_vectors.go"
 done
-go build -trimpath -mod=vendor -gcflags=all=-dwarf=false -ldflags='-s -w' -o "$program" .
+go build -trimpath -mod=vendor -gcflags=all=-dwarf=false -ldflags='-s -w' -o "$folder/" . ./featuregates

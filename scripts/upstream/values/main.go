@@ -10,26 +10,28 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
 	"values/admission"
 	"values/cgroups"
 	"values/evictions"
-	"values/featuregates"
-		"values/protocols"
+	"values/protocols"
 	"values/staticpods"
 )
 
 // kinds are what can be printed, by name. The argument of the command follows its name.
 var kinds = map[string]func(out io.Writer, argument string) error{
-	"static-pod-types":  func(out io.Writer, _ string) error { return staticpods.PrintTypes(out, kubernetesVersion()) },
-	"static-pod-uids":   func(out io.Writer, folder string) error { return staticpods.PrintVectors(out, folder) },
-	"cgroups":           func(out io.Writer, _ string) error { return cgroups.Print(out) },
-	"evictions":         func(out io.Writer, _ string) error { return evictions.Print(out) },
-	"admission":         func(out io.Writer, _ string) error { return admission.Print(out) },
-	"feature-gates":     func(out io.Writer, _ string) error { return featuregates.Print(out, kubernetesVersion()) },
-	"protocol":          protocols.Print,
+	"static-pod-types": func(out io.Writer, _ string) error { return staticpods.PrintTypes(out, kubernetesVersion()) },
+	"static-pod-uids":  func(out io.Writer, folder string) error { return staticpods.PrintVectors(out, folder) },
+	"cgroups":          func(out io.Writer, _ string) error { return cgroups.Print(out) },
+	"evictions":        func(out io.Writer, _ string) error { return evictions.Print(out) },
+	"admission":        func(out io.Writer, _ string) error { return admission.Print(out) },
+	"protocol":         protocols.Print,
 }
 
 func main() {
+	klog.SetLogger(logr.Discard())
 	if len(os.Args) < 2 || kinds[os.Args[1]] == nil {
 		names := []string{}
 		for name := range kinds {

@@ -154,7 +154,7 @@ func Simulate(config Config, imageFs, split, isolation bool, startMs int64, step
 		}
 		sort.Strings(result.Conditions)
 		for _, pod := range step.AdmittedPods {
-			if answer := manager.Admit(&lifecycle.PodAdmitAttributes{Pod: pod}); !answer.Admit {
+			if answer := manager.Admit(context.Background(), &lifecycle.PodAdmitAttributes{Pod: pod}); !answer.Admit {
 				message := answer.Message
 				if len(manager.nodeConditions) > 1 {
 					message = "several conditions"

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand"
 
@@ -91,7 +90,7 @@ func decision(node *v1.Node, pod *v1.Pod, active []*v1.Pod) object {
 		preemption.NewCriticalPodAdmissionHandler(func() []*v1.Pod { return active }, kill, recorder),
 		func(*schedulerframework.NodeInfo, *lifecycle.PodAdmitAttributes) error { return nil },
 	)
-	result := handler.Admit(&lifecycle.PodAdmitAttributes{Pod: pod, OtherPods: active})
+	result := handler.Admit(context.Background(), &lifecycle.PodAdmitAttributes{Pod: pod, OtherPods: active})
 	row := object{"node": node.Name, "pod": pod.Name, "active": names, "admit": result.Admit}
 	if !result.Admit {
 		row["reason"], row["message"] = result.Reason, result.Message

@@ -40,7 +40,8 @@ func Print(out io.Writer) error {
 func gates(memoryQoS, podLevel, period, reserved bool) {
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
 		"MemoryQoS": memoryQoS, "PodLevelResources": podLevel,
-		"InPlacePodLevelResourcesVerticalScaling": false, "PodLevelResourceManagers": false, "CustomCPUCFSQuotaPeriod": period, "QOSReserved": reserved,
+		"InPlacePodLevelResourcesVerticalScaling": false, "PodLevelResourceManagers": false,
+		"PodLevelResourcesFixDefaulting": podLevel, "PodLevelResourcesFixKubeletQOSClass": podLevel, "CustomCPUCFSQuotaPeriod": period, "QOSReserved": reserved,
 	}); err != nil {
 		panic(err)
 	}

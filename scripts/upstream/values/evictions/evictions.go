@@ -4,7 +4,6 @@ package evictions
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"math/rand"
 	"os"

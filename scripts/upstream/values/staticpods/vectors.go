@@ -184,4 +184,4 @@ func compareWithKubelet(v *vector, dumps []string, data []byte) error {
 // observer ignores all notifications.
 type observer struct{}
 
-func (observer) ObservedPodOnWatch(*corev1.Pod, time.Time) {}
+func (observer) ObservedPodOnWatch(klog.Logger, *corev1.Pod, time.Time) {}

@@ -71,144 +71,144 @@ export namespace PodSandboxState {
 }
 
 export const Signal = {
-  RUNTIME_DEFAULT: 0,
-  SIGABRT: 1,
-  SIGALRM: 2,
-  SIGBUS: 3,
-  SIGCHLD: 4,
-  SIGCLD: 5,
-  SIGCONT: 6,
-  SIGFPE: 7,
-  SIGHUP: 8,
-  SIGILL: 9,
-  SIGINT: 10,
-  SIGIO: 11,
-  SIGIOT: 12,
-  SIGKILL: 13,
-  SIGPIPE: 14,
-  SIGPOLL: 15,
-  SIGPROF: 16,
-  SIGPWR: 17,
-  SIGQUIT: 18,
-  SIGSEGV: 19,
-  SIGSTKFLT: 20,
-  SIGSTOP: 21,
-  SIGSYS: 22,
-  SIGTERM: 23,
-  SIGTRAP: 24,
-  SIGTSTP: 25,
-  SIGTTIN: 26,
-  SIGTTOU: 27,
-  SIGURG: 28,
-  SIGUSR1: 29,
-  SIGUSR2: 30,
-  SIGVTALRM: 31,
-  SIGWINCH: 32,
-  SIGXCPU: 33,
-  SIGXFSZ: 34,
-  SIGRTMIN: 35,
-  SIGRTMINPLUS1: 36,
-  SIGRTMINPLUS2: 37,
-  SIGRTMINPLUS3: 38,
-  SIGRTMINPLUS4: 39,
-  SIGRTMINPLUS5: 40,
-  SIGRTMINPLUS6: 41,
-  SIGRTMINPLUS7: 42,
-  SIGRTMINPLUS8: 43,
-  SIGRTMINPLUS9: 44,
-  SIGRTMINPLUS10: 45,
-  SIGRTMINPLUS11: 46,
-  SIGRTMINPLUS12: 47,
-  SIGRTMINPLUS13: 48,
-  SIGRTMINPLUS14: 49,
-  SIGRTMINPLUS15: 50,
-  SIGRTMAXMINUS14: 51,
-  SIGRTMAXMINUS13: 52,
-  SIGRTMAXMINUS12: 53,
-  SIGRTMAXMINUS11: 54,
-  SIGRTMAXMINUS10: 55,
-  SIGRTMAXMINUS9: 56,
-  SIGRTMAXMINUS8: 57,
-  SIGRTMAXMINUS7: 58,
-  SIGRTMAXMINUS6: 59,
-  SIGRTMAXMINUS5: 60,
-  SIGRTMAXMINUS4: 61,
-  SIGRTMAXMINUS3: 62,
-  SIGRTMAXMINUS2: 63,
-  SIGRTMAXMINUS1: 64,
-  SIGRTMAX: 65,
+  SIGNAL_RUNTIME_DEFAULT: 0,
+  SIGNAL_SIGABRT: 1,
+  SIGNAL_SIGALRM: 2,
+  SIGNAL_SIGBUS: 3,
+  SIGNAL_SIGCHLD: 4,
+  SIGNAL_SIGCLD: 5,
+  SIGNAL_SIGCONT: 6,
+  SIGNAL_SIGFPE: 7,
+  SIGNAL_SIGHUP: 8,
+  SIGNAL_SIGILL: 9,
+  SIGNAL_SIGINT: 10,
+  SIGNAL_SIGIO: 11,
+  SIGNAL_SIGIOT: 12,
+  SIGNAL_SIGKILL: 13,
+  SIGNAL_SIGPIPE: 14,
+  SIGNAL_SIGPOLL: 15,
+  SIGNAL_SIGPROF: 16,
+  SIGNAL_SIGPWR: 17,
+  SIGNAL_SIGQUIT: 18,
+  SIGNAL_SIGSEGV: 19,
+  SIGNAL_SIGSTKFLT: 20,
+  SIGNAL_SIGSTOP: 21,
+  SIGNAL_SIGSYS: 22,
+  SIGNAL_SIGTERM: 23,
+  SIGNAL_SIGTRAP: 24,
+  SIGNAL_SIGTSTP: 25,
+  SIGNAL_SIGTTIN: 26,
+  SIGNAL_SIGTTOU: 27,
+  SIGNAL_SIGURG: 28,
+  SIGNAL_SIGUSR1: 29,
+  SIGNAL_SIGUSR2: 30,
+  SIGNAL_SIGVTALRM: 31,
+  SIGNAL_SIGWINCH: 32,
+  SIGNAL_SIGXCPU: 33,
+  SIGNAL_SIGXFSZ: 34,
+  SIGNAL_SIGRTMIN: 35,
+  SIGNAL_SIGRTMINPLUS1: 36,
+  SIGNAL_SIGRTMINPLUS2: 37,
+  SIGNAL_SIGRTMINPLUS3: 38,
+  SIGNAL_SIGRTMINPLUS4: 39,
+  SIGNAL_SIGRTMINPLUS5: 40,
+  SIGNAL_SIGRTMINPLUS6: 41,
+  SIGNAL_SIGRTMINPLUS7: 42,
+  SIGNAL_SIGRTMINPLUS8: 43,
+  SIGNAL_SIGRTMINPLUS9: 44,
+  SIGNAL_SIGRTMINPLUS10: 45,
+  SIGNAL_SIGRTMINPLUS11: 46,
+  SIGNAL_SIGRTMINPLUS12: 47,
+  SIGNAL_SIGRTMINPLUS13: 48,
+  SIGNAL_SIGRTMINPLUS14: 49,
+  SIGNAL_SIGRTMINPLUS15: 50,
+  SIGNAL_SIGRTMAXMINUS14: 51,
+  SIGNAL_SIGRTMAXMINUS13: 52,
+  SIGNAL_SIGRTMAXMINUS12: 53,
+  SIGNAL_SIGRTMAXMINUS11: 54,
+  SIGNAL_SIGRTMAXMINUS10: 55,
+  SIGNAL_SIGRTMAXMINUS9: 56,
+  SIGNAL_SIGRTMAXMINUS8: 57,
+  SIGNAL_SIGRTMAXMINUS7: 58,
+  SIGNAL_SIGRTMAXMINUS6: 59,
+  SIGNAL_SIGRTMAXMINUS5: 60,
+  SIGNAL_SIGRTMAXMINUS4: 61,
+  SIGNAL_SIGRTMAXMINUS3: 62,
+  SIGNAL_SIGRTMAXMINUS2: 63,
+  SIGNAL_SIGRTMAXMINUS1: 64,
+  SIGNAL_SIGRTMAX: 65,
   UNRECOGNIZED: -1,
 } as const;
 
 export type Signal = typeof Signal[keyof typeof Signal];
 
 export namespace Signal {
-  export type RUNTIME_DEFAULT = typeof Signal.RUNTIME_DEFAULT;
-  export type SIGABRT = typeof Signal.SIGABRT;
-  export type SIGALRM = typeof Signal.SIGALRM;
-  export type SIGBUS = typeof Signal.SIGBUS;
-  export type SIGCHLD = typeof Signal.SIGCHLD;
-  export type SIGCLD = typeof Signal.SIGCLD;
-  export type SIGCONT = typeof Signal.SIGCONT;
-  export type SIGFPE = typeof Signal.SIGFPE;
-  export type SIGHUP = typeof Signal.SIGHUP;
-  export type SIGILL = typeof Signal.SIGILL;
-  export type SIGINT = typeof Signal.SIGINT;
-  export type SIGIO = typeof Signal.SIGIO;
-  export type SIGIOT = typeof Signal.SIGIOT;
-  export type SIGKILL = typeof Signal.SIGKILL;
-  export type SIGPIPE = typeof Signal.SIGPIPE;
-  export type SIGPOLL = typeof Signal.SIGPOLL;
-  export type SIGPROF = typeof Signal.SIGPROF;
-  export type SIGPWR = typeof Signal.SIGPWR;
-  export type SIGQUIT = typeof Signal.SIGQUIT;
-  export type SIGSEGV = typeof Signal.SIGSEGV;
-  export type SIGSTKFLT = typeof Signal.SIGSTKFLT;
-  export type SIGSTOP = typeof Signal.SIGSTOP;
-  export type SIGSYS = typeof Signal.SIGSYS;
-  export type SIGTERM = typeof Signal.SIGTERM;
-  export type SIGTRAP = typeof Signal.SIGTRAP;
-  export type SIGTSTP = typeof Signal.SIGTSTP;
-  export type SIGTTIN = typeof Signal.SIGTTIN;
-  export type SIGTTOU = typeof Signal.SIGTTOU;
-  export type SIGURG = typeof Signal.SIGURG;
-  export type SIGUSR1 = typeof Signal.SIGUSR1;
-  export type SIGUSR2 = typeof Signal.SIGUSR2;
-  export type SIGVTALRM = typeof Signal.SIGVTALRM;
-  export type SIGWINCH = typeof Signal.SIGWINCH;
-  export type SIGXCPU = typeof Signal.SIGXCPU;
-  export type SIGXFSZ = typeof Signal.SIGXFSZ;
-  export type SIGRTMIN = typeof Signal.SIGRTMIN;
-  export type SIGRTMINPLUS1 = typeof Signal.SIGRTMINPLUS1;
-  export type SIGRTMINPLUS2 = typeof Signal.SIGRTMINPLUS2;
-  export type SIGRTMINPLUS3 = typeof Signal.SIGRTMINPLUS3;
-  export type SIGRTMINPLUS4 = typeof Signal.SIGRTMINPLUS4;
-  export type SIGRTMINPLUS5 = typeof Signal.SIGRTMINPLUS5;
-  export type SIGRTMINPLUS6 = typeof Signal.SIGRTMINPLUS6;
-  export type SIGRTMINPLUS7 = typeof Signal.SIGRTMINPLUS7;
-  export type SIGRTMINPLUS8 = typeof Signal.SIGRTMINPLUS8;
-  export type SIGRTMINPLUS9 = typeof Signal.SIGRTMINPLUS9;
-  export type SIGRTMINPLUS10 = typeof Signal.SIGRTMINPLUS10;
-  export type SIGRTMINPLUS11 = typeof Signal.SIGRTMINPLUS11;
-  export type SIGRTMINPLUS12 = typeof Signal.SIGRTMINPLUS12;
-  export type SIGRTMINPLUS13 = typeof Signal.SIGRTMINPLUS13;
-  export type SIGRTMINPLUS14 = typeof Signal.SIGRTMINPLUS14;
-  export type SIGRTMINPLUS15 = typeof Signal.SIGRTMINPLUS15;
-  export type SIGRTMAXMINUS14 = typeof Signal.SIGRTMAXMINUS14;
-  export type SIGRTMAXMINUS13 = typeof Signal.SIGRTMAXMINUS13;
-  export type SIGRTMAXMINUS12 = typeof Signal.SIGRTMAXMINUS12;
-  export type SIGRTMAXMINUS11 = typeof Signal.SIGRTMAXMINUS11;
-  export type SIGRTMAXMINUS10 = typeof Signal.SIGRTMAXMINUS10;
-  export type SIGRTMAXMINUS9 = typeof Signal.SIGRTMAXMINUS9;
-  export type SIGRTMAXMINUS8 = typeof Signal.SIGRTMAXMINUS8;
-  export type SIGRTMAXMINUS7 = typeof Signal.SIGRTMAXMINUS7;
-  export type SIGRTMAXMINUS6 = typeof Signal.SIGRTMAXMINUS6;
-  export type SIGRTMAXMINUS5 = typeof Signal.SIGRTMAXMINUS5;
-  export type SIGRTMAXMINUS4 = typeof Signal.SIGRTMAXMINUS4;
-  export type SIGRTMAXMINUS3 = typeof Signal.SIGRTMAXMINUS3;
-  export type SIGRTMAXMINUS2 = typeof Signal.SIGRTMAXMINUS2;
-  export type SIGRTMAXMINUS1 = typeof Signal.SIGRTMAXMINUS1;
-  export type SIGRTMAX = typeof Signal.SIGRTMAX;
+  export type SIGNAL_RUNTIME_DEFAULT = typeof Signal.SIGNAL_RUNTIME_DEFAULT;
+  export type SIGNAL_SIGABRT = typeof Signal.SIGNAL_SIGABRT;
+  export type SIGNAL_SIGALRM = typeof Signal.SIGNAL_SIGALRM;
+  export type SIGNAL_SIGBUS = typeof Signal.SIGNAL_SIGBUS;
+  export type SIGNAL_SIGCHLD = typeof Signal.SIGNAL_SIGCHLD;
+  export type SIGNAL_SIGCLD = typeof Signal.SIGNAL_SIGCLD;
+  export type SIGNAL_SIGCONT = typeof Signal.SIGNAL_SIGCONT;
+  export type SIGNAL_SIGFPE = typeof Signal.SIGNAL_SIGFPE;
+  export type SIGNAL_SIGHUP = typeof Signal.SIGNAL_SIGHUP;
+  export type SIGNAL_SIGILL = typeof Signal.SIGNAL_SIGILL;
+  export type SIGNAL_SIGINT = typeof Signal.SIGNAL_SIGINT;
+  export type SIGNAL_SIGIO = typeof Signal.SIGNAL_SIGIO;
+  export type SIGNAL_SIGIOT = typeof Signal.SIGNAL_SIGIOT;
+  export type SIGNAL_SIGKILL = typeof Signal.SIGNAL_SIGKILL;
+  export type SIGNAL_SIGPIPE = typeof Signal.SIGNAL_SIGPIPE;
+  export type SIGNAL_SIGPOLL = typeof Signal.SIGNAL_SIGPOLL;
+  export type SIGNAL_SIGPROF = typeof Signal.SIGNAL_SIGPROF;
+  export type SIGNAL_SIGPWR = typeof Signal.SIGNAL_SIGPWR;
+  export type SIGNAL_SIGQUIT = typeof Signal.SIGNAL_SIGQUIT;
+  export type SIGNAL_SIGSEGV = typeof Signal.SIGNAL_SIGSEGV;
+  export type SIGNAL_SIGSTKFLT = typeof Signal.SIGNAL_SIGSTKFLT;
+  export type SIGNAL_SIGSTOP = typeof Signal.SIGNAL_SIGSTOP;
+  export type SIGNAL_SIGSYS = typeof Signal.SIGNAL_SIGSYS;
+  export type SIGNAL_SIGTERM = typeof Signal.SIGNAL_SIGTERM;
+  export type SIGNAL_SIGTRAP = typeof Signal.SIGNAL_SIGTRAP;
+  export type SIGNAL_SIGTSTP = typeof Signal.SIGNAL_SIGTSTP;
+  export type SIGNAL_SIGTTIN = typeof Signal.SIGNAL_SIGTTIN;
+  export type SIGNAL_SIGTTOU = typeof Signal.SIGNAL_SIGTTOU;
+  export type SIGNAL_SIGURG = typeof Signal.SIGNAL_SIGURG;
+  export type SIGNAL_SIGUSR1 = typeof Signal.SIGNAL_SIGUSR1;
+  export type SIGNAL_SIGUSR2 = typeof Signal.SIGNAL_SIGUSR2;
+  export type SIGNAL_SIGVTALRM = typeof Signal.SIGNAL_SIGVTALRM;
+  export type SIGNAL_SIGWINCH = typeof Signal.SIGNAL_SIGWINCH;
+  export type SIGNAL_SIGXCPU = typeof Signal.SIGNAL_SIGXCPU;
+  export type SIGNAL_SIGXFSZ = typeof Signal.SIGNAL_SIGXFSZ;
+  export type SIGNAL_SIGRTMIN = typeof Signal.SIGNAL_SIGRTMIN;
+  export type SIGNAL_SIGRTMINPLUS1 = typeof Signal.SIGNAL_SIGRTMINPLUS1;
+  export type SIGNAL_SIGRTMINPLUS2 = typeof Signal.SIGNAL_SIGRTMINPLUS2;
+  export type SIGNAL_SIGRTMINPLUS3 = typeof Signal.SIGNAL_SIGRTMINPLUS3;
+  export type SIGNAL_SIGRTMINPLUS4 = typeof Signal.SIGNAL_SIGRTMINPLUS4;
+  export type SIGNAL_SIGRTMINPLUS5 = typeof Signal.SIGNAL_SIGRTMINPLUS5;
+  export type SIGNAL_SIGRTMINPLUS6 = typeof Signal.SIGNAL_SIGRTMINPLUS6;
+  export type SIGNAL_SIGRTMINPLUS7 = typeof Signal.SIGNAL_SIGRTMINPLUS7;
+  export type SIGNAL_SIGRTMINPLUS8 = typeof Signal.SIGNAL_SIGRTMINPLUS8;
+  export type SIGNAL_SIGRTMINPLUS9 = typeof Signal.SIGNAL_SIGRTMINPLUS9;
+  export type SIGNAL_SIGRTMINPLUS10 = typeof Signal.SIGNAL_SIGRTMINPLUS10;
+  export type SIGNAL_SIGRTMINPLUS11 = typeof Signal.SIGNAL_SIGRTMINPLUS11;
+  export type SIGNAL_SIGRTMINPLUS12 = typeof Signal.SIGNAL_SIGRTMINPLUS12;
+  export type SIGNAL_SIGRTMINPLUS13 = typeof Signal.SIGNAL_SIGRTMINPLUS13;
+  export type SIGNAL_SIGRTMINPLUS14 = typeof Signal.SIGNAL_SIGRTMINPLUS14;
+  export type SIGNAL_SIGRTMINPLUS15 = typeof Signal.SIGNAL_SIGRTMINPLUS15;
+  export type SIGNAL_SIGRTMAXMINUS14 = typeof Signal.SIGNAL_SIGRTMAXMINUS14;
+  export type SIGNAL_SIGRTMAXMINUS13 = typeof Signal.SIGNAL_SIGRTMAXMINUS13;
+  export type SIGNAL_SIGRTMAXMINUS12 = typeof Signal.SIGNAL_SIGRTMAXMINUS12;
+  export type SIGNAL_SIGRTMAXMINUS11 = typeof Signal.SIGNAL_SIGRTMAXMINUS11;
+  export type SIGNAL_SIGRTMAXMINUS10 = typeof Signal.SIGNAL_SIGRTMAXMINUS10;
+  export type SIGNAL_SIGRTMAXMINUS9 = typeof Signal.SIGNAL_SIGRTMAXMINUS9;
+  export type SIGNAL_SIGRTMAXMINUS8 = typeof Signal.SIGNAL_SIGRTMAXMINUS8;
+  export type SIGNAL_SIGRTMAXMINUS7 = typeof Signal.SIGNAL_SIGRTMAXMINUS7;
+  export type SIGNAL_SIGRTMAXMINUS6 = typeof Signal.SIGNAL_SIGRTMAXMINUS6;
+  export type SIGNAL_SIGRTMAXMINUS5 = typeof Signal.SIGNAL_SIGRTMAXMINUS5;
+  export type SIGNAL_SIGRTMAXMINUS4 = typeof Signal.SIGNAL_SIGRTMAXMINUS4;
+  export type SIGNAL_SIGRTMAXMINUS3 = typeof Signal.SIGNAL_SIGRTMAXMINUS3;
+  export type SIGNAL_SIGRTMAXMINUS2 = typeof Signal.SIGNAL_SIGRTMAXMINUS2;
+  export type SIGNAL_SIGRTMAXMINUS1 = typeof Signal.SIGNAL_SIGRTMAXMINUS1;
+  export type SIGNAL_SIGRTMAX = typeof Signal.SIGNAL_SIGRTMAX;
   export type UNRECOGNIZED = typeof Signal.UNRECOGNIZED;
 }
 
@@ -303,6 +303,7 @@ export interface Mount {
   recursiveReadOnly: boolean;
   image: ImageSpec | undefined;
   imageSubPath: string;
+  mountOptions: string[];
 }
 
 export interface IDMapping {
@@ -1138,6 +1139,7 @@ export interface RuntimeHandler {
 export interface RuntimeFeatures {
   supplementalGroupsPolicy: boolean;
   userNamespacesHostNetwork: boolean;
+  mountOptions: boolean;
 }
 
 export interface StatusResponse {
@@ -1318,6 +1320,44 @@ export interface CheckpointContainerRequest {
 }
 
 export interface CheckpointContainerResponse {
+}
+
+export interface CheckpointPodRequest {
+  podSandboxId: string;
+  outputPath: string;
+  containerIds: string[];
+  options: { [key: string]: string };
+}
+
+export interface CheckpointPodRequest_OptionsEntry {
+  key: string;
+  value: string;
+}
+
+export interface CheckpointPodResponse {
+}
+
+export interface RestorePodRequest {
+  checkpointPath: string;
+  config: PodSandboxConfig | undefined;
+  runtimeHandler: string;
+  options: { [key: string]: string };
+  containerConfigs: ContainerConfig[];
+}
+
+export interface RestorePodRequest_OptionsEntry {
+  key: string;
+  value: string;
+}
+
+export interface RestoredContainer {
+  name: string;
+  containerId: string;
+}
+
+export interface RestorePodResponse {
+  podSandboxId: string;
+  restoredContainers: RestoredContainer[];
 }
 
 export interface GetEventsRequest {
@@ -1725,6 +1765,7 @@ function createBaseMount(): Mount {
     recursiveReadOnly: false,
     image: undefined,
     imageSubPath: "",
+    mountOptions: [],
   };
 }
 
@@ -1759,6 +1800,9 @@ export const Mount: MessageFns<Mount> = {
     }
     if (message.imageSubPath !== "") {
       writer.uint32(82).string(message.imageSubPath);
+    }
+    for (const v of message.mountOptions) {
+      writer.uint32(90).string(v!);
     }
     return writer;
   },
@@ -1856,6 +1900,14 @@ export const Mount: MessageFns<Mount> = {
             message.imageSubPath = reader.string();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.mountOptions.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1885,6 +1937,7 @@ export const Mount: MessageFns<Mount> = {
       ? ImageSpec.fromPartial(object.image)
       : undefined;
     message.imageSubPath = object.imageSubPath ?? "";
+    message.mountOptions = object.mountOptions?.map((e) => e) || [];
     return message;
   },
 };
@@ -13483,7 +13536,7 @@ export const RuntimeHandler: MessageFns<RuntimeHandler> = {
 };
 
 function createBaseRuntimeFeatures(): RuntimeFeatures {
-  return { supplementalGroupsPolicy: false, userNamespacesHostNetwork: false };
+  return { supplementalGroupsPolicy: false, userNamespacesHostNetwork: false, mountOptions: false };
 }
 
 export const RuntimeFeatures: MessageFns<RuntimeFeatures> = {
@@ -13493,6 +13546,9 @@ export const RuntimeFeatures: MessageFns<RuntimeFeatures> = {
     }
     if (message.userNamespacesHostNetwork !== false) {
       writer.uint32(16).bool(message.userNamespacesHostNetwork);
+    }
+    if (message.mountOptions !== false) {
+      writer.uint32(24).bool(message.mountOptions);
     }
     return writer;
   },
@@ -13526,6 +13582,14 @@ export const RuntimeFeatures: MessageFns<RuntimeFeatures> = {
             message.userNamespacesHostNetwork = reader.bool();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.mountOptions = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -13545,6 +13609,7 @@ export const RuntimeFeatures: MessageFns<RuntimeFeatures> = {
     const message = createBaseRuntimeFeatures();
     message.supplementalGroupsPolicy = object.supplementalGroupsPolicy ?? false;
     message.userNamespacesHostNetwork = object.userNamespacesHostNetwork ?? false;
+    message.mountOptions = object.mountOptions ?? false;
     return message;
   },
 };
@@ -16117,6 +16182,541 @@ export const CheckpointContainerResponse: MessageFns<CheckpointContainerResponse
   },
 };
 
+function createBaseCheckpointPodRequest(): CheckpointPodRequest {
+  return { podSandboxId: "", outputPath: "", containerIds: [], options: {} };
+}
+
+export const CheckpointPodRequest: MessageFns<CheckpointPodRequest> = {
+  encode(message: CheckpointPodRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.podSandboxId !== "") {
+      writer.uint32(10).string(message.podSandboxId);
+    }
+    if (message.outputPath !== "") {
+      writer.uint32(18).string(message.outputPath);
+    }
+    for (const v of message.containerIds) {
+      writer.uint32(26).string(v!);
+    }
+    globalThis.Object.entries(message.options).forEach(([key, value]: [string, string]) => {
+      CheckpointPodRequest_OptionsEntry.encode({ key: key as any, value }, writer.uint32(34).fork()).join();
+    });
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckpointPodRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckpointPodRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.podSandboxId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.outputPath = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.containerIds.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            const entry4 = CheckpointPodRequest_OptionsEntry.decode(reader, reader.uint32());
+            if (entry4.value !== undefined) {
+              message.options[entry4.key] = entry4.value;
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<CheckpointPodRequest>, I>>(base?: I): CheckpointPodRequest {
+    return CheckpointPodRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<CheckpointPodRequest>, I>>(object: I): CheckpointPodRequest {
+    const message = createBaseCheckpointPodRequest();
+    message.podSandboxId = object.podSandboxId ?? "";
+    message.outputPath = object.outputPath ?? "";
+    message.containerIds = object.containerIds?.map((e) => e) || [];
+    message.options = (globalThis.Object.entries(object.options ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseCheckpointPodRequest_OptionsEntry(): CheckpointPodRequest_OptionsEntry {
+  return { key: "", value: "" };
+}
+
+export const CheckpointPodRequest_OptionsEntry: MessageFns<CheckpointPodRequest_OptionsEntry> = {
+  encode(message: CheckpointPodRequest_OptionsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckpointPodRequest_OptionsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckpointPodRequest_OptionsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<CheckpointPodRequest_OptionsEntry>, I>>(
+    base?: I,
+  ): CheckpointPodRequest_OptionsEntry {
+    return CheckpointPodRequest_OptionsEntry.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<CheckpointPodRequest_OptionsEntry>, I>>(
+    object: I,
+  ): CheckpointPodRequest_OptionsEntry {
+    const message = createBaseCheckpointPodRequest_OptionsEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseCheckpointPodResponse(): CheckpointPodResponse {
+  return {};
+}
+
+export const CheckpointPodResponse: MessageFns<CheckpointPodResponse> = {
+  encode(_: CheckpointPodResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckpointPodResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckpointPodResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<CheckpointPodResponse>, I>>(base?: I): CheckpointPodResponse {
+    return CheckpointPodResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<CheckpointPodResponse>, I>>(_: I): CheckpointPodResponse {
+    const message = createBaseCheckpointPodResponse();
+    return message;
+  },
+};
+
+function createBaseRestorePodRequest(): RestorePodRequest {
+  return { checkpointPath: "", config: undefined, runtimeHandler: "", options: {}, containerConfigs: [] };
+}
+
+export const RestorePodRequest: MessageFns<RestorePodRequest> = {
+  encode(message: RestorePodRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.checkpointPath !== "") {
+      writer.uint32(10).string(message.checkpointPath);
+    }
+    if (message.config !== undefined) {
+      PodSandboxConfig.encode(message.config, writer.uint32(18).fork()).join();
+    }
+    if (message.runtimeHandler !== "") {
+      writer.uint32(26).string(message.runtimeHandler);
+    }
+    globalThis.Object.entries(message.options).forEach(([key, value]: [string, string]) => {
+      RestorePodRequest_OptionsEntry.encode({ key: key as any, value }, writer.uint32(34).fork()).join();
+    });
+    for (const v of message.containerConfigs) {
+      ContainerConfig.encode(v!, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RestorePodRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRestorePodRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.checkpointPath = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.config = PodSandboxConfig.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.runtimeHandler = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            const entry4 = RestorePodRequest_OptionsEntry.decode(reader, reader.uint32());
+            if (entry4.value !== undefined) {
+              message.options[entry4.key] = entry4.value;
+            }
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.containerConfigs.push(ContainerConfig.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<RestorePodRequest>, I>>(base?: I): RestorePodRequest {
+    return RestorePodRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<RestorePodRequest>, I>>(object: I): RestorePodRequest {
+    const message = createBaseRestorePodRequest();
+    message.checkpointPath = object.checkpointPath ?? "";
+    message.config = (object.config !== undefined && object.config !== null)
+      ? PodSandboxConfig.fromPartial(object.config)
+      : undefined;
+    message.runtimeHandler = object.runtimeHandler ?? "";
+    message.options = (globalThis.Object.entries(object.options ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    message.containerConfigs = object.containerConfigs?.map((e) => ContainerConfig.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseRestorePodRequest_OptionsEntry(): RestorePodRequest_OptionsEntry {
+  return { key: "", value: "" };
+}
+
+export const RestorePodRequest_OptionsEntry: MessageFns<RestorePodRequest_OptionsEntry> = {
+  encode(message: RestorePodRequest_OptionsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RestorePodRequest_OptionsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRestorePodRequest_OptionsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<RestorePodRequest_OptionsEntry>, I>>(base?: I): RestorePodRequest_OptionsEntry {
+    return RestorePodRequest_OptionsEntry.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<RestorePodRequest_OptionsEntry>, I>>(
+    object: I,
+  ): RestorePodRequest_OptionsEntry {
+    const message = createBaseRestorePodRequest_OptionsEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseRestoredContainer(): RestoredContainer {
+  return { name: "", containerId: "" };
+}
+
+export const RestoredContainer: MessageFns<RestoredContainer> = {
+  encode(message: RestoredContainer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.containerId !== "") {
+      writer.uint32(18).string(message.containerId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RestoredContainer {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRestoredContainer();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.containerId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<RestoredContainer>, I>>(base?: I): RestoredContainer {
+    return RestoredContainer.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<RestoredContainer>, I>>(object: I): RestoredContainer {
+    const message = createBaseRestoredContainer();
+    message.name = object.name ?? "";
+    message.containerId = object.containerId ?? "";
+    return message;
+  },
+};
+
+function createBaseRestorePodResponse(): RestorePodResponse {
+  return { podSandboxId: "", restoredContainers: [] };
+}
+
+export const RestorePodResponse: MessageFns<RestorePodResponse> = {
+  encode(message: RestorePodResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.podSandboxId !== "") {
+      writer.uint32(10).string(message.podSandboxId);
+    }
+    for (const v of message.restoredContainers) {
+      RestoredContainer.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RestorePodResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRestorePodResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.podSandboxId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.restoredContainers.push(RestoredContainer.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<RestorePodResponse>, I>>(base?: I): RestorePodResponse {
+    return RestorePodResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<RestorePodResponse>, I>>(object: I): RestorePodResponse {
+    const message = createBaseRestorePodResponse();
+    message.podSandboxId = object.podSandboxId ?? "";
+    message.restoredContainers = object.restoredContainers?.map((e) => RestoredContainer.fromPartial(e)) || [];
+    return message;
+  },
+};
+
 function createBaseGetEventsRequest(): GetEventsRequest {
   return {};
 }
@@ -17424,6 +18024,22 @@ export const RuntimeServiceDefinition = {
       requestType: CheckpointContainerRequest as typeof CheckpointContainerRequest,
       requestStream: false,
       responseType: CheckpointContainerResponse as typeof CheckpointContainerResponse,
+      responseStream: false,
+      options: {},
+    },
+    checkpointPod: {
+      name: "CheckpointPod",
+      requestType: CheckpointPodRequest as typeof CheckpointPodRequest,
+      requestStream: false,
+      responseType: CheckpointPodResponse as typeof CheckpointPodResponse,
+      responseStream: false,
+      options: {},
+    },
+    restorePod: {
+      name: "RestorePod",
+      requestType: RestorePodRequest as typeof RestorePodRequest,
+      requestStream: false,
+      responseType: RestorePodResponse as typeof RestorePodResponse,
       responseStream: false,
       options: {},
     },

@@ -128,9 +128,9 @@ export function toRuntimeContainerStatus(
 
 /** Returns the API's name of a signal (`SIGRTMIN+1`). Undefined when the runtime does not report it. */
 function toStopSignal(signal: Signal): string | undefined {
-  if (signal === Signal.RUNTIME_DEFAULT) return undefined;
+  if (signal === Signal.SIGNAL_RUNTIME_DEFAULT) return undefined;
   const name = Object.entries(Signal).find(([, value]) => value === signal)?.[0];
-  return name === undefined || name === 'UNRECOGNIZED' ? undefined : name.replace('PLUS', '+').replace('MINUS', '-');
+  return name === undefined || name === 'UNRECOGNIZED' ? undefined : name.replace('SIGNAL_', '').replace('PLUS', '+').replace('MINUS', '-');
 }
 
 /** Converts nanoseconds since the epoch to ms, with microsecond precision. Values up to the epoch mean "never". */

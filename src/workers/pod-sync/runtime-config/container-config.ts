@@ -68,10 +68,10 @@ function linuxConfig(input: ContainerConfigInput): LinuxContainerConfig {
   };
 }
 
-/** The CRI spells `SIGRTMIN+3` as SIGRTMINPLUS3. */
+/** The CRI spells `SIGRTMIN+3` as SIGNAL_SIGRTMINPLUS3. */
 function stopSignal({ container, settings }: ContainerConfigInput): Signal {
   const name = container.lifecycle?.stopSignal;
-  if (!name || !isGateEnabled(settings, 'ContainerStopSignals')) return Signal.RUNTIME_DEFAULT;
-  const constant = name.replace('+', 'PLUS').replace('-', 'MINUS');
-  return Object.hasOwn(Signal, constant) ? Signal[constant as keyof typeof Signal] : Signal.RUNTIME_DEFAULT;
+  if (!name || !isGateEnabled(settings, 'ContainerStopSignals')) return Signal.SIGNAL_RUNTIME_DEFAULT;
+  const constant = `SIGNAL_${name.replace('+', 'PLUS').replace('-', 'MINUS')}`;
+  return Object.hasOwn(Signal, constant) ? Signal[constant as keyof typeof Signal] : Signal.SIGNAL_RUNTIME_DEFAULT;
 }

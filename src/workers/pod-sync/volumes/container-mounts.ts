@@ -129,6 +129,7 @@ function toMount(fields: Partial<Mount>): Mount {
     recursiveReadOnly: false,
     image: undefined,
     imageSubPath: '',
+    mountOptions: [],
     ...fields,
   };
 }

@@ -46,7 +46,7 @@ suite('the runtime status of a container', () => {
       ],
       user: { linux: { uid: 1000n, gid: 1001n, supplementalGroups: [5n] } },
       resources: { linux: { cpuShares: 102n, cpuQuota: 20_000n, cpuPeriod: 100_000n, memoryLimitInBytes: 1n << 40n } },
-      stopSignal: Signal.SIGRTMINPLUS1,
+      stopSignal: Signal.SIGNAL_SIGRTMINPLUS1,
     });
     assert.deepEqual(toRuntimeContainerStatus(given, sandboxID, 'disk full'), {
       id: 'c1',
