@@ -1,38 +1,42 @@
 /**
- * Checks docs/pod-spec.md: each field of a pod in the v1.36 API has exactly one row, each row names existing fields, and a row that says
- * "works" or "refused" names an existing test whose file mentions its fields. The fields come from the API's OpenAPI description, as
- * @kubernetes/client-node has it.
+ * Checks docs/pod-spec.md: each field of a pod in the API has exactly one row, each row names existing fields, and a row that says
+ * "works" or "refused" names an existing test whose file mentions its fields. The fields come from upstream's Go types.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as clientNode from '@kubernetes/client-node';
+import type { GoType } from '../src/shared/manifest/static-pod-uid/go-type.ts';
+import { goTypes } from '../src/shared/manifest/static-pod-uid/generated/go-types.ts';
 
 const docPath = 'docs/pod-spec.md';
 const states = ['works', 'refused', 'later', 'ignored'];
 export type PodFields = ReadonlyMap<string, readonly string[]>;
 
-interface ApiClass {
-  readonly getAttributeTypeMap?: () => readonly { readonly baseName: string; readonly type: string }[];
-}
-
 /** Returns the JSON names of the fields of Pod and of each type within it, by type, such as `Container`. */
 export function podFields(): PodFields {
-  const classes = clientNode as unknown as Readonly<Record<string, ApiClass | undefined>>;
   const found = new Map<string, readonly string[]>();
-  const visit = (type: string) => {
-    const className = /\w*V1\w+/.exec(type)?.[0];
-    const attributes = className && classes[className]?.getAttributeTypeMap?.();
-    if (!attributes) return;
-    const name = className.replace(/^(Core)?V1/, '');
-    if (found.has(name)) return;
-    found.set(
-      name,
-      attributes.map(({ baseName }) => baseName),
-    );
-    for (const attribute of attributes) visit(attribute.type);
+  const visit = (reference: string) => {
+    // Of a pointer, a list or a map: *T, []T, map[string]T.
+    const goName = reference.replace(/^(?:\*|\[\]|map\[[^\]]*\])+/, '');
+    const type = Object.hasOwn(goTypes, goName) ? goTypes[goName] : undefined;
+    const name = goName.replace(/^\w+\./, '');
+    if (!type || found.has(name)) return;
+    if ('of' in type) visit(type.of);
+    const fields = fieldsOf(type);
+    if (fields.length === 0) return;
+    found.set(name, name === 'Pod' ? ['apiVersion', 'kind', ...fields.map(([json]) => json)] : fields.map(([json]) => json));
+    for (const [, fieldType] of fields) visit(fieldType);
   };
-  visit('V1Pod');
+  visit('core.Pod');
   return found;
+}
+
+/** The fields of an embedded type are fields of the type. */
+function fieldsOf(type: GoType | undefined): readonly (readonly [json: string, type: string])[] {
+  if (type?.kind !== 'struct') return [];
+  return type.fields.flatMap(([, fieldType, json]) => {
+    if (json === undefined) return [];
+    return json === '...' ? fieldsOf(goTypes[fieldType]) : [[json, fieldType] as const];
+  });
 }
 
 export interface PodSpecTable {

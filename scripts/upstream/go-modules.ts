@@ -27,7 +27,9 @@ export function stagingVersion(version: string): string {
 export async function pinKubernetes(version: string, progress: (what: string) => void): Promise<void> {
   const go = await ensureGo(valuesModule, progress);
   progress(`fetching Kubernetes ${version}`);
-  const downloaded = JSON.parse(run(go, project, ['mod', 'download', '-json', `k8s.io/kubernetes@${version}`])) as { readonly GoMod: string };
+  const downloaded = JSON.parse(run(go, project, ['mod', 'download', '-json', `k8s.io/kubernetes@${version}`])) as {
+    readonly GoMod: string;
+  };
   const upstream = read(go, downloaded.GoMod);
   const staging = (upstream.Replace ?? []).filter(({ New }) => New.Path.startsWith('./staging/')).map(({ Old }) => Old.Path);
   const etcd = upstream.Require?.find(({ Path }) => Path === etcdClient)?.Version;

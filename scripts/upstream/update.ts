@@ -37,9 +37,12 @@ try {
   execFileSync('sh', [join(valuesModule, 'build.sh'), work], { env: { ...environment, PATH: path }, stdio: 'inherit' });
   for (const [[program, ...args], file] of outputs) {
     progress(file);
-    // Times are printed in the zone of the process.
-    const env = { ...process.env, TZ: 'UTC' };
-    writeFileSync(join(project, file), execFileSync(join(work, program), args, { env, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'inherit'] }));
+    // The vectors have times as a host in UTC prints them, which has no variable for its zone.
+    const { TZ: _, ...env } = process.env;
+    writeFileSync(
+      join(project, file),
+      execFileSync(join(work, program), args, { env, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
   }
   execFileSync('node', ['scripts/generate-protocols.ts'], { cwd: project, stdio: 'inherit' });
   const changed = execFileSync('git', ['status', '--short'], { cwd: project, encoding: 'utf8' });

@@ -51,7 +51,11 @@ function enforceOnPods(settings: EnforcementSettings, host: EnforcementHost): En
   const amounts = isEnforced ? unreservedCapacity(capacity, settings.systemReserved, settings.kubeReserved) : capacity;
   return [
     {
-      change: { cgroup, resources: { ...toCgroupLimits(amounts), ...allCPUs(host), ...withoutFormerProtection(host) }, create: settings.cgroupsPerQOS },
+      change: {
+        cgroup,
+        resources: { ...toCgroupLimits(amounts), ...allCPUs(host), ...withoutFormerProtection(host) },
+        create: settings.cgroupsPerQOS,
+      },
       success: 'Updated Node Allocatable limit across pods',
       failure: `Failed to update Node Allocatable Limits ${JSON.stringify(cgroup)}`,
     },

@@ -137,7 +137,9 @@ export class NodeCgroups {
     const levels = this.#withRootLimits(this.#levels());
     const text = JSON.stringify(levels);
     if (text === this.#appliedLevels && nowMs - this.#lastFullSyncMs < periodMs) return;
-    const { failures } = await syncCgroups({ cgroups: this.#toChanges(this.#isFirstSync ? this.#withoutFormerProtection(levels) : levels) });
+    const { failures } = await syncCgroups({
+      cgroups: this.#toChanges(this.#isFirstSync ? this.#withoutFormerProtection(levels) : levels),
+    });
     const failed = failures.filter((failure) => failure !== null);
     this.#isFirstSync &&= failed.length > 0;
     this.#appliedLevels = failed.length === 0 ? text : 'failed';

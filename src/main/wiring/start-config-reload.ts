@@ -34,7 +34,8 @@ export function startConfigReload(start: ConfigReloadStart): void {
   const reload = new ConfigReload({
     live,
     load: () => loader.load(),
-    refuse: (wanted) => excessiveReservations(nodeServices.machine.current(), resourceSettings(effectiveReservations(wanted), options.flags)),
+    refuse: (wanted) =>
+      excessiveReservations(nodeServices.machine.current(), resourceSettings(effectiveReservations(wanted), options.flags)),
     apply: (changed) => applyToCopies(start, changed),
     observer,
     nodeName,

@@ -14,7 +14,7 @@ import { objectMeta } from '../kubernetes/schema/metadata.ts';
 import { podSpec } from '../kubernetes/schema/pod-spec.ts';
 import { always, struct } from '../kubernetes/schema/types.ts';
 import { documentSizeError } from './static-pod-uid/document-size.ts';
-import { dumpBudget, type DumpBudget } from './static-pod-uid/static-pod-uid.ts';
+import { dumpBudget, type DumpBudget, type ManifestOrigin } from './static-pod-uid/static-pod-uid.ts';
 import { makeStatic } from './make-static.ts';
 import { validatePod } from './validation/validate-pod.ts';
 
@@ -46,14 +46,14 @@ export function decodeManifest(task: DecodeManifestTask, gates: ManifestGates): 
     if (items !== undefined && items !== null && !Array.isArray(items)) return unreadable('items: must be a list');
     if (items && items.length > maxListedPods)
       return unreadable(`items: Too many: ${items.length}: must have at most ${maxListedPods} items`);
-    return decodePods(task, gates, items ?? [], (index) => `items[${index}].`);
+    return decodePods({ ...task, inList: true }, gates, items ?? [], (index) => `items[${index}].`);
   } catch (err) {
     return unreadable(messageOf(err));
   }
 }
 
 function decodePods(
-  task: DecodeManifestTask,
+  task: DecodeManifestTask & ManifestOrigin,
   gates: ManifestGates,
   documents: readonly unknown[],
   prefix: (index: number) => string,
@@ -78,7 +78,7 @@ interface DecodedPod {
   readonly errors: readonly string[];
 }
 
-function decodePod(task: DecodeManifestTask, gates: ManifestGates, document: unknown, budget: DumpBudget): DecodedPod {
+function decodePod(task: DecodeManifestTask & ManifestOrigin, gates: ManifestGates, document: unknown, budget: DumpBudget): DecodedPod {
   if (!isObject(document)) return { pod: null, errors: ['not an object'] };
   const sizeError = documentSizeError(document);
   if (sizeError !== null) return { pod: null, errors: [sizeError] };

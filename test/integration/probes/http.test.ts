@@ -32,7 +32,12 @@ test('the request is upstream’s', { timeout: 60_000 }, async () => {
   ];
   assert.equal((await attempt(httpAction(port, { path: '/a?b', headers }))).outcome, 'success');
   assert.deepEqual([seen?.method, seen?.url, seen?.httpVersion], ['GET', '/a?b', '1.1']);
-  assert.deepEqual(seen?.headers, { host: 'example.com', 'user-agent': `kube-probe/${kubernetesMinor}`, 'x-a': '1, 2', connection: 'close' });
+  assert.deepEqual(seen?.headers, {
+    host: 'example.com',
+    'user-agent': `kube-probe/${kubernetesMinor}`,
+    'x-a': '1, 2',
+    connection: 'close',
+  });
 });
 
 test('a header with a line break is not sent', { timeout: 60_000 }, async () => {

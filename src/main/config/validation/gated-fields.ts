@@ -111,10 +111,7 @@ const checkDefaultSysctls: ValidationRule = ({ config, gates }) => {
     if (!isSysctlName(name)) return [invalid(`${goQuote(name)} is not a valid sysctl name for defaultPodSysctls`)];
     return collectErrors(
       [sysctlNamespace(name) === undefined, `${goQuote(name)} is not known to be namespaced for defaultPodSysctls`],
-      [
-        normalized.indexOf(normalized[index]!) < index,
-        `duplicate sysctl ${goQuote(normalized[index]!)} found in defaultPodSysctls`,
-      ],
+      [normalized.indexOf(normalized[index]!) < index, `duplicate sysctl ${goQuote(normalized[index]!)} found in defaultPodSysctls`],
     );
   });
 };

@@ -11,10 +11,12 @@ import { toGoValue } from './to-go-value.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** `document` is the pod in the manifest. `pod` is the same pod with defaults, before the changes that make it static. */
-export function toInternalPod(document: unknown, pod: Draft<Pod>, gates: ManifestGates): GoStruct {
+export function toInternalPod(document: unknown, pod: Draft<Pod>, gates: ManifestGates, inList: boolean): GoStruct {
   const given = fieldsOf(document);
   const spec = defaultResources(fieldsOf(given['spec']), completesPodResources(gates));
   const internal = toGoValue('core.Pod', { ...given, spec }, { metadata: pod.metadata, spec: pod.spec }) as GoStruct;
+  // A pod that is decoded by itself loses its kind and apiVersion, an item of a list keeps what it has.
+  if (inList) internal['TypeMeta'] = { Kind: textOf(given['kind']), APIVersion: textOf(given['apiVersion']) };
   setPodIPs(internal, fieldsOf(given['status']));
   return internal;
 }
@@ -27,6 +29,10 @@ function setPodIPs({ Status }: GoStruct, { podIP }: Fields): void {
   if (typeof podIP !== 'string' || podIP === '') {
     if (first) status['PodIP'] = first['IP'] ?? '';
   } else if (first?.['IP'] !== podIP) status['PodIPs'] = [{ IP: podIP }] satisfies GoValue;
+}
+
+function textOf(given: unknown): string {
+  return typeof given === 'string' ? given : '';
 }
 
 function fieldsOf(given: unknown): Fields {

@@ -15,6 +15,8 @@ export interface ManifestOrigin {
   /** The path or URL of the manifest. */
   readonly origin: string;
   readonly nodeName: string;
+  /** The pod is an item of a PodList. */
+  readonly inList?: boolean;
 }
 
 /** The limit for the dumps of all pods of one manifest. */
@@ -40,7 +42,7 @@ export function dumpBudget(): DumpBudget {
 export function staticPodUID(
   document: unknown,
   pod: Draft<Pod>,
-  { source, origin, nodeName }: ManifestOrigin,
+  { source, origin, nodeName, inList = false }: ManifestOrigin,
   gates: ManifestGates,
   budget: DumpBudget,
 ): string {
@@ -50,7 +52,7 @@ export function staticPodUID(
     if (budget.characters < 0) throw new Error(`pods of more than ${maxDumpedCharacters} characters in print, which no manifest needs`);
     hash.update(Buffer.from(text));
   };
-  dumpPointer('core.Pod', toInternalPod(document, pod, gates), update);
+  dumpPointer('core.Pod', toInternalPod(document, pod, gates, inList), update);
   update(source === 'file' ? `host:${nodeName}file:${origin}` : `url:${origin}`);
   return hash.digest();
 }

@@ -47,9 +47,9 @@ function defaultedPods(content: Uint8Array): { document: unknown; pod: Draft<Pod
   });
 }
 
-function dumpOf({ document, pod }: { document: unknown; pod: Draft<Pod> }): string {
+function dumpOf({ document, pod }: { document: unknown; pod: Draft<Pod> }, inList: boolean): string {
   let dump = '';
-  dumpPointer('core.Pod', toInternalPod(document, pod, {}), (piece) => {
+  dumpPointer('core.Pod', toInternalPod(document, pod, {}, inList), (piece) => {
     dump += piece;
   });
   return dump;
@@ -71,7 +71,8 @@ table('a static pod has the UID that the Go kubelet computes', (row) => {
     row(`a static pod from ${vector.manifest} has the Go kubelet’s UID`, () => {
       const [uids, want] = [uidsOf(vector), vector.pods.map(({ uid }) => uid)];
       if (isDeepStrictEqual(uids, want)) return;
-      const dumps = defaultedPods(contentOf(vector)).map(dumpOf);
+      const inList = vector.manifest === 'url-list';
+      const dumps = defaultedPods(contentOf(vector)).map((each) => dumpOf(each, inList));
       assert.deepEqual([dumps, uids], [vector.pods.map(({ dump }) => dump), want]);
     });
   }

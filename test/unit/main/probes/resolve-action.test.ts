@@ -49,7 +49,7 @@ table('a probe becomes the action that the thread executes, or a problem in upst
       null,
     ],
     ['TCP', { tcpSocket: { port: 'web' } }, { type: 'tcp', host: '10.0.0.7', port: 8080 }],
-    ['TCP to a host, a number as text', { tcpSocket: { port: '99', host: '127.0.0.1' } }, { type: 'tcp', host: '127.0.0.1', port: 99 }],
+    ['TCP to a host', { tcpSocket: { port: 99, host: '127.0.0.1' } }, { type: 'tcp', host: '127.0.0.1', port: 99 }],
     ['TCP waits for the IP', { tcpSocket: { port: 80 } }, null, null],
     ['gRPC', { grpc: { port: 5000 } }, { type: 'grpc', host: '10.0.0.7', port: 5000, service: '' }],
     ['gRPC with a service', { grpc: { port: 5000, service: 'live' } }, { type: 'grpc', host: '10.0.0.7', port: 5000, service: 'live' }],

@@ -11,7 +11,11 @@ const cases: readonly [name: string, spec: Partial<PodSpec>, want: RegExp | null
   ['a class alone', { priorityClassName: 'system-node-critical' }, /^Static pod has priorityClassName and nil priority\./],
   ['a priority alone', { priority: 5 }, /^Static pod has priority without priorityClassName\./],
   ['the critical ones', { priority: 2_000_001_000, priorityClassName: 'system-node-critical' }, null],
-  ['another class', { priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' }, /^Static pod has a priority other than 2000001000 or /],
+  [
+    'another class',
+    { priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' },
+    /^Static pod has a priority other than 2000001000 or /,
+  ],
 ];
 table('priorities of a static pod', (row) => {
   for (const [name, spec, want] of cases) {

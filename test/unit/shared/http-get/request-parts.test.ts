@@ -92,6 +92,8 @@ table('the headers of a lifecycle hook', (row) => {
       .map(({ name, value }) => `${name}=${value}`)
       .join(' ');
   row('none', () => assert.equal(summary(), `User-Agent=kube-lifecycle/${kubernetesMinor} Accept=*/* Accept-Encoding=gzip`));
-  row('an own encoding', () => assert.equal(summary('accept-encoding'), `accept-encoding=x User-Agent=kube-lifecycle/${kubernetesMinor} Accept=*/*`));
+  row('an own encoding', () =>
+    assert.equal(summary('accept-encoding'), `accept-encoding=x User-Agent=kube-lifecycle/${kubernetesMinor} Accept=*/*`),
+  );
   row('a range is not compressed', () => assert.equal(summary('Range'), `Range=x User-Agent=kube-lifecycle/${kubernetesMinor} Accept=*/*`));
 });

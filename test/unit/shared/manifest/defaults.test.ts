@@ -3,15 +3,16 @@ import { test } from 'node:test';
 import type { Container, PodSpec, Volume } from '../../../../src/shared/kubernetes/api.ts';
 import { defaultPod, type DraftPod } from '../../../../src/shared/manifest/defaults/default-pod.ts';
 import { aManifest, decodedPod } from '../../../support/pods/manifests.ts';
+import type { ManifestGates } from '../../../../src/shared/manifest/manifest-gates.ts';
 import { table } from '../../../support/table.ts';
 
 /** Applies defaults directly, also to fields that static pods cannot have. */
-function defaulted(spec: Partial<PodSpec>): PodSpec {
+function defaulted(spec: Partial<PodSpec>, gates: ManifestGates = {}): PodSpec {
   const pod = {
     metadata: { name: 'web', namespace: 'default', uid: 'u' },
     spec: { containers: [{ name: 'main', image: 'web:1' }], ...spec },
   } as DraftPod;
-  defaultPod(pod);
+  defaultPod(pod, gates);
   return pod.spec;
 }
 const container = (fields: Partial<Container>): Container | undefined =>
@@ -138,5 +139,6 @@ const podLevel: readonly [name: string, spec: Partial<PodSpec>, want: object][] 
   ],
 ];
 for (const [name, spec, want] of podLevel) {
-  test(`a pod with pod-level limits ${name}`, () => assert.deepEqual(defaulted(spec).resources, want));
+  test(`without PodLevelResourcesFixDefaulting a pod with pod-level limits ${name}`, () =>
+    assert.deepEqual(defaulted(spec, { PodLevelResourcesFixDefaulting: false }).resources, want));
 }

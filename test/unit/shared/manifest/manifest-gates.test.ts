@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import type { ManifestGates } from '../../../../src/shared/manifest/manifest-gates.ts';
 import { aManifest, decode, errorsOf } from '../../../support/pods/manifests.ts';
 import { table } from '../../../support/table.ts';
 
@@ -64,10 +64,10 @@ const cases: readonly [name: string, manifest: object, gates: Record<string, boo
   [
     'a change of the SELinux context by a mount option',
     mountOption,
-    {},
+    { SELinuxMount: false },
     ['spec.securityContext.seLinuxChangePolicy: Unsupported value: "MountOption": supported values: "Recursive"'],
   ],
-  ['a change of the SELinux context by a mount option', mountOption, { SELinuxMount: true }, []],
+  ['a change of the SELinux context by a mount option', mountOption, {}, []],
   [
     'a comparing toleration',
     toleration('Gt', '5'),
@@ -135,14 +135,29 @@ table('feature gates decide which fields a static pod may have', (row) => {
   }
 });
 
-test('pod-level resources are defaulted and validated only with their feature gate', () => {
-  const manifest = aManifest({
-    spec: { resources: { limits: { cpu: '1' } } },
-    container: { resources: { requests: { cpu: '2' } } },
-  });
-  const on = decode(manifest);
-  assert.equal(on.pods.length, 0);
-  const off = decode(manifest, 'file', '/manifests/web.yaml', { PodLevelResources: false });
-  assert.deepEqual(off.errors, []);
-  assert.deepEqual(off.pods[0]?.spec.resources, { limits: { cpu: '1' } });
+const podLevelLimit = (container: object) =>
+  aManifest({ spec: { resources: { limits: { cpu: '1' } } }, container: { resources: container } });
+const podLevel: readonly [name: string, container: object, gates: ManifestGates, want: object | null][] = [
+  ['stay as the manifest has them', { requests: { cpu: '500m' } }, {}, { limits: { cpu: '1' } }],
+  [
+    'are completed without the gate',
+    { requests: { cpu: '500m' } },
+    { PodLevelResourcesFixDefaulting: false },
+    { limits: { cpu: '1' }, requests: { cpu: '500m' } },
+  ],
+  ['are validated', { limits: { cpu: '2' } }, {}, null],
+  [
+    'are neither without their gate',
+    { limits: { cpu: '2' } },
+    { PodLevelResources: false, PodLevelResourcesFixDefaulting: false },
+    { limits: { cpu: '1' } },
+  ],
+];
+table('pod-level resources of a static pod', (row) => {
+  for (const [name, container, gates, want] of podLevel) {
+    row(name, () => {
+      const { pods } = decode(podLevelLimit(container), 'file', '/manifests/web.yaml', gates);
+      assert.deepEqual(pods[0]?.spec.resources ?? null, want);
+    });
+  }
 });

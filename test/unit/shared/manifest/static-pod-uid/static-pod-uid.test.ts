@@ -36,7 +36,7 @@ test('a deeply nested status is rejected', () => {
 test('the dumps of all pods share one budget, and pods beyond it are rejected', () => {
   const [document, pod] = [aManifest(), decodedPod(aManifest()) as Draft<Pod>];
   let characters = 1000;
-  dumpPointer('core.Pod', toInternalPod(document, pod, {}), (piece) => (characters += piece.length));
+  dumpPointer('core.Pod', toInternalPod(document, pod, {}, false), (piece) => (characters += piece.length));
   const budget = { characters };
   const origin = { source: 'file', origin: '/manifests/web.yaml', nodeName: 'node-1' } as const;
   staticPodUID(document, pod, origin, {}, budget);

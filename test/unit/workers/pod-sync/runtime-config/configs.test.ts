@@ -119,7 +119,13 @@ test('a stop signal is passed to the runtime if its feature gate is enabled', ()
   assert.equal(signalOf('SIGUSR1', false), 0);
   assert.deepEqual(
     ['SIGUSR1', 'SIGRTMIN+3', 'SIGRTMAX-14', 'SIGNONE', 'constructor'].map((name) => signalOf(name, true)),
-    [Signal.SIGNAL_SIGUSR1, Signal.SIGNAL_SIGRTMINPLUS3, Signal.SIGNAL_SIGRTMAXMINUS14, Signal.SIGNAL_RUNTIME_DEFAULT, Signal.SIGNAL_RUNTIME_DEFAULT],
+    [
+      Signal.SIGNAL_SIGUSR1,
+      Signal.SIGNAL_SIGRTMINPLUS3,
+      Signal.SIGNAL_SIGRTMAXMINUS14,
+      Signal.SIGNAL_RUNTIME_DEFAULT,
+      Signal.SIGNAL_RUNTIME_DEFAULT,
+    ],
   );
 });
 

@@ -13,7 +13,11 @@ const cases: readonly [name: string, pod: Pod, want: string | null][] = [
   ['no claims', aPod(), null],
   ['an empty list', aPod({ spec: { resourceClaims: [] } }), null],
   ['claims of the spec', aPod({ spec: { resourceClaims } }), 'this kubelet cannot prepare resource claims (gpu, net)'],
-  ['a claim for extended resources', aPod({ status: { extendedResourceClaimStatus } }), 'this kubelet cannot prepare resource claims (web-extended)'],
+  [
+    'a claim for extended resources',
+    aPod({ status: { extendedResourceClaimStatus } }),
+    'this kubelet cannot prepare resource claims (web-extended)',
+  ],
 ];
 table('a pod with resource claims cannot start', (row) => {
   for (const [name, pod, want] of cases) row(name, () => assert.equal(dynamicResourcesProblem(pod), want));

@@ -65,7 +65,8 @@ const summaryOf = (onlyCpuAndMemory: boolean) => JSON.parse(renderSummary(node, 
 
 test('huge pages of the node are not available memory, which is never negative', () => {
   const availableOf = (hugePagesBytes: number) =>
-    JSON.parse(renderSummary({ ...node, hugePagesBytes }, groupUsage(rows), { onlyCpuAndMemory: true, ...rest })).node.memory.availableBytes as number;
+    JSON.parse(renderSummary({ ...node, hugePagesBytes }, groupUsage(rows), { onlyCpuAndMemory: true, ...rest })).node.memory
+      .availableBytes as number;
   const available = availableOf(0);
   assert.deepEqual([availableOf(2 * 1024), availableOf(2 ** 30)], [available - 2 * 1024, 0]);
 });
