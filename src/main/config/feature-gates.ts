@@ -3,17 +3,8 @@
  * known gates. `AllAlpha` and `AllBeta` set every gate of their stage that is not set by name.
  */
 import { kubernetesVersion } from '../../shared/kubernetes/version.ts';
+import type { FeatureGateSpec } from './feature-gate-spec.ts';
 import { featureGateTable } from './generated/feature-gate-table.ts';
-
-export interface FeatureGateSpec {
-  readonly name: string;
-  readonly stage: 'Alpha' | 'Beta' | 'GA' | 'Deprecated';
-  readonly default: boolean;
-  /** Can only be set to its default. */
-  readonly locked?: true;
-  /** Gates that must be enabled before this one can be. */
-  readonly dependsOn?: readonly string[];
-}
 
 export interface FeatureGates {
   /** Throws for a name that upstream does not know, which is a bug in the caller. */

@@ -18,8 +18,17 @@ import { aPod } from '../../../support/pods/pods.ts';
 import { anIdentity, aUsage } from '../../../support/usage.ts';
 
 const aMachineRow = {
-  ...{ numCores: 1, numPhysicalCores: 1, numSockets: 1, memoryBytes: 1000, swapBytes: 0, hugePagesBytes: 0 },
-  ...{ machineID: '', systemUUID: '', bootID: '', kernelVersion: '', osImage: '' },
+  numCores: 1,
+  numPhysicalCores: 1,
+  numSockets: 1,
+  memoryBytes: 1000,
+  swapBytes: 0,
+  hugePagesBytes: 0,
+  machineID: '',
+  systemUUID: '',
+  bootID: '',
+  kernelVersion: '',
+  osImage: '',
 };
 
 class Tables {

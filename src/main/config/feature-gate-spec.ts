@@ -1,0 +1,9 @@
+export interface FeatureGateSpec {
+  readonly name: string;
+  readonly stage: 'Alpha' | 'Beta' | 'GA' | 'Deprecated';
+  readonly default: boolean;
+  /** Can only be set to its default. */
+  readonly locked?: true;
+  /** Gates that must be enabled before this one can be. */
+  readonly dependsOn?: readonly string[];
+}
