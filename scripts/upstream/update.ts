@@ -41,7 +41,7 @@ try {
     const { TZ: _, ...env } = process.env;
     writeFileSync(
       join(project, file),
-      execFileSync(join(work, program), args, { env, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'inherit'] }),
+      execFileSync(join(work, program), args, { cwd: work, env, maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'inherit'] }),
     );
   }
   execFileSync('node', ['scripts/generate-protocols.ts'], { cwd: project, stdio: 'inherit' });

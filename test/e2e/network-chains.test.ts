@@ -25,7 +25,7 @@ const otherTables = `*mangle
 :OUTPUT ACCEPT
 :POSTROUTING ACCEPT
 :KUBE-KUBELET-CANARY -`;
-/** The rules and chains of the Go kubelet v1.36.3 in an empty network namespace, with iptables 1.8.9 of either variant. */
+/** The rules and chains of the Go kubelet in an empty network namespace, with iptables 1.8.9 of either variant. */
 const chainsOfTheGoKubelet = {
   IPv4: `*filter
 :INPUT ACCEPT

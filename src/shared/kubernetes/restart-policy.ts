@@ -24,7 +24,7 @@ export interface RestartGates {
   readonly restartAllContainersOnContainerExits: boolean;
 }
 
-/** The defaults of v1.36. */
+/** Upstream's defaults. */
 export const defaultRestartGates: RestartGates = { containerRestartRules: true, restartAllContainersOnContainerExits: true };
 
 /** The policy that decides about a container without an exit code: its own, else the pod's. */

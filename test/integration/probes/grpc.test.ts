@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import { Server, ServerCredentials, status, type handleUnaryCall, type Metadata } from '@grpc/grpc-js';
 import { startGRPC } from '../../../src/workers/probes/actions/grpc.ts';
 import { attempt } from '../../support/probes/attempt.ts';
+import { kubernetesMinor } from '../../../src/shared/kubernetes/version.ts';
 
 type Check = handleUnaryCall<{ readonly service: string }, Buffer>;
 const statuses: Readonly<Record<string, number>> = { '': 1, down: 2, unknown: 0 };
@@ -55,7 +56,7 @@ test('answers of a health server', { timeout: 60_000 }, async () => {
     const { outcome, output } = await attempt({ type: 'grpc', host: '127.0.0.1', port, service }, timeoutFor(want));
     assert.equal(`${outcome}: ${output}`, want, service);
   }
-  assert.match(String(metadata?.get('user-agent')), /^kube-probe\/1\.36 grpc-/);
+  assert.match(String(metadata?.get('user-agent')), new RegExp(`^kube-probe/${kubernetesMinor} grpc-`));
   const broken = await attempt({ type: 'grpc', host: '127.0.0.1', port, service: 'broken' });
   assert.match(broken.output, /^error: health rpc probe failed: rpc error: code = Internal desc = /);
 });

@@ -1,5 +1,5 @@
 /**
- * Encodes and decodes the checkpoint file `allocated_pods_state`. A Go kubelet of v1.36 reads and writes the same format, and does not start
+ * Encodes and decodes the checkpoint file `allocated_pods_state`. A Go kubelet reads and writes the same format, and does not start
  * on a wrong checksum. Upstream: pkg/kubelet/allocation/state/checkpoint.go, pkg/kubelet/checkpointmanager/checksum.
  */
 import type { ResourceRequirements } from '../../../shared/kubernetes/api.ts';

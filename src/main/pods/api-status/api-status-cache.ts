@@ -68,7 +68,7 @@ export interface ApiStatusCacheDependencies {
   readonly sink?: StatusUpdateSink;
   /** Absent: no pod is probed. */
   readonly probes?: Pick<ProbeManager, 'adopt' | 'results' | 'hooks' | 'onStatusGenerated' | 'forget'>;
-  /** Default: v1.36's default gates. */
+  /** Default: upstream's default gates. */
   readonly features?: StatusFeatures;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -25,7 +25,7 @@ import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 
 /** The feature gates that change statuses. */
 export interface StatusFeatures {
-  /** Gates ContainerRestartRules and RestartAllContainersOnContainerExits; absent: on, as in v1.36. */
+  /** Gates ContainerRestartRules and RestartAllContainersOnContainerExits; absent: on, upstream's default. */
   readonly restartGates?: RestartGates;
   /** Gate PodLevelResources; absent: on. */
   readonly podLevelResources?: boolean;

@@ -1,5 +1,5 @@
 /**
- * Encodes and decodes the file `userns` in a pod's folder. A Go kubelet of v1.36 reads and writes the same format. Pure. Upstream:
+ * Encodes and decodes the file `userns` in a pod's folder. A Go kubelet reads and writes the same format. Pure. Upstream:
  * writeMappingsToFile and parseUserNsFileAndRecord in pkg/kubelet/userns.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';

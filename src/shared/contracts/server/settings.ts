@@ -39,7 +39,7 @@ export interface SecureServerSettings {
   readonly listen: ListenAddress;
   /** The name of the resource in a SubjectAccessReview. */
   readonly nodeName: string;
-  /** The build's version for `/statusz`: `v1.36.3`. */
+  /** The build's version for `/statusz`: `v1.37.2`. */
   readonly version: string;
   readonly tls: TlsSettings;
   readonly authentication: {

@@ -1,4 +1,4 @@
-/** The schema has each field of a pod in the v1.36 API: decoding a manifest drops every field that the schema lacks. */
+/** The schema has each field of a pod in the API as @kubernetes/client-node has it: decoding a manifest drops every field that the schema lacks. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as clientNode from '@kubernetes/client-node';
