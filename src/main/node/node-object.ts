@@ -12,7 +12,10 @@ export type NodeSpec = NonNullable<Node['spec']>;
 export type NodeStatus = NonNullable<Node['status']>;
 export type NodeCondition = NonNullable<NodeStatus['conditions']>[number];
 export type NodeAddress = NonNullable<NodeStatus['addresses']>[number];
-export type NodeSystemInfo = NonNullable<NodeStatus['nodeInfo']>;
+export type NodeSystemInfo = NonNullable<NodeStatus['nodeInfo']> & {
+  /** Since v1.37, with the gate KubeletInUserNamespace. */
+  readonly runningInUserNamespace?: boolean;
+};
 export type ResourceList = Readonly<Record<string, string>>;
 export type DraftNode = Draft<Node>;
 

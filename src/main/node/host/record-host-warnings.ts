@@ -17,7 +17,7 @@ export async function recordHostWarnings(events: EventSink, { nodeName, config, 
   const traits = {
     cgroupVersion,
     isSwapOn: swapAreas().length > 0,
-    supportsNoswap: await supportsNoswap(),
+    supportsNoswap: supportsNoswap(),
     resolvConfProblem: resolvConfProblem(config.resolvConf, config.clusterDomain),
   };
   for (const warning of hostWarnings(nodeName, traits)) events.record(warning);

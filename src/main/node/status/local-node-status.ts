@@ -15,6 +15,7 @@ import type { Pressures } from './node-conditions.ts';
 import { declaredFeatures } from './declared-features.ts';
 import { HostNetworkReader } from '../addresses/host-network-reader.ts';
 import { defaultLabels, initialNode } from '../registration/initial-node.ts';
+import { isInitialUserNamespace } from '../../../shared/linux/user-namespace.ts';
 import { isUnspecified, parseIP } from '../addresses/ip-address.ts';
 import { parseNodeIPs, type NodeIPs } from '../addresses/node-ips.ts';
 import type { Node } from '../node-object.ts';
@@ -63,6 +64,8 @@ export interface LocalNodeStatusOptions {
 /** The maximum age of the image list in the status. Upstream's image manager lists images every 30 s. */
 const imagesMaxAgeMs = 30_000;
 const noNetwork: HostNetwork = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
+/** A process stays in its namespace. */
+const inUserNamespace = !isInitialUserNamespace();
 const noPressure: Pressures = { memory: false, disk: false, pid: false };
 
 export class LocalNodeStatus {
@@ -195,6 +198,7 @@ export class LocalNodeStatus {
       problems: this.problems(),
       volumesInUse: volumesInUse?.() ?? null,
       declaredFeatures: declaredFeatures(featureGates, runtimeState.info),
+      inUserNamespace: featureGates.enabled('KubeletInUserNamespace') ? inUserNamespace : undefined,
     });
     if (this.#network) this.#logFailures(computed.failures);
     return computed;

@@ -28,6 +28,8 @@ export interface NodeStatusInputs extends AddressInputs {
   /** Null: not known yet, while mounted volumes are discovered after a start. The Node keeps its list. */
   readonly volumesInUse: readonly string[] | null;
   readonly declaredFeatures: readonly string[] | null;
+  /** Undefined: the gate KubeletInUserNamespace is off. */
+  readonly inUserNamespace: boolean | undefined;
 }
 
 export interface ComputedNode {
@@ -60,7 +62,7 @@ export function computeNode(node: Node, inputs: NodeStatusInputs): ComputedNode 
     ...(addresses ? { addresses } : {}),
     capacity,
     allocatable: allocatableList(previousStatus.allocatable ?? {}, capacity, resources),
-    nodeInfo: nodeSystemInfo(previousStatus.nodeInfo, machine, runtime),
+    nodeInfo: nodeSystemInfo(previousStatus.nodeInfo, machine, runtime, inputs.inUserNamespace),
     daemonEndpoints: { kubeletEndpoint: { Port: inputs.kubeletPort } },
     ...(inputs.images ? { images: nodeImages(inputs.images, inputs.maxImages) } : {}),
     ...(runtime ? { runtimeHandlers: runtimeHandlers(runtime) } : {}),

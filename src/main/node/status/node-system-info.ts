@@ -5,9 +5,17 @@ import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import { kubernetesVersion } from '../../../shared/kubernetes/version.ts';
 import { architecture, operatingSystem, type NodeStatus, type NodeSystemInfo } from '../node-object.ts';
 
-/** Keeps existing fields that this kubelet does not know. */
-export function nodeSystemInfo(existing: NodeSystemInfo | undefined, machine: MachineInfo, runtime: RuntimeInfo | null): NodeSystemInfo {
-  const { swap: _, ...rest } = { ...existing };
+/**
+ * Keeps existing fields that this kubelet does not know.
+ * @param inUserNamespace undefined: the gate KubeletInUserNamespace is off
+ */
+export function nodeSystemInfo(
+  existing: NodeSystemInfo | undefined,
+  machine: MachineInfo,
+  runtime: RuntimeInfo | null,
+  inUserNamespace: boolean | undefined,
+): NodeSystemInfo {
+  const { swap: _, runningInUserNamespace: __, ...rest } = { ...existing };
   return {
     ...rest,
     machineID: machine.machineID,
@@ -24,6 +32,7 @@ export function nodeSystemInfo(existing: NodeSystemInfo | undefined, machine: Ma
     operatingSystem,
     architecture,
     ...(machine.swapBytes > 0 ? { swap: { capacity: machine.swapBytes } } : {}),
+    ...(inUserNamespace === undefined ? {} : { runningInUserNamespace: inUserNamespace }),
   };
 }
 

@@ -62,7 +62,7 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
   if (medium === 'Memory') {
     await makeFolder(path);
     const sizeBytes = computeMemorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
-    const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...((await supportsNoswap()) ? ['noswap'] : [])].join(',');
+    const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...(supportsNoswap() ? ['noswap'] : [])].join(',');
     // Does not need the helper: a tmpfs on the node's own disk cannot hang, and almost every pod has such a volume.
     if ((await mountedFilesystemAt(path)) !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
     await makeWorldWritable(path);

@@ -24,7 +24,7 @@ table('a Go module requires this release, and its staging modules', (row) => {
 table('a text names no other release', (row) => {
   for (const file of ['README.md', 'docs/architecture.md', 'package.json']) {
     row(file, () => {
-      const named = new Set([...read(file).matchAll(/\bv1\.\d{2}(?:\.\d+)?\b/g)].map(([version]) => version));
+      const named = new Set(read(file).match(/\bv1\.\d{2}(?:\.\d+)?\b/g));
       assert.ok(named.size > 0);
       for (const version of named) assert.ok([kubernetesVersion, `v${kubernetesMinor}`].includes(version), version);
     });

@@ -39,6 +39,7 @@ test('the status of a new node is complete', async () => {
       osImage: 'Debian',
       containerRuntimeVersion: 'containerd://1.7.24',
       kubeletVersion: kubernetesVersion,
+      runningInUserNamespace: false,
       kubeProxyVersion: '',
       operatingSystem: 'linux',
       architecture,
