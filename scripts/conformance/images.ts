@@ -9,7 +9,7 @@ import { fillBusybox, type LocalImage } from '../host/local-images.ts';
 import type { ConformanceBinaries } from './binaries.ts';
 
 export interface TestImage extends LocalImage {
-  /** The references that pull it, without the registry: `e2e-test-images/agnhost:2.63.0`. */
+  /** The references that pull it, without the registry: `e2e-test-images/agnhost:2.66.1`. */
   readonly references: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function testImages(binaries: ConformanceBinaries, pauseTree: (folder: st
       entrypoint: ['/pause', '-P'],
       fill: (rootfs) => copyFileSync('/usr/bin/catatonit', join(rootfs, 'pause')),
     }),
-    image('busybox', ['e2e-test-images/busybox:1.37.0-1'], {
+    image('busybox', ['e2e-test-images/busybox:1.37.0-2'], {
       entrypoint: [],
       command: ['sh'],
       fill: (rootfs) => {
@@ -56,7 +56,7 @@ export function testImages(binaries: ConformanceBinaries, pauseTree: (folder: st
       },
     }),
     // Tests of names need a resolver of glibc.
-    image('glibc-dns-testing', ['e2e-test-images/glibc-dns-testing:2.0.0'], {
+    image('glibc-dns-testing', ['e2e-test-images/glibc-dns-testing:2.1.1'], {
       entrypoint: [],
       command: ['bash'],
       fill: (rootfs) => {
@@ -75,7 +75,7 @@ export function testImages(binaries: ConformanceBinaries, pauseTree: (folder: st
       },
     }),
     // The tests update pods from one version to the other.
-    image('agnhost', ['e2e-test-images/agnhost:2.63.0'], agnhost(binaries, pauseTree, '2.63.0')),
+    image('agnhost', ['e2e-test-images/agnhost:2.66.1'], agnhost(binaries, pauseTree, '2.66.1')),
     image('agnhost-previous', ['e2e-test-images/agnhost:2.55'], agnhost(binaries, pauseTree, '2.55')),
   ];
 }
