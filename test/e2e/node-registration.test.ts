@@ -11,6 +11,7 @@ import { foreignStatus } from '../support/cluster/foreign-status.ts';
 import { aLocalNodeStatus, aMachine, localConfig, type FakeNodeInputs } from '../support/pods/local-node-status.ts';
 import { aLogger } from '../support/logger.ts';
 import { waitUntil, type TestHooks } from '../support/runtime/simulated-runtime.ts';
+import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 
 let cluster: TestCluster;
 before(async () => {
@@ -95,7 +96,7 @@ test('a joining node is Ready in kubectl, with a lease that the Node owns', asyn
     },
   });
   await clusterNode.registered;
-  assert.match(await cluster.kubectl('get', 'node', node.name), /node-new\s+Ready\s+<none>\s+\S+\s+v1\.36\.3/);
+  assert.match(await cluster.kubectl('get', 'node', node.name), new RegExp(`node-new\\s+Ready\\s+<none>\\s+\\S+\\s+${kubernetesVersion}`));
   const { metadata } = await cluster.api.get<Node & { metadata: { uid: string } }>(node.path);
   const lease = await waitUntil('the node has a lease', () =>
     cluster.api.find<{ metadata: { ownerReferences: { uid: string }[] } }>(

@@ -66,7 +66,10 @@ describe('a node of a cluster', () => {
     assert.equal(metadata.annotations?.['volumes.kubernetes.io/controller-managed-attach-detach'], 'true');
     assert.ok(status?.addresses?.some(({ type }) => type === 'InternalIP'));
     assert.ok(status?.addresses?.some(({ type, address }) => type === 'Hostname' && address === nodeName));
-    assert.match(await node.kubectl('get', 'node', nodeName, '--no-headers'), /cluster-node\s+Ready\s+<none>\s+\S+\s+v1\.36\.3/);
+    assert.match(
+      await node.kubectl('get', 'node', nodeName, '--no-headers'),
+      new RegExp(`cluster-node\\s+Ready\\s+<none>\\s+\\S+\\s+${kubernetesVersion}`),
+    );
   });
 
   test('allocatable excludes reservations and eviction thresholds', async () => {

@@ -7,6 +7,7 @@ import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/s
 import { sendJSON } from '../../support/api-server/scripted-api-server.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aClient, collect, getPod, isError, pod, server, useServer } from '../../support/api-server/api-client-suite.ts';
+import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 
 useServer();
 
@@ -16,7 +17,7 @@ test('a pod is returned with its unknown fields, over HTTP/2, with the kubeletâ€
   assert.deepEqual(await client.call(getPod), pod);
   const [request] = server.requests;
   assert.equal(request?.headers['authorization'], 'Bearer secret');
-  assert.match(String(request?.headers['user-agent']), /^kubelet\/v1\.36\.3 \(linux\/\w+\) kubernetes\//);
+  assert.match(String(request?.headers['user-agent']), new RegExp(`^kubelet/${kubernetesVersion} \\(linux/\\w+\\) kubernetes/`));
   assert.equal(request?.protocol, '2.0');
 });
 

@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { request as httpsRequest } from 'node:https';
 import { aSecureServer } from '../../support/server/secure-server.ts';
 import { secureSettings } from '../../support/server/server.ts';
+import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 
 const t = { after };
 const { handlers } = secureSettings('');
@@ -38,7 +39,10 @@ const answers: { ask: [method: string, path: string]; want: [status: number, bod
   { ask: ['GET', '/metrics/resource'], want: [200, /\nresource_scrape_error 1\n/] },
   { ask: ['GET', '/stats/summary'], want: [500, /^Internal Error: failed to get root cgroup stats/] },
   { ask: ['GET', '/stats'], want: [404, /^404: Page Not Found$/] },
-  { ask: ['GET', '/statusz'], want: [200, /kubelet statusz\n[^]*Binary version: 1\.36\.3\n[^]*Paths: .*\/exec .*\/pods /] },
+  {
+    ask: ['GET', '/statusz'],
+    want: [200, new RegExp(`kubelet statusz\\n[^]*Binary version: ${kubernetesVersion.slice(1)}\\n[^]*Paths: .*/exec .*/pods `)],
+  },
   { ask: ['GET', '/flagz'], want: [200, /kubelet flagz\n[^]*\nv=2\n/] },
   { ask: ['GET', '/run/ns/pod/app'], want: [405, /Method Not Allowed/] },
   { ask: ['POST', '/run/ns/pod'], want: [404, /Page Not Found/] },

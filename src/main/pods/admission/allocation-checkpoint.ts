@@ -13,12 +13,14 @@ import type { PodAllocation } from './allocation.ts';
 interface Entry {
   readonly ContainerResources: Readonly<Record<string, ResourceRequirements>> | null;
   readonly PodLevelResources?: ResourceRequirements | null;
+  /** By volume. This kubelet sets none, and keeps those of a Go kubelet, as other fields that it does not know. */
+  readonly EmptyDirVolumeLimits?: unknown;
 }
 
 export function encodeAllocations(allocations: ReadonlyMap<PodUID, PodAllocation>): string {
-  const entries = [...allocations].map(([uid, { containers, podLevel = null }]): [string, Entry] => [
+  const entries = [...allocations].map(([uid, { containers, podLevel = null, others }]): [string, Entry] => [
     uid,
-    { ContainerResources: Object.fromEntries(containers), PodLevelResources: podLevel },
+    { ContainerResources: Object.fromEntries(containers), PodLevelResources: podLevel, EmptyDirVolumeLimits: null, ...others },
   ]);
   const data = toGoJSON(entries.length > 0 ? { entries: Object.fromEntries(entries) } : {});
   return toGoJSON({ data, checksum: checksumOf(data) });
@@ -38,11 +40,12 @@ function checksumOf(data: string): number {
   return fnv32a(Buffer.from(`(string)${data}`));
 }
 
-function allocationIn({ ContainerResources, PodLevelResources }: Readonly<Record<string, unknown>>): PodAllocation {
+function allocationIn({ ContainerResources, PodLevelResources, ...others }: Readonly<Record<string, unknown>>): PodAllocation {
   const containers = Object.entries(objectOf(ContainerResources ?? {}, 'ContainerResources'));
   return {
     containers: new Map(containers.map(([name, resources]) => [name, requirementsIn(resources)])),
     ...(PodLevelResources ? { podLevel: requirementsIn(PodLevelResources) } : {}),
+    ...(Object.values(others).some((value) => value !== null) ? { others } : {}),
   };
 }
 

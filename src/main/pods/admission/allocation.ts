@@ -10,6 +10,8 @@ export interface PodAllocation {
   /** By container name; only containers that can be resized. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   readonly podLevel?: ResourceRequirements;
+  /** Fields of a checkpoint that this kubelet does not know. */
+  readonly others?: Readonly<Record<string, unknown>>;
 }
 
 export interface AllocationGates {
