@@ -28,7 +28,7 @@ test('the failure of one container does not prevent the start of the others', as
   ]);
 });
 
-test('images are pulled with the existing pull secrets, and one event names the missing ones', async () => {
+test('images are pulled with the existing pull secrets, and without the missing ones', async () => {
   using harness = new PodSyncHarness();
   const config = (auths: object) => ({ '.dockerconfigjson': Buffer.from(JSON.stringify({ auths })).toString('base64') });
   const usable = { 'registry.example': { auth: 'YTpi' } };
@@ -50,6 +50,19 @@ test('images are pulled with the existing pull secrets, and one event names the 
     imageRequests.map(({ about }) => about?.fieldPath),
     ['spec.containers{a}', 'spec.containers{b}'],
   );
+  assert.deepEqual(
+    channel.events.filter((event) => event.includes('pull secrets')),
+    [],
+  );
+});
+
+test('a sync in which a pull fails records one event that names the missing pull secrets', async () => {
+  using harness = new PodSyncHarness();
+  harness.podObjects.set('Secret gone', { outcome: 'failed', failure: { reason: 'NotFound', message: 'secret "gone" not found' } });
+  const image = 'registry.example/app:1';
+  harness.images.set(image, { outcome: 'failed', failure: { reason: 'ErrImagePull', message: 'no such image' } });
+  const containers = [aContainer('a', { image }), aContainer('b', { image })];
+  const { channel } = await harness.syncToEnd(aPod({ imagePullSecrets: [{ name: 'gone' }], containers }));
   assert.deepEqual(
     channel.events.filter((event) => event.includes('pull secrets')),
     [
