@@ -1,8 +1,6 @@
 /**
  * The connection to logind: its signals of a shutdown, its delay, and the lock that delays a shutdown. A session ends with its D-Bus connection; the manager opens
  * another one. Upstream: pkg/kubelet/nodeshutdown/systemd.
- *
- * Signals count only from the owner of logind's name. The bus lets every local user send signals with logind's path and interface.
  */
 import { mkdir } from 'node:fs/promises';
 import type { MessageBus } from 'dbus-native';
@@ -23,8 +21,6 @@ export interface LogindSession {
 }
 
 const callTimeoutMs = 5000;
-const signalName = 'PrepareForShutdown';
-const matchRule = `type='signal',sender='${logind.service}',path='${logind.path}',interface='${logind.managerInterface}',member='${signalName}'`;
 const overrideFolder = '/etc/systemd/logind.conf.d';
 const overrideFile = `${overrideFolder}/99-kubelet.conf`;
 const SIGHUP = 1;
@@ -35,9 +31,9 @@ export async function openLogindSession(onPrepare: (isShuttingDown: boolean) => 
   const bus = await openBus({
     socket,
     timeoutMs: callTimeoutMs,
-    greet: (opened) => opened.invokeDbus({ member: 'Hello' }).then(() => opened.addMatch(matchRule)),
-    onMessage: ({ member, interface: from, body = [] }) => {
-      if (member === signalName && from === logind.managerInterface && typeof body[0] === 'boolean') onPrepare(body[0]);
+    signal: { service: logind.service, path: logind.path, interface: logind.managerInterface, member: 'PrepareForShutdown' },
+    onSignal: ([isShuttingDown]) => {
+      if (typeof isShuttingDown === 'boolean') onPrepare(isShuttingDown);
     },
     onClose: () => closed.resolve(),
   });

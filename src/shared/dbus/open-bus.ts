@@ -1,13 +1,25 @@
 /** Opens a D-Bus connection whose failures all reach the caller: of the connection, of the greeting, and later its loss. */
-import { createClient, type ConnectionOptions, type Message, type MessageBus } from 'dbus-native';
+import { createClient, messageType, type ConnectionOptions, type Message, type MessageBus } from 'dbus-native';
+import { ServiceOwner } from './service-owner.ts';
+
+/** A signal that a service sends. */
+export interface BusSignal {
+  /** The well-known name of the service. */
+  readonly service: string;
+  readonly path: string;
+  readonly interface: string;
+  readonly member: string;
+}
 
 export interface BusOptions {
   /** The path of the socket. */
   readonly socket: string;
+  /** True: the service itself listens at the socket, without a bus in between. */
+  readonly isDirect?: boolean;
   readonly timeoutMs: number;
-  /** The first calls. The connection is usable when they have succeeded. */
-  readonly greet: (bus: MessageBus) => PromiseLike<unknown>;
-  readonly onMessage: (message: Message) => void;
+  readonly signal: BusSignal;
+  /** Called with the body of each such signal which the service has sent. */
+  readonly onSignal: (body: readonly unknown[]) => void;
   readonly onClose: (bus: MessageBus) => void;
 }
 
@@ -17,10 +29,11 @@ const maxMessageSize = 1024 * 1024;
 export const systemBusSocket = '/run/dbus/system_bus_socket';
 
 /** Rejects when the socket cannot be connected, or the greeting fails. */
-export async function openBus({ socket, timeoutMs, greet, onMessage, onClose }: BusOptions): Promise<MessageBus> {
+export async function openBus({ socket, isDirect = false, timeoutMs, signal, onSignal, onClose }: BusOptions): Promise<MessageBus> {
   // Without `direct` the library throws the failure of its own Hello where nobody can catch it.
   const options: ConnectionOptions = { socket, direct: true, timeout: timeoutMs, maxMessageSize, authMethods: ['EXTERNAL'] };
   const bus = createClient(options);
+  const owner = new ServiceOwner(signal.service);
   const lost = Promise.withResolvers<never>();
   lost.promise.catch(() => {});
   bus.connection.on('error', (err: unknown) => lost.reject(err));
@@ -28,12 +41,30 @@ export async function openBus({ socket, timeoutMs, greet, onMessage, onClose }: 
     lost.reject(new Error('the connection was closed'));
     onClose(bus);
   });
-  bus.connection.on('message', onMessage);
+  bus.connection.on('message', (message: Message) => {
+    owner.onMessage(message);
+    if (isSignal(message, signal) && (isDirect || owner.hasSent(message))) onSignal(message.body ?? []);
+  });
   try {
-    await Promise.race([greet(bus), lost.promise]);
+    await Promise.race([isDirect ? greetService(bus, signal) : greetBus(bus, owner, signal), lost.promise]);
     return bus;
   } catch (err) {
     bus.connection.stream?.destroy();
     throw err;
   }
+}
+
+async function greetService(bus: MessageBus, { service: destination, path }: BusSignal): Promise<void> {
+  await bus.invoke({ destination, path, interface: 'org.freedesktop.DBus.Peer', member: 'Ping' });
+}
+
+async function greetBus(bus: MessageBus, owner: ServiceOwner, signal: BusSignal): Promise<void> {
+  const { service, path, interface: from, member } = signal;
+  await bus.invokeDbus({ member: 'Hello' });
+  await owner.follow(bus);
+  await bus.addMatch(`type='signal',sender='${service}',path='${path}',interface='${from}',member='${member}'`);
+}
+
+function isSignal(message: Message, { path, interface: from, member }: BusSignal): boolean {
+  return message.type === messageType.signal && message.path === path && message.interface === from && message.member === member;
 }

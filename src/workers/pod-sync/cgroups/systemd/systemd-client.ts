@@ -34,7 +34,6 @@ const defaultSockets: readonly SystemdSocket[] = [
 const destination = 'org.freedesktop.systemd1';
 const path = '/org/freedesktop/systemd1';
 const managerInterface = 'org.freedesktop.systemd1.Manager';
-const jobRule = `type='signal',interface='${managerInterface}',member='JobRemoved'`;
 
 /** An error reply of systemd; `dbusName` such as `org.freedesktop.systemd1.UnitExists`. */
 export class SystemdError extends Error {
@@ -163,17 +162,13 @@ export class SystemdClient {
     throw new SystemdError(`failed to connect to dbus: ${failures.join('; ')}`, '');
   }
 
-  async #connectTo({ path: socket, direct }: SystemdSocket): Promise<MessageBus> {
+  async #connectTo({ path: socket, direct: isDirect }: SystemdSocket): Promise<MessageBus> {
     const bus = await openBus({
       socket,
+      isDirect,
       timeoutMs: this.#options.callTimeoutMs ?? 5_000,
-      greet: (opened) =>
-        direct
-          ? opened.invoke({ destination, path, interface: 'org.freedesktop.DBus.Peer', member: 'Ping' })
-          : opened.invokeDbus({ member: 'Hello' }).then(() => opened.addMatch(jobRule)),
-      onMessage: (message) => {
-        if (message.member === 'JobRemoved' && message.interface === managerInterface) this.#jobs.onJobRemoved(message.body ?? []);
-      },
+      signal: { service: destination, path, interface: managerInterface, member: 'JobRemoved' },
+      onSignal: (body) => this.#jobs.onJobRemoved(body),
       onClose: (closed) => this.#forget(closed),
     });
     return (this.#connected = bus);
