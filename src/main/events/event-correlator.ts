@@ -2,6 +2,7 @@
  * Combines similar events, counts repeated ones and drops events beyond the rate limit (client-go tools/record: EventCorrelator). Its
  * memory is bounded.
  */
+import { hash } from 'node:crypto';
 import type { Clock } from '../../shared/time/clock.ts';
 import { toApiTime } from '../../shared/kubernetes/api-time.ts';
 import { eventName, type CoreEvent } from './event-object.ts';
@@ -26,6 +27,7 @@ export interface CorrelatedEvent {
 }
 
 interface Similar {
+  /** Hashes. */
   readonly messages: Set<string>;
   readonly lastAtMs: number;
 }
@@ -65,7 +67,7 @@ export class EventCorrelator {
     const similarKey = keyOf(kind, namespace, name, uid, event.type, event.reason);
     const similarEvents = this.#similar.get(similarKey);
     const messages = similarEvents && nowMs - similarEvents.lastAtMs <= similarWithinMs ? similarEvents.messages : new Set<string>();
-    messages.add(event.message);
+    messages.add(keyOf(event.message));
     this.#similar.set(similarKey, { messages, lastAtMs: nowMs });
     if (messages.size < maxSimilar)
       return { combined: event, key: keyOf(kind, namespace, name, fieldPath, uid, event.type, event.reason, event.message) };
@@ -96,7 +98,7 @@ export class EventCorrelator {
   }
 }
 
-/** JSON makes the key unambiguous: no part can contain the separator. */
+/** JSON makes the key unambiguous: no part can contain the separator. A hash, since thousands of messages are remembered. */
 function keyOf(...parts: readonly (string | undefined)[]): string {
-  return JSON.stringify(parts);
+  return hash('sha256', JSON.stringify(parts), 'base64');
 }

@@ -5,6 +5,7 @@
  * unavailable and gets one request per retry interval. While pods start, normal events wait for an idle node; a warning ends the wait.
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { cutMessage } from '../../shared/errors/cut-message.ts';
 import { contain } from '../../shared/errors/contain.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -85,7 +86,7 @@ export class EventRecorder implements EventSink {
 
   /** Never blocks and never throws. New events are dropped while 1,000 are queued. */
   record(event: RecordedEvent): void {
-    contain(this.#fault(), () => this.#record(event));
+    contain(this.#fault(), () => this.#record({ ...event, message: cutMessage(event.message) }));
   }
 
   #fault() {

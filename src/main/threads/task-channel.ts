@@ -55,7 +55,7 @@ export interface TaskHandlers {
   podObjects?(refs: readonly PodObjectRef[], task: PodTask, signal: AbortSignal): Promise<readonly PodObjectResult[]>;
 }
 
-/** A task has few requests at a time. More than this means that the task is broken. */
+/** A task limits its requests (workers/pod-sync/request-window.ts). More than this means that the task is broken. */
 const maxRequests = 1000;
 /** After this time main closes the channel itself: neither the task nor the end of its thread did. */
 const lingerMs = 1000;

@@ -118,7 +118,7 @@ export function createPodRuntime(runtime: CriClient['runtime'], images: CriClien
     execSync: async (containerId, command, deadlineMs, signal) => {
       const request = { containerId, cmd: [...command], timeout: 0n };
       const { exitCode, stdout, stderr } = await runtime.call('execSync', request, { deadlineMs, ...(signal && { signal }) });
-      return { exitCode, output: Buffer.concat([stdout, stderr]).toString() };
+      return { exitCode, output: outputStart([stdout, stderr]) };
     },
     imageUser: memoizeByDigest(async (imageRef) => {
       const { image } = await images.call('imageStatus', { image: { image: imageRef } }, limits);
@@ -128,6 +128,14 @@ export function createPodRuntime(runtime: CriClient['runtime'], images: CriClien
       return image.username ? { username: image.username } : {};
     }),
   };
+}
+
+/** Upstream's limit for the output of exec probes. The runtime returns up to 16 MiB of each stream. */
+const maxOutputBytes = 10 * 1024;
+
+function outputStart(streams: readonly Uint8Array[]): string {
+  const output = Buffer.concat(streams.map((stream) => stream.subarray(0, maxOutputBytes)));
+  return output.subarray(0, maxOutputBytes).toString();
 }
 
 /** More images than a node runs. */

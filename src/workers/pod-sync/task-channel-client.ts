@@ -10,12 +10,14 @@ import {
   type PodSyncReply,
   type PodSyncRequest,
 } from '../../shared/contracts/pod-sync/channel.ts';
+import { cutMessage } from '../../shared/errors/cut-message.ts';
 import type { WaitingReason } from '../../shared/contracts/pod-sync/result.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
 import type { PhaseReport } from '../../shared/contracts/timeline.ts';
+import { RequestWindow } from './request-window.ts';
 
 /** The task was stopped by main. Not a failure. */
 export class Stopped extends Error {
@@ -48,6 +50,7 @@ export class TaskChannelClient {
   readonly #stop = new AbortController();
   readonly #podEnds = new AbortController();
   readonly #pending = new Map<number, PendingRequest>();
+  readonly #window = new RequestWindow();
   readonly #shrinkListeners = new Set<(gracePeriodSeconds: number) => void>();
   /**
    * Sent at the end of the event loop iteration, or with the next request. The task's next call to the runtime is sent before main is
@@ -135,7 +138,7 @@ export class TaskChannelClient {
   }
 
   event(event: RecordedEvent): void {
-    this.#notify({ type: 'event', event });
+    this.#notify({ type: 'event', event: { ...event, message: cutMessage(event.message) } });
   }
 
   /** Sent with the next message, or after `phaseDelayMs`: main is not woken for each phase. */
@@ -168,7 +171,8 @@ export class TaskChannelClient {
       if (this.signal.aborted) return reject(this.signal.reason as Error);
       // A reply has the type of its request.
       this.#pending.set(id, { resolve: resolve as PendingRequest['resolve'], reject });
-      this.#send(toRequest(id));
+      const request = toRequest(id);
+      this.#window.enter(request.type, () => this.#send(request));
     });
   }
 
@@ -194,7 +198,7 @@ export class TaskChannelClient {
       case 'podObjects':
       case 'beginRestart':
         this.#pending.get(message.id)?.resolve(message);
-        this.#pending.delete(message.id);
+        if (this.#pending.delete(message.id)) this.#window.leave(message.type);
         return;
       case 'stop':
         this.#abort('main stopped it');
@@ -216,5 +220,6 @@ export class TaskChannelClient {
     this.#stop.abort(stopped);
     for (const { reject } of this.#pending.values()) reject(stopped);
     this.#pending.clear();
+    this.#window.clear();
   }
 }

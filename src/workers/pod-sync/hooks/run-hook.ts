@@ -1,5 +1,6 @@
 /** Runs a lifecycle hook of a container: a command in the container, an HTTP request, or a sleep (upstream pkg/kubelet/lifecycle/handlers.go). */
 import { joinHostPort } from '../../../shared/dial/socket-error.ts';
+import { cutMessage } from '../../../shared/errors/cut-message.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { toHttpGet } from '../../../shared/http-get/request-parts.ts';
 import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api.ts';
@@ -48,9 +49,16 @@ export async function runHook(context: HookContext, hook: Hook, reason: string, 
 }
 
 function describeHandler({ exec, httpGet, sleep }: LifecycleHandler): string {
-  if (exec) return `Exec lifecycle hook ([${(exec.command ?? []).join(' ')}])`;
-  if (httpGet) return `HTTP lifecycle hook (${httpGet.path ?? ''})`;
+  if (exec) return `Exec lifecycle hook ([${shownCommand(exec.command)}])`;
+  if (httpGet) return `HTTP lifecycle hook (${cutMessage(httpGet.path ?? '', maxShownLength)})`;
   return sleep ? `Sleep lifecycle hook (${sleep.seconds})` : 'Lifecycle hook';
+}
+
+/** A long command must leave room for the output, which says why it failed. */
+const maxShownLength = 1024;
+
+function shownCommand(command: readonly string[] = []): string {
+  return cutMessage(command.join(' '), maxShownLength);
 }
 
 async function runSleep({ clock }: HookContext, seconds: number, signal: AbortSignal): Promise<void> {
@@ -67,7 +75,7 @@ async function runExec({ runtime }: HookContext, hook: Hook, command: readonly s
     throw new Error(`${rpcErrorOf(err)}, message: ""`);
   });
   if (exitCode === 0) return;
-  throw new Error(`command '${command.join(' ')}' exited with ${exitCode}: ${output}, message: ${JSON.stringify(output)}`);
+  throw new Error(`command '${shownCommand(command)}' exited with ${exitCode}: ${output}, message: ${JSON.stringify(output)}`);
 }
 
 async function runHttpGet(

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { EventCorrelator } from '../../../../src/main/events/event-correlator.ts';
 import { toCoreEvent } from '../../../../src/main/events/event-object.ts';
 import { podReference } from '../../../../src/main/events/index.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aPod } from '../../../support/pods/pods.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 
 function aCorrelator() {
   const clock = new FakeClock();
@@ -71,4 +76,16 @@ test('a burst about one pod is rate-limited, and dropped events are counted', as
   await clock.advance(300_000);
   assert.equal(correlate('again')?.patch?.count, 41);
   assert.equal(correlate('again'), null);
+});
+
+test('what is remembered of an event does not grow with its message', () => {
+  const { correlate } = aCorrelator();
+  correlate('warm-up');
+  const usedBytes = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = usedBytes();
+  for (let index = 0; index < 100; index += 1) correlate(`${index}${'x'.repeat(1_400_000)}`, { name: `pod-${index}` });
+  assert.ok(usedBytes() - before < 20 * 1024 * 1024);
 });

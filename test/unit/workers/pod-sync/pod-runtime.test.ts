@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CriClient } from '../../../../src/shared/cri/client.ts';
+import type { ContainerID } from '../../../../src/shared/kubernetes/ids.ts';
 import { createPodRuntime } from '../../../../src/workers/pod-sync/pod-runtime.ts';
 
 test('the user of an image is read once, and a missing image has none instead of root', async () => {
@@ -14,4 +15,12 @@ test('the user of an image is read once, and a missing image has none instead of
   assert.deepEqual(await runtime.imageUser('sha256:abc'), { uid: 33n });
   assert.deepEqual(await runtime.imageUser('sha256:abc'), { uid: 33n });
   assert.deepEqual(replies, []);
+});
+
+test('the output of a command is cut where it enters', async () => {
+  const stream = Buffer.alloc(15_000_000, 1);
+  const call = () => Promise.resolve({ exitCode: 1, stdout: stream, stderr: stream });
+  const runtime = createPodRuntime({ call } as unknown as CriClient['runtime'], {} as CriClient['images'], 1000);
+  const { exitCode, output } = await runtime.execSync('c1' as ContainerID, ['sh'], 1000);
+  assert.deepEqual([exitCode, output.length], [1, 10 * 1024]);
 });
