@@ -32,6 +32,8 @@ export interface ApiCall {
 export interface WatchEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: T;
+  /** Why the object was not read. It then has only the metadata that identifies it. */
+  readonly problem?: string;
 }
 
 export interface ApiClient {
@@ -42,7 +44,7 @@ export interface ApiClient {
   call<T>(call: ApiCall): Promise<T>;
   /**
    * Sends the query with `watch=true` and yields events until the server ends the watch. Throws ApiError when the watch can't start, when
-   * a line can't be read (truncated, or longer than the limit), or when nothing arrives for longer than the watch's timeout allows.
+   * a line can't be read (truncated, or too long without saying what it is about), or when nothing arrives for longer than the watch's timeout allows.
    * Returns at once when the signal aborts.
    */
   watch<T>(call: Pick<ApiCall, 'path' | 'query' | 'trafficClass'> & { readonly signal: AbortSignal }): AsyncIterable<WatchEvent<T>>;
@@ -67,7 +69,7 @@ function isPathSegment(segment: string): boolean {
 
 /**
  * The server's error response, or the lack of any response. `reason` is the reason of the Status (NotFound, AlreadyExists, Conflict, Invalid,
- * Expired, …) or one of the client's own: `Unreachable`, `Timeout`, `Unreadable`. Code 0 with `Unauthorized` means that the client has no
+ * Expired, …) or one of the client's own: `Unreachable`, `Timeout`, `Unreadable`, `TooLarge`. Code 0 with `Unauthorized` means that the client has no
  * credentials.
  */
 export class ApiError extends KubeletError {
@@ -95,4 +97,9 @@ export function isAlreadyExists(err: unknown): boolean {
 /** True when the server no longer has the resource version. The caller must list again. */
 export function isExpired(err: unknown): boolean {
   return err instanceof ApiError && (err.code === 410 || err.reason === 'Expired' || err.reason === 'ResourceExpired');
+}
+
+/** The response is longer than the client reads. */
+export function isTooLarge(err: unknown): boolean {
+  return err instanceof ApiError && err.code === 0 && err.reason === 'TooLarge';
 }

@@ -24,6 +24,11 @@ export { fieldEquals, fieldNotEquals, type FieldSelector } from './field-selecto
 export { acceptConforming } from './reflector/accept-conforming.ts';
 export { ObjectStore, type ApiObject, type ObjectChange, type ObjectReader } from './reflector/object-store.ts';
 export { Reflector } from './reflector/reflector.ts';
-export { criticalWatchIdleTimeoutMs, type ReflectorHandler, type ReflectorOptions } from './reflector/reflector-options.ts';
+export {
+  criticalWatchIdleTimeoutMs,
+  type ReflectorHandler,
+  type ReflectorOptions,
+  type UnreadObject,
+} from './reflector/reflector-options.ts';
 export { isOlder } from './reflector/resource-version.ts';
 export { createReviews, type Reviews } from './reviews.ts';

@@ -4,7 +4,15 @@
  * safe as path elements. An invalid pod is ignored and its known version stays; upstream cannot decode the whole list then, and has no
  * pod.
  */
-import { criticalWatchIdleTimeoutMs, fieldEquals, Reflector, type ApiClient, type ObjectChange, type ObjectStore } from '../api/index.ts';
+import {
+  criticalWatchIdleTimeoutMs,
+  fieldEquals,
+  Reflector,
+  type ApiClient,
+  type ObjectChange,
+  type ObjectStore,
+  type UnreadObject,
+} from '../api/index.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
@@ -76,6 +84,7 @@ export class ApiSource {
       kind: 'Pod',
       idleTimeoutMs: criticalWatchIdleTimeoutMs,
       accept: (pod) => this.#accept(pod),
+      onUnread: (pod, problem) => this.#ignore(pod, problem),
       handler: { onReplace: (pods) => this.#replace(pods), onChange: (changes) => this.#change(changes) },
       clock,
       logger,
@@ -101,7 +110,7 @@ export class ApiSource {
     return null;
   }
 
-  #ignore({ metadata: { name, namespace, uid } }: Pod, problem: string): void {
+  #ignore({ metadata: { name, namespace = '', uid } }: UnreadObject, problem: string): void {
     const { logger, onEvent } = this.#options;
     containedFaults.inc({ handler: 'api source' });
     logger.error({ pod: `${namespace}/${name}`, podUID: uid, err: problem }, 'Pod of the API server ignored');

@@ -135,8 +135,9 @@ export class FakeWatch {
     return this.#isOpen && !this.call.signal.aborted;
   }
 
-  push(type: WatchEvent<unknown>['type'], object: unknown): void {
-    this.#queue.push({ type, object: structuredClone(object) });
+  /** @param problem why the object was not read: it then has only its metadata */
+  push(type: WatchEvent<unknown>['type'], object: unknown, problem?: string): void {
+    this.#queue.push({ type, object: structuredClone(object), ...(problem !== undefined && { problem }) });
     this.#wake();
   }
   /** Ends the watch after the pushed events. */

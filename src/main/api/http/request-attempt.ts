@@ -57,7 +57,7 @@ export async function sendRequest(
     let length = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
       length += chunk.length;
-      if (length > maxResponseBytes) throw attempt.unreadableResponse(`is larger than ${maxResponseBytes} bytes`);
+      if (length > maxResponseBytes) throw attempt.unreadableResponse(`is larger than ${maxResponseBytes} bytes`, 'TooLarge');
       chunks.push(chunk);
     }
     return { code: statusCode, headers, body: Buffer.concat(chunks, length) };
@@ -120,8 +120,8 @@ export class RequestAttempt {
     return answer;
   }
 
-  unreadableResponse(problem: string): NoResponseError {
-    return new NoResponseError({ kind: 'final' }, new ApiError(0, 'Unreadable', `the answer to ${this.#callText} ${problem}`));
+  unreadableResponse(problem: string, reason: 'Unreadable' | 'TooLarge' = 'Unreadable'): NoResponseError {
+    return new NoResponseError({ kind: 'final' }, new ApiError(0, reason, `the answer to ${this.#callText} ${problem}`));
   }
 
   /** Converts an error of undici to the error to throw: the caller's reason when the caller aborted. */

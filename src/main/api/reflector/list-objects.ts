@@ -1,5 +1,5 @@
 /** Lists API objects page by page. */
-import { isExpired, type ApiCall, type ApiClient } from '../api-client.ts';
+import { isExpired, isTooLarge, type ApiCall, type ApiClient } from '../api-client.ts';
 
 export interface ObjectList {
   readonly items: readonly unknown[];
@@ -14,7 +14,9 @@ interface ListResponse {
 /** client-go's default page size. */
 const pageSize = 500;
 /** 100,000 objects are more than a node has of any kind. The limit ends a list of a server that returns pages without end. */
-const maxPages = 200;
+const maxObjects = 200 * pageSize;
+/** A page whose objects are too large for one response is read again with a fraction of its objects. */
+const pageDivisor = 4;
 
 /**
  * Lists all objects at the most recent version. If the continue token expires between pages, lists again without pages. Rejects with
@@ -28,11 +30,16 @@ export async function listObjects(
     client.call<ListResponse>({ ...call, method: 'GET', query: { ...call.query, ...query }, maxAttempts: 1 });
   const items: unknown[] = [];
   let next: string | undefined;
-  for (let page = 0; page < maxPages; page += 1) {
+  let limit = pageSize;
+  for (let requested = 0; requested < maxObjects; requested += limit) {
     let response: ListResponse;
     try {
-      response = await get({ limit: pageSize, ...(next === undefined ? {} : { continue: next }) });
+      response = await get({ limit, ...(next === undefined ? {} : { continue: next }) });
     } catch (err) {
+      if (isTooLarge(err) && limit > 1) {
+        limit = Math.ceil(limit / pageDivisor);
+        continue;
+      }
       if (next === undefined || !isExpired(err)) throw err;
       const unpaged = await get({});
       return { items: itemsOf(unpaged), resourceVersion: versionOf(unpaged) };
@@ -42,7 +49,7 @@ export async function listObjects(
     next = response.metadata?.continue;
     if (next === undefined || next === '') return { items, resourceVersion: versionOf(response) };
   }
-  throw new Error(`${call.path}: a list of more than ${maxPages} pages`);
+  throw new Error(`${call.path}: a list of more than ${maxObjects} objects`);
 }
 
 /** A response that is not a list must not count as an empty list, because pods missing from a list are terminated. */

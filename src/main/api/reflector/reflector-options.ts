@@ -12,6 +12,9 @@ export interface ReflectorHandler<T> {
   onChange(changes: readonly ObjectChange<T>[]): void;
 }
 
+/** Of an object, only what identifies it. */
+export type UnreadObject = Pick<ApiObject, 'metadata'>;
+
 export interface ReflectorOptions<T extends ApiObject> {
   readonly client: ApiClient;
   readonly path: string;
@@ -27,6 +30,8 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly store?: ObjectStore<T>;
   /** Returns the object to store, or null to reject the object. Default: stores the object as received. */
   readonly accept?: (object: T) => T | null;
+  /** Called for an object that was too large to be read. Its last accepted version stays. */
+  readonly onUnread?: (object: UnreadObject, problem: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Returns a number in [0, 1). */

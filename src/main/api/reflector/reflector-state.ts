@@ -15,7 +15,7 @@
  *    sends nothing about the objects that it had before, so everything is read again. This costs one stream of one node's objects. The
  *    bookmarks of a server that stays connected show within a minute that its versions went back.
  */
-import { ApiError, isExpired } from '../api-client.ts';
+import { ApiError, isExpired, isTooLarge } from '../api-client.ts';
 
 export interface ReflectorState {
   readonly step: 'stream' | 'list' | 'watch';
@@ -110,6 +110,6 @@ export function classifyFailure(err: unknown): ReflectorFailure {
   if (!(err instanceof ApiError)) return 'broken';
   // The client itself also rejects calls with TooManyRequests when its queue is full.
   if (err.code === 429 || err.reason === 'TooManyRequests') return 'throttled';
-  if (err.code === 0) return err.reason === 'Unreadable' ? 'broken' : 'unreachable';
+  if (err.code === 0) return err.reason === 'Unreadable' || isTooLarge(err) ? 'broken' : 'unreachable';
   return err.code >= 400 && err.code < 500 ? 'refused' : 'broken';
 }

@@ -134,7 +134,7 @@ export class Reflector<T extends ApiObject> {
   async #list(): Promise<ReflectorEvent> {
     const { items, resourceVersion } = await listObjects(this.#options.client, this.#call());
     if (!this.#stop.signal.aborted) {
-      const objects = items.map((item) => this.#validator.accept(item)).filter((object) => object !== null);
+      const objects = items.map((object) => this.#validator.accept({ object })).filter((object) => object !== null);
       this.#replace(objects, resourceVersion);
     }
     return { type: 'synced', resourceVersion };
@@ -194,7 +194,8 @@ export class Reflector<T extends ApiObject> {
   }
 
   /** Returns true for the bookmark after the last initial event. */
-  #handleInitialEvent({ type, object: raw }: WatchEvent<unknown>, initial: ObjectStore<T>): boolean {
+  #handleInitialEvent(event: WatchEvent<unknown>, initial: ObjectStore<T>): boolean {
+    const { type, object: raw } = event;
     if (type === 'ERROR') throw errorOf(raw);
     if (type === 'BOOKMARK') {
       const { isInitialEventsEnd, resourceVersion } = metadataOf(raw);
@@ -203,17 +204,18 @@ export class Reflector<T extends ApiObject> {
       this.#state = advance(this.#state, { type: 'synced', resourceVersion }).state;
       return true;
     }
-    const object = type === 'DELETED' ? this.#validator.identify(raw) : this.#validator.accept(raw);
+    const object = type === 'DELETED' ? this.#validator.identify(raw) : this.#validator.accept(event);
     if (object && type === 'DELETED') initial.delete(object);
     else if (object) initial.set(object);
     return false;
   }
 
-  #handleEvent({ type, object: raw }: WatchEvent<unknown>): 'versionWentBack' | null {
+  #handleEvent(event: WatchEvent<unknown>): 'versionWentBack' | null {
+    const { type, object: raw } = event;
     if (type === 'ERROR') throw errorOf(raw);
     const { resourceVersion } = metadataOf(raw);
     if (isOlder(resourceVersion, this.#state.resourceVersion)) return 'versionWentBack';
-    const object = type === 'BOOKMARK' ? null : type === 'DELETED' ? this.#validator.identify(raw) : this.#validator.accept(raw);
+    const object = type === 'BOOKMARK' ? null : type === 'DELETED' ? this.#validator.identify(raw) : this.#validator.accept(event);
     const changes = object ? (type === 'DELETED' ? this.#store.delete(object) : this.#store.set(object)) : [];
     for (const change of changes) this.#changes.add(change);
     if (resourceVersion !== '') this.#state = advance(this.#state, { type: 'versionObserved', resourceVersion }).state;

@@ -11,3 +11,8 @@ export const uncaughtFaults = counter(
   'Exceptions that no handler contained and that the thread goes on after. Each is a defect of the kubelet.',
   ['thread'],
 );
+export const unreadObjects = counter(
+  'kubelet_unread_objects_total',
+  'Objects that the API server sent and that were too large to be read, by kind. Each version counts.',
+  ['kind'],
+);

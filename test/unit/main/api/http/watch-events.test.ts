@@ -13,13 +13,19 @@ async function read(chunks: readonly (string | Buffer)[], maxBytes?: number): Pr
   }
   const seen: string[] = [];
   try {
-    for await (const { type, object } of readEvents<{ metadata?: { name: string } }>(stream(), jsonCodec, maxBytes))
-      seen.push(`${type} ${object.metadata?.name}`);
+    for await (const { type, object, problem } of readEvents<{ metadata?: { name: string } }>(stream(), jsonCodec, maxBytes))
+      seen.push(problem === undefined ? `${type} ${object.metadata?.name}` : `${type} ${JSON.stringify(object)}: ${problem}`);
   } catch (err) {
     seen.push((err as Error).message);
   }
   return seen;
 }
+
+/** As a server writes it: the metadata is in the order of its Go type. */
+const large = (type: string, name: string) =>
+  `{"type":"${type}","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${name}","namespace":"default","uid":"uid-${name}","resourceVersion":"7"},"spec":{"x":"${'\\u003c'.repeat(400)}"}}}\n`;
+const skipped = (type: string, name: string) =>
+  `${type} {"metadata":{"name":"${name}","uid":"uid-${name}","namespace":"default","resourceVersion":"7"}}: it has ${large(type, name).length - 1} bytes in JSON, more than 1000`;
 
 const both = Buffer.from(line('ADDED', 'ä') + line('DELETED', 'b'));
 const cases: { name: string; chunks: (string | Buffer)[]; maxBytes?: number; want: string[] }[] = [
@@ -35,12 +41,30 @@ const cases: { name: string; chunks: (string | Buffer)[]; maxBytes?: number; wan
   { name: 'the page of a proxy', chunks: ['<html>\n'], want: ['has a line that is no event'] },
   { name: 'JSON that is not an event', chunks: ['{"type":"RENAMED","object":{}}\n'], want: ['has a line that is no event'] },
   { name: 'an event without an object', chunks: ['{"type":"ADDED"}\n'], want: ['has a line that is no event'] },
-  { name: 'a line without a newline', chunks: Array(20).fill('xxxxxxxx'), maxBytes: 100, want: ['has an event of more than 100 bytes'] },
+  { name: 'a line without a newline', chunks: Array(1000).fill('xxxxxxxx'), maxBytes: 100, want: ['has an event of more than 100 bytes'] },
   {
-    name: 'a line that is too long',
-    chunks: [line('ADDED', 'x'.repeat(200))],
+    name: 'a line that is too long and no event',
+    chunks: [`${'x'.repeat(200)}\n`],
     maxBytes: 100,
     want: ['has an event of more than 100 bytes'],
+  },
+  {
+    name: 'objects that are too large between others',
+    chunks: [line('ADDED', 'a'), large('MODIFIED', 'b'), line('ADDED', 'c'), large('DELETED', 'd')],
+    maxBytes: 1000,
+    want: ['ADDED a', skipped('MODIFIED', 'b'), 'ADDED c', skipped('DELETED', 'd')],
+  },
+  {
+    name: 'an object that is too large, one chunk per byte',
+    chunks: [...Buffer.from(large('MODIFIED', 'b') + line('ADDED', 'c'))].map((byte) => Buffer.of(byte)),
+    maxBytes: 1000,
+    want: [skipped('MODIFIED', 'b'), 'ADDED c'],
+  },
+  {
+    name: 'an object that is too large and not complete',
+    chunks: [line('ADDED', 'a'), large('MODIFIED', 'b').slice(0, 1500)],
+    maxBytes: 1000,
+    want: ['ADDED a', 'ended in the middle of an event'],
   },
 ];
 table('a watch is parsed to events', (row) => {

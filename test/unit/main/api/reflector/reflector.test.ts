@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ApiError } from '../../../../../src/main/api/index.ts';
 import { Reflector } from '../../../../../src/main/api/reflector/reflector.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { apiError, FakeApi } from '../../../../support/api-server/fake-api.ts';
@@ -81,6 +82,44 @@ test('a server that refuses to stream is listed page by page, then watched from 
   );
   assert.equal(watch.call.query?.['resourceVersion'], '7');
   assert.equal(watch.call.query?.['sendInitialEvents'], undefined);
+  await reflector.close();
+});
+
+test('a page that is too large for one response is read again in smaller pages', async () => {
+  const tooLarge = new ApiError(0, 'TooLarge', 'the answer is larger than 67108864 bytes');
+  const api = new FakeApi().failNextWatch(podsPath, apiError(422, 'Invalid')).once('GET', podsPath, list('7', [item('a', '5')], 'token'));
+  for (let shrinks = 0; shrinks < 5; shrinks += 1) api.once('GET', podsPath, tooLarge);
+  api.once('GET', podsPath, list('7', [item('b', '6')], 'next')).once('GET', podsPath, list('7', [item('c', '6')]));
+  const { notifications, reflector } = aReflector(api);
+  await api.nextWatch(podsPath);
+  assert.deepEqual(notifications, ['REPLACE a b c']);
+  assert.deepEqual(
+    api.calls.map(({ query: { limit, continue: next } = {} }) => `${limit} ${next}`),
+    ['500 undefined', '500 token', '125 token', '32 token', '8 token', '2 token', '1 token', '1 next'],
+  );
+  await reflector.close();
+});
+
+test('an object that was too large to be read keeps its last version, and costs no other object', async () => {
+  const { watch, notifications, lines, reflector } = await aSyncedReflector();
+  const problem = 'it has 20 bytes in JSON, more than 10';
+  const { metadata } = pod('a', '11');
+  watch.push('MODIFIED', { metadata }, problem);
+  watch.push('ADDED', { metadata: pod('new', '12').metadata }, problem);
+  watch.push('MODIFIED', pod('b', '13'));
+  await settle();
+  assert.deepEqual(notifications, ['MODIFIED b']);
+  assert.deepEqual(reflector.objects.get('uid-a'), pod('a', '5'));
+  assert.deepEqual(
+    lines.filter(({ msg }) => msg === 'Object of the API server skipped').map(({ name, err }) => [name, err]),
+    [
+      ['a', problem],
+      ['new', problem],
+    ],
+  );
+  watch.push('DELETED', { metadata: { ...metadata, resourceVersion: '14' } }, problem);
+  await settle();
+  assert.deepEqual(notifications, ['MODIFIED b', 'DELETED a']);
   await reflector.close();
 });
 
