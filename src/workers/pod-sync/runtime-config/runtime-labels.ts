@@ -1,22 +1,20 @@
 /**
  * Makes the labels and annotations of sandboxes and containers, exactly as upstream (pkg/kubelet/kuberuntime/labels.go): a restarted kubelet,
- * or upstream's, finds the pods of the runtime's objects by them.
+ * or upstream's, finds the pods of the runtime's objects by them. What is too long is left out (fit-metadata.ts).
  */
 import * as names from '../../../shared/kubernetes/annotations.ts';
 import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result.ts';
 import type { Container, EphemeralContainer, LifecycleHandler, Pod } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
+import { fitAnnotation, fitSandboxMetadata } from './fit-metadata.ts';
 
 type Strings = Record<string, string>;
 
-/** Returns the pod's own labels with its identity. */
-export function sandboxLabels(pod: Pod): Strings {
-  return { ...pod.metadata.labels, ...identityLabels(pod) };
-}
-
-export function sandboxAnnotations(pod: Pod): Strings {
-  return { ...pod.metadata.annotations };
+/** Returns the pod's own labels with its identity, and its annotations. */
+export function sandboxMetadata(pod: Pod): { readonly labels: Strings; readonly annotations: Strings } {
+  const { labels, annotations } = fitSandboxMetadata(pod.metadata.labels ?? {}, pod.metadata.annotations ?? {});
+  return { labels: { ...labels, ...identityLabels(pod) }, annotations: { ...annotations } };
 }
 
 export function containerLabels(pod: Pod, containerName: string): Strings {
@@ -42,12 +40,18 @@ export function containerAnnotations(
     [names.containerHashAnnotation]: containerHash(container),
     [names.containerRestartCountAnnotation]: String(restartCount),
     ...optional(names.containerRestartBackOffAnnotation, restartBackOff && `${restartBackOff.backoffMs} ${restartBackOff.key}`),
-    [names.containerTerminationMessagePathAnnotation]: container.terminationMessagePath ?? '',
+    [names.containerTerminationMessagePathAnnotation]: fitAnnotation(container.terminationMessagePath) ?? '',
     [names.containerTerminationMessagePolicyAnnotation]: container.terminationMessagePolicy ?? '',
     ...optional(names.podDeletionGracePeriodAnnotation, deletionGracePeriodSeconds?.toString()),
     ...optional(names.podTerminationGracePeriodAnnotation, terminationGracePeriodSeconds?.toString()),
-    ...optional(names.containerPreStopHandlerAnnotation, lifecycle?.preStop && toGoJSON(handlerInGoOrder(lifecycle.preStop))),
-    ...optional(names.containerPortsAnnotation, ports?.length ? toGoJSON(ports.map((port) => portInGoOrder(port))) : undefined),
+    ...optional(
+      names.containerPreStopHandlerAnnotation,
+      fitAnnotation(lifecycle?.preStop && toGoJSON(handlerInGoOrder(lifecycle.preStop))),
+    ),
+    ...optional(
+      names.containerPortsAnnotation,
+      fitAnnotation(ports?.length ? toGoJSON(ports.map((port) => portInGoOrder(port))) : undefined),
+    ),
   };
 }
 

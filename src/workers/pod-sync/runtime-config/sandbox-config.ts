@@ -9,7 +9,7 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podLogsDirectory } from '../../../shared/kubernetes/paths.ts';
 import { computePodDNS } from './pod-dns.ts';
 import { kernelHostname, computePodHostname } from './hostname.ts';
-import { sandboxAnnotations, sandboxLabels } from './runtime-labels.ts';
+import { sandboxMetadata } from './runtime-labels.ts';
 import { sandboxResources } from './linux-resources.ts';
 import { namespaceOptions } from './namespaces.ts';
 import { portMappings } from './port-mappings.ts';
@@ -43,8 +43,7 @@ function toSandboxConfig(input: SandboxConfigInput): SandboxConfig {
     logDirectory: podLogsDirectory(settings.podLogsDir, pod),
     dnsConfig: dns.config,
     portMappings: portMappings(pod),
-    labels: sandboxLabels(pod),
-    annotations: sandboxAnnotations(pod),
+    ...sandboxMetadata(pod),
     linux: linuxConfig(input),
     windows: undefined,
   };

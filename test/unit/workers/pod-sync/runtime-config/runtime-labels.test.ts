@@ -4,8 +4,7 @@ import { goQuote, toGoJSON } from '../../../../../src/shared/kubernetes/go-text.
 import {
   containerAnnotations,
   containerLabels,
-  sandboxAnnotations,
-  sandboxLabels,
+  sandboxMetadata,
 } from '../../../../../src/workers/pod-sync/runtime-config/runtime-labels.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
@@ -15,13 +14,36 @@ const pod = aPod({
 });
 
 test('a sandbox has the pod’s labels and its identity, which no label overrides', () => {
-  assert.deepEqual(sandboxLabels(pod), {
-    app: 'web',
-    'io.kubernetes.pod.name': 'web',
-    'io.kubernetes.pod.namespace': 'default',
-    'io.kubernetes.pod.uid': 'uid-web',
+  assert.deepEqual(sandboxMetadata(pod), {
+    labels: {
+      app: 'web',
+      'io.kubernetes.pod.name': 'web',
+      'io.kubernetes.pod.namespace': 'default',
+      'io.kubernetes.pod.uid': 'uid-web',
+    },
+    annotations: { note: 'x' },
   });
-  assert.deepEqual(sandboxAnnotations(pod), { note: 'x' });
+});
+
+test('a sandbox has no more labels and annotations than 500 of them fit into a list of the runtime', () => {
+  const manyLabels = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`example.com/${index}`, 'x'.repeat(63)]));
+  const { labels, annotations } = sandboxMetadata(
+    aPod({ metadata: { labels: manyLabels, annotations: { small: 'kept', large: 'x'.repeat(250_000) } } }),
+  );
+  assert.ok(Buffer.byteLength(JSON.stringify([labels, annotations])) < 40_000);
+  assert.deepEqual([labels['io.kubernetes.pod.uid'], annotations], ['uid-web', { small: 'kept' }]);
+});
+
+test('a container has no annotation of foreign length', () => {
+  const long = '<'.repeat(1_300_000);
+  const container = aContainer({
+    terminationMessagePath: `/${long}`,
+    ports: Array.from({ length: 10_000 }, () => ({ containerPort: 1 })),
+    lifecycle: { preStop: { exec: { command: [long] } } },
+  });
+  const annotations = containerAnnotations(pod, container, 0);
+  assert.ok(Buffer.byteLength(JSON.stringify(annotations)) < 1000);
+  assert.equal(annotations['io.kubernetes.container.terminationMessagePath'], '');
 });
 
 test('a container has its identity and none of the pod’s labels', () => {
