@@ -73,10 +73,12 @@ function fromClient({ stdin, resize }: ClientStreams): Converter {
       body = data.subarray(1);
     }
     if (channel === channels.close) {
-      closing = Buffer.concat([closing, body.subarray(0, 2)]);
+      // The message is one byte. A longer one is refused before its end, which may never come.
+      if (closing.length + body.length > 1) return null;
+      if (body.length === 1) closing = body;
       if (!last) return [];
       const [closed] = closing;
-      if (closing.length !== 1 || closed! > channels.resize) return null;
+      if (closed === undefined || closed > channels.resize) return null;
       const stream = openInputs.get(closed!);
       openInputs.delete(closed!);
       return stream === undefined ? [] : [dataFrame(stream, noBytes, true)];

@@ -38,6 +38,17 @@ const fromClient: { name: string; sent: Buffer[]; options?: typeof all; forward?
   { name: 'the end of an unknown channel', sent: [masked(2, '\xff\x07')], reply: [closeFrame(1002)], ended: true },
   { name: 'an end without a channel', sent: [masked(2, '\xff')], reply: [closeFrame(1002)], ended: true },
   { name: 'an end of two channels', sent: [masked(2, '\xff\0\0')], reply: [closeFrame(1002)], ended: true },
+  {
+    name: 'an end in pieces',
+    sent: [masked(2, '\xff', { fin: false }), masked(0, '', { fin: false }), masked(0, '\0')],
+    forward: [dataFrame(stdin, nothing, true)],
+  },
+  {
+    name: 'an end without an end',
+    sent: [masked(2, '\xff\0', { fin: false }), masked(0, '', { fin: false }), masked(0, '\0', { fin: false })],
+    reply: [closeFrame(1002)],
+    ended: true,
+  },
   { name: 'empty messages', sent: [masked(2, ''), masked(2, '\0')] },
   { name: 'data on output channels', sent: [masked(2, '\x01out'), masked(2, '\x03error'), masked(2, '\x09?')] },
   { name: 'a resize without a terminal', sent: [masked(2, '\x04{"Width":1}')] },
