@@ -79,8 +79,8 @@ function fromClient({ stdin, resize }: ClientStreams): Converter {
       if (!last) return [];
       const [closed] = closing;
       if (closed === undefined || closed > channels.resize) return null;
-      const stream = openInputs.get(closed!);
-      openInputs.delete(closed!);
+      const stream = openInputs.get(closed);
+      openInputs.delete(closed);
       return stream === undefined ? [] : [dataFrame(stream, noBytes, true)];
     }
     const stream = channel === null ? undefined : openInputs.get(channel);
