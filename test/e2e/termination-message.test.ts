@@ -1,4 +1,4 @@
-/** A container's termination message from its log, with a symlink in the log folder. */
+/** A container's termination message from its file, and from its log, with a symlink in the log folder. */
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,4 +46,22 @@ test('a termination message is not read through a symlink out of the log folder'
     symlinkSync(secret, log);
   });
   assert.match(message ?? '', /^Error on reading termination message from logs: it lies outside of /);
+});
+
+test('a termination message is read from a path in any spelling', async () => {
+  const paths = ['/dev/termination-log', '/app//message', '/app/message/', 'app/message', '/app/../app/./message'];
+  const containers = paths.map((terminationMessagePath, index) =>
+    aBusybox({
+      name: `app-${index}`,
+      sh: `echo by ${index} > ${terminationMessagePath.replace(/\/$/, '')}`,
+      workingDir: '/',
+      terminationMessagePath,
+    }),
+  );
+  node.apply(aManifest('spelled', { restartPolicy: 'Never', containers }));
+  const { status } = await node.until('spelled', 'has succeeded', ({ status: { phase } = {} }) => phase === 'Succeeded');
+  assert.deepEqual(
+    status?.containerStatuses?.map(({ state }) => state?.terminated?.message),
+    paths.map((_, index) => `by ${index}\n`),
+  );
 });

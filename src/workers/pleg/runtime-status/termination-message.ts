@@ -37,8 +37,9 @@ export function terminationMessageSource(status: ContainerStatus): TerminationMe
   // A container that failed to start has no log.
   const fallsBack = terminationMessagePolicy === 'FallbackToLogsOnError' && status.exitCode !== 0 && status.reason !== 'ContainerCannotRun';
   const path = terminationMessagePath === '' ? undefined : resolve('/', terminationMessagePath);
-  // The kubelet's mount is the last and covers a volume at the same path.
-  const file = path === undefined ? undefined : status.mounts.findLast(({ containerPath }) => containerPath === path)?.hostPath;
+  // Runtimes keep a path as it was written, such as `/app//x/`. The kubelet's mount is the last and covers a volume at the same path.
+  const file =
+    path === undefined ? undefined : status.mounts.findLast(({ containerPath }) => resolve('/', containerPath) === path)?.hostPath;
   return { ...(file !== undefined && { file }), ...(fallsBack && { log: status.logPath }) };
 }
 
