@@ -51,8 +51,8 @@ export async function executePodActions(
   if (!actions.createSandbox && starts.length === 0) return;
   const hostInfo = context.hostInfo.read();
   hostInfo.catch(() => {});
-  const firstContainer =
-    actions.createSandbox && task.status === null ? prepareFirstContainer(context, task, actions, volumes, hostInfo) : undefined;
+  const isFirstStart = actions.createSandbox && task.status === null && task.isRetry !== true;
+  const firstContainer = isFirstStart ? prepareFirstContainer(context, task, actions, volumes, hostInfo) : undefined;
   try {
     const sandbox = await prepareSandbox(context, task, actions, { hostInfo, firstContainer }, report);
     await volumes;

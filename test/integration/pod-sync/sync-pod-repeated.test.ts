@@ -84,3 +84,14 @@ test('a sandbox that a lost task left not ready is removed and created again', a
     'runPodSandbox 0',
   ]);
 });
+
+test('a pod whose sandbox cannot be created pulls its image with the first attempt only', async () => {
+  using harness = new PodSyncHarness();
+  for (let attempt = 0; attempt < 3; attempt += 1) harness.runtime.failNext('runPodSandbox', 'no network');
+  const pulls = async (isRetry: boolean) =>
+    (await harness.syncToEnd(aPod(), { isRetry })).channel.requests.filter(({ type }) => type === 'ensureImage').length;
+  assert.equal(await pulls(false), 1);
+  assert.equal(await pulls(true), 0);
+  assert.equal(await pulls(true), 0);
+  assert.equal(await pulls(true), 1);
+});

@@ -96,6 +96,7 @@ export class PodSyncHarness {
       readonly withoutContainers?: boolean;
       readonly apiStatus?: PodStatus;
       readonly dependenciesReady?: boolean;
+      readonly isRetry?: boolean;
       readonly hasSandboxPermit?: boolean;
     } = {},
   ): Run {
@@ -111,6 +112,7 @@ export class PodSyncHarness {
         apiStatus: options.apiStatus ?? {},
         backoffs: this.backoffs,
         dependenciesReady: options.dependenciesReady ?? false,
+        isRetry: options.isRetry ?? false,
         hasSandboxPermit: options.hasSandboxPermit ?? false,
         volumesMounted: this.volumesMounted,
         ...handler,
@@ -128,6 +130,7 @@ export class PodSyncHarness {
       readonly withoutContainers?: boolean;
       readonly apiStatus?: PodStatus;
       readonly dependenciesReady?: boolean;
+      readonly isRetry?: boolean;
       readonly hasSandboxPermit?: boolean;
     } = {},
   ): Promise<{ channel: FakeTaskChannel; result: PodSyncResult }> {

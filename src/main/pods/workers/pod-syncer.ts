@@ -45,6 +45,7 @@ export class PodSyncer {
   readonly #log: Logger;
   #inspectionSequence = 0;
   #backoffs: readonly ContainerBackoff[] = [];
+  #hasFailed = false;
 
   constructor({ worker, owner, dependencies, reader, tasks, log }: PodSyncerOptions) {
     this.#uid = worker.uid;
@@ -88,6 +89,7 @@ export class PodSyncer {
       status,
       dependenciesReady: this.#deps.dependenciesReady?.(pod) ?? true,
       volumesMounted: this.#deps.volumes.areAllMounted(uid),
+      isRetry: this.#hasFailed,
       apiStatus,
       backoffs: this.#backoffs,
       ...(probes && { probes }),
@@ -102,7 +104,10 @@ export class PodSyncer {
     if (result.changedRuntime) await this.#inspectAfterSync(result.created);
     // A sync without an effect changes no status; other changes in the runtime arrive from the pleg thread.
     if (isWaitingChanged || result.changedRuntime) this.#worker.refreshStatus();
-    if (result.outcome === 'failed') statuses.expedite(uid);
+    if (result.outcome === 'failed') {
+      this.#hasFailed = true;
+      statuses.expedite(uid);
+    }
     return this.#worker.lifecycle.state !== 'syncing' || isTerminalPhase(statuses.get(uid)?.phase);
   }
 

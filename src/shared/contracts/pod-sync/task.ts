@@ -30,6 +30,8 @@ export interface SyncPodTask extends TaskBase {
   readonly dependenciesReady?: boolean;
   /** True: main knows that all volumes of the pod are mounted. The task then notifies main only when a volume is not. */
   readonly volumesMounted?: boolean;
+  /** True: an earlier sync of the pod has failed. The task pulls no image before the pod has a sandbox, since each attempt would count at the registry. */
+  readonly isRetry?: boolean;
   /** True: the task starts with the start permit of its sandbox (`sandboxPermitID`). */
   readonly hasSandboxPermit?: boolean;
   /** Main's API status for `status`. The downward API shows its pod IPs. */

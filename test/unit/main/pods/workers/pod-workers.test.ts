@@ -195,3 +195,17 @@ test('the sync in progress settles when the status of the sync is generated', as
   assert.equal(phase, 'Running');
   assert.equal(node.syncs.get(uid('web')), undefined);
 });
+
+test('a sync after a failed one is a retry', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  const isRetry = () => {
+    const { task } = node.task('sync');
+    return task.kind === 'sync' && task.isRetry;
+  };
+  assert.equal(isRetry(), false);
+  await node.completeTask(node.task('sync'), { outcome: 'failed', failure: { reason: 'FailedCreatePodSandBox', message: 'no network' } });
+  node.workers.wake([uid('web')]);
+  await settle();
+  assert.equal(isRetry(), true);
+});
