@@ -86,7 +86,7 @@ test('the time of a preStop hook is taken from the grace period', async () => {
   assert.deepEqual(stops(harness), ['stopContainer app 20']);
 });
 
-test('a preStop hook that does not end is aborted at the end of the grace period', async () => {
+test('a preStop hook that does not end runs on until its container has ended', async () => {
   const pod = withPreStop({ exec: { command: ['sleep', 'inf'] } });
   using harness = await running(pod);
   let aborted = false;
@@ -97,10 +97,14 @@ test('a preStop hook that does not end is aborted at the end of the grace period
         reject(new Error('cancelled'));
       });
     });
+  harness.runtime.stopDelaysMs.set('app', 2000);
   const { channel, result } = harness.terminate(pod);
   await harness.clock.advance(30_000);
-  await result;
   assert.deepEqual(stops(harness), ['stopContainer app 2']);
+  await harness.clock.advance(1999);
+  assert.equal(aborted, false);
+  await harness.clock.advance(1);
+  await result;
   assert.ok(aborted);
   assert.deepEqual(channel.events, ['Killing spec.containers{app}: Stopping container app']);
 });
@@ -152,7 +156,7 @@ test('a grace period never increases', async () => {
   assert.deepEqual(stops(harness), ['stopContainer app 5']);
 });
 
-test('a shortened grace period aborts a preStop hook', async () => {
+test('a shortened grace period ends the wait for a preStop hook', async () => {
   const pod = withPreStop({ sleep: { seconds: 25 } });
   using harness = await running(pod);
   const { channel, result } = harness.terminate(pod);

@@ -3,11 +3,11 @@
  * share one grace period (upstream killContainer).
  */
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { Container, LifecycleHandler } from '../../../shared/kubernetes/api.ts';
+import type { Container } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { KillReason } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { runHook } from '../hooks/index.ts';
+import { runHook, type Hook } from '../hooks/index.ts';
 import { inPhase } from '../in-phase.ts';
 import { GracePeriodBudget } from './grace-period-budget.ts';
 import { maximumGraceSeconds, minimumGraceSeconds, computeGracePeriodSeconds } from './container-grace-period.ts';
@@ -49,9 +49,13 @@ export async function killContainer(context: TaskContext, request: KillRequest):
 
   const budget = new GracePeriodBudget(clock, graceSeconds);
   const stopListening = channel.onShrink((seconds) => budget.shrink(seconds));
+  const over = new AbortController();
   try {
     const preStop = container.spec.lifecycle?.preStop;
-    if (preStop && graceSeconds > 0) await runPreStop(context, request, preStop, container.spec.ports ?? [], budget);
+    if (preStop && graceSeconds > 0) {
+      const hook = { handler: preStop, containerID: id, container: name, ports: container.spec.ports ?? [], podIP: request.podIP };
+      await runPreStop(context, hook, budget, AbortSignal.any([over.signal, channel.signal]));
+    }
     await inPhase(context, 'Stop', { container: name, dueMs: budget.deadlineMs }, async () => {
       if (order && budget.remainingSeconds > 0) {
         channel.phase({ edge: 'wait', phase: 'Stop', container: name, atMs: clock.monotonic(), wait: 'OtherContainers' });
@@ -69,22 +73,24 @@ export async function killContainer(context: TaskContext, request: KillRequest):
     throw err;
   } finally {
     stopListening();
+    over.abort();
   }
 }
 
-/** A failed hook is reported as an event; the kill continues. The event never contains the hook's output, which may contain secrets. */
-async function runPreStop(
-  context: TaskContext,
-  { id, name, podIP }: KillRequest,
-  handler: LifecycleHandler,
-  ports: NonNullable<Container['ports']>,
-  budget: GracePeriodBudget,
-): Promise<void> {
+/**
+ * A hook that does not end in the grace period runs on while the container is stopped, and ends with it. A failed hook is reported as an event; the kill continues. The
+ * event never contains the hook's output, which may contain secrets.
+ * @param killIsOver aborts when the container has terminated, or the task is stopped
+ */
+async function runPreStop(context: TaskContext, hook: Hook, budget: GracePeriodBudget, killIsOver: AbortSignal): Promise<void> {
   const { channel, logger, events } = context;
-  const hook = { handler, containerID: id, container: name, ports, podIP };
+  const { container: name, containerID: id } = hook;
+  const running = runHook(context, hook, 'FailedPreStopHook', killIsOver);
+  // It may fail when nobody waits for it any more.
+  running.catch(() => {});
   try {
     const outcome = await inPhase(context, 'PreStop', { container: name, dueMs: budget.deadlineMs }, () =>
-      budget.within((signal) => runHook(context, hook, 'FailedPreStopHook', signal), channel.signal),
+      budget.within(() => running, channel.signal),
     );
     if (outcome === 'expired') logger.warn({ container: name, containerID: id }, 'preStop hook did not complete in the grace period');
   } catch (err) {
