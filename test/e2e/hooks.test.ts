@@ -1,6 +1,6 @@
 /** Lifecycle hooks of every kind on a real containerd. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -134,6 +134,16 @@ describe('lifecycle hooks', { concurrency: 4 }, () => {
     await node.untilRunning('bad-stop');
     await deletePod('bad-stop');
     await untilLogged(/FailedPreStopHook/);
+  });
+
+  test('a preStop hook runs once, to its end, when its pod is deleted meanwhile', async () => {
+    apply('restarted', {
+      livenessProbe: { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 },
+      lifecycle: { preStop: { exec: { command: ['sh', '-c', 'echo begun >> /out/hook; sleep 3; echo ended >> /out/hook'] } } },
+    });
+    await waitUntil('the hook has begun', () => existsSync(join(out, 'hook')), 30_000);
+    await deletePod('restarted');
+    assert.equal(read('hook'), 'begun\nended');
   });
 
   test('a command as postStart, a sleep as preStop', async () => {

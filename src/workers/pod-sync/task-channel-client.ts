@@ -49,6 +49,7 @@ export class TaskChannelClient {
   readonly #port: ChannelPort;
   readonly #stop = new AbortController();
   readonly #podEnds = new AbortController();
+  readonly #abandoned = new AbortController();
   readonly #pending = new Map<number, PendingRequest>();
   readonly #window = new RequestWindow();
   readonly #shrinkListeners = new Set<(gracePeriodSeconds: number) => void>();
@@ -69,7 +70,10 @@ export class TaskChannelClient {
     this.#port = port;
     this.#unusedPermit = hasSandboxPermit ? 'sandbox' : null;
     port.on('message', (message) => this.#onMessage(message));
-    port.on('close', () => this.#abort('its channel was closed'));
+    port.on('close', () => {
+      this.#abort('its channel was closed');
+      if (!this.#closed) this.#abandoned.abort(this.signal.reason);
+    });
   }
 
   /** Aborts when the task should stop. The reason is a Stopped. */
@@ -80,6 +84,14 @@ export class TaskChannelClient {
   /** Aborts when the pod ends: what the runtime is still creating for the pod is not needed any more. */
   get podEnds(): AbortSignal {
     return this.#podEnds.signal;
+  }
+
+  /**
+   * Aborts when main is gone, or the kubelet ends. A stop because the pod ends does not abort it: a hook or a kill that has begun in a container goes on, since to begin it
+   * again would run the hook twice.
+   */
+  get abandoned(): AbortSignal {
+    return this.#abandoned.signal;
   }
 
   /** Resolves with main's reply. Rejects with Stopped only. */
@@ -202,7 +214,7 @@ export class TaskChannelClient {
         return;
       case 'stop':
         this.#abort('main stopped it');
-        if (message.podEnds) this.#podEnds.abort(this.signal.reason);
+        (message.podEnds ? this.#podEnds : this.#abandoned).abort(this.signal.reason);
         return;
       case 'shrinkGracePeriod':
         if (message.gracePeriodSeconds >= this.#gracePeriodSeconds) return;

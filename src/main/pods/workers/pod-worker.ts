@@ -116,7 +116,8 @@ export class PodWorker implements SyncedPod {
     this.#recordLifecycle(after);
     if (after.state !== 'terminating') return;
     if (before.state === 'syncing') this.#tasks.stop(true);
-    else if (after.gracePeriodSeconds !== null) this.#tasks.shrinkGracePeriod(after.gracePeriodSeconds);
+    // Also for a sync: a kill that it has begun goes on.
+    if (after.gracePeriodSeconds !== null) this.#tasks.shrinkGracePeriod(after.gracePeriodSeconds);
   }
 
   #recordLifecycle(lifecycle: PodLifecycle): void {

@@ -29,7 +29,10 @@ export interface KillRequest {
   readonly podIP?: string | undefined;
 }
 
-/** Resolves when the container has terminated. Rejects with CriError, or with Stopped. */
+/**
+ * Resolves when the container has terminated. Rejects with CriError, or with Stopped when the kubelet ends. The end of the pod stops no kill: it shrinks the grace
+ * period.
+ */
 export async function killContainer(context: TaskContext, request: KillRequest): Promise<void> {
   const { channel, events, runtime, clock } = context;
   const { id, name, order } = request;
@@ -54,22 +57,22 @@ export async function killContainer(context: TaskContext, request: KillRequest):
     const preStop = container.spec.lifecycle?.preStop;
     if (preStop && graceSeconds > 0) {
       const hook = { handler: preStop, containerID: id, container: name, ports: container.spec.ports ?? [], podIP: request.podIP };
-      await runPreStop(context, hook, budget, AbortSignal.any([over.signal, channel.signal]));
+      await runPreStop(context, hook, budget, AbortSignal.any([over.signal, channel.abandoned]));
     }
     await inPhase(context, 'Stop', { container: name, dueMs: budget.deadlineMs }, async () => {
       if (order && budget.remainingSeconds > 0) {
         channel.phase({ edge: 'wait', phase: 'Stop', container: name, atMs: clock.monotonic(), wait: 'OtherContainers' });
-        await budget.within(() => order.waitForPrerequisites(name), channel.signal);
+        await budget.within(() => order.waitForPrerequisites(name), channel.abandoned);
         channel.phase({ edge: 'proceed', phase: 'Stop', container: name, atMs: clock.monotonic() });
       }
       logger.debug({ reason: request.reason, graceSeconds: budget.remainingSeconds }, 'killing container');
-      await stopContainer(runtime, id, budget, channel.signal);
+      await stopContainer(runtime, id, budget, channel.abandoned);
     });
-    channel.signal.throwIfAborted();
+    channel.abandoned.throwIfAborted();
     order?.containerTerminated(name);
     logger.info({ reason: request.reason }, 'container killed');
   } catch (err) {
-    channel.signal.throwIfAborted();
+    channel.abandoned.throwIfAborted();
     throw err;
   } finally {
     stopListening();
@@ -90,11 +93,11 @@ async function runPreStop(context: TaskContext, hook: Hook, budget: GracePeriodB
   running.catch(() => {});
   try {
     const outcome = await inPhase(context, 'PreStop', { container: name, dueMs: budget.deadlineMs }, () =>
-      budget.within(() => running, channel.signal),
+      budget.within(() => running, channel.abandoned),
     );
     if (outcome === 'expired') logger.warn({ container: name, containerID: id }, 'preStop hook did not complete in the grace period');
   } catch (err) {
-    channel.signal.throwIfAborted();
+    channel.abandoned.throwIfAborted();
     logger.warn({ err, container: name, containerID: id }, 'preStop hook failed');
     events.onContainer(name, 'Warning', 'FailedPreStopHook', 'PreStopHook failed', id);
   }

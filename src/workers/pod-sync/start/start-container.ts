@@ -6,6 +6,7 @@ import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PullSecret } from '../../../shared/contracts/pod-objects.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../../shared/cri/generated/cri-v1.ts';
+import { untilAborted } from '../../../shared/concurrency/until-aborted.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
@@ -162,7 +163,7 @@ function toStartError({ events, channel }: TaskContext, container: string, reaso
   return new KubeletError(err instanceof KubeletError ? err.reason : reason, message, { cause: err });
 }
 
-/** A failed hook kills the container. A stop of the task ends the wait for the hook: the next task terminates the pod. */
+/** A failed hook kills the container. A stop of the task ends the wait for the hook, and not the hook: the next task terminates the pod. */
 async function runPostStart(context: TaskContext, { container, podIPs }: StartRequest, id: ContainerID): Promise<void> {
   const handler = container.lifecycle?.postStart;
   if (!handler) return;
@@ -171,7 +172,9 @@ async function runPostStart(context: TaskContext, { container, podIPs }: StartRe
   const { channel, events, logger } = context;
   try {
     const hook = { handler, containerID: id, container: name, ports, podIP };
-    await inPhase(context, 'PostStart', { container: name }, () => runHook(context, hook, 'PostStartHookError', channel.signal));
+    await inPhase(context, 'PostStart', { container: name }, () =>
+      untilAborted(runHook(context, hook, 'PostStartHookError', channel.abandoned), channel.signal),
+    );
   } catch (err) {
     channel.signal.throwIfAborted();
     logger.warn({ err, container: name, containerID: id }, 'postStart hook failed');

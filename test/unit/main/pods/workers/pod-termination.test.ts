@@ -37,6 +37,17 @@ test('a terminated pod stops its sync in flight, and the termination follows', a
   assert.deepEqual(node.startedTasks, ['sync web', 'terminating web']);
 });
 
+test('the grace period reaches a sync in flight, which may be stopping a container', async () => {
+  const node = new FakeNode();
+  await node.add(aStaticPod('web'));
+  const sync = node.task('sync');
+  const killed = node.workers.kill(uid('web'), { evicted: true, gracePeriodOverrideSeconds: 3 });
+  await settle();
+  assert.deepEqual([sync.stopped, sync.graceShrunkTo], [true, [3]]);
+  await node.completeTask(sync, { outcome: 'stopped' });
+  await killed;
+});
+
 test('a shorter grace period reaches the termination in progress', async () => {
   const node = new FakeNode();
   const pod = await node.addRunningPod();
