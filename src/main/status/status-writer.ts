@@ -9,7 +9,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { isConflict, isNotFound, type ApiClient } from '../api/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { type StatusUpdate, isTerminalPhase } from '../pods/api-status/index.ts';
-import { isMirrorOf } from '../pods/static/mirror-pod.ts';
+import { isMirrorOf, isMirrorPod } from '../pods/static/mirror-pod.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import { isDeleted } from '../pods/termination/is-deleted.ts';
 import { deletePodObject, podPath } from '../pods/termination/delete-pod-object.ts';
@@ -51,7 +51,7 @@ export class StatusWriter {
   }
 
   computePatch({ update, ignoredPatch }: StatusEntry, target: Pod): { next: PodStatus; patch: StatusPatch | null } {
-    const next = toApiStatus(target.status ?? {}, update);
+    const next = toApiStatus(reportedStatus(target, update), update);
     const patch = statusPatch(target, next);
     const isIgnored =
       patch && target.metadata.resourceVersion === ignoredPatch?.resourceVersion && JSON.stringify(patch.status) === ignoredPatch?.text;
@@ -139,6 +139,13 @@ export class StatusWriter {
   #log({ update }: StatusEntry): Logger {
     return this.#deps.logger.child(podFields(update.pod));
   }
+}
+
+/** The status that the patch starts from. A terminal phase of a mirror pod is not kept when the static pod runs. */
+function reportedStatus({ metadata, status = {} }: Pod, update: StatusUpdate): PodStatus {
+  if (!isMirrorPod({ metadata }) || !isTerminalPhase(status.phase) || isTerminalPhase(update.status.phase)) return status;
+  const { phase: _, ...rest } = status;
+  return rest;
 }
 
 /**

@@ -175,6 +175,25 @@ describe('a static pod in a cluster', () => {
     assert.equal(containerID(pod), containerID(before));
   });
 
+  test('runs on, or again, when its mirror pod says that it has ended', async () => {
+    apply('ended');
+    apply('lost');
+    const ended = await node.untilRunning(mirrorName('ended'));
+    const lost = await node.untilRunning(mirrorName('lost'));
+    await node.node.stopKubelet();
+    const status = { phase: 'Failed', reason: 'Terminated', message: 'Pod was terminated in response to imminent node shutdown.' };
+    for (const name of ['ended', 'lost']) await node.api.patch(`${node.podsPath}/${mirrorName(name)}/status`, { status });
+    // As after a reboot: the runtime has nothing of the pod.
+    const { items } = await node.node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
+    const sandbox = items.find(({ metadata }) => metadata?.name === mirrorName('lost'));
+    await node.node.cri.runtime.call('stopPodSandbox', { podSandboxId: sandbox?.id ?? '' }, { deadlineMs: 30_000 });
+    await node.node.cri.runtime.call('removePodSandbox', { podSandboxId: sandbox?.id ?? '' }, { deadlineMs: 30_000 });
+    await node.node.startKubelet();
+    const isRunning = ({ status: { phase, reason } = {} }: Pod) => phase === 'Running' && reason === undefined;
+    assert.equal(containerID(await node.until(mirrorName('ended'), 'runs on', isRunning)), containerID(ended));
+    assert.notEqual(containerID(await node.until(mirrorName('lost'), 'runs again', isRunning)), containerID(lost));
+  });
+
   test('leaves no mirror pod when its manifest was removed while the kubelet was down', async () => {
     apply('orphan');
     apply('stays');

@@ -17,6 +17,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { pendingResizes, podStartDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { generateApiPodStatus, type StatusFeatures } from './generate-api-pod-status.ts';
+import { continuedStatus } from './mirror-status.ts';
 import { isTerminalPhase } from './phase.ts';
 import { illegalTransition } from './state-transitions.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
@@ -224,10 +225,11 @@ export class ApiStatusCache {
    */
   adoptMirrorStatus(uid: PodUID, mirrorStatus: PodStatus | undefined): boolean {
     const entry = this.#entries.get(uid);
-    if (!entry || entry.hasPreviousStatus || mirrorStatus?.startTime === undefined) return false;
+    const status = continuedStatus(mirrorStatus);
+    if (!entry || entry.hasPreviousStatus || status?.startTime === undefined) return false;
     entry.hasPreviousStatus = true;
     entry.isFromMirror = true;
-    entry.status = mirrorStatus;
+    entry.status = status;
     return true;
   }
 
@@ -281,7 +283,7 @@ export class ApiStatusCache {
 
   #mirrorStatus(pod: Pod): PodStatus | undefined {
     const mirror = this.#deps.mirrorOf?.(pod);
-    return mirror && isMirrorOf(mirror, pod) ? mirror.status : undefined;
+    return mirror && isMirrorOf(mirror, pod) ? continuedStatus(mirror.status) : undefined;
   }
 
   #set(pod: Pod, entry: Entry): void {

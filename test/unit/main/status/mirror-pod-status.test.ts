@@ -62,3 +62,13 @@ test('a mirror pod that arrives while the write to its predecessor fails gets th
   await settle();
   assert.equal(api.pods.get('web')?.status?.phase, 'Running');
 });
+
+test('a terminal phase of a mirror pod is not kept while the static pod runs', async () => {
+  const { api, podManager, setStatus, syncWatch } = aManager();
+  podManager.set(aStatic());
+  const status = { phase: 'Failed', reason: 'Terminated', message: 'node shutdown' };
+  api.put({ ...aMirror('mirror-1'), status });
+  await syncWatch();
+  await setStatus(aStatic(), { phase: 'Running' });
+  assert.deepEqual([api.pods.get('web')?.status?.phase, api.pods.get('web')?.status?.reason], ['Running', undefined]);
+});

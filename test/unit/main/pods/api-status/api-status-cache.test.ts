@@ -107,6 +107,28 @@ test('a static pod continues the status of its mirror pod', () => {
   assert.equal(late.statuses.adoptMirrorStatus(uid, mirror.status), false);
 });
 
+test('a static pod does not end because its mirror pod says so', () => {
+  const annotations = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': 'h1' };
+  const pod = aPod({ metadata: { annotations }, spec: { restartPolicy: 'Never' } });
+  for (const phase of ['Failed', 'Succeeded']) {
+    const state = { terminated: { exitCode: 137, reason: 'Error' } };
+    const containerStatuses = [{ name: 'app', image: 'x', imageID: '', ready: false, restartCount: 3, state }];
+    const status = { phase, reason: 'Terminated', message: 'node shutdown', startTime: '2025-06-01T00:00:00Z', containerStatuses };
+    const mirror = aPod({ metadata: { uid: 'mirror', annotations: { 'kubernetes.io/config.mirror': 'h1' } }, status });
+    const { statuses } = aCache({ mirror });
+    assert.deepEqual(
+      [null, running].map((runtime) => statuses.regenerate(pod, runtime, syncing)).map((one) => [one.phase, one.reason]),
+      [
+        ['Pending', undefined],
+        ['Running', undefined],
+      ],
+    );
+    const late = aCache().statuses;
+    late.regenerate(pod, running, syncing);
+    assert.equal(late.adoptMirrorStatus(uid, status), false);
+  }
+});
+
 test('a terminating pod keeps its address', () => {
   const { statuses } = aCache();
   const pod = anApiPod();
