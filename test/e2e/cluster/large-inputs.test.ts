@@ -1,0 +1,73 @@
+/** What one pod makes large costs that pod only: another pod starts meanwhile, the same process goes on, and everything can be deleted. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
+
+/** The API server's JSON writes six bytes for each, and takes 1.5 MB of them. */
+const escaped = (length: number) => '<'.repeat(length);
+
+describe('large inputs', () => {
+  let node: TestClusterNode;
+  let pid: number;
+  before(async () => {
+    node = await TestClusterNode.start('large-inputs');
+    pid = node.node.kubeletPid;
+  });
+  after(() => node?.destroy());
+
+  /** Checks that a new pod runs, and that neither the process nor one of its threads has ended. */
+  async function assertUnharmed(name: string): Promise<void> {
+    await node.create(name, { terminationGracePeriodSeconds: 0 });
+    await node.untilRunning(name);
+    assert.equal(node.node.kubeletPid, pid);
+    assert.equal((await node.node.healthz()).status, 200);
+    const metrics = await node.api.text(`${node.nodePath}/proxy/metrics`);
+    assert.deepEqual(
+      metrics.split('\n').filter((line) => /^kubelet_(thread_deaths|uncaught_faults)_total\S* [1-9]/.test(line)),
+      [],
+    );
+    await node.delete(name);
+  }
+
+  async function deleteAll(names: readonly string[]): Promise<void> {
+    for (const name of names) await node.delete(name, { gracePeriodSeconds: 1 });
+    for (const name of names) await node.untilGone(name);
+  }
+
+  test('hooks that write 15 MB of control characters and fail', async () => {
+    const sh = "head -c 15000000 /dev/zero | tr '\\0' '\\1'; exit 7";
+    const lifecycle = { postStart: { exec: { command: ['sh', '-c', sh] } } };
+    await node.create('loud', { containers: ['a', 'b', 'c', 'd'].map((name) => aBusybox({ name, lifecycle })) });
+    const haveFailed = ({ status }: Pod) => (status?.containerStatuses ?? []).filter(({ restartCount }) => restartCount > 0).length === 4;
+    await node.until('loud', 'has failed hooks in each container', haveFailed);
+    await assertUnharmed('beside-hooks');
+    await deleteAll(['loud']);
+  });
+
+  test('pods of eight megabytes in JSON that change each second', async () => {
+    const names = ['long-0', 'long-1'];
+    for (const name of names) await node.create(name, { containers: [aBusybox({ args: [escaped(1_400_000)] })] });
+    const stop = new AbortController();
+    const changing = (async () => {
+      for (let change = 0; !stop.signal.aborted; change += 1) {
+        await node.api.patch(`${node.podsPath}/long-0`, { metadata: { annotations: { change: String(change) } } });
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+      }
+    })();
+    await assertUnharmed('beside-long');
+    stop.abort();
+    await changing;
+    await deleteAll(names);
+  });
+
+  test('hooks that would make the list of containers too long for the runtime', async () => {
+    const lifecycle = { preStop: { exec: { command: ['true', escaped(1_300_000)] } } };
+    const names = ['hooked-0', 'hooked-1', 'hooked-2'];
+    for (const name of names) await node.create(name, { containers: [aBusybox({ lifecycle })] });
+    for (const name of names) await node.untilRunning(name);
+    await assertUnharmed('beside-hooked');
+    await deleteAll(names);
+  });
+});
