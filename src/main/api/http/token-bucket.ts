@@ -33,7 +33,6 @@ export class TokenBucket {
 
   /** Takes a token and returns 0, or takes none and returns the ms until the next token. */
   take(nowMs: number): number {
-    if (this.#limit.qps === Infinity) return 0;
     this.#refill(nowMs);
     if (this.#tokens >= 1 - rounding) {
       this.#tokens = Math.max(this.#tokens - 1, 0);
@@ -44,8 +43,10 @@ export class TokenBucket {
 
   #refill(nowMs: number): void {
     const { qps, burst } = this.#limit;
-    this.#tokens = Math.min(burst, this.#tokens + (Math.max(nowMs - this.#filledAtMs, 0) * Math.min(qps, Number.MAX_SAFE_INTEGER)) / 1000);
+    const elapsedMs = Math.max(nowMs - this.#filledAtMs, 0);
     this.#filledAtMs = nowMs;
+    // Not computed: 0 · ∞ is not a number.
+    this.#tokens = qps === Infinity ? burst : Math.min(burst, this.#tokens + (elapsedMs * qps) / 1000);
   }
 }
 
