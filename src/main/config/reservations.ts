@@ -27,6 +27,7 @@ function inMilliCPU(reserved: StringMap): StringMap {
   const { nanos } = parseQuantity(cpu);
   const micros = (nanos + nanosPerMicro - 1n) / nanosPerMicro;
   const millis = (micros + microsPerMilli / 2n) / microsPerMilli;
-  if (millis * microsPerMilli * nanosPerMicro === nanos) return reserved;
-  return { ...reserved, cpu: formatQuantity({ nanos: millis * microsPerMilli * nanosPerMicro, format: 'DecimalSI' }) };
+  const rounded = millis * microsPerMilli * nanosPerMicro;
+  if (rounded === nanos) return reserved;
+  return { ...reserved, cpu: formatQuantity({ nanos: rounded, format: 'DecimalSI' }) };
 }
