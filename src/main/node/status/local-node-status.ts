@@ -64,14 +64,14 @@ export interface LocalNodeStatusOptions {
 /** The maximum age of the image list in the status. Upstream's image manager lists images every 30 s. */
 const imagesMaxAgeMs = 30_000;
 const noNetwork: HostNetwork = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
-/** A process stays in its namespace. */
-const inUserNamespace = !isInitialUserNamespace();
 const noPressure: Pressures = { memory: false, disk: false, pid: false };
 
 export class LocalNodeStatus {
   readonly #options: LocalNodeStatusOptions;
   readonly #nodeIPs: NodeIPs['ips'];
   readonly #readNetwork: () => Promise<HostNetwork>;
+  /** A process stays in its namespace. */
+  readonly #inUserNamespace = !isInitialUserNamespace();
   #networkKnown: Promise<void> = Promise.resolve();
   /** Null: not read yet. */
   #network: HostNetwork | null = null;
@@ -198,7 +198,7 @@ export class LocalNodeStatus {
       problems: this.problems(),
       volumesInUse: volumesInUse?.() ?? null,
       declaredFeatures: declaredFeatures(featureGates, runtimeState.info),
-      inUserNamespace: featureGates.enabled('KubeletInUserNamespace') ? inUserNamespace : undefined,
+      inUserNamespace: featureGates.enabled('KubeletInUserNamespace') ? this.#inUserNamespace : undefined,
     });
     if (this.#network) this.#logFailures(computed.failures);
     return computed;
