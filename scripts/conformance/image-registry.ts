@@ -34,7 +34,7 @@ export class ImageRegistry {
 
   /**
    * @param folder OCI layouts are unpacked here
-   * @param images OCI archives by reference without the registry: `e2e-test-images/agnhost:2.63.0`
+   * @param images OCI archives by reference without the registry: `e2e-test-images/agnhost:2.66.1`
    */
   static async start(folder: string, images: ReadonlyMap<string, string>): Promise<ImageRegistry> {
     mkdirSync(folder, { recursive: true });

@@ -68,7 +68,7 @@ export function kubernetesVariables(version: string): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`k8s.io/component-base/version.${name}`, value]));
 }
 
-/** Returns the version that a go.mod requires of a module: `v1.36.3`. */
+/** Returns the version that a go.mod requires of a module, such as `v0.64.0`. */
 export function requiredVersion(module: string, path: string): string {
   const [, version] = new RegExp(`^\\s*(?:require )?${path} (v\\S+)$`, 'm').exec(readFileSync(join(module, 'go.mod'), 'utf8')) ?? [];
   if (version === undefined) throw new Error(`${module}/go.mod does not require ${path}`);

@@ -1,3 +1,4 @@
+/** A feature gate as the generated table of gates has it (upstream: FeatureSpec in component-base/featuregate). */
 export interface FeatureGateSpec {
   readonly name: string;
   readonly stage: 'Alpha' | 'Beta' | 'GA' | 'Deprecated';

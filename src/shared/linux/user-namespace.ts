@@ -1,4 +1,4 @@
-/** Tells whether this process runs in the initial user namespace. Never throws. */
+/** Returns whether this process runs in the initial user namespace. Never throws. */
 import { readFileSync } from 'node:fs';
 
 export function isInitialUserNamespace(): boolean {

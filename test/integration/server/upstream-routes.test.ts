@@ -1,6 +1,6 @@
 /**
  * Compares the routes of every port with upstream's registrations: InstallAuthNotRequiredHandlers, InstallAuthRequiredHandlers and others in
- * pkg/kubelet/server/server.go, the stats handler, and the healthz server of cmd/kubelet/app/server.go (v1.36.3).
+ * pkg/kubelet/server/server.go, the stats handler, and the healthz server of cmd/kubelet/app/server.go.
  */
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';

@@ -1,5 +1,5 @@
 /**
- * Values of upstream's own code (v1.36.3) for the P-256 key with the number 123456789 and the node `node-a`: certutil.MakeCSRFromTemplate, digestedName of
+ * Values of upstream's own code for the P-256 key with the number 123456789 and the node `node-a`: certutil.MakeCSRFromTemplate, digestedName of
  * pkg/kubelet/certificate/bootstrap, clientcmd.WriteToFile.
  */
 

@@ -1,4 +1,4 @@
-/** Tells where a pod sets its resources, for a metric (upstream recordPodLevelResourcesAdmission in pkg/kubelet/kubelet_pods.go). Pure. */
+/** Returns where a pod sets its resources, for a metric (upstream recordPodLevelResourcesAdmission in pkg/kubelet/kubelet_pods.go). Pure. */
 import type { Container, Pod } from '../../../shared/kubernetes/api.ts';
 import { hasPodLevelResources } from '../../../shared/kubernetes/pod-resources.ts';
 

@@ -76,7 +76,7 @@ table('an invalid quantity is rejected', (row) => {
   }
 });
 
-/** Canonical forms and values of upstream's ParseQuantity v0.36.3. */
+/** Canonical forms and values of upstream's ParseQuantity. */
 const extreme: readonly [written: string, canonical: string, value: number][] = [
   ['+', '0', 0],
   ['-', '0', 0],
