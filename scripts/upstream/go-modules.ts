@@ -39,7 +39,8 @@ export async function pinKubernetes(version: string, progress: (what: string) =>
     const { Require = [], Replace = [] } = read(go, join(module, 'go.mod'));
     const edits = [
       `-require=k8s.io/kubernetes@${version}`,
-      ...Require.filter(({ Path }) => staging.includes(Path)).map(({ Path }) => `-require=${Path}@${stagingVersion(version)}`),
+      // All of them: Kubernetes itself requires v0.0.0, which would be written for one that is needed by this version first. Tidying drops the others.
+      ...staging.map((path) => `-require=${path}@${stagingVersion(version)}`),
       ...Require.filter(({ Path }) => Path === etcdServer).map(({ Path }) => `-require=${Path}@${etcd}`),
       ...Replace.filter(({ Old }) => !staging.includes(Old.Path)).map(({ Old }) => `-dropreplace=${Old.Path}`),
       ...staging.map((path) => `-replace=${path}=${path}@${stagingVersion(version)}`),
