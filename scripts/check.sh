@@ -15,6 +15,7 @@ part 'lint, with the import rule' oxlint --type-aware
 part 'import rule between workers' node scripts/check-imports.ts
 part 'features and their end-to-end tests' node scripts/check-features.ts
 part 'fields of a pod' node scripts/check-pod-spec.ts
+part 'what is taken from Kubernetes' node scripts/check-upstream.ts
 part 'durations of tests' node scripts/check-durations.ts
 part 'format' oxfmt --check .
 part 'generated code' node scripts/generate-protocols.ts --check

@@ -10,7 +10,8 @@ export const kubernetesMinor = minorOf(kubernetesVersion);
 /** The minor release before: `1.36`. */
 export const previousMinor = previousOf(kubernetesMinor);
 
-function minorOf(version: string): string {
+/** @param version `v1.37.2` */
+export function minorOf(version: string): string {
   const [major = '', minor = ''] = version.slice(1).split('.');
   return `${major}.${minor}`;
 }

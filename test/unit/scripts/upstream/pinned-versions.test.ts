@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { test } from 'node:test';
 import { table } from '../../../support/table.ts';
 import { requiredVersion } from '../../../../scripts/host/programs/go-build.ts';
 import { kubernetesModules, stagingVersion } from '../../../../scripts/upstream/go-modules.ts';
-import { kubernetesMinor, kubernetesVersion } from '../../../../src/shared/kubernetes/version.ts';
+import { nameRelease, releaseTexts } from '../../../../scripts/upstream/release-texts.ts';
+import { kubernetesVersion } from '../../../../src/shared/kubernetes/version.ts';
 
 const project = join(import.meta.dirname, '../../../..');
-const read = (path: string) => readFileSync(join(project, path), 'utf8');
 
 table('a Go module requires this release, and its staging modules', (row) => {
   for (const module of kubernetesModules) {
@@ -21,15 +22,17 @@ table('a Go module requires this release, and its staging modules', (row) => {
   }
 });
 
-table('a text names no other release', (row) => {
-  for (const file of ['README.md', 'docs/architecture.md', 'package.json']) {
+table('a text names this release, and no other one', (row) => {
+  for (const file of releaseTexts) {
     row(file, () => {
-      const named = new Set(read(file).match(/\bv1\.\d{2}(?:\.\d+)?\b/g));
-      assert.ok(named.size > 0);
-      for (const version of named) assert.ok([kubernetesVersion, `v${kubernetesMinor}`].includes(version), version);
+      const text = readFileSync(join(project, file), 'utf8');
+      assert.notEqual(nameRelease(text, 'v1.99.9'), text);
+      assert.equal(nameRelease(text, kubernetesVersion), text);
     });
   }
-  row('docs/decisions/030-package.md', () =>
-    assert.match(read('docs/decisions/030-package.md'), new RegExp(`kubelet \\(= ${kubernetesVersion.slice(1)}\\)`)),
-  );
+});
+
+test('each form of a release is replaced, and no other version', () => {
+  const text = (full: string) => `**v${full.slice(0, 4)}**, v${full}, kubelet (= ${full}), Go 1.26, busybox:1.37.0, v0.37.2, v1.2.3`;
+  assert.equal(nameRelease(text('1.36.3'), 'v1.37.2'), text('1.37.2'));
 });

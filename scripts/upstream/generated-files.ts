@@ -1,0 +1,27 @@
+/** The files that programs of values/ print, and the texts that name the release. `npm run upstream` writes them. */
+
+/** The manifests whose UIDs are computed by upstream's functions. */
+export const uidVectors = 'test/integration/manifest/static-pod-uid/vectors';
+
+export interface GeneratedFile {
+  /** Relative to the project. */
+  readonly file: string;
+  /** What prints it: a program of values/ and its arguments. */
+  readonly command: readonly [program: string, ...args: string[]];
+}
+
+/** @param project the folder of the project */
+export function generatedFiles(project: string): readonly GeneratedFile[] {
+  return [
+    { file: 'proto/cri-v1.json', command: ['values', 'protocol', 'cri-v1'] },
+    { file: 'src/main/config/generated/feature-gate-table.ts', command: ['featuregates'] },
+    { file: 'src/shared/manifest/static-pod-uid/generated/go-types.ts', command: ['values', 'static-pod-types'] },
+    { file: `${uidVectors}/expected.jsonl`, command: ['values', 'static-pod-uids', `${project}/${uidVectors}`] },
+    { file: 'test/unit/shared/linux/cgroup-vectors.jsonl', command: ['values', 'cgroups'] },
+    { file: 'test/unit/main/eviction/eviction-vectors.jsonl', command: ['values', 'evictions'] },
+    { file: 'test/unit/main/pods/admission/admission-vectors.jsonl', command: ['values', 'admission'] },
+  ];
+}
+
+/** What determines the generated files beside the version: glob patterns of the programs and of their input. */
+export const generatorSources: readonly string[] = ['scripts/upstream/values/**/*', `${uidVectors}/*.manifest`];
