@@ -35,6 +35,7 @@ const containerd = (version: '1.7' | '2.1' | '2.3'): Build => ({
 
 export const builds: readonly Build[] = [
   { name: 'the bundle', provides: ['bundle'], command: ['node', 'scripts/build.ts'], isDownload: true },
+  { name: 'Go', provides: ['go'], command: ['node', `${host}/programs/go.ts`], isDownload: true },
   containerd('1.7'),
   containerd('2.1'),
   { name: 'the guest’s disk', provides: ['guest-root'], command: ['node', `${host}/guest/install.ts`, 'root'], isDownload: true },

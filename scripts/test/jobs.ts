@@ -10,6 +10,7 @@ export type Need =
   | 'containerd-2.1'
   | 'containerd-2.3'
   | 'control-plane'
+  | 'go'
   | 'go-kubelet'
   | 'kubeadm'
   | 'metrics-server'

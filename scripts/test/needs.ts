@@ -14,6 +14,7 @@ const needsOfModules: Readonly<Record<string, readonly Need[]>> = {
   'scripts/host/programs/control-plane.ts': ['control-plane'],
   'scripts/host/programs/go-kubelet.ts': ['go-kubelet'],
   'scripts/host/programs/kubeadm.ts': ['kubeadm'],
+  'scripts/upstream/compare/inventory.ts': ['go'],
   'scripts/host/programs/metrics-server.ts': ['metrics-server'],
 };
 
@@ -24,7 +25,7 @@ export function needsOf(file: string, part: Part, project: string): Need[] {
     for (const need of needsOfModules[module] ?? []) needs.add(need);
   }
   // Integration tests use the simulated runtime, and no real part of what their support files import.
-  if (part === 'integration') for (const need of needs) if (need !== 'bundle') needs.delete(need);
+  if (part === 'integration') for (const need of needs) if (need !== 'bundle' && need !== 'go') needs.delete(need);
   return [...needs].toSorted();
 }
 
