@@ -51,7 +51,10 @@ export interface HostFacts {
   readonly kernel: string;
   readonly os: string;
   readonly node: string;
+  /** The commit. */
   readonly kubelet: string;
+  /** The version of the Go kubelet and of the control plane: `v1.37.2`. */
+  readonly kubernetes: string;
   /** Load average of the minute before the benchmark, which includes the previous benchmark's load. */
   readonly loadBefore: number;
 }

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
+import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 import type { HostFacts } from './benchmark.ts';
 
 export function hostFacts(root: string): HostFacts {
@@ -13,6 +14,7 @@ export function hostFacts(root: string): HostFacts {
     os: osName(),
     node: process.version,
     kubelet: commit(root),
+    kubernetes: kubernetesVersion,
     loadBefore: Math.round(loadavg()[0]! * 100) / 100,
   };
 }

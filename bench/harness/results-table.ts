@@ -10,7 +10,8 @@ export function renderResults(names: readonly string[], records: readonly BenchR
     '# Benchmark results',
     '',
     'Written by `npm run bench`. A floor is what the same machine did in the same run without a kubelet: a bare CRI driver (`bench/driver/`).',
-    'The Go kubelet is the one of the same version, built from its modules, on the same runtime and API server in the same run.',
+    'The Go kubelet is the one of the version that a section names (v1.36.3 where it names none), built from its modules, on the same runtime and API server in',
+    'the same run.',
     'No test depends on a time in here.',
     '',
   ];
@@ -29,7 +30,7 @@ export function renderResults(names: readonly string[], records: readonly BenchR
 }
 
 function section({ name, about, at, host, outcome }: BenchRecord): string[] {
-  const machine = `${host.cores} cores (${host.cpu}), ${host.memoryGiB} GiB, ${host.os}, Linux ${host.kernel}, Node ${host.node}, kubelet ${host.kubelet}`;
+  const machine = `${host.cores} cores (${host.cpu}), ${host.memoryGiB} GiB, ${host.os}, Linux ${host.kernel}, Kubernetes ${host.kubernetes}, Node ${host.node}, kubelet ${host.kubelet}`;
   const head = [`## ${name}`, '', about, ''];
   const measuredAt = `${at.slice(0, 16).replace('T', ' ')} UTC on ${machine}; load before: ${host.loadBefore}.`;
   if ('failed' in outcome)

@@ -43,7 +43,17 @@ table('amounts are formatted with three significant digits', (row) => {
   for (const [value, unit, text] of amounts) row(`${value} is formatted as ${text}`, () => assert.equal(formatAmount(value, unit), text));
 });
 
-const host = { cpu: 'X', cores: 2, memoryGiB: 24, kernel: '6', os: 'Debian', node: 'v26', kubelet: 'abc', loadBefore: 0.1 };
+const host = {
+  cpu: 'X',
+  cores: 2,
+  memoryGiB: 24,
+  kernel: '6',
+  os: 'Debian',
+  node: 'v26',
+  kubelet: 'abc',
+  kubernetes: 'v1.99.1',
+  loadBefore: 0.1,
+};
 const measurement = {
   what: 'relist p99',
   value: 5,
@@ -80,6 +90,7 @@ test('the table shows value, floor and goal, and the error of a failed benchmark
   const text = renderResults(names, records, '');
   assert.match(text, /\| relist p99 \| 5 ms \| 7 ms \| 3 ms \(bare lists\) \| floor \+ 3 ms: met \|/);
   assert.doesNotMatch(text, /Others were at work/);
+  assert.match(text, /, Kubernetes v1\.99\.1, Node v26, /);
   assert.match(renderResults(names, [{ ...records[0]!, host: { ...host, loadBefore: 3 } }], ''), /Others were at work/);
   assert.match(text, /\*\*Did not run\*\*.*\n\n {4}bin\/kubelet is not there/);
 });
