@@ -1,5 +1,5 @@
 /** Pins the Go modules of this project to one version of Kubernetes. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureGo, type Go } from '../host/programs/go-toolchain.ts';
 
@@ -39,16 +39,36 @@ export async function pinKubernetes(version: string, progress: (what: string) =>
     const { Require = [], Replace = [] } = read(go, join(module, 'go.mod'));
     const edits = [
       `-require=k8s.io/kubernetes@${version}`,
-      // All of them: Kubernetes itself requires v0.0.0, which would be written for one that is needed by this version first. Tidying drops the others.
-      ...staging.map((path) => `-require=${path}@${stagingVersion(version)}`),
+      ...Require.filter(({ Path }) => staging.includes(Path)).map(({ Path }) => `-require=${Path}@${stagingVersion(version)}`),
       ...Require.filter(({ Path }) => Path === etcdServer).map(({ Path }) => `-require=${Path}@${etcd}`),
       ...Replace.filter(({ Old }) => !staging.includes(Old.Path)).map(({ Old }) => `-dropreplace=${Old.Path}`),
       ...staging.map((path) => `-replace=${path}=${path}@${stagingVersion(version)}`),
     ];
     run(go, module, ['mod', 'edit', ...edits]);
-    // A test of a dependency of metrics-server imports a package that two modules have. Nothing needs that test.
-    run(go, module, ['mod', 'tidy', '-e']);
+    tidy(go, module);
+    // Kubernetes itself requires v0.0.0 of its staging modules, which tidying writes for one that no version needed before.
+    const added = read(go, join(module, 'go.mod')).Require?.filter(({ Version }) => Version === 'v0.0.0') ?? [];
+    if (added.length === 0) continue;
+    run(go, module, ['mod', 'edit', ...added.map(({ Path }) => `-require=${Path}@${stagingVersion(version)}`)]);
+    tidy(go, module);
   }
+}
+
+/** With -e, as a test of a dependency of metrics-server imports a package that two modules have. Nothing needs that test. */
+function tidy({ command, environment }: Go, module: string): void {
+  const { status, stderr, error } = spawnSync(command, ['mod', 'tidy', '-e'], { cwd: module, env: environment, encoding: 'utf8' });
+  if (error) throw error;
+  const [problem] = findTidyProblems(stderr);
+  if (status !== 0 || problem !== undefined) throw new Error(`go mod tidy in ${module}: ${problem ?? stderr}`);
+}
+
+/** Returns the errors of `go mod tidy -e`, which ends well after any of them and leaves out what it could not read. Ambiguous imports are none. */
+export function findTidyProblems(stderr: string): string[] {
+  return stderr
+    .split(/^(?=go: )/m)
+    .map((message) => message.trim())
+    .filter((message) => message !== '' && !/^go: (?:downloading|finding|found|added|removed|upgraded|downgraded) /.test(message))
+    .filter((message) => !message.includes(': ambiguous import: '));
 }
 
 function read(go: Go, goMod: string): GoMod {
