@@ -17,13 +17,13 @@ import type { PodTaskRunner } from './pod-task-runner.ts';
 import type { PodIdentity, PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import type { RuntimeStatusReader } from './runtime-status-reader.ts';
 import { mergeBackoffs } from './sync-outcome.ts';
+import type { WorkCompletion } from './work-completion.ts';
 
 /** The worker whose pod is synced. */
 export interface SyncedPod extends PodIdentity {
   readonly lifecycle: PodLifecycle;
   apply(event: LifecycleEvent): void;
   refreshStatus(): void;
-  completeWork(kind: PodTask['kind'], result: PodSyncResult): void;
 }
 
 export interface PodSyncerOptions {
@@ -32,6 +32,7 @@ export interface PodSyncerOptions {
   readonly dependencies: PodWorkerDependencies;
   readonly reader: RuntimeStatusReader;
   readonly tasks: PodTaskRunner;
+  readonly completion: WorkCompletion;
   readonly log: Logger;
 }
 
@@ -42,18 +43,20 @@ export class PodSyncer {
   readonly #deps: PodWorkerDependencies;
   readonly #reader: RuntimeStatusReader;
   readonly #tasks: PodTaskRunner;
+  readonly #completion: WorkCompletion;
   readonly #log: Logger;
   #inspectionSequence = 0;
   #backoffs: readonly ContainerBackoff[] = [];
   #hasFailed = false;
 
-  constructor({ worker, owner, dependencies, reader, tasks, log }: PodSyncerOptions) {
+  constructor({ worker, owner, dependencies, reader, tasks, completion, log }: PodSyncerOptions) {
     this.#uid = worker.uid;
     this.#worker = worker;
     this.#owner = owner;
     this.#deps = dependencies;
     this.#reader = reader;
     this.#tasks = tasks;
+    this.#completion = completion;
     this.#log = log;
   }
 
@@ -100,7 +103,7 @@ export class PodSyncer {
     this.#deps.probes?.hooks.onSyncEnded(uid);
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     const isWaitingChanged = statuses.setWaitingReasons(uid, result.waiting);
-    this.#worker.completeWork('sync', result);
+    this.#completion.complete('sync', result);
     if (result.changedRuntime) await this.#inspectAfterSync(result.created);
     // A sync without an effect changes no status; other changes in the runtime arrive from the pleg thread.
     if (isWaitingChanged || result.changedRuntime) this.#worker.refreshStatus();
@@ -197,7 +200,7 @@ export class PodSyncer {
   async #run(task: PodTask): Promise<PodSyncResult | null> {
     const result = await this.#tasks.run(task);
     if (result.outcome === 'synced') return result;
-    this.#worker.completeWork(task.kind, result);
+    this.#completion.complete(task.kind, result);
     return null;
   }
 }

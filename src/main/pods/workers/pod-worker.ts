@@ -1,20 +1,16 @@
 /**
  * One pod's worker: takes the pod through its lifecycle (pod-lifecycle.ts) with one task in flight at a time (pod-syncer.ts). Updates that arrive
- * during a task are merged into the next step: the worker stores the newest spec and the state, never a list of updates. Every result becomes a log
- * line, an event and the time of the next sync in one place, `completeWork`. Upstream: podWorkerLoop and completeWork in pkg/kubelet/pod_workers.go.
+ * during a task are merged into the next step: the worker stores the newest spec and the state, never a list of updates. Results are completed in one
+ * place (work-completion.ts). Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go.
  */
-import { failedResult, type PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
-import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
-import { contain, reportFault } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/errors/contain.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { containersPerPod, podWorkerStartDuration } from '../../../shared/metrics/definitions/pods.ts';
-import { currentSpan, runInSpan } from '../../../shared/tracing/index.ts';
-import type { PodTask } from '../../threads/task-channel.ts';
-import { podReference } from '../../events/index.ts';
+import { runInSpan } from '../../../shared/tracing/index.ts';
 import { firstSeenMs, firstStatusDelayMs } from '../first-seen.ts';
 import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
 import { syncPodSpan, syncTerminatedPodSpan, syncTerminatingPodSpan, updateTypeOf, type TracedPod } from './pod-spans.ts';
@@ -23,8 +19,8 @@ import { PodTaskRunner } from './pod-task-runner.ts';
 import { RuntimeStatusReader } from './runtime-status-reader.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { haveAllContainersExited } from '../pod-running.ts';
-import { canRetryEarly, requeueDelayMs } from './sync-outcome.ts';
 import type { SyncSlot } from '../scheduling/index.ts';
+import { WorkCompletion } from './work-completion.ts';
 
 export class PodWorker implements SyncedPod {
   readonly uid: PodUID;
@@ -47,7 +43,7 @@ export class PodWorker implements SyncedPod {
   #slot: SyncSlot | undefined;
   readonly #reader: RuntimeStatusReader;
   readonly #syncer: PodSyncer;
-  #canRetryEarly = false;
+  readonly #completion: WorkCompletion;
   /** The terminating task has stopped every container; the cache may not show that yet. */
   #haveContainersEnded = false;
   readonly #deps: PodWorkerDependencies;
@@ -80,7 +76,9 @@ export class PodWorker implements SyncedPod {
     this.#traced = { uid: identity.uid, name: identity.name, namespace: identity.namespace };
     this.#reader = new RuntimeStatusReader(identity.uid, dependencies);
     this.#tasks = new PodTaskRunner(dependencies);
-    this.#syncer = new PodSyncer({ worker: this, owner, dependencies, reader: this.#reader, tasks: this.#tasks, log: this.#log });
+    const shared = { worker: this, dependencies, reader: this.#reader, log: this.#log };
+    this.#completion = new WorkCompletion(shared);
+    this.#syncer = new PodSyncer({ ...shared, owner, tasks: this.#tasks, completion: this.#completion });
   }
 
   get lifecycle(): PodLifecycle {
@@ -89,7 +87,7 @@ export class PodWorker implements SyncedPod {
 
   /** Whether the last task failed and the worker waits for the end of a back-off that a retry may shorten. */
   get canRetryEarly(): boolean {
-    return this.#canRetryEarly;
+    return this.#completion.canRetryEarly;
   }
 
   /**
@@ -182,10 +180,15 @@ export class PodWorker implements SyncedPod {
 
   /** Starts no further step and stops the task in flight. Resolves when the step in progress has ended. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#end();
     this.#slot?.prioritize();
     this.#tasks.stop(false);
     await this.#loop;
+  }
+
+  #end(): void {
+    this.#closed = true;
+    this.#completion.close();
   }
 
   async #runSteps(): Promise<void> {
@@ -219,7 +222,7 @@ export class PodWorker implements SyncedPod {
         return this.#forgetRequested && !this.#hasLeftovers;
       } else if (this.#forgetRequested) await this.#cleanUp();
     } catch (err) {
-      this.#failStep(lifecycle.state === 'syncing' ? 'sync' : 'terminating', err);
+      this.#completion.fail(lifecycle.state === 'syncing' ? 'sync' : 'terminating', err);
     }
     return false;
   }
@@ -284,44 +287,8 @@ export class PodWorker implements SyncedPod {
   /** Removes everything of a finished pod from the node. */
   async #cleanUp(): Promise<void> {
     const result = await this.#tasks.run({ kind: 'cleanUp', podUID: this.uid, node: this.#deps.node() });
-    if (result.outcome !== 'synced') return this.completeWork('cleanUp', result);
-    this.#closed = true;
+    if (result.outcome !== 'synced') return this.#completion.complete('cleanUp', result);
+    this.#end();
     this.#owner.onCleanedUp(this);
-  }
-
-  /** Completes a step that failed in main. An unexpected exception appears in the pod's status too. Never throws. */
-  #failStep(kind: PodTask['kind'], err: unknown): void {
-    const context = { handler: 'pod worker', logger: this.#log };
-    const { pod } = this;
-    const result = failedResult(err);
-    if (!(err instanceof KubeletError)) {
-      reportFault(context, err);
-      if (pod) contain(context, () => this.#deps.statuses.setFailedSync(pod, result.failure.message));
-    }
-    contain(context, () => this.completeWork(kind, result, 'main'));
-  }
-
-  /** Turns a result into a log line, an event and the time of the next step. */
-  completeWork(kind: PodTask['kind'], result: PodSyncResult, failedIn: 'task' | 'main' = 'task'): void {
-    const { policy, clock, random, workQueue, events, onFailure, statuses, timelines } = this.#deps;
-    this.#canRetryEarly = canRetryEarly(result);
-    if (result.changedRuntime) this.#reader.invalidate();
-    if (this.#closed) return;
-    const delayMs = requeueDelayMs(kind, result, policy, clock.now(), random());
-    workQueue.enqueue(this.uid, delayMs);
-    if (result.outcome === 'synced') timelines?.clearProblem(this.uid, 'task');
-    if (result.outcome !== 'failed') return;
-    timelines?.begin(this.uid, 'Retry', { dueMs: clock.monotonic() + delayMs });
-    timelines?.setProblem(this.uid, 'task', `${result.failure.reason}: ${result.failure.message}`);
-    if (this.#canRetryEarly) onFailure();
-    // The sync failed before it generated a status.
-    if (failedIn === 'main' && statuses.get(this.uid) === undefined) this.refreshStatus();
-    const { reason, message } = result.failure;
-    currentSpan()?.fail(message, reason);
-    this.#log.warn({ task: kind, reason, err: message, retryAfterMs: Math.round(delayMs) }, 'Error syncing pod, will try again');
-    // Tasks record the events of their steps, except for unexpected failures and for failures to clean up an ended pod.
-    if (this.pod && (failedIn === 'main' || reason === 'FailedSync' || reason === 'FailedCleanUp')) {
-      events.record({ object: podReference(this.pod), type: 'Warning', reason, message });
-    }
   }
 }
