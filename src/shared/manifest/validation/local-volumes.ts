@@ -95,7 +95,7 @@ export function validateCSI({ driver, nodePublishSecretRef }: VolumeSource<'csi'
   else checkName(name, `${path}.name`, dns1123SubdomainErrors, errors);
 }
 
-/** Upstream requires the image reference only for pods from the API server. The pull fails without a reference. */
-export function validateImageVolume({ pullPolicy }: VolumeSource<'image'>, path: string, errors: string[]): void {
+export function validateImageVolume({ reference, pullPolicy }: VolumeSource<'image'>, path: string, errors: string[]): void {
+  checkRequired(reference, `${path}.reference`, errors);
   checkRequiredEnum(pullPolicy, `${path}.pullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
 }

@@ -45,6 +45,7 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
   ],
   [volume({ persistentVolumeClaim: {} }), `${v}.persistentVolumeClaim.claimName: Required value`],
   [volume({ csi: { driver: 'x'.repeat(64) } }), `${v}.csi.driver: Too long: may not be more than 63 bytes`],
+  [volume({ image: { pullPolicy: 'Always' } }), `${v}.image.reference: Required value`],
   [
     volume({ image: { reference: 'x', pullPolicy: 'Ever' } }),
     `${v}.image.pullPolicy: Unsupported value: "Ever": supported values: "Always", "IfNotPresent", "Never"`,
