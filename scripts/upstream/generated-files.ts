@@ -1,4 +1,4 @@
-/** The files that programs of values/ print, and the texts that name the release. `npm run upstream` writes them. */
+/** The files that the programs of values/ and inventory/ print. `npm run upstream` writes them. */
 
 /** The manifests whose UIDs are computed by upstream's functions. */
 export const uidVectors = 'test/integration/manifest/static-pod-uid/vectors';
@@ -6,7 +6,7 @@ export const uidVectors = 'test/integration/manifest/static-pod-uid/vectors';
 export interface GeneratedFile {
   /** Relative to the project. */
   readonly file: string;
-  /** What prints it: a program of values/ and its arguments. */
+  /** What prints it: a program of values/ and its arguments, or inventory and a kind of things. */
   readonly command: readonly [program: string, ...args: string[]];
 }
 
@@ -16,6 +16,7 @@ export function generatedFiles(project: string): readonly GeneratedFile[] {
     { file: 'proto/cri-v1.json', command: ['values', 'protocol', 'cri-v1'] },
     { file: 'src/main/config/generated/feature-gate-table.ts', command: ['featuregates'] },
     { file: 'src/shared/manifest/static-pod-uid/generated/go-types.ts', command: ['values', 'static-pod-types'] },
+    { file: 'test/conformance/upstream-images.json', command: ['inventory', 'images'] },
     { file: `${uidVectors}/expected.jsonl`, command: ['values', 'static-pod-uids', `${project}/${uidVectors}`] },
     { file: 'test/unit/shared/linux/cgroup-vectors.jsonl', command: ['values', 'cgroups'] },
     { file: 'test/unit/main/eviction/eviction-vectors.jsonl', command: ['values', 'evictions'] },
@@ -24,4 +25,4 @@ export function generatedFiles(project: string): readonly GeneratedFile[] {
 }
 
 /** What determines the generated files beside the version: glob patterns of the programs and of their input. */
-export const generatorSources: readonly string[] = ['scripts/upstream/values/**/*', `${uidVectors}/*.manifest`];
+export const generatorSources: readonly string[] = ['scripts/upstream/{values,inventory}/**/*', `${uidVectors}/*.manifest`];

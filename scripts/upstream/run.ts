@@ -4,6 +4,7 @@
  *   npm run upstream                                 generates what is taken from the version in src/shared/kubernetes/version.ts
  *   npm run -s upstream -- compare v1.36.3 v1.37.2   lists what differs between two versions, as Markdown
  */
+import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import { computeDifferences } from './compare/compute-differences.ts';
 import { differenceText } from './compare/difference-text.ts';
 import { fetchInventory } from './compare/inventory.ts';
@@ -19,9 +20,11 @@ async function compare(before: string, after: string): Promise<void> {
 }
 
 const [command, before = '', after = '', ...rest] = process.argv.slice(2);
-if (command === undefined) await updateFromUpstream();
-else if (command === 'compare' && isVersion(before) && isVersion(after) && rest.length === 0) await compare(before, after);
-else {
-  console.error(usage);
-  process.exitCode = 2;
+try {
+  if (command === undefined) await updateFromUpstream();
+  else if (command === 'compare' && isVersion(before) && isVersion(after) && rest.length === 0) await compare(before, after);
+  else throw new Error(usage);
+} catch (err) {
+  console.error(messageOf(err));
+  process.exitCode = 1;
 }

@@ -38,7 +38,8 @@ export function findStale(committed: Stamp, now: Stamp): string[] {
   if (committed.version !== now.version) {
     return [`the inputs from Kubernetes were generated for ${committed.version}, and version.ts names ${now.version}: ${advice}`];
   }
-  if (committed.generators !== now.generators) return [`scripts/upstream/values or its input has changed since its last run: ${advice}`];
+  if (committed.generators !== now.generators)
+    return [`a program of scripts/upstream or its input has changed since its last run: ${advice}`];
   const names = new Set([...Object.keys(committed.files), ...Object.keys(now.files)]);
   return [...names].flatMap((file) => {
     const [before, after] = [committed.files[file], now.files[file]];

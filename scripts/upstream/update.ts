@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 import { ensureGo } from '../host/programs/go-toolchain.ts';
+import { fetchInventory, type Things } from './compare/inventory.ts';
 import { generatedFiles } from './generated-files.ts';
 import { pinKubernetes, valuesModule } from './go-modules.ts';
 import { nameRelease, releaseTexts } from './release-texts.ts';
@@ -22,9 +23,11 @@ export async function updateFromUpstream(): Promise<void> {
     await pinKubernetes(kubernetesVersion, progress);
     progress('building the programs that print upstream’s values');
     await buildPrograms(work);
+    const inventory = await fetchInventory(kubernetesVersion, progress);
     for (const { file, command } of generatedFiles(project)) {
       progress(file);
-      writeFileSync(join(project, file), output(work, command));
+      const [program, kind = ''] = command;
+      writeFileSync(join(project, file), program === 'inventory' ? listText(inventory[kind] ?? {}) : output(work, command));
     }
     execFileSync('node', ['scripts/generate-protocols.ts'], { cwd: project, stdio: 'inherit' });
     for (const file of releaseTexts) {
@@ -48,6 +51,12 @@ async function buildPrograms(folder: string): Promise<void> {
   // The script finds the same Go.
   const path = command.includes('/') ? `${join(command, '..')}:${process.env['PATH']}` : process.env['PATH'];
   execFileSync('sh', [join(valuesModule, 'build.sh'), folder], { env: { ...environment, PATH: path }, stdio: 'inherit' });
+}
+
+/** By name. */
+function listText(things: Things): string {
+  const names = Object.keys(things).toSorted();
+  return `${JSON.stringify(Object.fromEntries(names.map((name) => [name, things[name]?.is])), null, 2)}\n`;
 }
 
 function output(folder: string, [program, ...args]: readonly [program: string, ...args: string[]]): Buffer {

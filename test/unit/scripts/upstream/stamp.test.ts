@@ -9,7 +9,7 @@ const stamp: Stamp = { version: 'v1.37.2', generators: 'g', files: { a: '1', b: 
 const cases: readonly { name: string; now: Partial<Stamp>; want: readonly RegExp[] }[] = [
   { name: 'the files of this version as they were generated', now: {}, want: [] },
   { name: 'another version', now: { version: 'v1.37.3', files: { a: '9' } }, want: [/^the inputs.* for v1\.37\.2, .* v1\.37\.3: run/] },
-  { name: 'a changed program', now: { generators: 'h', files: { a: '9', b: '2' } }, want: [/^scripts\/upstream\/values .*changed/] },
+  { name: 'a changed program', now: { generators: 'h', files: { a: '9', b: '2' } }, want: [/^a program of scripts\/upstream .*changed/] },
   { name: 'a changed file', now: { files: { a: '9', b: '2' } }, want: [/^a was changed/] },
   { name: 'a file that is missing', now: { files: { a: '1', b: '' } }, want: [/^b was changed/] },
   { name: 'a new and a former file', now: { files: { a: '1', c: '3' } }, want: [/^b is generated no longer/, /^c was not generated yet/] },
