@@ -8,6 +8,8 @@ export const valuesModule = join(project, 'scripts/upstream/values');
 /** Each requires k8s.io/kubernetes, and replaces all of its staging modules, which are published under versions of their own. */
 export const kubernetesModules: readonly string[] = [join(project, 'test/cluster'), join(project, 'test/conformance'), valuesModule];
 const etcdServer = 'go.etcd.io/etcd/server/v3';
+/** Of one call of Go, which may fetch all modules of a version. */
+const limitMs = 10 * 60_000;
 const etcdClient = 'go.etcd.io/etcd/client/v3';
 
 interface GoMod {
@@ -56,7 +58,12 @@ export async function pinKubernetes(version: string, progress: (what: string) =>
 
 /** With -e, as a test of a dependency of metrics-server imports a package that two modules have. Nothing needs that test. */
 function tidy({ command, environment }: Go, module: string): void {
-  const { status, stderr, error } = spawnSync(command, ['mod', 'tidy', '-e'], { cwd: module, env: environment, encoding: 'utf8' });
+  const { status, stderr, error } = spawnSync(command, ['mod', 'tidy', '-e'], {
+    cwd: module,
+    env: environment,
+    encoding: 'utf8',
+    timeout: limitMs,
+  });
   if (error) throw error;
   const [problem] = findTidyProblems(stderr);
   if (status !== 0 || problem !== undefined) throw new Error(`go mod tidy in ${module}: ${problem ?? stderr}`);
@@ -76,5 +83,5 @@ function read(go: Go, goMod: string): GoMod {
 }
 
 function run({ command, environment }: Go, cwd: string, args: readonly string[]): string {
-  return execFileSync(command, args, { cwd, env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  return execFileSync(command, args, { cwd, env: environment, encoding: 'utf8', timeout: limitMs, stdio: ['ignore', 'pipe', 'inherit'] });
 }

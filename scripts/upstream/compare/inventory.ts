@@ -32,9 +32,12 @@ interface Downloaded {
 }
 
 const program = join(import.meta.dirname, '../inventory');
+/** Of one call of Go, which may fetch all modules of a version. */
+const limitMs = 10 * 60_000;
 /** Errors of Go appear on the terminal. */
 const options = {
   cwd: program,
+  timeout: limitMs,
   encoding: 'utf8',
   maxBuffer: 2 ** 30,
   stdio: ['pipe', 'pipe', 'inherit'],
