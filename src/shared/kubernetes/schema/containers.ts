@@ -40,6 +40,7 @@ const volumeMount = struct({
   subPath: text,
   mountPropagation: pointer(text),
   subPathExpr: text,
+  bindMountOptions: list(text),
 });
 const volumeDevice = struct({
   name: always(text),

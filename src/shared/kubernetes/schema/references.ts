@@ -1,5 +1,5 @@
 /** Schema of references from a pod to other objects or to its own fields, from the v1 API: field names, types and optionality. */
-import { always, int32, pointer, quantity, struct, text } from './types.ts';
+import { always, int32, int64, pointer, quantity, struct, text } from './types.ts';
 
 export const localObjectReference = struct({
   name: text,
@@ -8,6 +8,7 @@ export const keyToPath = struct({
   key: always(text),
   path: always(text),
   mode: pointer(int32),
+  user: pointer(int64),
 });
 export const objectFieldSelector = struct({
   apiVersion: text,

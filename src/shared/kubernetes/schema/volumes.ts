@@ -31,6 +31,7 @@ const hostPathVolumeSource = struct({
 const emptyDirVolumeSource = struct({
   medium: text,
   sizeLimit: pointer(quantity),
+  mode: pointer(int32),
 });
 const gitRepoVolumeSource = struct({
   repository: always(text),
@@ -42,6 +43,7 @@ const secretVolumeSource = struct({
   items: list(keyToPath),
   defaultMode: pointer(int32),
   optional: pointer(bool),
+  defaultUser: pointer(int64),
 });
 const persistentVolumeClaimVolumeSource = struct({
   claimName: always(text),
@@ -52,16 +54,19 @@ const downwardAPIVolumeFile = struct({
   fieldRef: pointer(objectFieldSelector),
   resourceFieldRef: pointer(resourceFieldSelector),
   mode: pointer(int32),
+  user: pointer(int64),
 });
 const downwardAPIVolumeSource = struct({
   items: list(downwardAPIVolumeFile),
   defaultMode: pointer(int32),
+  defaultUser: pointer(int64),
 });
 const configMapVolumeSource = struct({
   ...localObjectReference.fields,
   items: list(keyToPath),
   defaultMode: pointer(int32),
   optional: pointer(bool),
+  defaultUser: pointer(int64),
 });
 const secretProjection = struct({
   ...localObjectReference.fields,
@@ -80,6 +85,7 @@ const serviceAccountTokenProjection = struct({
   audience: text,
   expirationSeconds: pointer(int64),
   path: always(text),
+  user: pointer(int64),
 });
 const clusterTrustBundleProjection = struct({
   name: pointer(text),
@@ -87,6 +93,7 @@ const clusterTrustBundleProjection = struct({
   labelSelector: pointer(labelSelector),
   optional: pointer(bool),
   path: always(text),
+  user: pointer(int64),
 });
 const podCertificateProjection = struct({
   signerName: always(text),
@@ -96,6 +103,7 @@ const podCertificateProjection = struct({
   keyPath: text,
   certificateChainPath: text,
   userAnnotations: map(text),
+  user: pointer(int64),
 });
 const volumeProjection = struct({
   secret: pointer(secretProjection),
@@ -108,6 +116,7 @@ const volumeProjection = struct({
 const projectedVolumeSource = struct({
   sources: always(list(volumeProjection)),
   defaultMode: pointer(int32),
+  defaultUser: pointer(int64),
 });
 const csiVolumeSource = struct({
   driver: always(text),

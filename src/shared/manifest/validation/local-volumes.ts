@@ -4,6 +4,7 @@ import { compareQuantities } from '../../kubernetes/quantity.ts';
 import { dns1123SubdomainErrors } from '../../kubernetes/names.ts';
 import {
   checkFileMode,
+  checkID,
   checkLocalDescendingPath,
   checkLocalNonReservedPath,
   checkName,
@@ -19,9 +20,12 @@ export type VolumeSource<K extends keyof Volume> = NonNullable<Volume[K]>;
 type Item = NonNullable<VolumeSource<'secret'>['items']>[number];
 type DownwardAPIFile = NonNullable<VolumeSource<'downwardAPI'>['items']>[number];
 
-export function validateEmptyDir({ sizeLimit }: VolumeSource<'emptyDir'>, path: string, errors: string[]): void {
+export function validateEmptyDir({ sizeLimit, mode }: VolumeSource<'emptyDir'>, path: string, errors: string[]): void {
   if (sizeLimit !== undefined && compareQuantities(sizeLimit, '0') < 0) {
     errors.push(forbidden(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity'));
+  }
+  if (mode !== undefined && (mode < 0 || mode > 0o1777)) {
+    errors.push(invalid(`${path}.mode`, mode, 'must be a number between 0 and 01777 (octal), both inclusive'));
   }
 }
 
@@ -38,15 +42,25 @@ export function validateGitRepo(gitRepo: VolumeSource<'gitRepo'>, path: string, 
   checkLocalDescendingPath(gitRepo.directory ?? '', `${path}.directory`, errors);
 }
 
-export function validateSecret({ secretName, defaultMode, items = [] }: VolumeSource<'secret'>, path: string, errors: string[]): void {
+export function validateSecret(
+  { secretName, defaultMode, defaultUser, items = [] }: VolumeSource<'secret'>,
+  path: string,
+  errors: string[],
+): void {
   checkRequired(secretName, `${path}.secretName`, errors);
   checkFileMode(defaultMode, `${path}.defaultMode`, errors);
+  checkID(defaultUser, `${path}.defaultUser`, errors);
   validateItems(items, `${path}.items`, errors);
 }
 
-export function validateConfigMap({ name, defaultMode, items = [] }: VolumeSource<'configMap'>, path: string, errors: string[]): void {
+export function validateConfigMap(
+  { name, defaultMode, defaultUser, items = [] }: VolumeSource<'configMap'>,
+  path: string,
+  errors: string[],
+): void {
   checkRequired(name, `${path}.name`, errors);
   checkFileMode(defaultMode, `${path}.defaultMode`, errors);
+  checkID(defaultUser, `${path}.defaultUser`, errors);
   validateItems(items, `${path}.items`, errors);
 }
 
@@ -57,11 +71,17 @@ export function validateItems(items: readonly Item[], path: string, errors: stri
     checkRequired(item.path, `${itemPath}.path`, errors);
     checkLocalNonReservedPath(item.path, `${itemPath}.path`, errors);
     checkFileMode(item.mode, `${itemPath}.mode`, errors);
+    checkID(item.user, `${itemPath}.user`, errors);
   }
 }
 
-export function validateDownwardAPI({ defaultMode, items = [] }: VolumeSource<'downwardAPI'>, path: string, errors: string[]): void {
+export function validateDownwardAPI(
+  { defaultMode, defaultUser, items = [] }: VolumeSource<'downwardAPI'>,
+  path: string,
+  errors: string[],
+): void {
   checkFileMode(defaultMode, `${path}.defaultMode`, errors);
+  checkID(defaultUser, `${path}.defaultUser`, errors);
   for (const file of items) validateDownwardAPIFile(file, path, errors);
 }
 
@@ -79,6 +99,7 @@ export function validateDownwardAPIFile(file: DownwardAPIFile, path: string, err
     errors.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
   }
   checkFileMode(file.mode, `${path}.mode`, errors);
+  checkID(file.user, `${path}.user`, errors);
 }
 
 export function validateClaim({ claimName }: VolumeSource<'persistentVolumeClaim'>, path: string, errors: string[]): void {

@@ -1,7 +1,7 @@
 /** Validates projected volumes: several sources in one directory without path conflicts. */
 import type { Volume } from '../../kubernetes/api.ts';
 import { labelKeyErrors } from '../../kubernetes/names.ts';
-import { checkFileMode, checkLocalNonReservedPath, checkRequired, checkSupported } from './checks.ts';
+import { checkFileMode, checkID, checkLocalNonReservedPath, checkRequired, checkSupported } from './checks.ts';
 import { forbidden, invalid, required } from './field-error.ts';
 import { validateLabelSelector } from './labels.ts';
 import { validateDownwardAPIFile, validateItems } from './local-volumes.ts';
@@ -15,6 +15,7 @@ type AddPath = (file: string | undefined, value?: string) => void;
 
 export function validateProjected(projected: Projected, path: string, errors: string[]): void {
   checkFileMode(projected.defaultMode, `${path}.defaultMode`, errors);
+  checkID(projected.defaultUser, `${path}.defaultUser`, errors);
   const paths = new Set<string>();
   const addPath: AddPath = (file, value = file) => {
     if (!file) return;
@@ -46,7 +47,7 @@ function validateSource(source: Source, path: string, addPath: AddPath, errors: 
 }
 
 function validateToken(token: NonNullable<Source['serviceAccountToken']>, path: string, errors: string[]): void {
-  const { expirationSeconds = 0, path: file } = token;
+  const { expirationSeconds = 0, path: file, user } = token;
   if (expirationSeconds < 600) {
     errors.push(invalid(`${path}.expirationSeconds`, expirationSeconds, 'may not specify a duration less than 10 minutes'));
   }
@@ -55,10 +56,11 @@ function validateToken(token: NonNullable<Source['serviceAccountToken']>, path: 
   }
   checkRequired(file, `${path}.path`, errors);
   checkLocalNonReservedPath(file, `${path}.path`, errors);
+  checkID(user, `${path}.user`, errors);
 }
 
 function validateTrustBundle(bundle: NonNullable<Source['clusterTrustBundle']>, path: string, addPath: AddPath, errors: string[]): void {
-  const { name, signerName, labelSelector, path: file } = bundle;
+  const { name, signerName, labelSelector, path: file, user } = bundle;
   if (name !== undefined && signerName !== undefined) {
     errors.push(invalid(path, bundle, 'only one of name and signerName may be used'));
   } else if (name !== undefined) {
@@ -75,6 +77,7 @@ function validateTrustBundle(bundle: NonNullable<Source['clusterTrustBundle']>, 
     errors.push(required(path, 'either name or signerName must be specified'));
   }
   checkRequired(file, `${path}.path`, errors);
+  checkID(user, `${path}.user`, errors);
   checkLocalNonReservedPath(file, `${path}.path`, errors);
   addPath(file);
 }
@@ -84,10 +87,11 @@ const minExpirationSeconds = 3600;
 const maxExpirationSeconds = { kubernetes: 24 * 3600, other: 91 * 24 * 3600 };
 
 function validateCertificate(certificate: NonNullable<Source['podCertificate']>, path: string, addPath: AddPath, errors: string[]): void {
-  const { signerName, keyType, maxExpirationSeconds: expiration, userAnnotations } = certificate;
+  const { signerName, keyType, maxExpirationSeconds: expiration, userAnnotations, user } = certificate;
   validateSignerName(signerName, `${path}.signerName`, errors);
   for (const key of Object.keys(userAnnotations ?? {})) validateUserAnnotation(key, `${path}.userAnnotations`, errors);
   validateAnnotationsSize(userAnnotations, `${path}.userAnnotations`, errors);
+  checkID(user, `${path}.user`, errors);
   checkSupported(keyType, `${path}.keyType`, keyTypes, errors);
   if (expiration !== undefined) {
     const maxSeconds = isKubernetesSigner(signerName) ? maxExpirationSeconds.kubernetes : maxExpirationSeconds.other;

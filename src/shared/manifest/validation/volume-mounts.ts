@@ -1,7 +1,7 @@
 /** Validates a container's volume mounts and block devices. */
 import type { Container, Volume, VolumeMount } from '../../kubernetes/api.ts';
 import { checkLocalDescendingPath, checkNoBacksteps, checkSupported } from './checks.ts';
-import { forbidden, invalid, notFound, notSupported, required } from './field-error.ts';
+import { duplicate, forbidden, invalid, notFound, notSupported, required } from './field-error.ts';
 
 type Volumes = ReadonlyMap<string, Volume>;
 
@@ -31,6 +31,7 @@ export function validateVolumeMounts(container: Container, volumes: Volumes, pat
     }
     validatePropagation(mount, container, fieldPath, errors);
     validateRecursiveReadOnly(mount, `${fieldPath}.recursiveReadOnly`, errors);
+    validateBindMountOptions(mount, volumes.get(name), `${fieldPath}.bindMountOptions`, errors);
   }
 }
 
@@ -58,6 +59,23 @@ function validateRecursiveReadOnly(mount: VolumeMount, path: string, errors: str
     default:
       errors.push(notSupported(path, recursiveReadOnly, ['Disabled', 'Enabled', 'IfPossible']));
   }
+}
+
+const bindMountOptions = ['nodev', 'noexec', 'nosuid'];
+
+function validateBindMountOptions(
+  { bindMountOptions: options = [] }: VolumeMount,
+  volume: Volume | undefined,
+  path: string,
+  errors: string[],
+): void {
+  const seen = new Set<string>();
+  for (const [index, option] of options.entries()) {
+    checkSupported(option, `${path}[${index}]`, bindMountOptions, errors);
+    if (seen.has(option)) errors.push(duplicate(`${path}[${index}]`, option));
+    seen.add(option);
+  }
+  if (options.length > 0 && volume?.image) errors.push(invalid(path, options, 'bindMountOptions may not be used with image volumes'));
 }
 
 export function validateVolumeDevices(container: Container, volumes: Volumes, path: string, errors: string[]): void {

@@ -121,6 +121,15 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
     `${c}.volumeMounts[0].mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers`,
   ],
   [
+    mount({ bindMountOptions: ['noexec', 'ro', 'noexec'] }),
+    `${c}.volumeMounts[0].bindMountOptions[1]: Unsupported value: "ro": supported values: "nodev", "noexec", "nosuid"`,
+    `${c}.volumeMounts[0].bindMountOptions[2]: Duplicate value: "noexec"`,
+  ],
+  [
+    mount({ bindMountOptions: ['nosuid'] }, [{ name: 'v', image: { reference: 'i' } }]),
+    `${c}.volumeMounts[0].bindMountOptions: Invalid value: ["nosuid"]: bindMountOptions may not be used with image volumes`,
+  ],
+  [
     mount({ recursiveReadOnly: 'Enabled' }),
     `${c}.volumeMounts[0].recursiveReadOnly: Forbidden: may only be specified when readOnly is true`,
   ],

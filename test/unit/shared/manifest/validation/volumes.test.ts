@@ -11,12 +11,22 @@ const claim = (spec: Json) =>
   });
 const claimSpec = `${v}.ephemeral.volumeClaimTemplate.spec`;
 
+const userRange = 'must be between 0 and 2147483647, inclusive';
+
 const cases: readonly [manifest: Json, ...errors: string[]][] = [
   [volume({}, ''), `${v}.name: Required value`],
   [volume({}, 'a.b'), `${v}.name: Invalid value: "a.b": must not contain dots`],
   [aManifest({ spec: { volumes: [{ name: 'v' }, { name: 'v' }] } }), 'spec.volumes[1].name: Duplicate value: "v"'],
   [volume({ emptyDir: {}, hostPath: { path: '/x' } }), `${v}.hostPath: Forbidden: may not specify more than 1 volume type`],
   [volume({ emptyDir: { sizeLimit: '-1' } }), `${v}.emptyDir.sizeLimit: Forbidden: SizeLimit field must be a valid resource quantity`],
+  [
+    volume({ emptyDir: { mode: 0o2000 } }),
+    `${v}.emptyDir.mode: Invalid value: 1024: must be a number between 0 and 01777 (octal), both inclusive`,
+  ],
+  [
+    volume({ emptyDir: { mode: -1 } }),
+    `${v}.emptyDir.mode: Invalid value: -1: must be a number between 0 and 01777 (octal), both inclusive`,
+  ],
   [volume({ hostPath: {} }), `${v}.hostPath.path: Required value`],
   [volume({ hostPath: { path: '/a/../b' } }), `${v}.hostPath.path: Invalid value: "/a/../b": must not contain '..'`],
   [
@@ -43,9 +53,36 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
     volume({ downwardAPI: { items: [{ path: 'p', fieldRef: { fieldPath: 'status.podIP' } }] } }),
     `${v}.downwardAPI.fieldRef.fieldPath: Unsupported value: "status.podIP": supported values: "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"`,
   ],
+  [volume({ secret: { secretName: 's', defaultUser: -1 } }), `${v}.secret.defaultUser: Invalid value: -1: ${userRange}`],
+  [
+    volume({ configMap: { name: 'c', defaultUser: 2 ** 31, items: [{ key: 'k', path: 'p', user: -1 }] } }),
+    `${v}.configMap.defaultUser: Invalid value: 2147483648: ${userRange}`,
+    `${v}.configMap.items[0].user: Invalid value: -1: ${userRange}`,
+  ],
+  [
+    volume({ downwardAPI: { defaultUser: -1, items: [{ path: 'p', user: -2, fieldRef: { fieldPath: 'metadata.name' } }] } }),
+    `${v}.downwardAPI.defaultUser: Invalid value: -1: ${userRange}`,
+    `${v}.downwardAPI.user: Invalid value: -2: ${userRange}`,
+  ],
+  [
+    volume({
+      projected: {
+        defaultUser: -1,
+        sources: [
+          { clusterTrustBundle: { name: 'n', path: '..p', user: -2 } },
+          { podCertificate: { signerName: 'a.com/s', keyType: 'RSA1', keyPath: 'k', user: -3 } },
+        ],
+      },
+    }),
+    `${v}.projected.defaultUser: Invalid value: -1: ${userRange}`,
+    `${v}.projected.sources[0].clusterTrustBundle.user: Invalid value: -2: ${userRange}`,
+    `${v}.projected.sources[0].clusterTrustBundle.path: Invalid value: "..p": must not start with '..'`,
+    `${v}.projected.sources[1].podCertificate.user: Invalid value: -3: ${userRange}`,
+    `${v}.projected.sources[1].podCertificate.keyType: Unsupported value: "RSA1": supported values: "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096"`,
+  ],
   [volume({ persistentVolumeClaim: {} }), `${v}.persistentVolumeClaim.claimName: Required value`],
   [volume({ csi: { driver: 'x'.repeat(64) } }), `${v}.csi.driver: Too long: may not be more than 63 bytes`],
-  [volume({ image: { pullPolicy: 'Always' } }), `${v}.image.reference: Required value`],
+  [volume({ image: {} }), `${v}.image.reference: Required value`],
   [
     volume({ image: { reference: 'x', pullPolicy: 'Ever' } }),
     `${v}.image.pullPolicy: Unsupported value: "Ever": supported values: "Always", "IfNotPresent", "Never"`,
