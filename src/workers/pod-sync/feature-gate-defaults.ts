@@ -3,9 +3,11 @@
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 
 const defaults = {
+  AtomicWriteVolumeUserFields: false,
   ContainerRestartRules: true,
   ContainerStopSignals: false,
   CustomCPUCFSQuotaPeriod: true,
+  EmptyDirVolumeMode: false,
   EnvFiles: true,
   LocalStorageCapacityIsolationFSQuotaMonitoring: false,
   MemoryQoS: true,

@@ -1,6 +1,6 @@
 /** Sets up volumes whose files the kubelet writes: downwardAPI, secret, configMap, projected. Needs root. */
 import assert from 'node:assert/strict';
-import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { lstat, readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
@@ -14,12 +14,14 @@ import {
   logger,
   mode,
   mountsOf,
+  ownerOf,
   rootDir,
   secret,
   serverWith,
   setUp,
   useVolumes,
   volumes,
+  volumesWith,
 } from '../../support/pods/volumes-suite.ts';
 
 useVolumes();
@@ -239,6 +241,93 @@ for (const [who, spec, want] of [
     assert.deepEqual([uid, gid, await mode(join(fixture.dir, 'volumes/kubernetes.io~projected/t/token'))], want);
   });
 }
+
+/** Volumes of all kinds with users, the objects that they need, and the files with their owners: without fsGroup, and with one. */
+const withUsers: Volume[] = [
+  { name: 'sec', secret: { secretName: 's', defaultUser: 1001, defaultMode: 0o400 } },
+  {
+    name: 'conf',
+    configMap: {
+      name: 'cm',
+      defaultUser: 1001,
+      items: [
+        { key: 'a', path: 'deep/a', user: 1002 },
+        { key: 'a', path: 'b' },
+        { key: 'a', path: 'c', user: 0 },
+      ],
+    },
+  },
+  {
+    name: 'info',
+    downwardAPI: {
+      items: [
+        { path: 'name', user: 1003, fieldRef: { fieldPath: 'metadata.name' } },
+        { path: 'other', fieldRef: { fieldPath: 'metadata.name' } },
+      ],
+    },
+  },
+  {
+    name: 'all',
+    projected: {
+      defaultUser: 1004,
+      sources: [
+        { secret: { name: 's', items: [{ key: 'a', path: 'secret', user: 1005 }] } },
+        { configMap: { name: 'cm' } },
+        { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } },
+        { serviceAccountToken: { path: 'token', user: 1006 } },
+        { clusterTrustBundle: { name: 'bundle', path: 'trust.pem' } },
+        { podCertificate: { signerName: 'example.com/s', keyType: 'ED25519', credentialBundlePath: 'bundle.pem', user: 1007 } },
+      ],
+    },
+  },
+];
+const objectsOfUsers = serverWith({
+  'Secret s': secret({ a: 'x' }),
+  'ConfigMap cm': configMap({ a: 'x' }),
+  Token: { kind: 'Token', token: 'jwt' },
+  'TrustBundle bundle': { kind: 'TrustAnchors', pem: 'PEM' },
+  PodCertificate: { kind: 'Credentials', keyPEM: 'k', chainPEM: 'c' },
+});
+const ownersIn = async ({ dir }: { readonly dir: string }, folder: string, files: readonly string[]) =>
+  Promise.all(files.map((file) => ownerOf(join(dir, 'volumes', folder, file))));
+const filesOfUsers: readonly [folder: string, files: readonly string[], own: readonly string[], withGroup: readonly string[]][] = [
+  ['kubernetes.io~secret/sec', ['a'], ['1001 0 400'], ['1001 2000 440']],
+  [
+    'kubernetes.io~configmap/conf',
+    ['deep/a', 'b', 'c'],
+    ['1002 0 644', '1001 0 644', '0 0 644'],
+    ['1002 2000 644', '1001 2000 644', '0 2000 644'],
+  ],
+  ['kubernetes.io~downward-api/info', ['name', 'other'], ['1003 0 644', '0 0 644'], ['1003 2000 644', '0 2000 644']],
+  [
+    'kubernetes.io~projected/all',
+    ['secret', 'a', 'name', 'token', 'trust.pem', 'bundle.pem'],
+    ['1005 0 644', '1004 0 644', '1004 0 644', '1006 0 600', '1004 0 600', '1007 0 600'],
+    ['1005 2000 644', '1004 2000 644', '1004 2000 644', '1006 2000 640', '1004 2000 640', '1007 2000 640'],
+  ],
+];
+
+test('files belong to the user of their item, else to the volume’s, and with an fsGroup to the group too', async () => {
+  const by = volumesWith({ AtomicWriteVolumeUserFields: true });
+  const alone = aPodWith(withUsers);
+  const inGroup = aPodWith(withUsers, {}, { securityContext: { fsGroup: 2000, runAsUser: 7 } });
+  for (const fixture of [alone, inGroup]) await setUp(fixture, objectsOfUsers, by);
+  for (const [folder, files, own, withGroup] of filesOfUsers) {
+    assert.deepEqual(await ownersIn(alone, folder, files), own);
+    assert.deepEqual(await ownersIn(inGroup, folder, files), withGroup);
+  }
+  const link = await lstat(join(alone.dir, 'volumes/kubernetes.io~configmap/conf/deep'));
+  assert.deepEqual([link.isSymbolicLink(), link.uid], [true, 1002]);
+});
+
+test('without the gate the users of a spec have no effect', async () => {
+  const fixture = aPodWith(withUsers);
+  await setUp(fixture, objectsOfUsers);
+  for (const [folder, files] of filesOfUsers) {
+    const wanted = files.map(() => (folder.endsWith('sec') ? '0 0 400' : '0 0 644'));
+    assert.deepEqual(await ownersIn(fixture, folder, files), wanted);
+  }
+});
 
 test('a subPath of a config map keeps the content that it had when the container was started', async () => {
   const fixture = aPodWith([{ name: 'conf', configMap: { name: 'cm' } }], {

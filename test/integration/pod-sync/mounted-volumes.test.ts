@@ -16,11 +16,13 @@ import {
   mode,
   mountsOf,
   outside,
+  ownerOf,
   rootDir,
   setUp,
   standalone,
   useVolumes,
   volumes,
+  volumesWith,
 } from '../../support/pods/volumes-suite.ts';
 
 useVolumes();
@@ -75,6 +77,59 @@ test('a volume of a pod with an fsGroup belongs to the group', async () => {
   await setUp(fixture);
   const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
   assert.deepEqual([(await stat(path)).gid, await mode(path)], [4242, 0o2777]);
+});
+
+test('an emptyDir has the mode of its spec with the gate, on disk and in memory, and keeps what the pod changes', async () => {
+  const withMode = volumesWith({ EmptyDirVolumeMode: true });
+  for (const [medium, own, byDefault] of [
+    ['', 0o750, 0o777],
+    ['', 0o1777, 0o777],
+    ['', 0, 0o777],
+    ['Memory', 0o750, 0o1777],
+    ['Memory', 0o777, 0o1777],
+  ] as const) {
+    const fixture = aPodWith([{ name: 'data', emptyDir: { medium, mode: own } }]);
+    const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
+    await setUp(fixture, standalone, withMode);
+    assert.equal(await mode(path), own);
+    await chmod(path, 0o711);
+    await setUp(fixture, standalone, withMode);
+    assert.equal(await mode(path), 0o711);
+    const other = aPodWith([{ name: 'data', emptyDir: { medium, mode: own } }]);
+    await setUp(other);
+    assert.equal(await mode(join(other.dir, 'volumes/kubernetes.io~empty-dir/data')), byDefault);
+  }
+});
+
+test('an fsGroup adds its bits to the mode of an emptyDir', async () => {
+  const fixture = aPodWith([{ name: 'data', emptyDir: { mode: 0o1700 } }], {}, { securityContext: { fsGroup: 4242 } });
+  await setUp(fixture, standalone, volumesWith({ EmptyDirVolumeMode: true }));
+  assert.equal(await ownerOf(join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data')), '0 4242 3770');
+});
+
+test('a volume whose folder is a symlink is not set up, and changes no mode of the host', async () => {
+  const fixture = aPodWith([{ name: 'data', emptyDir: { mode: 0o777 } }]);
+  await mkdir(join(fixture.dir, 'volumes/kubernetes.io~empty-dir'), { recursive: true });
+  await symlink(outside, join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data'));
+  const before = await mode(outside);
+  await assert.rejects(setUp(fixture, standalone, volumesWith({ EmptyDirVolumeMode: true })), /failed for volume "data" : ENOTDIR/);
+  await assert.rejects(setUp(fixture), /failed for volume "data" : ENOTDIR/);
+  assert.equal(await mode(outside), before);
+});
+
+test('bind mount options are passed to the runtime', async () => {
+  const options = ['noexec', 'nosuid'];
+  const volumeMounts = [
+    { name: 'data', mountPath: '/with', bindMountOptions: options },
+    { name: 'data', mountPath: '/without' },
+  ];
+  const fixture = aPodWith([{ name: 'data', emptyDir: {} }], { volumeMounts });
+  await setUp(fixture);
+  const mounts = await mountsOf(fixture);
+  assert.deepEqual(
+    mounts.map(({ mountOptions }) => mountOptions),
+    [options, ...mounts.slice(1).map(() => [])],
+  );
 });
 
 test('huge pages without a request are rejected, and a volume that no container mounts is not set up', async () => {

@@ -80,6 +80,14 @@ export const mountsOf = (
   env: readonly { name: string; value: string }[] = [],
   more: Partial<Pick<ContainerMountsInput, 'podIPs' | 'restartCount' | 'imageVolumes'>> = {},
 ) => volumes.makeContainerMounts({ pod, container, env, podIPs: ['10.0.0.7'], restartCount: 0, supportsRecursiveReadOnly: false, ...more });
+/** Returns volumes of a kubelet with these feature gates. */
+export const volumesWith = (featureGates: Readonly<Record<string, boolean>>) =>
+  new PodVolumes({ rootDir, clusterDomain: '', featureGates, helper, logger, selinuxEnabled: false });
+/** Returns a file's user, group and mode in `ls` style: `1000 0 640`. */
+export const ownerOf = async (path: string) => {
+  const { uid, gid, mode: bits } = await stat(path);
+  return `${uid} ${gid} ${(bits & 0o7777).toString(8)}`;
+};
 export const mode = async (path: string) => (await stat(path)).mode & 0o7777;
 
 /** Creates the root dir before the tests of a file, and unmounts and removes everything after them. */

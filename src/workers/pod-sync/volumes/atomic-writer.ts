@@ -3,18 +3,14 @@
  * version of the files has its own timestamped folder, the symlink `..data` points to the current one, and the visible names are symlinks
  * through `..data`. Programs watch `..data`, so the layout must be upstream's.
  */
-import { chmod, chown, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from '../blocking-fs.ts';
+import { chmod, lchown, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink } from '../blocking-fs.ts';
 import { basename, dirname, join, normalize } from 'node:path';
+import { createFile, type NewFile, withFolder } from './file-by-handle.ts';
 import { iterateWithYields } from './iterate-with-yields.ts';
 import { blockingCalls } from '../../../shared/linux/directory-calls.ts';
 import { removeTree } from '../../../shared/linux/remove-tree.ts';
 
-export interface FileProjection {
-  readonly content: string | Uint8Array;
-  readonly mode: number;
-  /** The file's owner; root when absent. */
-  readonly user?: number;
-}
+export type FileProjection = NewFile;
 /** By path in the volume. */
 export type Payload = ReadonlyMap<string, FileProjection>;
 
@@ -61,8 +57,13 @@ export async function writeAtomically(dir: string, payload: Payload, setPermissi
 async function publish(dir: string, payload: Payload, setPermissions: () => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(dir, `..${new Date().toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_')}.`));
   try {
-    await chmod(folder, 0o755);
-    for await (const [path, file] of iterateWithYields(payload)) await writeProjection(join(folder, path), file);
+    await withFolder(folder, async (handlePath) => {
+      await chmod(handlePath, 0o755);
+      for await (const [path, file] of iterateWithYields(payload)) {
+        await mkdir(dirname(join(handlePath, path)), { recursive: true });
+        createFile(join(handlePath, path), file);
+      }
+    });
     await setPermissions();
     // A writer that died may have left one.
     await rm(join(dir, newDataLink), { force: true });
@@ -72,14 +73,6 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
     await removeTree(folder, { calls: blockingCalls });
     throw err;
   }
-}
-
-async function writeProjection(file: string, { content, mode, user }: FileProjection): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  // The process's umask would reduce the mode of writeFile. No reader sees the file before chmod.
-  await writeFile(file, content, { mode: 0o600 });
-  await chmod(file, mode);
-  if (user !== undefined) await chown(file, user, -1);
 }
 
 async function linkFiles(dir: string, payload: Payload): Promise<void> {

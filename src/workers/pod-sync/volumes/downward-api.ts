@@ -1,10 +1,10 @@
 /** Makes the files of downwardAPI volumes, and of projected volumes with such a source (upstream pkg/volume/downwardapi). */
 import { normalize } from 'node:path';
-import type { NodeResources } from '../../../shared/contracts/node-info.ts';
-import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
+import type { Volume } from '../../../shared/kubernetes/api.ts';
 import { metadataField } from '../runtime-config/downward-api-fields.ts';
 import { fileResourceField } from '../runtime-config/downward-api-resource-fields.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
+import type { VolumeContext } from './volume-context.ts';
 
 type Item = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];
 
@@ -13,19 +13,18 @@ export const defaultFileMode = 0o644;
 
 /** Throws an Error that names the invalid field. */
 export function makeDownwardAPIPayload(
+  { pod, node, resolveFileUser }: Pick<VolumeContext, 'pod' | 'node' | 'resolveFileUser'>,
   items: readonly Item[],
-  pod: Pod,
-  node: NodeResources,
-  defaultMode: number = defaultFileMode,
+  { defaultMode = defaultFileMode, defaultUser }: { readonly defaultMode?: number; readonly defaultUser?: number },
 ): Payload {
   return new Map(
-    items.map(({ path, mode = defaultMode, fieldRef, resourceFieldRef }): [string, FileProjection] => {
+    items.map(({ path, mode = defaultMode, user, fieldRef, resourceFieldRef }): [string, FileProjection] => {
       const content = fieldRef
         ? metadataField(pod, fieldRef.fieldPath)
         : resourceFieldRef
-          ? fileResourceField(resourceFieldRef, pod, node)
+          ? fileResourceField(resourceFieldRef, pod, node.allocatable)
           : '';
-      return [normalize(path), { content, mode }];
+      return [normalize(path), { content, mode, user: resolveFileUser(user, defaultUser) }];
     }),
   );
 }

@@ -2,14 +2,16 @@
  * Sets up emptyDir volumes: a folder on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose files
  * the kubelet writes are based on an emptyDir too.
  */
-import { access, chmod, mkdir, rm, stat, writeFile } from '../blocking-fs.ts';
+import { access, mkdir, rm, writeFile } from '../blocking-fs.ts';
 import { dirname, join } from 'node:path';
+import type { Volume } from '../../../shared/kubernetes/api.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podPluginDir, podVolumeDir } from '../../../shared/kubernetes/paths.ts';
 import { readMountsBelow } from '../../../shared/linux/mountinfo.ts';
 import { mount } from '../../../shared/linux/native.ts';
 import { supportsNoswap } from '../../../shared/linux/noswap.ts';
 import { computeMemorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
+import { changeFolderMode } from './file-by-handle.ts';
 import type { VolumeContext } from './volume-context.ts';
 import { mountedFilesystemAt } from './mounted-filesystem-at.ts';
 import { startStorageOperationTimer } from './storage-operation-timer.ts';
@@ -21,20 +23,25 @@ export interface EmptyDir {
   readonly readinessName: string;
   readonly medium: string;
   readonly sizeLimit?: string;
+  /** The bits of `defaultMode` when absent. */
+  readonly mode?: number | undefined;
   /** False for kubelet-written volumes, which apply the fsGroup after their files are written. */
   readonly applyFSGroup: boolean;
 }
 
 /** World-writable, since containers may run as any user. */
-const mode = 0o777;
+const defaultMode = 0o777;
+/** The permission bits and the sticky bit (upstream unixModeToFileMode). */
+const modeBits = 0o1777;
 
 export async function setUpEmptyDir(
   context: VolumeContext,
   volume: string,
-  source: { readonly medium?: string; readonly sizeLimit?: string },
+  { medium = '', mode, ...source }: NonNullable<Volume['emptyDir']>,
 ): Promise<boolean> {
   const path = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir, volume);
-  return setUpEmptyDirAt(context, { path, readinessName: volume, medium: source.medium ?? '', applyFSGroup: true, ...source });
+  const ownMode = context.emptyDirModes ? mode : undefined;
+  return setUpEmptyDirAt(context, { path, readinessName: volume, medium, mode: ownMode, applyFSGroup: true, ...source });
 }
 
 /** Returns false when the volume was ready already. The content of a ready volume belongs to the pod and is never changed. */
@@ -43,6 +50,7 @@ export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Pr
   if ((await exists(readyFile)) && (await isPresent(dir))) return false;
   await rm(readyFile, { force: true });
   await setUpMedium(context, dir);
+  await setMode(dir);
   if (dir.medium === '') await context.projectQuotas.assign(context.pod, dir.path, context.signal);
   if (dir.applyFSGroup) await applyFSGroup(context, dir.path, { plugin: pluginNames.emptyDir, readOnly: false });
   await mkdir(dirname(readyFile), { recursive: true, mode: 0o750 });
@@ -65,7 +73,6 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
     const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...(supportsNoswap() ? ['noswap'] : [])].join(',');
     // Does not need the helper: a tmpfs on the node's own disk cannot hang, and almost every pod has such a volume.
     if ((await mountedFilesystemAt(path)) !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
-    await makeWorldWritable(path);
   } else if (medium === 'HugePages' || medium.startsWith('HugePages-')) {
     if ((await mountedFilesystemAt(path)) === 'hugetlbfs') {
       const mounted = (await readMountsBelow(path)).findLast(({ mountPoint }) => mountPoint === path);
@@ -75,7 +82,6 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
     const options = pageSizeOption(medium, pod, podLevelResources);
     await makeFolder(path);
     await helper.call('mountFilesystem', { target: path, fsType: 'hugetlbfs', source: 'nodev', options }, { signal });
-    await chmod(path, mode);
   } else if (medium === '') {
     await makeFolder(path);
   } else {
@@ -83,16 +89,20 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
   }
 }
 
-/** Sets the mode afterwards, because the process's umask would reduce it. */
 async function makeFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   await mkdir(path, { recursive: true });
-  await makeWorldWritable(path);
 }
 
-/** Keeps the other mode bits: the root of a tmpfs is sticky, and a subPath's folder inherits its mode (upstream setupDir). */
-async function makeWorldWritable(path: string): Promise<void> {
-  if (((await stat(path)).mode & 0o777) !== mode) await chmod(path, mode);
+/**
+ * Sets the mode of the volume's root: that of a mounted filesystem for memory and huge pages. Without an own mode, the sticky bit of a tmpfs stays:
+ * a subPath's folder inherits it (upstream setupDir).
+ */
+async function setMode({ path, mode }: EmptyDir): Promise<void> {
+  await changeFolderMode(path, (current) => {
+    if (mode !== undefined) return mode & modeBits;
+    return (current & 0o777) === defaultMode ? current : defaultMode;
+  });
 }
 
 /** Gives the volume to the pod's fsGroup. Failures are only logged, as upstream: the pod still starts. */

@@ -43,16 +43,23 @@ export async function hasPublishedFiles(context: VolumeContext, volume: string, 
 }
 
 async function makePayload(context: VolumeContext, volume: string, { kind, source }: KubeletWrittenVolume): Promise<Payload> {
-  if (kind === 'downwardAPI') return makeDownwardAPIPayload(source.items ?? [], context.pod, context.node.allocatable, source.defaultMode);
+  if (kind === 'downwardAPI') return makeDownwardAPIPayload(context, source.items ?? [], source);
   if (kind === 'projected') return makeProjectedPayload(context, volume, source, (path) => readPublishedFile(context, volume, path));
   const { namespace } = context.pod.metadata;
-  const { items, optional = false, defaultMode: mode = defaultFileMode } = source;
+  const { items, optional = false, defaultMode: mode = defaultFileMode, defaultUser } = source;
+  const { resolveFileUser } = context;
   const ref =
     kind === 'secret'
       ? ({ kind: 'Secret', namespace, name: source.secretName ?? '' } as const)
       : ({ kind: 'ConfigMap', namespace, name: source.name ?? '' } as const);
   const [result] = await context.requestPodObjects([ref]);
-  return makeObjectPayload(requireSecretOrConfigMap(ref.kind, result, optional, `${kind} volume ${volume}`), { items, mode, optional });
+  return makeObjectPayload(requireSecretOrConfigMap(ref.kind, result, optional, `${kind} volume ${volume}`), {
+    items,
+    mode,
+    optional,
+    defaultUser,
+    resolveFileUser,
+  });
 }
 
 /** A token has a few kilobytes. */

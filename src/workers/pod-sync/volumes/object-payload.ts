@@ -2,24 +2,33 @@
 import type { ConfigMapObject, SecretObject } from '../../../shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
+import type { ResolveFileUser } from './file-user.ts';
 
 export type KeyToPath = NonNullable<NonNullable<Volume['secret']>['items']>[number];
 
 export interface PayloadOptions {
   readonly items: readonly KeyToPath[] | undefined;
   readonly mode: number;
+  readonly defaultUser: number | undefined;
+  readonly resolveFileUser: ResolveFileUser;
   /** Skips missing keys. */
   readonly optional: boolean;
 }
 
 /** Throws an Error that names the missing key. */
-export function makeObjectPayload(object: SecretObject | ConfigMapObject, { items = [], mode, optional }: PayloadOptions): Payload {
+export function makeObjectPayload(
+  object: SecretObject | ConfigMapObject,
+  { items = [], mode, optional, defaultUser, resolveFileUser }: PayloadOptions,
+): Payload {
   const content = contentOf(object);
-  if (items.length === 0) return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode }]));
+  if (items.length === 0) {
+    const user = resolveFileUser(undefined, defaultUser);
+    return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode, user }]));
+  }
   return new Map(
-    items.flatMap(({ key, path, mode: own }): [string, FileProjection][] => {
+    items.flatMap(({ key, path, mode: own, user }): [string, FileProjection][] => {
       const bytes = content.get(key);
-      if (bytes !== undefined) return [[path, { content: bytes, mode: own ?? mode }]];
+      if (bytes !== undefined) return [[path, { content: bytes, mode: own ?? mode, user: resolveFileUser(user, defaultUser) }]];
       if (optional) return [];
       throw new Error(
         object.kind === 'Secret' ? `references non-existent secret key: ${key}` : `configmap references non-existent config key: ${key}`,

@@ -13,6 +13,7 @@ import { computePodHostname } from '../runtime-config/hostname.ts';
 import { makeContainerMounts, volumePath } from './container-mounts.ts';
 import type { VolumeContext } from './volume-context.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
+import { fileUserResolver } from './file-user.ts';
 import { writeHostsFile } from './etc-hosts.ts';
 import { startStorageOperationTimer } from './storage-operation-timer.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
@@ -45,7 +46,6 @@ export class PodVolumes {
     const { helper, logger } = this.#options;
     const rootDir = await realpath(this.#options.rootDir);
     const volumes = volumesToMount(pod);
-    const podLevelResources = isGateEnabled(this.#gates, 'PodLevelResources');
     const context: VolumeContext = {
       pod,
       node,
@@ -54,7 +54,9 @@ export class PodVolumes {
       requestPodObjects,
       logger,
       nestedMountpoints: nestedMountpoints(pod),
-      podLevelResources,
+      podLevelResources: isGateEnabled(this.#gates, 'PodLevelResources'),
+      emptyDirModes: isGateEnabled(this.#gates, 'EmptyDirVolumeMode'),
+      resolveFileUser: fileUserResolver(isGateEnabled(this.#gates, 'AtomicWriteVolumeUserFields')),
       projectQuotas: this.#projectQuotas,
       signal,
     };

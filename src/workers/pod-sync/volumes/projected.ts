@@ -42,7 +42,7 @@ export async function makeProjectedPayload(
   const failures = new Set<string>();
   for (const [index, source] of sources.entries()) {
     try {
-      for (const [path, file] of makeSourcePayload(context, volume, source, projected.defaultMode ?? defaultFileMode, results[index])) {
+      for (const [path, file] of makeSourcePayload(context, volume, source, projected, results[index])) {
         payload.set(path, file);
       }
     } catch (err) {
@@ -80,29 +80,41 @@ function toPodObjectRef(
 }
 
 function makeSourcePayload(
-  { pod, node }: VolumeContext,
+  context: VolumeContext,
   volume: string,
   { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate }: Source,
-  mode: number,
+  { defaultMode: mode = defaultFileMode, defaultUser }: Projected,
   result: PodObjectResult | undefined,
 ): Payload {
+  const { pod, resolveFileUser } = context;
+  const credentialFile = (content: string, itemUser: number | undefined): FileProjection => {
+    const user = resolveFileUser(itemUser, defaultUser) ?? commonRunAsUser(pod);
+    const isPrivate = user !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
+    return { content, mode: isPrivate ? privateMode : mode, user };
+  };
   const object = secret ?? configMap;
   if (object) {
     const kind = secret ? 'Secret' : 'ConfigMap';
     const { items, optional = false } = object;
     const description = `projected ${secret ? 'secret' : 'configMap'} volume ${volume}`;
-    return makeObjectPayload(requireSecretOrConfigMap(kind, result, optional, description), { items, mode, optional });
+    return makeObjectPayload(requireSecretOrConfigMap(kind, result, optional, description), {
+      items,
+      mode,
+      optional,
+      defaultUser,
+      resolveFileUser,
+    });
   }
-  if (downwardAPI) return makeDownwardAPIPayload(downwardAPI.items ?? [], pod, node.allocatable, mode);
+  if (downwardAPI) return makeDownwardAPIPayload(context, downwardAPI.items ?? [], { defaultMode: mode, defaultUser });
   if (serviceAccountToken) {
     const { token } = requirePodObject('Token', result, `projected serviceAccountToken volume ${volume}`);
-    return new Map([[serviceAccountToken.path, credentialFile(pod, token, mode)]]);
+    return new Map([[serviceAccountToken.path, credentialFile(token, serviceAccountToken.user)]]);
   }
   if (clusterTrustBundle) {
     const { name, signerName, path } = clusterTrustBundle;
     if (!name && !signerName) throw new Error('ClusterTrustBundle projection requires either name or signerName to be set');
     const { pem } = requirePodObject('TrustAnchors', result, `projected clusterTrustBundle volume ${volume}`);
-    return new Map([[path, credentialFile(pod, pem, mode)]]);
+    return new Map([[path, credentialFile(pem, clusterTrustBundle.user)]]);
   }
   if (podCertificate) {
     const { keyPEM, chainPEM } = requirePodObject('Credentials', result, `projected podCertificate volume ${volume}`);
@@ -112,13 +124,7 @@ function makeSourcePayload(
       [keyPath, keyPEM],
       [certificateChainPath, chainPEM],
     ];
-    return new Map(files.flatMap(([path, content]) => (path ? [[path, credentialFile(pod, content, mode)]] : [])));
+    return new Map(files.flatMap(([path, content]) => (path ? [[path, credentialFile(content, podCertificate.user)]] : [])));
   }
   return new Map();
-}
-
-function credentialFile(pod: Pod, content: string, mode: number): FileProjection {
-  const user = commonRunAsUser(pod);
-  const isPrivate = user !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
-  return { content, mode: isPrivate ? privateMode : mode, ...(user !== undefined && { user }) };
 }

@@ -3,6 +3,7 @@ import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
+import type { ResolveFileUser } from './file-user.ts';
 import type { ProjectQuotas } from './project-quota/index.ts';
 import type { HelperClient } from '../../../shared/helper-client/index.ts';
 
@@ -21,6 +22,9 @@ export interface VolumeContext {
   readonly nestedMountpoints: (volume: string) => string[];
   /** Gate PodLevelResources. */
   readonly podLevelResources: boolean;
+  /** Gate EmptyDirVolumeMode. */
+  readonly emptyDirModes: boolean;
+  readonly resolveFileUser: ResolveFileUser;
   readonly projectQuotas: ProjectQuotas;
   readonly signal: AbortSignal | undefined;
 }
