@@ -48,7 +48,11 @@ export interface RuntimeInfo {
   readonly conditions: readonly { readonly type: string; readonly status: boolean; readonly reason: string; readonly message: string }[];
   readonly handlers: readonly RuntimeHandler[];
   /** Absent if the runtime does not report its features (containerd before 2.0). */
-  readonly features?: { readonly supplementalGroupsPolicy: boolean; readonly userNamespacesHostNetwork: boolean };
+  readonly features?: {
+    readonly supplementalGroupsPolicy: boolean;
+    readonly userNamespacesHostNetwork: boolean;
+    readonly mountOptions: boolean;
+  };
   /** Null if the runtime does not support RuntimeConfig (containerd before 2.0): the configured driver is used. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
 }

@@ -10,7 +10,11 @@ import type { FeatureGates } from '../../config/feature-gates.ts';
 /** Each feature has the name of its gate. Sorted by name. */
 const implementedFeatures = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
 
-const userNamespacesHostNetwork = 'UserNamespacesHostNetworkSupport';
+/** Features that the runtime must have too. */
+const featuresOfRuntime = [
+  { name: 'UserNamespacesHostNetworkSupport', field: 'userNamespacesHostNetwork' },
+  { name: 'VolumeBindMountOptions', field: 'mountOptions' },
+] as const;
 
 /**
  * Returns null while the gate NodeDeclaredFeatures is off. The Node's field then stays unchanged.
@@ -18,6 +22,6 @@ const userNamespacesHostNetwork = 'UserNamespacesHostNetworkSupport';
  */
 export function declaredFeatures(gates: FeatureGates, runtime: Pick<RuntimeInfo, 'features'> | null | undefined): readonly string[] | null {
   if (!gates.enabled('NodeDeclaredFeatures')) return null;
-  const features = runtime?.features?.userNamespacesHostNetwork ? [...implementedFeatures, userNamespacesHostNetwork] : implementedFeatures;
-  return features.filter((name) => gates.enabled(name));
+  const reported = featuresOfRuntime.filter(({ field }) => runtime?.features?.[field]).map(({ name }) => name);
+  return [...implementedFeatures, ...reported].filter((name) => gates.enabled(name));
 }

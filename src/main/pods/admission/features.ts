@@ -33,6 +33,11 @@ const features: readonly DeclaredFeature[] = [
   },
   { name: 'InPlacePodVerticalScalingInitContainers', isRequiredByUpdate: hasResizedInitContainer },
   { name: 'UserNamespacesHostNetworkSupport', isRequiredByPod: (spec) => spec.hostNetwork === true && spec.hostUsers === false },
+  {
+    name: 'VolumeBindMountOptions',
+    isRequiredByPod: ({ containers, initContainers = [], ephemeralContainers = [] }) =>
+      [...containers, ...initContainers, ...ephemeralContainers].some(hasBindMountOptions),
+  },
 ];
 
 export function featureAdmission({ podLevelResources, declared }: FeatureAdmissionOptions): AdmitHandler {
@@ -60,6 +65,10 @@ type Container = Pod['spec']['containers'][number];
 
 function restartsAll({ restartPolicyRules = [] }: Container): boolean {
   return restartPolicyRules.some(({ action }) => action === 'RestartAllContainers');
+}
+
+function hasBindMountOptions({ volumeMounts = [] }: Pick<Container, 'volumeMounts'>): boolean {
+  return volumeMounts.some(({ bindMountOptions = [] }) => bindMountOptions.length > 0);
 }
 
 /** Sidecars are excluded: they are resized like regular containers. */

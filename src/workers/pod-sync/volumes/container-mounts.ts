@@ -57,6 +57,7 @@ async function makeVolumeMount(context: Context, mount: VolumeMount, index: numb
     propagation: toMountPropagation(mount.mountPropagation),
     // Files of a hostPath keep their SELinux labels.
     selinuxRelabel: context.selinuxEnabled && (isKubeletWritten || kind.kind === 'emptyDir'),
+    mountOptions: [...(mount.bindMountOptions ?? [])],
   });
 }
 

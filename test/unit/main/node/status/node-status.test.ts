@@ -55,7 +55,7 @@ test('the status has the runtime’s handlers and features, and the swap capacit
   const handler = (name: string, can: boolean) => ({ name, recursiveReadOnlyMounts: can, userNamespaces: can });
   const info = runtimeFacts({
     handlers: [handler('runc', true), handler('', false)],
-    features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
+    features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false, mountOptions: false },
   });
   const runtimeState = { info, problems: () => [], networkErrors: () => null };
   const { local } = await aLocalNodeStatus({ runtimeState, machine: () => aMachine({ swapBytes: 1024 }) });
@@ -95,7 +95,7 @@ test('node() returns the same object until the runtime’s info change', async (
   const node = local.node();
   assert.deepEqual(node, local.initialNode().node);
   assert.equal(local.node(), node);
-  runtimeState.info = runtimeFacts({ features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false } });
+  runtimeState.info = runtimeFacts({ features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false, mountOptions: false } });
   assert.deepEqual(local.node().status?.features, { supplementalGroupsPolicy: true });
 });
 
@@ -180,10 +180,12 @@ test('declared features follow their gates, and there are none without the gate 
   assert.equal(declaredFeatures(off, null), null);
 });
 
-test('user namespaces on the host’s network are declared with their gate and a runtime that has them', () => {
-  const withGate = (enabled: boolean) => computeFeatureGates({ UserNamespacesHostNetworkSupport: enabled }).gates;
-  const runtime = { features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: true } };
-  const isDeclared = (gate: boolean, from: Parameters<typeof declaredFeatures>[1]) =>
-    declaredFeatures(withGate(gate), from)?.includes('UserNamespacesHostNetworkSupport');
-  assert.deepEqual([isDeclared(true, runtime), isDeclared(false, runtime), isDeclared(true, {})], [true, false, false]);
+test('features that need the runtime are declared with their gate and a runtime that has them', () => {
+  const runtime = { features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: true, mountOptions: true } };
+  for (const name of ['UserNamespacesHostNetworkSupport', 'VolumeBindMountOptions']) {
+    const withGate = (enabled: boolean) => computeFeatureGates({ [name]: enabled }).gates;
+    const isDeclared = (gate: boolean, from: Parameters<typeof declaredFeatures>[1]) =>
+      declaredFeatures(withGate(gate), from)?.includes(name);
+    assert.deepEqual([isDeclared(true, runtime), isDeclared(false, runtime), isDeclared(true, {})], [true, false, false], name);
+  }
 });

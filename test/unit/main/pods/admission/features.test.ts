@@ -13,6 +13,7 @@ const all: FeatureAdmissionOptions = { podLevelResources: true, declared: ['Rest
 const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } };
 const missing = (name: string) => `PodFeatureUnsupported: Pod requires node features that are not available: ${name}`;
 const app = { name: 'app' };
+const noExec = { name: 'v', mountPath: '/v', bindMountOptions: ['noexec'] };
 
 const cases: readonly [name: string, spec: Partial<PodSpec>, options: Partial<FeatureAdmissionOptions>, want: string | null][] = [
   ['without requirements', {}, { declared: [] }, null],
@@ -30,6 +31,20 @@ const cases: readonly [name: string, spec: Partial<PodSpec>, options: Partial<Fe
     missing('RestartAllContainersOnContainerExits'),
   ],
   ['with a user namespace and the host network', { hostNetwork: true, hostUsers: false }, {}, missing('UserNamespacesHostNetworkSupport')],
+  ['with bind mount options', { containers: [{ ...app, volumeMounts: [noExec] }] }, {}, missing('VolumeBindMountOptions')],
+  [
+    'whose init container has bind mount options',
+    { initContainers: [{ name: 'init', volumeMounts: [noExec] }] },
+    {},
+    missing('VolumeBindMountOptions'),
+  ],
+  [
+    'with bind mount options on a node that has them',
+    { containers: [{ ...app, volumeMounts: [noExec] }] },
+    { declared: ['VolumeBindMountOptions'] },
+    null,
+  ],
+  ['with an empty list of bind mount options', { containers: [{ ...app, volumeMounts: [{ ...noExec, bindMountOptions: [] }] }] }, {}, null],
   ['with a user namespace and a pod network', { hostUsers: false }, {}, null],
   ['that requires a feature while NodeDeclaredFeatures is off', { hostNetwork: true, hostUsers: false }, { declared: null }, null],
   ['with pod-level resources', { resources: { requests: { cpu: '1' } } }, {}, null],
