@@ -29,6 +29,8 @@ export interface ContainerState {
   /** Wall clock, fractional ms since the epoch; 0 when the container was never started. */
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
+  /** The mounts that have `mount_options`. */
+  readonly mountOptions: readonly { readonly containerPath: string; readonly options: readonly string[] }[];
 }
 
 export interface ResourceUse {

@@ -114,5 +114,8 @@ function toContainerState({ id, sandbox, config, state, exitCode, startedAtNs, f
     exitCode,
     startedAtMs: toMs(startedAtNs),
     finishedAtMs: toMs(finishedAtNs),
+    mountOptions: config.mounts
+      .filter(({ mountOptions }) => mountOptions.length > 0)
+      .map(({ containerPath, mountOptions: options }) => ({ containerPath, options })),
   };
 }

@@ -21,6 +21,8 @@ export interface RuntimeOptions {
   /** The reply of RuntimeConfig; `unimplemented` as in containerd 1.7. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | 'unimplemented';
   readonly runtimeHandlers: readonly string[];
+  /** Whether Status reports the feature `mount_options`, which no containerd does so far. */
+  readonly mountOptions: boolean;
   /** Images that exist from the start. Others are added by PullImage. */
   readonly images: readonly { readonly name: string; readonly sizeBytes?: number; readonly pinned?: boolean }[];
   readonly pullMs: number;
@@ -71,6 +73,7 @@ export const defaultOptions: RuntimeOptions = {
   removeRunning: 'refuse',
   cgroupDriver: 'cgroupfs',
   runtimeHandlers: ['', 'runc'],
+  mountOptions: false,
   images: [],
   pullMs: 0,
   imageSizeBytes: 50 * 1024 * 1024,

@@ -27,7 +27,7 @@ export function nodeCalls(runtime: SimulatedRuntime, execResults: ExecResults): 
 
     async status({ verbose }, call) {
       await call.work();
-      const { networkReady, runtimeHandlers } = runtime.options;
+      const { networkReady, runtimeHandlers, mountOptions } = runtime.options;
       const network = networkReady
         ? { type: 'NetworkReady', status: true }
         : {
@@ -40,7 +40,7 @@ export function nodeCalls(runtime: SimulatedRuntime, execResults: ExecResults): 
         status: { conditions: [{ type: 'RuntimeReady', status: true }, network] },
         info: verbose ? { config: '{}', golang: '"simulated"' } : {},
         runtimeHandlers: runtimeHandlers.map((name) => ({ name, features: { recursiveReadOnlyMounts: true, userNamespaces: false } })),
-        features: { supplementalGroupsPolicy: true },
+        features: { supplementalGroupsPolicy: true, mountOptions },
       };
     },
 

@@ -9,15 +9,17 @@ import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { buildImageArchive, groupsImage } from '../../../scripts/host/local-images.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
-import { aBusybox } from '../../support/kubelet/test-node.ts';
+import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
 const archive = join(import.meta.dirname, '../../../.cache/images/local.example_busybox.tar');
+
+const featureGates = { AtomicWriteVolumeUserFields: true, EmptyDirVolumeMode: true, VolumeBindMountOptions: true };
 
 describe('containerd 2.1', () => {
   let cluster: TestClusterNode;
   const cleanups: (() => Promise<unknown> | void)[] = [];
   before(async () => {
-    cluster = await TestClusterNode.start('containerd-2', { containerd: '2.1' });
+    cluster = await TestClusterNode.start('containerd-2', { containerd: '2.1', config: { featureGates } });
   });
   after(async () => {
     for (const clean of cleanups) await clean();
@@ -94,6 +96,97 @@ describe('containerd 2.1', () => {
       volumes,
     });
     assert.equal(output, '0 2000 2777\n1000 2000 644\n1000 2000 640\n1000 2000');
+  });
+
+  for (const [hostUsers, pods, where] of [
+    [true, 'host-users', 'with the host’s users'],
+    [false, 'own-users', 'in a user namespace'],
+  ] as const) {
+    test(`files of volumes belong to the users of the spec, ${where}`, async () => {
+      for (const kind of [['secret', 'generic'], ['configmap']])
+        await cluster.kubectl('create', ...kind, `of-${pods}`, '--from-literal=key=x');
+      const fieldRef = { fieldPath: 'metadata.name' };
+      const volumes: NonNullable<PodSpec['volumes']> = [
+        { name: 'secret', secret: { secretName: `of-${pods}`, defaultUser: 1001, defaultMode: 0o400 } },
+        { name: 'config', configMap: { name: `of-${pods}`, defaultUser: 1001, items: [{ key: 'key', path: 'deep/key', user: 1002 }] } },
+        { name: 'info', downwardAPI: { defaultUser: 1003, items: [{ path: 'name', fieldRef }] } },
+        {
+          name: 'all',
+          projected: {
+            defaultUser: 1004,
+            sources: [
+              { secret: { name: `of-${pods}`, items: [{ key: 'key', path: 'secret', user: 1005 }] } },
+              { downwardAPI: { items: [{ path: 'name', fieldRef }] } },
+              { serviceAccountToken: { path: 'token', user: 1000 } },
+            ],
+          },
+        },
+      ];
+      const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+      const files = '/secret/key /config/deep/key /info/name /all/secret /all/name /all/token';
+      const spec = (sh: string, fsGroup?: number) => ({
+        hostUsers,
+        automountServiceAccountToken: false,
+        securityContext: { runAsUser: 1000, ...(fsGroup !== undefined && { fsGroup }) },
+        containers: [aBusybox({ sh, volumeMounts })],
+        volumes,
+      });
+      const stat = `stat -L -c '%u:%g %a' ${files}`;
+      const alone = await cluster.outputOf(`${pods}-alone`, spec(`${stat}; test -r /all/token && echo readable; cat /secret/key || true`));
+      const shown = (output: string) => output.split('\n').slice(0, 7).join(', ');
+      assert.equal(shown(alone), '1001:0 400, 1002:0 644, 1003:0 644, 1005:0 644, 1004:0 644, 1000:0 600, readable');
+      assert.match(alone, /cat: can't open '\/secret\/key': Permission denied/);
+      const inGroup = await cluster.outputOf(`${pods}-group`, spec(`${stat}; cat /secret/key`, 2000));
+      assert.equal(shown(inGroup), '1001:2000 440, 1002:2000 644, 1003:2000 644, 1005:2000 644, 1004:2000 644, 1000:2000 640, x');
+    });
+
+    test(`an emptyDir has the mode of its spec on disk and in memory, ${where}`, async () => {
+      const emptyDirs = { closed: { mode: 0o750 }, sticky: { mode: 0o1777 }, memory: { medium: 'Memory', mode: 0o700 }, usual: {} };
+      const volumes = Object.entries(emptyDirs).map(([name, emptyDir]) => ({ name, emptyDir }));
+      const volumeMounts = [
+        ...volumes.map(({ name }) => ({ name, mountPath: `/${name}` })),
+        { name: 'sticky', mountPath: '/below', subPath: 'a' },
+      ];
+      const sh = 'stat -c "%n %a" /closed /sticky /memory /usual /below; touch /sticky/x && echo written; touch /closed/x /memory/x; true';
+      const spec = { hostUsers, securityContext: { runAsUser: 1000 }, containers: [aBusybox({ sh, volumeMounts })], volumes };
+      const output = await cluster.outputOf(`${pods}-modes`, spec);
+      const written = ['/closed 750', '/sticky 1777', '/memory 700', '/usual 777', '/below 1777', 'written'];
+      assert.deepEqual(output.split('\n').slice(0, 6), written);
+      assert.equal(output.match(/Permission denied/g)?.length, 2);
+    });
+  }
+
+  test('a static pod has the modes and users of its manifest, and so has its mirror pod', async () => {
+    const volumes = [
+      { name: 'data', emptyDir: { mode: 0o1770 } },
+      { name: 'info', downwardAPI: { defaultUser: 1001, items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } },
+    ];
+    const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+    const sh = "stat -L -c '%u %a' /data /info/name";
+    const spec = { restartPolicy: 'Never', containers: [aBusybox({ sh, volumeMounts })], volumes };
+    cluster.node.apply(aManifest('static', spec, { namespace: cluster.namespace }));
+    const mirror = await cluster.untilEnded('static-containerd-2');
+    assert.equal(await cluster.kubectl('logs', 'static-containerd-2'), '0 1770\n1001 644\n');
+    assert.deepEqual(
+      mirror.spec.volumes?.slice(0, 2).map(({ emptyDir, downwardAPI }) => emptyDir?.mode ?? downwardAPI?.defaultUser),
+      [0o1770, 1001],
+    );
+    cluster.node.delete('static');
+    await cluster.untilGone('static-containerd-2');
+  });
+
+  test('a pod with bind mount options is refused, because the runtime has none', async () => {
+    await cluster.create('bind-options', {
+      containers: [aBusybox({ volumeMounts: [{ name: 'data', mountPath: '/data', bindMountOptions: ['noexec'] }] })],
+      volumes: [{ name: 'data', emptyDir: {} }],
+    });
+    const { status } = await cluster.untilEnded('bind-options');
+    assert.deepEqual(
+      [status?.phase, status?.reason, status?.message],
+      ['Failed', 'PodFeatureUnsupported', 'Pod was rejected: Pod requires node features that are not available: VolumeBindMountOptions'],
+    );
+    const { status: node } = await cluster.api.get<{ status: NodeStatus }>(cluster.nodePath);
+    assert.ok(!node.declaredFeatures?.includes('VolumeBindMountOptions'));
   });
 
   test('a volume whose file system cannot map IDs fails the container, with the reason', async () => {

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { alphaGateFlags } from '../../support/cluster/alpha-gates.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { privateCluster } from '../../support/cluster/control-plane.ts';
 import { PodCertificateSigner } from '../../support/cluster/pod-certificate-signer.ts';
@@ -23,10 +24,11 @@ describe('pod certificates', () => {
   let signer: PodCertificateSigner;
 
   before(async () => {
-    const cluster = await privateCluster(hooks, { scheduler: false });
+    const cluster = await privateCluster(hooks, { scheduler: false, apiServerFlags: alphaGateFlags });
     const clock = `--import=${join(import.meta.dirname, '../../support/preloads/clock-ahead.mjs')}`;
     node = await TestClusterNode.start('cluster-certs', {
       cluster,
+      config: { featureGates: { AtomicWriteVolumeUserFields: true } },
       env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${clock}`.trim() },
     });
     hooks.after(() => node.destroy());
@@ -60,7 +62,7 @@ describe('pod certificates', () => {
     const sources = keyTypes.map((keyType) => ({ keyType, keyPath: `${keyType}/key.pem`, certificateChainPath: `${keyType}/chain.pem` }));
     await create('types', [
       ...sources,
-      { keyType: 'ECDSAP256', ...bundle, maxExpirationSeconds: 7200, userAnnotations: { 'example.com/team': 'a' } },
+      { keyType: 'ECDSAP256', ...bundle, user: 1000, maxExpirationSeconds: 7200, userAnnotations: { 'example.com/team': 'a' } },
     ]);
     await node.untilRunning('types');
     for (const keyType of keyTypes) {
@@ -71,6 +73,8 @@ describe('pod certificates', () => {
       assert.ok(authority && leaf?.verify(authority.publicKey));
     }
     const both = await read('types', 'bundle.pem');
+    const owners = await node.exec('types', 'stat -L -c "%u %a" /id/bundle.pem /id/ED25519/key.pem');
+    assert.equal(owners, '1000 600\n0 644\n');
     assert.match(both, /^-----BEGIN PRIVATE KEY-----\n[^-]+-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\n/);
     assert.ok(isForKey(both, both));
     assert.doesNotMatch(both, /own/);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { alphaGateFlags } from '../../support/cluster/alpha-gates.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { privateCluster } from '../../support/cluster/control-plane.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
@@ -26,8 +27,8 @@ describe('trust bundles in a projected volume', () => {
   let node: TestClusterNode;
 
   before(async () => {
-    const cluster = await privateCluster(hooks, { scheduler: false });
-    node = await TestClusterNode.start('cluster-trust', { cluster });
+    const cluster = await privateCluster(hooks, { scheduler: false, apiServerFlags: alphaGateFlags });
+    node = await TestClusterNode.start('cluster-trust', { cluster, config: { featureGates: { AtomicWriteVolumeUserFields: true } } });
     hooks.after(() => node.destroy());
   });
   after(async () => {
@@ -59,12 +60,14 @@ describe('trust bundles in a projected volume', () => {
 
   test('a bundle by name is written before the start, and updated in the running container', async () => {
     await createBundle('named', 'one');
-    await create('by-name', [{ name: 'named', path: 'named.pem' }]);
+    await create('by-name', [{ name: 'named', path: 'named.pem', user: 1000 }]);
     const { status } = await node.untilRunning('by-name');
     await untilTrusts('by-name', 'named.pem', ['one']);
+    assert.equal(await node.exec('by-name', 'stat -L -c "%u %a" /trust/named.pem'), '1000 600\n');
     await node.api.patch(`${path}/named`, { spec: { trustBundle: `${anchor('one')}and\n${anchor('two')}` } });
     await untilTrusts('by-name', 'named.pem', ['one', 'two']);
     const current = await node.get('by-name');
+    assert.equal(await node.exec('by-name', 'stat -L -c "%u %a" /trust/named.pem'), '1000 600\n');
     assert.equal(current.status?.containerStatuses?.[0]?.containerID, status?.containerStatuses?.[0]?.containerID);
   });
 

@@ -15,9 +15,11 @@ describe('while events of one namespace are', () => {
   let proxy: FaultyApiServer;
   let otherNamespace: string;
   before(async () => {
-    node = await startSimulatedMember(hooks, nodeName, async (cluster) => {
-      proxy = await FaultyApiServer.start(hooks, cluster, nodeName);
-      return proxy.kubeconfig;
+    node = await startSimulatedMember(hooks, nodeName, {
+      kubeconfigOf: async (cluster) => {
+        proxy = await FaultyApiServer.start(hooks, cluster, nodeName);
+        return proxy.kubeconfig;
+      },
     });
     otherNamespace = await node.cluster.namespace(hooks);
   });

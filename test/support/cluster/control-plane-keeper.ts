@@ -8,6 +8,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ControlPlane } from '../../../scripts/host/control-plane.ts';
+import { alphaGateFlags } from './alpha-gates.ts';
 import { outcomeFile, processStartTime } from './control-plane-run.ts';
 
 const [folder = '', owner = ''] = process.argv.slice(2);
@@ -35,7 +36,7 @@ async function waitForOwnerExit(): Promise<void> {
 }
 
 try {
-  const controlPlane = await ControlPlane.start({ folder, progress: (what) => console.log(what) });
+  const controlPlane = await ControlPlane.start({ folder, apiServerFlags: alphaGateFlags, progress: (what) => console.log(what) });
   writeOutcome({});
   await waitForOwnerExit();
   await controlPlane.stop();

@@ -5,6 +5,7 @@
 import { KubeletProcess } from '../../../bench/harness/kubelet-process.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { sharedCluster, type TestCluster } from './control-plane.ts';
+import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
 import { startSimulatedRuntime, type TestHooks, type SimulatedRuntimeProcess } from '../runtime/simulated-runtime.ts';
 
 export interface SimulatedMember {
@@ -16,22 +17,29 @@ export interface SimulatedMember {
   create(name: string, spec?: Partial<PodSpec>, namespace?: string): Promise<Pod>;
 }
 
-/** @param kubeconfigOf returns another kubeconfig, for example with a proxy */
+export interface SimulatedMemberOptions {
+  /** Returns another kubeconfig, for example with a proxy. */
+  readonly kubeconfigOf?: (cluster: TestCluster) => Promise<string>;
+  readonly runtime?: RuntimeOptionsInput;
+  /** Of the kubelet. */
+  readonly featureGates?: Readonly<Record<string, boolean>>;
+}
+
 export async function startSimulatedMember(
   t: TestHooks,
   nodeName: string,
-  kubeconfigOf?: (cluster: TestCluster) => Promise<string>,
+  { kubeconfigOf, runtime: runtimeOptions, featureGates = {} }: SimulatedMemberOptions = {},
 ): Promise<SimulatedMember> {
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
   const namespace = await cluster.namespace(t);
-  const runtime = await startSimulatedRuntime(t, { images: [{ name: 'sim/run:1' }] });
+  const runtime = await startSimulatedRuntime(t, { images: [{ name: 'sim/run:1' }], ...runtimeOptions });
   // KubeletProcess sets its own read-only port.
   const { readOnlyPort: _, ...config } = { ...(await cluster.member(t, nodeName)).config };
   const kubeconfig = (await kubeconfigOf?.(cluster)) ?? cluster.controlPlane.kubeletKubeconfig(nodeName);
   const kubelet = await KubeletProcess.start({
     runtimeEndpoint: runtime.endpoint,
-    config: { ...config, address: '127.0.0.1' },
+    config: { ...config, featureGates, address: '127.0.0.1' },
     member: { nodeName, kubeconfig },
   });
   t.after(() => kubelet.stop());
