@@ -18,6 +18,7 @@ import { TestClusterNode } from '../support/cluster/cluster-node.ts';
 import { startHostileRuntime } from '../support/runtime/hostile-runtime.ts';
 import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
+import { kubeletPath } from '../support/kubelet/kubelet-command.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
 const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
@@ -166,4 +167,17 @@ test('the gate ContainerStopSignals passes the signal of a container on to the r
       ['default', 'SIGTERM'],
     ],
   );
+});
+
+test('a kubelet in a user namespace tolerates what it may not set or read there, and runs pods', async (t) => {
+  const node = await TestNode.start(t, { config: { oomScoreAdj: -999 } });
+  const executable = join(node.folder, 'kubelet-in-user-namespace');
+  writeFileSync(executable, `#!/bin/sh\nexec unshare --user --map-root-user ${kubeletPath} "$@"\n`, { mode: 0o755 });
+  await node.startKubelet({ executable });
+  assert.doesNotMatch(readFileSync(`/proc/${node.kubeletPid}/uid_map`, 'utf8'), /4294967295/);
+  node.apply(aManifest('web'));
+  await node.untilRunning('web');
+  assert.equal((await node.healthz()).status, 200);
+  for (const problem of ['Could not set the OOM score of the kubelet', 'Could not open the kernel’s log'])
+    await waitUntil(`the log has: ${problem}`, () => node.log().includes(problem));
 });
