@@ -20,7 +20,7 @@ import { ensureBuilt } from '../build.ts';
 import { ensureContainerd } from '../host/containerd/installations.ts';
 import { NetworkNamespace } from '../test/network-namespace.ts';
 import { ensureConformanceBinaries } from './binaries.ts';
-import { ConformanceNode, containerdVersion } from './conformance-node.ts';
+import { ConformanceNode, containerdVersion } from './cluster-node.ts';
 import { runGinkgo } from './ginkgo.ts';
 import { computeVerdict, isGood, verdictText, type Expectation } from './verdict.ts';
 
