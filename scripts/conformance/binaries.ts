@@ -1,4 +1,4 @@
-/** Builds upstream's suite, the programs of its images, and ginkgo from Go modules (versions in test/conformance/go.mod) into the user's cache folder. */
+/** Builds upstream's suites, the programs of their images, and ginkgo from Go modules (versions in test/conformance/go.mod) into the user's cache folder. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheEntry, cacheKey, pruneCache } from '../host/cache/user-cache.ts';
@@ -8,14 +8,14 @@ import { buildWithGo, goArguments, kubernetesVariables } from '../host/programs/
 const module = join(import.meta.dirname, '../../test/conformance');
 const variables = kubernetesVariables(kubernetesVersion);
 
-/** The suite is the test of the module itself. */
-const suite = { 'e2e.test': 'conformance' } as const;
+/** The first is the test of the module itself. The second brings its own API server. */
+const suites = { 'e2e.test': 'conformance', 'e2e_node.test': 'k8s.io/kubernetes/test/e2e_node' } as const;
 const programs = {
   ginkgo: 'github.com/onsi/ginkgo/v2/ginkgo',
   agnhost: 'k8s.io/kubernetes/test/images/agnhost',
   nonewprivs: 'k8s.io/kubernetes/test/images/nonewprivs',
 } as const;
-export type ConformanceBinaries = Readonly<Record<keyof typeof suite | keyof typeof programs, string>>;
+export type ConformanceBinaries = Readonly<Record<keyof typeof suites | keyof typeof programs, string>>;
 
 /** Returns the path of each program, built if necessary. */
 export async function ensureConformanceBinaries(progress: (what: string) => void): Promise<ConformanceBinaries> {
@@ -24,12 +24,12 @@ export async function ensureConformanceBinaries(progress: (what: string) => void
     files: ['go.mod', 'go.sum', 'e2e_test.go'].map((file) => join(module, file)),
   });
   const folder = cacheEntry(`conformance-${kubernetesVersion}`, key);
-  for (const [command, targets] of [['test', suite] as const, ['build', programs] as const]) {
+  for (const [command, targets] of [['test', suites] as const, ['build', programs] as const]) {
     const missing = Object.entries(targets).filter(([name]) => !existsSync(join(folder, name)));
     if (missing.length === 0) continue;
     await buildWithGo({ module, programs: Object.fromEntries(missing), folder, command, variables, progress });
     pruneCache();
   }
-  const paths = Object.keys({ ...suite, ...programs }).map((name) => [name, join(folder, name)]);
+  const paths = Object.keys({ ...suites, ...programs }).map((name) => [name, join(folder, name)]);
   return Object.fromEntries(paths) as ConformanceBinaries;
 }

@@ -1,20 +1,17 @@
-/** A one-node cluster for the conformance tests: control plane, containerd with the images of the tests, and `bin/kubelet`. */
-import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** A one-node cluster for the tests of `test/e2e`: control plane, containerd with the images of the tests, and `bin/kubelet`. */
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { removeCgroup } from '../host/cgroups.ts';
-import { ensureContainerd } from '../host/containerd/installations.ts';
 import { clusterMember } from '../host/control-plane-member.ts';
 import { ControlPlane } from '../host/control-plane.ts';
-import { buildImageArchive } from '../host/local-images.ts';
 import { removeLogLinks } from '../host/log-links.ts';
-import { destroyPrivateContainerd, PrivateContainerd, registriesFolder, removeFolder } from '../host/private-containerd.ts';
+import { removeFolder } from '../host/private-containerd.ts';
 import { startDaemon, stopDaemon, type Daemon } from '../up/processes.ts';
 import type { ConformanceBinaries } from './binaries.ts';
-import { ImageRegistry, writeRegistryTree } from './image-registry.ts';
-import { testImages } from './images.ts';
+import type { GinkgoSuite } from './ginkgo.ts';
+import { TestRuntime } from './test-runtime.ts';
 
 const project = join(import.meta.dirname, '../..');
 const nodeName = 'conformance';
@@ -24,94 +21,51 @@ interface Node {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[] };
 }
 
-/** Has everything that the tests ask of a runtime. */
-export const containerdVersion = '2.1';
-
-export class ConformanceNode {
+export class ClusterNode {
   readonly folder: string = mkdtempSync('/tmp/kc-');
   readonly #cgroupRoot = `/${this.folder.slice('/tmp/'.length)}`;
   readonly #podLogs = join(this.folder, 'pod-logs');
   readonly #kubelet: Daemon = { pidFile: join(this.folder, 'kubelet.pid'), commandLineMark: join(this.folder, 'kubelet.yaml') };
   #controlPlane: ControlPlane | undefined;
-  #registry: ImageRegistry | undefined;
+  #runtime: TestRuntime | undefined;
 
-  /** The kubeconfig of cluster-admin. */
-  get kubeconfig(): string {
-    return this.#started().adminKubeconfig;
-  }
-  get kubectl(): string {
-    return this.#started().kubectl;
-  }
   get kubeletLog(): string {
     return join(this.folder, 'kubelet.log');
   }
 
-  async start(binaries: ConformanceBinaries, progress: (what: string) => void): Promise<void> {
+  /** Returns when the node is Ready. */
+  async start(binaries: ConformanceBinaries, reports: string, progress: (what: string) => void): Promise<GinkgoSuite> {
     // The root of a user namespace must reach its container's root file system.
     chmodSync(this.folder, 0o711);
     for (const path of [join(this.folder, 'manifests'), this.#podLogs]) mkdirSync(path, { mode: 0o755 });
-    progress('building the images of the tests');
-    this.#registry = await ImageRegistry.start(join(this.folder, 'registry'), this.#buildImages(binaries));
-    progress('starting the control plane and containerd');
-    const [controlPlane, endpoint] = await Promise.all([
-      ControlPlane.start({ folder: join(this.folder, 'control-plane'), progress }),
-      this.#startContainerd(this.#registry),
+    progress('starting the control plane, and containerd with the images of the tests');
+    const [controlPlane, runtime] = await Promise.all([
+      ControlPlane.start({ folder: join(this.folder, 'control-plane'), progress }).then((started) => (this.#controlPlane = started)),
+      TestRuntime.start(this.folder, binaries).then((started) => (this.#runtime = started)),
     ]);
-    this.#controlPlane = controlPlane;
     progress('starting the kubelet');
-    writeFileSync(this.#kubelet.commandLineMark, this.#configuration(controlPlane, endpoint));
+    writeFileSync(this.#kubelet.commandLineMark, this.#configuration(controlPlane, runtime.endpoint));
     const member = clusterMember(controlPlane, nodeName, 10250);
-    const args = ['--config', this.#kubelet.commandLineMark, '--kubeconfig', member.kubeconfig, '--root-dir', join(this.folder, 'kubelet')];
+    const rootFolder = join(this.folder, 'kubelet');
+    const args = ['--config', this.#kubelet.commandLineMark, '--kubeconfig', member.kubeconfig, '--root-dir', rootFolder];
     startDaemon(this.#kubelet, join(project, 'bin/kubelet'), [...args, '--hostname-override', nodeName, '-v=4'], this.kubeletLog);
     await this.#untilReady(controlPlane);
+    const { adminKubeconfig, kubectl } = controlPlane;
+    const flags = [`--kubeconfig=${adminKubeconfig}`, `--kubectl-path=${kubectl}`, `--kubelet-root-dir=${rootFolder}`];
+    const dumps = [`--report-dir=${reports}`, '--disable-log-dump'];
+    return {
+      program: binaries['e2e.test'],
+      flags: [...flags, '--provider=skeleton', '--num-nodes=1', ...dumps],
+      env: { KUBECONFIG: adminKubeconfig },
+    };
   }
 
   async destroy(): Promise<void> {
     await stopDaemon(this.#kubelet);
-    await Promise.all([this.#controlPlane?.stop(), destroyPrivateContainerd(join(this.folder, 'containerd'))]);
-    this.#registry?.close();
+    await Promise.all([this.#controlPlane?.stop(), this.#runtime?.destroy()]);
     for (let attempt = 0; attempt < 100 && !removeCgroup(this.#cgroupRoot); attempt += 1) await sleep(50);
     removeLogLinks(this.#podLogs);
     removeFolder(this.folder);
-  }
-
-  #started(): ControlPlane {
-    if (this.#controlPlane === undefined) throw new Error('the control plane was not started');
-    return this.#controlPlane;
-  }
-
-  /** Returns the archive of each reference. */
-  #buildImages(binaries: ConformanceBinaries): Map<string, string> {
-    // Images of an earlier version of the list are not used again.
-    const version = createHash('sha256')
-      .update(readFileSync(join(import.meta.dirname, 'images.ts')))
-      .digest('hex');
-    const cache = join(binaries.agnhost, '..', `images-${version.slice(0, 12)}`);
-    const pauseTree = (folder: string) => {
-      const work = join(this.folder, 'pause');
-      const [pause] = testImages(binaries, () => {});
-      if (pause === undefined) throw new Error('the tests have no images');
-      writeRegistryTree(buildImageArchive(cache, pause), work, join(folder, 'pause'), 'testing');
-      rmSync(work, { recursive: true });
-    };
-    const archives = new Map<string, string>();
-    for (const image of testImages(binaries, pauseTree)) {
-      const archive = buildImageArchive(cache, image);
-      for (const reference of image.references) archives.set(reference, archive);
-    }
-    return archives;
-  }
-
-  /** Returns the endpoint. */
-  async #startContainerd(registry: ImageRegistry): Promise<string> {
-    const folder = join(this.folder, 'containerd');
-    const mirror = join(registriesFolder(folder), 'registry.k8s.io');
-    mkdirSync(mirror, { recursive: true });
-    writeFileSync(join(mirror, 'hosts.toml'), `[host."${registry.url}"]\n  capabilities = ["pull", "resolve"]\n`);
-    const installation = ensureContainerd(containerdVersion);
-    const imageCache = join(project, '.cache/images');
-    const { endpoint } = await PrivateContainerd.start({ folder, network: '10.97', installation, imageCache, detached: true });
-    return endpoint;
   }
 
   #configuration(controlPlane: ControlPlane, endpoint: string): string {

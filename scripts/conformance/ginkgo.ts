@@ -3,17 +3,24 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ConformanceBinaries } from './binaries.ts';
 import type { TestResult } from './verdict.ts';
 
+/** A suite with a cluster or node that it can test. */
+export interface GinkgoSuite {
+  readonly program: string;
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
 export interface GinkgoRun {
-  readonly binaries: ConformanceBinaries;
-  readonly kubeconfig: string;
-  readonly kubectl: string;
+  readonly ginkgo: string;
+  readonly suite: GinkgoSuite;
   readonly processes: number;
   readonly labelFilter: string;
   /** Regular expressions of test names. */
   readonly focus: readonly string[];
+  /** Regular expressions of source files. */
+  readonly focusFiles: readonly string[];
   readonly skip: readonly string[];
   /** Interrupts the tests. They clean up, and the report has what has ended. */
   readonly stop: AbortSignal;
@@ -34,30 +41,16 @@ interface Spec {
 
 /** Returns the names of all tests, and the results of those that were started. */
 export async function runGinkgo(run: GinkgoRun): Promise<{ readonly names: readonly string[]; readonly results: readonly TestResult[] }> {
-  const { binaries, kubeconfig, reports } = run;
+  const { suite, reports } = run;
   mkdirSync(reports, { recursive: true });
-  const patterns = [...run.focus.map((each) => `--focus=${each}`), ...run.skip.map((each) => `--skip=${each}`)];
+  const files = run.focusFiles.map((each) => `--focus-file=${each}`);
+  const patterns = [...run.focus.map((each) => `--focus=${each}`), ...run.skip.map((each) => `--skip=${each}`), ...files];
   const reporting = [`--output-dir=${reports}`, '--json-report=report.json', '--junit-report=junit.xml', '--no-color', '--silence-skips'];
-  const args = [
-    `--procs=${run.processes}`,
-    '--timeout=3h',
-    `--label-filter=${run.labelFilter}`,
-    ...patterns,
-    ...reporting,
-    binaries['e2e.test'],
-    '--',
-  ];
-  const suite = [
-    `--kubeconfig=${kubeconfig}`,
-    `--kubectl-path=${run.kubectl}`,
-    '--provider=skeleton',
-    '--num-nodes=1',
-    `--report-dir=${reports}`,
-  ];
-  const child = spawn(binaries.ginkgo, [...args, ...suite, '--disable-log-dump'], {
+  const selection = [`--procs=${run.processes}`, '--timeout=3h', `--label-filter=${run.labelFilter}`, ...patterns];
+  const child = spawn(run.ginkgo, [...selection, ...reporting, suite.program, '--', ...suite.flags], {
     stdio: 'inherit',
     detached: true,
-    env: { ...process.env, KUBECONFIG: kubeconfig },
+    env: { ...process.env, ...suite.env },
   });
   const interrupt = () => {
     // ginkgo leaves it to the terminal to interrupt its test processes: they are in one process group.

@@ -1,41 +1,47 @@
 /**
- * `npm run test:conformance`: upstream's end-to-end tests of nodes against `bin/kubelet`, in a network namespace of their own.
+ * `npm run test:conformance`: upstream's end-to-end tests against `bin/kubelet`, each list in a network namespace of its own. Prints a table of
+ * all lists that have been run into the same folder.
  *
- *   node scripts/conformance/run.ts                       the tests of nodes with the labels NodeConformance or Conformance, without Slow
- *   node scripts/conformance/run.ts --focus Probing       those whose name matches a regular expression
+ *   node scripts/conformance/run.ts                       all lists of lists.ts, one after the other
+ *   node scripts/conformance/run.ts nodes node-conformance
+ *     --focus PATTERN         of these lists, the tests whose name matches a regular expression
  *     --skip PATTERN          not those
- *     --label-filter FILTER   ginkgo's label filter
- *     --procs N               tests at the same time (default 8; they mostly wait)
- *     --reports FOLDER        report.json, junit.xml, kubelet.log (default .cache/conformance-reports)
+ *     --label-filter FILTER   ginkgo's label filter, instead of the list's
+ *     --procs N               tests at the same time
+ *     --reports FOLDER        for each list report.json, junit.xml, kubelet.log (default .cache/conformance-reports)
+ *     --commit                writes the counts of complete lists that were good into test/conformance/counts.yaml
  *
- * Exits with 1 unless exactly the tests failed that test/conformance/expected.yaml lists.
+ * Exits with 1 unless exactly the tests failed that test/conformance/expected.yaml lists, and as many ran as counts.yaml has.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { parse } from 'yaml';
 import { ensureBuilt } from '../build.ts';
+import { removeCgroup } from '../host/cgroups.ts';
 import { ensureContainerd } from '../host/containerd/installations.ts';
 import { NetworkNamespace } from '../test/network-namespace.ts';
 import { ensureConformanceBinaries } from './binaries.ts';
-import { ConformanceNode, containerdVersion } from './cluster-node.ts';
-import { runGinkgo } from './ginkgo.ts';
-import { computeVerdict, isGood, verdictText, type Expectation } from './verdict.ts';
+import { commitCounts, countsTable } from './counts.ts';
+import { testLists, type TestList } from './lists.ts';
+import { runList } from './run-list.ts';
+import { containerdVersion } from './test-runtime.ts';
 
 const project = join(import.meta.dirname, '../..');
-/** Set in the process that runs inside the namespace. */
-const insideVariable = 'KUBELET_CONFORMANCE_NAMESPACE';
+/** Set in the process that runs inside the namespaces: a list's folder. */
+const insideVariable = 'KUBELET_CONFORMANCE_FOLDER';
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
-    // Tests of the scheduler come with the suite's common part.
-    focus: { type: 'string', multiple: true, default: [String.raw`\[sig-(node|storage|network)\]`] },
+    focus: { type: 'string', multiple: true },
     skip: { type: 'string', multiple: true, default: [] },
-    'label-filter': { type: 'string', default: '(NodeConformance || Conformance) && !Slow' },
-    procs: { type: 'string', default: '8' },
+    'label-filter': { type: 'string' },
+    procs: { type: 'string' },
     reports: { type: 'string', default: join(project, '.cache/conformance-reports') },
+    commit: { type: 'boolean', default: false },
   },
 });
 const reports = resolve(values.reports);
@@ -45,48 +51,63 @@ const stopController = new AbortController();
 const stop = stopController.signal;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopController.abort());
 
-/** Runs this script again inside a namespace. Returns its exit code. */
-async function runInNamespace(): Promise<number> {
+function chosenLists(): readonly TestList[] {
+  const unknown = positionals.find((name) => !testLists.some((list) => list.name === name));
+  if (unknown !== undefined) throw new Error(`there is no list ${unknown}: ${testLists.map(({ name }) => name).join(', ')}`);
+  return positionals.length === 0 ? testLists : testLists.filter(({ name }) => positionals.includes(name));
+}
+
+/** Runs this script again for one list, inside its namespaces. */
+async function runInNamespaces({ name, suite }: TestList): Promise<boolean> {
+  const namespace = NetworkNamespace.create(0);
+  const folder = mkdtempSync('/tmp/kn-');
+  try {
+    const script = [
+      process.execPath,
+      ...process.argv.slice(1, 2),
+      name,
+      ...process.argv.slice(2).filter((word) => !positionals.includes(word)),
+    ];
+    const privateHost = ['sh', join(import.meta.dirname, 'node-suite/private-host.sh'), folder];
+    const [first = '', ...rest] = suite === 'node' ? [...privateHost, ...script] : script;
+    const [command, args] = namespace.wrap(first, rest);
+    const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, [insideVariable]: folder } });
+    // The program that creates namespaces ignores other signals. All that runs on the private host ends with it.
+    stop.addEventListener('abort', () => child.kill(suite === 'node' ? 'SIGKILL' : 'SIGTERM'));
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code === 0;
+  } finally {
+    namespace.delete();
+    for (let attempt = 0; attempt < 100 && !removeCgroup(`/${basename(folder)}`); attempt += 1) await sleep(50);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function runAll(): Promise<boolean> {
+  const lists = chosenLists();
   await ensureConformanceBinaries(progress);
   // The network namespace has no way to the mirrors.
   ensureContainerd(containerdVersion, 'inherit');
   ensureBuilt();
-  const namespace = NetworkNamespace.create(0);
-  try {
-    const [command, args] = namespace.wrap(process.execPath, process.argv.slice(1));
-    const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, [insideVariable]: namespace.name } });
-    stop.addEventListener('abort', () => child.kill('SIGTERM'));
-    const [code] = (await once(child, 'exit')) as [number | null];
-    return code ?? 1;
-  } finally {
-    namespace.delete();
-  }
+  const good: string[] = [];
+  for (const list of lists) if (!stop.aborted && (await runInNamespaces(list))) good.push(list.name);
+  console.log(countsTable(testLists, reports));
+  if (values.commit) commitCounts(good, reports);
+  return good.length === lists.length;
 }
 
-async function runTests(): Promise<boolean> {
-  const binaries = await ensureConformanceBinaries(progress);
-  const expectations = parse(readFileSync(join(project, 'test/conformance/expected.yaml'), 'utf8')) as readonly Expectation[];
-  const notRun = expectations.filter(({ outcome }) => outcome === 'not run');
-  const node = new ConformanceNode();
-  try {
-    await node.start(binaries, progress);
-    progress(`running the tests; the kubelet's log is ${node.kubeletLog}`);
-    const { kubeconfig, kubectl } = node;
-    const skip = [...values.skip, ...notRun.map(({ test }) => test.replaceAll(/[\^$.*+?()[\]{}|]/g, '\\$&'))];
-    const options = { processes: Number(values.procs), labelFilter: values['label-filter'], focus: values.focus, skip, stop };
-    const { names, results } = await runGinkgo({ binaries, kubeconfig, kubectl, reports, ...options });
-    const verdict = computeVerdict(results, names, expectations);
-    console.log(verdictText(verdict, notRun));
-    return isGood(verdict);
-  } finally {
-    mkdirSync(reports, { recursive: true });
-    if (existsSync(node.kubeletLog)) copyFileSync(node.kubeletLog, join(reports, 'kubelet.log'));
-    await node.destroy();
-  }
+function runInside(folder: string): Promise<boolean> {
+  const [list] = chosenLists();
+  if (list === undefined) throw new Error('no list was chosen');
+  const { focus = list.focus, skip, 'label-filter': labelFilter = list.labelFilter, procs = list.processes } = values;
+  const complete = values.focus === undefined && values['label-filter'] === undefined && skip.length === 0;
+  const changed = { ...list, focus, labelFilter, skip: [...list.skip, ...skip], processes: Number(procs) };
+  return runList({ list: changed, complete, folder, reports: join(reports, list.name), stop, progress });
 }
 
 try {
-  process.exitCode = process.env[insideVariable] === undefined ? await runInNamespace() : (await runTests()) ? 0 : 1;
+  const folder = process.env[insideVariable];
+  process.exitCode = (await (folder === undefined ? runAll() : runInside(folder))) ? 0 : 1;
 } catch (err) {
   console.error(err);
   process.exitCode = 1;

@@ -16,6 +16,17 @@ export interface Expectation {
   /** `not run`: the test needs what this host or these images do not have. */
   readonly outcome: 'fails' | 'not run';
   readonly reason: string;
+  /** The lists that have these tests. */
+  readonly lists: readonly string[];
+}
+
+/** A row of test/conformance/counts.yaml. */
+export interface Counts {
+  readonly ran: number;
+  readonly passed: number;
+  readonly failed: number;
+  /** They ran until they found that this node is not for them. */
+  readonly skipped: number;
 }
 
 export interface Verdict {
@@ -26,13 +37,21 @@ export interface Verdict {
   readonly skipped: readonly TestResult[];
   /** Rows that name no test of the suite: upstream has renamed it, or the row has a mistake. */
   readonly unknown: readonly Expectation[];
+  /** Tests that ran before, and did not run now. */
+  readonly missing: number;
 }
 
 /**
  * @param results of the tests that were started
  * @param names of all tests of the suite
+ * @param committed tests that ran before
  */
-export function computeVerdict(results: readonly TestResult[], names: readonly string[], expectations: readonly Expectation[]): Verdict {
+export function computeVerdict(
+  results: readonly TestResult[],
+  names: readonly string[],
+  expectations: readonly Expectation[],
+  committed = 0,
+): Verdict {
   const rowOf = (name: string) => expectations.find(({ test, outcome }) => outcome === 'fails' && name.includes(test));
   const failures = results.filter(({ outcome }) => outcome === 'failed');
   const passes = results.filter(({ outcome }) => outcome === 'passed');
@@ -46,16 +65,22 @@ export function computeVerdict(results: readonly TestResult[], names: readonly s
     passedUnexpectedly: passes.filter(({ name }) => rowOf(name) !== undefined),
     skipped: results.filter(({ outcome }) => outcome === 'skipped'),
     unknown: expectations.filter(({ test }) => !names.some((name) => name.includes(test))),
+    missing: Math.max(0, committed - results.length),
   };
 }
 
-export function isGood({ failed, passedUnexpectedly, unknown, passed }: Verdict): boolean {
-  return failed.length === 0 && passedUnexpectedly.length === 0 && unknown.length === 0 && passed > 0;
+export function isGood({ failed, passedUnexpectedly, unknown, missing, passed }: Verdict): boolean {
+  return failed.length === 0 && passedUnexpectedly.length === 0 && unknown.length === 0 && missing === 0 && passed > 0;
+}
+
+export function countsOf({ passed, failed, failedAsExpected, skipped }: Verdict): Counts {
+  const failures = failed.length + failedAsExpected.length;
+  return { ran: passed + failures + skipped.length, passed, failed: failures, skipped: skipped.length };
 }
 
 /** Returns the table at the end of a run. */
 export function verdictText(verdict: Verdict, notRun: readonly Expectation[]): string {
-  const { passed, failedAsExpected, failed, passedUnexpectedly, skipped, unknown } = verdict;
+  const { passed, failedAsExpected, failed, passedUnexpectedly, skipped, unknown, missing } = verdict;
   const section = (title: string, lines: readonly string[]) => (lines.length === 0 ? [] : ['', `${title}:`, ...lines]);
   const firstLine = (text: string) => text.trim().split('\n')[0]?.slice(0, 200) ?? '';
   return [
@@ -83,6 +108,10 @@ export function verdictText(verdict: Verdict, notRun: readonly Expectation[]): s
       'failed',
       failed.map(({ name, message }) => `✖ ${name}: ${firstLine(message)}`),
     ),
+    ...(missing === 0 ? [] : ['', `✖ ${missing} fewer tests ran than counts.yaml has`]),
+    ...(passed === 0 && failed.length + failedAsExpected.length === 0
+      ? ['', '✖ no test of the list matches, or each has skipped itself']
+      : []),
     '',
     `${passed} passed, ${failed.length} failed, ${failedAsExpected.length} failed as expected, ${skipped.length} skipped`,
   ].join('\n');

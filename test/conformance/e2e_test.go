@@ -1,4 +1,4 @@
-// Package conformance is upstream's end-to-end suite with the tests of nodes alone, which compiles faster than all of it.
+// Package conformance is upstream's end-to-end suite with the tests that concern nodes alone, which compiles faster than all of it.
 package conformance
 
 import (
@@ -13,9 +13,11 @@ import (
 	manifests "k8s.io/kubernetes/test/e2e/testing-manifests"
 	fixtures "k8s.io/kubernetes/test/fixtures"
 
+	_ "k8s.io/kubernetes/test/e2e/auth"
 	_ "k8s.io/kubernetes/test/e2e/common"
 	_ "k8s.io/kubernetes/test/e2e/feature"
 	_ "k8s.io/kubernetes/test/e2e/node"
+	_ "k8s.io/kubernetes/test/e2e/storage"
 
 	// These register themselves with the framework: dumps after failures, and the wait for nodes after a test.
 	_ "k8s.io/kubernetes/test/e2e/framework/debug/init"

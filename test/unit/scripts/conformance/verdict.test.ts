@@ -1,19 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readReport } from '../../../../scripts/conformance/ginkgo.ts';
-import { computeVerdict, isGood, verdictText, type Expectation, type TestResult } from '../../../../scripts/conformance/verdict.ts';
+import {
+  computeVerdict,
+  countsOf,
+  isGood,
+  verdictText,
+  type Expectation,
+  type TestResult,
+} from '../../../../scripts/conformance/verdict.ts';
 import { table } from '../../../support/table.ts';
 
 const result = (name: string, outcome: TestResult['outcome']): TestResult => ({ name, outcome, message: `${name} ${outcome}`, seconds: 1 });
-const fails = (part: string): Expectation => ({ test: part, outcome: 'fails', reason: 'not built yet' });
+const fails = (part: string): Expectation => ({ test: part, outcome: 'fails', reason: 'not built yet', lists: ['nodes'] });
 const passed = result('[sig-node] Pods should start', 'passed');
 const failed = result('[sig-node] Pods should resize', 'failed');
 
 table('a run is good when exactly the listed tests fail', (row) => {
-  const check = (name: string, results: readonly TestResult[], expectations: readonly Expectation[], expected: boolean) =>
+  const check = (
+    name: string,
+    results: readonly TestResult[],
+    expectations: readonly Expectation[],
+    expected: boolean,
+    committed?: number,
+  ) =>
     row(name, () => {
       const names = [passed.name, failed.name];
-      assert.equal(isGood(computeVerdict(results, names, expectations)), expected);
+      assert.equal(isGood(computeVerdict(results, names, expectations, committed)), expected);
     });
   check('all pass', [passed], [], true);
   check('a test fails', [passed, failed], [], false);
@@ -21,15 +34,22 @@ table('a run is good when exactly the listed tests fail', (row) => {
   check('a listed test passes', [passed], [fails('should start')], false);
   check('a listed test is not part of this run', [passed], [fails('should resize')], true);
   check('a row names no test of the suite', [passed], [fails('should fly')], false);
-  check('a failed test is listed as not run', [passed, failed], [{ test: 'should resize', outcome: 'not run', reason: 'r' }], false);
+  check(
+    'a failed test is listed as not run',
+    [passed, failed],
+    [{ test: 'should resize', outcome: 'not run', reason: 'r', lists: ['nodes'] }],
+    false,
+  );
   check('a test skips itself', [passed, result(failed.name, 'skipped')], [], true);
   check('no test passes', [], [], false);
+  check('as many tests ran as before', [passed], [], true, 1);
+  check('fewer tests ran than before', [passed], [], false, 2);
 });
 
 test('the table names each test that is not as expected', () => {
   const results = [passed, failed, result('[sig-node] Pods should stop', 'failed'), result('[sig-node] Sysctls', 'skipped')];
   const names = results.map(({ name }) => name);
-  const notRun: Expectation = { test: 'ImageVolume', outcome: 'not run', reason: 'no image' };
+  const notRun: Expectation = { test: 'ImageVolume', outcome: 'not run', reason: 'no image', lists: ['nodes'] };
   const verdict = computeVerdict(results, names, [fails('should resize'), fails('should start'), fails('should fly'), notRun]);
   assert.equal(
     verdictText(verdict, [notRun]),
@@ -55,6 +75,17 @@ failed:
 
 1 passed, 1 failed, 1 failed as expected, 1 skipped`,
   );
+});
+
+test('the table says when no test ran, and when fewer ran', () => {
+  assert.match(verdictText(computeVerdict([], [passed.name], []), []), /✖ no test of the list matches/);
+  assert.match(verdictText(computeVerdict([passed], [passed.name], [], 3), []), /✖ 2 fewer tests ran than counts.yaml has/);
+});
+
+test('counts are those of the tests that ran', () => {
+  const results = [passed, failed, result('[sig-node] Pods should stop', 'failed'), result('[sig-node] Sysctls', 'skipped')];
+  const verdict = computeVerdict(results, [], [fails('should resize')]);
+  assert.deepEqual(countsOf(verdict), { ran: 4, passed: 1, failed: 2, skipped: 1 });
 });
 
 test('a report has the results of tests that were started, and failed setups', () => {

@@ -1,0 +1,115 @@
+/** The lists of tests that are run and judged one at a time. Each takes at most 40 minutes on two cores. */
+
+export interface TestList {
+  readonly name: string;
+  /** `cluster`: test/e2e against a cluster with one node. `node`: test/e2e_node, which starts its own API server and kubelet. */
+  readonly suite: 'cluster' | 'node';
+  readonly contents: string;
+  /** ginkgo's label filter. */
+  readonly labelFilter: string;
+  /** Regular expressions: a test's name matches one of them. Empty: any. */
+  readonly focus: readonly string[];
+  /** Regular expressions of names. */
+  readonly skip: readonly string[];
+  /** Tests at the same time. They mostly wait. Tests that are labelled Serial run alone in any case. */
+  readonly processes: number;
+}
+
+const storageDrivers = String.raw`\[Driver: (emptydir|hostPath|hostPathSymlink|local)\]`;
+
+export const testLists: readonly TestList[] = [
+  {
+    name: 'nodes',
+    suite: 'cluster',
+    contents: 'conformance of nodes',
+    // Tests of the scheduler come with the suite's common part.
+    focus: [String.raw`\[sig-(node|storage|network)\]`],
+    skip: [],
+    labelFilter: '(NodeConformance || Conformance) && !Slow',
+    processes: 8,
+  },
+  {
+    name: 'auth',
+    suite: 'cluster',
+    contents: 'service accounts, trust bundles, pod certificates, the node authorizer',
+    focus: [String.raw`\[sig-auth\]`],
+    skip: [],
+    labelFilter: '!Slow && !Serial && !Disruptive && !Flaky',
+    processes: 8,
+  },
+  {
+    name: 'storage',
+    suite: 'cluster',
+    contents: 'volumes of the node itself: emptyDir, hostPath, local',
+    focus: [String.raw`\[sig-storage\] (EmptyDir wrapper|HostPathType|Subpath|Ephemeralstorage)`, storageDrivers],
+    skip: [],
+    labelFilter: '!Serial && !Disruptive && !Flaky',
+    processes: 8,
+  },
+  {
+    name: 'node-conformance',
+    suite: 'node',
+    contents: 'conformance of nodes that needs the host',
+    focus: [],
+    skip: [],
+    labelFilter: 'NodeConformance && !Serial && !Slow && !Flaky',
+    processes: 8,
+  },
+  {
+    name: 'node-features',
+    suite: 'node',
+    contents: 'the same without the label, and features',
+    focus: [],
+    skip: [String.raw`\[Feature:(DynamicResourceAllocation|Swap|StandaloneMode|KubeletSeparateDiskGC)\]`, 'CRI Proxy'],
+    labelFilter: '!NodeConformance && !Serial && !Slow && !Disruptive && !Flaky',
+    processes: 8,
+  },
+  {
+    name: 'node-restarts',
+    suite: 'node',
+    contents: 'restarts of the kubelet and of the runtime',
+    focus: [
+      '(Containers Lifecycle|Not Change Container Status|Sidecar container restart|RestartAllContainersWithKubeletRestarts)',
+      String.raw`\[sig-node\] (Restart|Kubelet Config|StaticPod|MirrorPod|Unknown Pods|Pods status phase|OSArchLabelReconciliation)`,
+      String.raw`\[sig-node\] (ReloadKubeletClientCAFileTest|KubletTLS|Kubelet Endpoints|user namespaces kubeconfig)`,
+    ],
+    skip: [],
+    labelFilter: 'Serial && !Flaky',
+    processes: 1,
+  },
+  {
+    name: 'node-limits',
+    suite: 'node',
+    contents: 'critical pods, limits of nodes and pods, probes under stress, cgroups',
+    focus: [
+      String.raw`\[sig-node\] (CriticalPod|Probe Stress|PodPidsLimit|OOMKiller|Node Container Manager|Container Manager Misc)`,
+      String.raw`\[sig-node\] (Cgroup reconciliation|SeccompDefault|MemoryQoS|DefaultPodSysctls)`,
+    ],
+    skip: [],
+    labelFilter: 'Serial && !Flaky',
+    processes: 1,
+  },
+  {
+    name: 'node-collection',
+    suite: 'node',
+    contents: 'garbage collection of containers and images, log rotation',
+    focus: [String.raw`\[sig-node\] (GarbageCollect|ImageGarbageCollect|ContainerLogRotation|ImageGCNoEviction|ImageGCTerminatedPods)`],
+    skip: [],
+    labelFilter: 'Serial && !Flaky',
+    processes: 1,
+  },
+  {
+    name: 'node-eviction',
+    suite: 'node',
+    contents: 'evictions, of which those for memory and inodes need a guest',
+    focus: [String.raw`\[sig-node\] (LocalStorage\w*Eviction|PriorityLocalStorageEviction|SystemNodeCriticalPod)`],
+    skip: ['FSQuotaMonitoring'],
+    labelFilter: 'Serial && !Flaky',
+    processes: 1,
+  },
+];
+
+/** Tests of this folder alone: the node suite contains those of test/e2e/common once more. */
+export function focusFiles({ suite }: Pick<TestList, 'suite'>): readonly string[] {
+  return suite === 'node' ? ['/test/e2e_node/'] : [];
+}
