@@ -65,6 +65,18 @@ export function testImages(binaries: ConformanceBinaries, pauseTree: (folder: st
         copyFileSync('/etc/nsswitch.conf', join(rootfs, 'etc/nsswitch.conf'));
       },
     }),
+    // Tests find nginx by the name and the PID file of its process, and some replace it by the newer version.
+    ...['1.27.0-2', '1.28.0-2'].map((version) =>
+      image(`nginx-${version}`, [`e2e-test-images/nginx:${version}`], {
+        entrypoint: ['/bin/sh', '-c', 'echo $$ >/var/run/nginx.pid; exec /usr/sbin/nginx netexec --http-port=80'],
+        fill: (rootfs) => {
+          fillBusybox(rootfs);
+          for (const folder of ['usr/sbin', 'var/run']) mkdirSync(join(rootfs, folder), { recursive: true });
+          copyFileSync(binaries.agnhost, join(rootfs, 'usr/sbin/nginx'));
+          writeFileSync(join(rootfs, 'etc/version'), `${version}\n`);
+        },
+      }),
+    ),
     // The files that a test of image volumes reads.
     image('kitten', ['e2e-test-images/kitten:1.8'], {
       entrypoint: ['/bin/httpd', '-f'],
