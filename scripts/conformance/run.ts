@@ -15,7 +15,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -72,8 +72,11 @@ async function runInNamespaces({ name, suite }: TestList): Promise<boolean> {
     const [first = '', ...rest] = suite === 'node' ? [...privateHost, ...script] : script;
     const [command, args] = namespace.wrap(first, rest);
     const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, [insideVariable]: folder } });
-    // The program that creates namespaces ignores other signals. All that runs on the private host ends with it.
-    stop.addEventListener('abort', () => child.kill(suite === 'node' ? 'SIGKILL' : 'SIGTERM'));
+    stop.addEventListener('abort', () => {
+      // The program that creates the private host ignores signals. Its child, the host's init, hands them on.
+      const pid = suite === 'node' ? firstChild(child.pid) : child.pid;
+      if (pid !== undefined) process.kill(pid, 'SIGTERM');
+    });
     const [code] = (await once(child, 'exit')) as [number | null];
     return code === 0;
   } finally {
@@ -81,6 +84,11 @@ async function runInNamespaces({ name, suite }: TestList): Promise<boolean> {
     for (let attempt = 0; attempt < 100 && !removeCgroup(`/${basename(folder)}`); attempt += 1) await sleep(50);
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function firstChild(pid = 0): number | undefined {
+  const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/) ?? [];
+  return first === undefined ? undefined : Number(first);
 }
 
 async function runAll(): Promise<boolean> {
