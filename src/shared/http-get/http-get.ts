@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { openConnection, type OpeningConnection } from '../dial/open-connection.ts';
 import { addressesOf, codeOf, readError } from '../dial/socket-error.ts';
+import { secureConnection } from '../dial/tls-connection.ts';
 import { faultText } from '../errors/contain.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
 import { withJitter } from '../time/backoff.ts';
@@ -15,7 +16,6 @@ import { computeRedirect, isRedirect } from './redirect.ts';
 import { renderRequest, requestFault, toHttpRequest, urlText, type HttpGetTarget, type HttpRequest } from './request.ts';
 import { ResponseError } from './response-error.ts';
 import { ResponseReader } from './response-reader.ts';
-import { secureConnection } from './tls-connection.ts';
 import { handshakeEndText, tlsErrorText, type ReceivedBytes } from './tls-error.ts';
 
 export interface HttpResponse {

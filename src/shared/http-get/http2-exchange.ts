@@ -1,6 +1,6 @@
 /**
  * A GET on a TLS connection whose server has chosen HTTP/2, as Go's http2.Transport sends it: a server may speak nothing else. The messages are
- * Go's. The connection is used once. What the server sends is bounded by the connection (tls-connection.ts).
+ * Go's. The connection is used once. What the server sends is bounded by the connection (dial/tls-connection.ts).
  */
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import type { TLSSocket } from 'node:tls';

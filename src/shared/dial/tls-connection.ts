@@ -5,7 +5,7 @@
 import { isIP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import { firstBytesLength, type ReceivedBytes } from './tls-error.ts';
+import { firstBytesLength, type ReceivedBytes } from '../http-get/tls-error.ts';
 
 /** Handshake, headers and body of a response need less. It bounds what frames and records without an end cost. */
 const maxReceivedBytes = 1024 * 1024;
