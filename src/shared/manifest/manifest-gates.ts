@@ -6,6 +6,7 @@ export type ManifestGates = PodSyncSettings['featureGates'];
 const defaults = {
   ContainerRestartRules: true,
   EnvFiles: true,
+  H2CContainerProbe: false,
   MatchLabelKeysInPodTopologySpread: true,
   MatchLabelKeysInPodTopologySpreadSelectorMerge: true,
   PodDeletionCost: true,

@@ -14,6 +14,7 @@ const httpGetAction = struct({
   host: text,
   scheme: text,
   httpHeaders: list(httpHeader),
+  protocol: pointer(text),
 });
 const tcpSocketAction = struct({
   port: always(intOrString),
@@ -22,6 +23,7 @@ const tcpSocketAction = struct({
 const grpcAction = struct({
   port: always(int32),
   service: pointer(text),
+  mode: pointer(text),
 });
 const probeHandler = struct({
   exec: pointer(execAction),

@@ -1,5 +1,6 @@
 /** Applies the defaults of one container. */
 import type { Container, Draft, EphemeralContainer } from '../../kubernetes/api.ts';
+import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
 import { defaultPullPolicy } from './default-pull-policy.ts';
 import { roundToMillis } from './round-to-millis.ts';
 
@@ -12,7 +13,7 @@ export function defaultRequests({ resources }: DraftContainer): void {
   if (resources?.limits) resources.requests = { ...resources.limits, ...resources.requests };
 }
 
-export function defaultContainer(container: DraftContainer | Draft<EphemeralContainer>): void {
+export function defaultContainer(container: DraftContainer | Draft<EphemeralContainer>, gates: ManifestGates): void {
   container.imagePullPolicy ??= defaultPullPolicy(container.image ?? '');
   container.terminationMessagePath ??= '/dev/termination-log';
   container.terminationMessagePolicy ??= 'File';
@@ -23,20 +24,21 @@ export function defaultContainer(container: DraftContainer | Draft<EphemeralCont
   }
   roundToMillis(container.resources?.limits);
   roundToMillis(container.resources?.requests);
-  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) if (probe) defaultProbe(probe);
-  for (const hook of [container.lifecycle?.postStart, container.lifecycle?.preStop]) if (hook?.httpGet) defaultHTTPGet(hook.httpGet);
+  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) if (probe) defaultProbe(probe, gates);
+  for (const hook of [container.lifecycle?.postStart, container.lifecycle?.preStop]) if (hook?.httpGet) defaultHTTPGet(hook.httpGet, gates);
 }
 
-function defaultProbe(probe: DraftProbe): void {
+function defaultProbe(probe: DraftProbe, gates: ManifestGates): void {
   probe.timeoutSeconds ??= 1;
   probe.periodSeconds ??= 10;
   probe.successThreshold ??= 1;
   probe.failureThreshold ??= 3;
-  if (probe.httpGet) defaultHTTPGet(probe.httpGet);
+  if (probe.httpGet) defaultHTTPGet(probe.httpGet, gates);
   if (probe.grpc) probe.grpc.service ??= '';
 }
 
-function defaultHTTPGet(action: DraftHTTPGet): void {
+function defaultHTTPGet(action: DraftHTTPGet, gates: ManifestGates): void {
   action.path ??= '/';
   action.scheme ??= 'HTTP';
+  if (isEnabled(gates, 'H2CContainerProbe')) action.protocol ??= 'HTTP1';
 }

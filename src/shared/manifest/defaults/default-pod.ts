@@ -34,8 +34,8 @@ export function defaultPod(pod: DraftPod, gates: ManifestGates = {}): void {
   else spec.serviceAccount = spec.serviceAccountName;
 
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
-  for (const container of containers) defaultContainer(container);
-  for (const container of spec.ephemeralContainers ?? []) defaultContainer(container);
+  for (const container of containers) defaultContainer(container, gates);
+  for (const container of spec.ephemeralContainers ?? []) defaultContainer(container, gates);
   for (const list of [spec.overhead, spec.resources?.limits, spec.resources?.requests]) roundToMillis(list);
 }
 

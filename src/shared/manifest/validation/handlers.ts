@@ -70,7 +70,7 @@ function validateHandler(handler: Handler, gracePeriodSeconds: number, path: str
     case 'tcpSocket':
       return validatePort(handler.tcpSocket!.port, `${path}.tcpSocket.port`, errors);
     case 'grpc':
-      return checkPortNumber(handler.grpc!.port, `${path}.grpc.port`, errors);
+      return validateGRPC(handler.grpc!, `${path}.grpc`, errors);
     case 'sleep':
       return validateSleep(handler.sleep!.seconds, gracePeriodSeconds, `${path}.sleep`, errors);
     default:
@@ -83,6 +83,20 @@ function validateHTTPGet(action: NonNullable<Handler['httpGet']>, path: string, 
   validatePort(action.port, `${path}.port`, errors);
   checkSupported(action.scheme ?? '', `${path}.scheme`, ['HTTP', 'HTTPS'], errors);
   for (const { name } of action.httpHeaders ?? []) checkName(name, `${path}.httpHeaders`, httpHeaderNameErrors, errors);
+  validateHTTPProtocol(action, path, errors);
+}
+
+/** Also without the gate, as upstream. */
+function validateHTTPProtocol({ protocol, scheme, host }: NonNullable<Handler['httpGet']>, path: string, errors: string[]): void {
+  if (protocol === undefined) return;
+  if (protocol !== 'HTTP2') return checkSupported(protocol, `${path}.protocol`, ['HTTP1', 'HTTP2'], errors);
+  if (scheme !== 'HTTP') errors.push(invalid(`${path}.protocol`, protocol, 'is only supported with HTTP (H2C)'));
+  else if (host) errors.push(invalid(`${path}.host`, host, 'must be empty when `protocol` is "HTTP2"'));
+}
+
+function validateGRPC({ port, mode }: NonNullable<Handler['grpc']>, path: string, errors: string[]): void {
+  checkPortNumber(port, `${path}.port`, errors);
+  if (mode !== undefined) checkSupported(mode, `${path}.mode`, ['Plaintext', 'TLS'], errors);
 }
 
 /** A port number, or the name of a port of the container. */

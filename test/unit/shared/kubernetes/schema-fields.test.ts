@@ -31,11 +31,16 @@ function differences(schema: Schema, type: string, path: string): string[] {
   ];
 }
 
-/** Of src/shared/kubernetes/newer-fields.ts: the client library has those of v1.36. */
+/** Of src/shared/kubernetes/newer-fields.ts and newer-probe-fields.ts: the client library has those of v1.36. */
 const newerFields = [
-  'ephemeralContainers[].volumeMounts[].bindMountOptions',
-  'containers[].volumeMounts[].bindMountOptions',
-  'initContainers[].volumeMounts[].bindMountOptions',
+  ...['containers', 'ephemeralContainers', 'initContainers'].flatMap((list) => [
+    `${list}[].volumeMounts[].bindMountOptions`,
+    ...['postStart', 'preStop'].map((hook) => `${list}[].lifecycle.${hook}.httpGet.protocol`),
+    ...['livenessProbe', 'readinessProbe', 'startupProbe'].flatMap((probe) => [
+      `${list}[].${probe}.httpGet.protocol`,
+      `${list}[].${probe}.grpc.mode`,
+    ]),
+  ]),
   'volumes[].emptyDir.mode',
   ...['configMap', 'downwardAPI', 'projected', 'secret'].map((kind) => `volumes[].${kind}.defaultUser`),
   ...['configMap.items[]', 'downwardAPI.items[]', 'secret.items[]'].flatMap((items) => [

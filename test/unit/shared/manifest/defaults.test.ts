@@ -142,3 +142,18 @@ for (const [name, spec, want] of podLevel) {
   test(`without PodLevelResourcesFixDefaulting a pod with pod-level limits ${name}`, () =>
     assert.deepEqual(defaulted(spec, { PodLevelResourcesFixDefaulting: false }).resources, want));
 }
+
+const protocols: readonly [name: string, action: object, gates: ManifestGates, want: string | undefined][] = [
+  ['with the gate', { port: 80 }, { H2CContainerProbe: true }, 'HTTP1'],
+  ['without the gate', { port: 80 }, {}, undefined],
+  ['that the manifest has', { port: 80, protocol: 'HTTP2' }, {}, 'HTTP2'],
+];
+table('the protocol of an HTTP probe, and of an HTTP hook', (row) => {
+  for (const [name, action, gates, want] of protocols) {
+    row(name, () => {
+      const fields = { livenessProbe: { httpGet: action }, lifecycle: { preStop: { httpGet: action } } } as Partial<Container>;
+      const [main] = defaulted({ containers: [{ name: 'main', image: 'web:1', ...fields }] }, gates).containers;
+      assert.deepEqual([main?.livenessProbe?.httpGet?.protocol, main?.lifecycle?.preStop?.httpGet?.protocol], [want, want]);
+    });
+  }
+});

@@ -159,6 +159,19 @@ const cases: readonly [manifest: Json, ...errors: string[]][] = [
     `${c}.startupProbe.periodSeconds: Invalid value: -1: must be greater than or equal to 0`,
   ],
   [
+    container({ startupProbe: { httpGet: { port: 1, protocol: 'HTTP3' } }, livenessProbe: { grpc: { port: 1, mode: 'mTLS' } } }),
+    `${c}.livenessProbe.grpc.mode: Unsupported value: "mTLS": supported values: "Plaintext", "TLS"`,
+    `${c}.startupProbe.httpGet.protocol: Unsupported value: "HTTP3": supported values: "HTTP1", "HTTP2"`,
+  ],
+  [
+    container({ startupProbe: { httpGet: { port: 1, scheme: 'HTTPS', protocol: 'HTTP2' } } }),
+    `${c}.startupProbe.httpGet.protocol: Invalid value: "HTTP2": is only supported with HTTP (H2C)`,
+  ],
+  [
+    container({ lifecycle: { preStop: { httpGet: { port: 1, host: 'a', protocol: 'HTTP2' } } } }),
+    `${c}.lifecycle.preStop.httpGet.host: Invalid value: "a": must be empty when \`protocol\` is "HTTP2"`,
+  ],
+  [
     container({ lifecycle: { preStop: { sleep: { seconds: 31 } } } }),
     `${c}.lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)`,
   ],
