@@ -114,6 +114,10 @@ export async function runKubelet({
     const probes = new ProbeManager({
       runtimeStatus: (uid) => cache.get(uid),
       forgetsOnRestart: featureGates.enabled('ChangeContainerStatusOnKubeletRestart'),
+      gates: {
+        H2CContainerProbe: featureGates.enabled('H2CContainerProbe'),
+        GRPCContainerProbeTLS: featureGates.enabled('GRPCContainerProbeTLS'),
+      },
       clock,
       logger: log('probes'),
     });

@@ -14,12 +14,14 @@ import { succeededBefore } from './adopt-results.ts';
 import { PostStartHooks } from './post-start-hooks.ts';
 import { ProbedPodSender, type ProbesReceiver } from './probed-pod-sender.ts';
 import { ProbeResults, type ContainerProbeResults } from './probe-results.ts';
+import type { ProbeGates } from './resolve-action.ts';
 import { probedContainers, toProbedPod } from './to-probed-pod.ts';
 
 export interface ProbeManagerOptions {
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
   /** Gate ChangeContainerStatusOnKubeletRestart: containers with probes start over when the kubelet restarts. */
   readonly forgetsOnRestart: boolean;
+  readonly gates: ProbeGates;
   readonly clock: Pick<Clock, 'after' | 'monotonic'>;
   readonly logger: Logger;
 }
@@ -100,7 +102,8 @@ export class ProbeManager {
     this.#results.keep(uid, new Set(status?.containers.map(({ id }) => id)));
     const hasStartedUp = (id: ContainerID) => this.#results.get(uid, id)?.startup === 'success';
     const isStarting = (container: Container, id: ContainerID) => this.hooks.mayRun(uid, container, id);
-    const probed = toProbedPod({ pod, status, podIP, terminating: lifecycle === 'terminating', hasStartedUp, isStarting });
+    const { gates } = this.#options;
+    const probed = toProbedPod({ pod, status, podIP, terminating: lifecycle === 'terminating', gates, hasStartedUp, isStarting });
     const known = this.#pods.get(uid);
     if (!known && probed.containers.length === 0) return;
     const isUnchanged = known && isDeepStrictEqual(known.probed, probed);

@@ -6,32 +6,61 @@ import { expand, resolverFrom } from '../../shared/kubernetes/expansion.ts';
 import { toHttpGet } from '../../shared/http-get/request-parts.ts';
 import { resolvePort } from '../../shared/http-get/resolve-port.ts';
 
+/** Feature gates of what a probe may do. Without them the fields have no effect. */
+export interface ProbeGates {
+  readonly H2CContainerProbe: boolean;
+  readonly GRPCContainerProbeTLS: boolean;
+}
+
 export type Probe = NonNullable<Container['livenessProbe']>;
 
 /**
  * Returns null while the probe needs the pod's IP and the pod has none: the probe must not reach the node itself. Upstream: runProbe in
  * pkg/kubelet/prober/prober.go.
  */
-export function resolveAction(probe: Probe, container: Container, pod: Pod, podIP: string | undefined): ProbeAction | null {
+export function resolveAction(
+  probe: Probe,
+  {
+    container,
+    pod,
+    podIP,
+    gates,
+  }: { readonly container: Container; readonly pod: Pod; readonly podIP: string | undefined; readonly gates: ProbeGates },
+): ProbeAction | null {
   try {
-    const action = toAction(probe, container, podIP);
+    const action = toAction(probe, container, gates, podIP);
     return action === undefined ? { type: 'invalid', message: `missing probe handler for ${describe(pod)}:${container.name}` } : action;
   } catch (err) {
     return { type: 'invalid', message: messageOf(err) };
   }
 }
 
-function toAction({ exec, httpGet, tcpSocket, grpc }: Probe, container: Container, podIP = ''): ProbeAction | null | undefined {
+function toAction(
+  { exec, httpGet, tcpSocket, grpc }: Probe,
+  container: Container,
+  gates: ProbeGates,
+  podIP = '',
+): ProbeAction | null | undefined {
   if (exec) return { type: 'exec', command: expandCommand(exec.command ?? [], container) };
   if (httpGet) {
     const target = toHttpGet(httpGet, container.ports, podIP, 'probe');
-    return withHost(target.host, () => ({ type: 'http', ...target }));
+    const isHttp2 = gates.H2CContainerProbe && httpGet.protocol === 'HTTP2';
+    return withHost(target.host, () => ({ type: 'http', ...target, ...(isHttp2 && { protocol: 'HTTP2' }) }));
   }
   if (tcpSocket) {
     const port = resolvePort(tcpSocket.port, container.ports);
     return withHost(tcpSocket.host || podIP, (host) => ({ type: 'tcp', host, port }));
   }
-  if (grpc) return withHost(podIP, (host) => ({ type: 'grpc', host, port: resolvePort(grpc.port), service: grpc.service ?? '' }));
+  if (grpc) {
+    const isTLS = gates.GRPCContainerProbeTLS && grpc.mode === 'TLS';
+    return withHost(podIP, (host) => ({
+      type: 'grpc',
+      host,
+      port: resolvePort(grpc.port),
+      service: grpc.service ?? '',
+      ...(isTLS && { tls: true }),
+    }));
+  }
   return undefined;
 }
 

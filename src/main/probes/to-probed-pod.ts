@@ -7,7 +7,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../shared/cont
 import type { Container, Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type ContainerID } from '../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
-import { resolveAction, type Probe } from './resolve-action.ts';
+import { resolveAction, type Probe, type ProbeGates } from './resolve-action.ts';
 
 /**
  * The text that the probes of one pod may have together: commands, paths and headers. The thread keeps the probes of all pods in memory, and a
@@ -22,6 +22,7 @@ export interface ProbedPodInput {
   /** The pod's first IP, the node's for a pod in the host's network. Undefined until it is known. */
   readonly podIP: string | undefined;
   readonly terminating: boolean;
+  readonly gates: ProbeGates;
   /** Whether the startup probe of this instance has succeeded. */
   readonly hasStartedUp: (id: ContainerID) => boolean;
   /** Whether the postStart hook of this instance may still run. */
@@ -79,10 +80,10 @@ interface CachedAction {
 /** By version of the pod: actions may be large, and pods are converted often. */
 const cache = new WeakMap<Probe, CachedAction>();
 
-function cachedAction(probe: Probe, container: Container, { pod, podIP }: ProbedPodInput): ProbeAction | null {
+function cachedAction(probe: Probe, container: Container, { pod, podIP, gates }: ProbedPodInput): ProbeAction | null {
   const cached = cache.get(probe);
   if (cached && cached.podIP === podIP) return cached.action;
-  const action = resolveAction(probe, container, pod, podIP);
+  const action = resolveAction(probe, { container, pod, podIP, gates });
   cache.set(probe, { podIP, action });
   return action;
 }

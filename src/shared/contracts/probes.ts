@@ -23,7 +23,7 @@ export type ProbeAction =
   | { readonly type: 'exec'; readonly command: readonly string[] }
   | ({ readonly type: 'http' } & HttpGetTarget)
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly type: 'grpc'; readonly host: string; readonly port: number; readonly service: string }
+  | { readonly type: 'grpc'; readonly host: string; readonly port: number; readonly service: string; readonly tls?: true }
   /** The probe cannot run: the message says why (an unknown port name). Its result is `unknown`. */
   | { readonly type: 'invalid'; readonly message: string };
 

@@ -2,68 +2,89 @@
  * TLS on a connection whose first received bytes are kept: OpenSSL has one error for all that is not TLS, and Go has another one for HTTP. Costs 50 µs of the 900 µs that
  * a request has with TLS.
  */
+import { constants } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
-import { Duplex } from 'node:stream';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import { firstBytesLength, type ReceivedBytes } from '../http-get/tls-error.ts';
-
-/** Handshake, headers and body of a response need less. It bounds what frames and records without an end cost. */
-const maxReceivedBytes = 1024 * 1024;
-
-let secureContext: SecureContext | undefined;
+import { maxReceivedBytes, WatchedConnection, type ReceivedBytes } from './watched-connection.ts';
 
 /**
- * No certificate is verified. Old servers with short keys and old ciphers are accepted, as by Go: nothing that must stay secret is sent. The owner of the
- * result ends both it and the connection.
+ * Four certificates with RSA keys of 4,096 bits have 8 KiB. Go allows 256 KiB of certificates, which cost its client nothing: OpenSSL verifies them even when the
+ * result is not used. The costliest chain found takes 50 ms of CPU for these 16 KiB, and 240 ms for 64 KiB: keys whose exponents are as long as their moduli.
+ */
+const maxHandshakeBytes = 16 * 1024;
+
+/**
+ * What Go's client offers (defaultCipherSuites, defaultCurvePreferences and defaultSupportedSignatureAlgorithms in crypto/tls). OpenSSL offers groups of finite
+ * fields, too, whose size the server chooses: a handshake with 10,000 bits would occupy the thread for tenths of a second.
+ */
+const aeadCiphers = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+];
+const cbcCiphers = ['ECDHE-ECDSA-AES128-SHA', 'ECDHE-RSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA', 'ECDHE-RSA-AES256-SHA'];
+const groups = ['X25519MLKEM768', 'SecP256r1MLKEM768', 'SecP384r1MLKEM1024', 'X25519', 'P-256', 'P-384', 'P-521'];
+const signatureAlgorithms = [
+  'rsa_pss_rsae_sha256',
+  'ecdsa_secp256r1_sha256',
+  'ed25519',
+  'rsa_pss_rsae_sha384',
+  'rsa_pss_rsae_sha512',
+  'rsa_pkcs1_sha256',
+  'rsa_pkcs1_sha384',
+  'rsa_pkcs1_sha512',
+  'ecdsa_secp384r1_sha384',
+  'ecdsa_secp521r1_sha512',
+];
+
+export interface TLSOptions {
+  readonly host: string;
+  /** In the order of preference. Empty: the server chooses nothing. */
+  readonly protocols: readonly string[];
+  /** grpc-go does not offer the ciphers that HTTP/2 forbids. */
+  readonly onlyAEAD?: boolean;
+}
+
+/**
+ * No certificate is verified. Servers with short keys are accepted: nothing that must stay secret is sent. The owner of the result ends both it and the
+ * connection.
  */
 export function secureConnection(
   connection: Socket,
-  { host, offersHttp2 }: { readonly host: string; readonly offersHttp2: boolean },
+  { host, protocols, onlyAEAD = false }: TLSOptions,
 ): { readonly socket: TLSSocket; readonly received: ReceivedBytes } {
-  secureContext ??= createSecureContext({ ciphers: 'DEFAULT:@SECLEVEL=0' });
-  const watched = new WatchedConnection(connection);
-  const servername = isIP(host) === 0 ? { servername: host } : {};
-  const protocols = offersHttp2 ? { ALPNProtocols: ['h2', 'http/1.1'] } : {};
-  return { socket: connect({ socket: watched, secureContext, rejectUnauthorized: false, ...servername, ...protocols }), received: watched };
+  const watched = new WatchedConnection(connection, maxHandshakeBytes);
+  const socket = connect({
+    socket: watched,
+    secureContext: contextOf(onlyAEAD),
+    rejectUnauthorized: false,
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(protocols.length > 0 && { ALPNProtocols: [...protocols] }),
+  });
+  socket.once('secureConnect', () => (watched.maxBytes = maxReceivedBytes));
+  return { socket, received: watched };
 }
 
-class WatchedConnection extends Duplex implements ReceivedBytes {
-  readonly #connection: Socket;
-  first = Buffer.alloc(0);
-  count = 0;
+const contexts = new Map<boolean, SecureContext>();
 
-  constructor(connection: Socket) {
-    super({ decodeStrings: true });
-    this.#connection = connection;
-    connection.on('data', (chunk: Buffer) => {
-      this.count += chunk.length;
-      if (this.first.length < firstBytesLength) this.first = Buffer.concat([this.first, chunk]).subarray(0, firstBytesLength);
-      if (this.count > maxReceivedBytes) this.destroy(new TooMuchReceivedError());
-      else if (!this.push(chunk)) connection.pause();
-    });
-    connection.on('end', () => this.push(null));
-    connection.on('error', (err) => this.destroy(err));
-    connection.on('close', () => this.destroy());
-  }
-
-  override _read(): void {
-    this.#connection.resume();
-  }
-
-  override _write(chunk: Buffer, _: BufferEncoding, done: (err?: Error | null) => void): void {
-    this.#connection.write(chunk, done);
-  }
-
-  override _final(done: () => void): void {
-    this.#connection.end(done);
-  }
-
-  override _destroy(err: Error | null, done: (err: Error | null) => void): void {
-    this.#connection.destroy();
-    done(err);
-  }
-}
-
-class TooMuchReceivedError extends Error {
-  override readonly message = `the server sent more than ${maxReceivedBytes} bytes`;
+function contextOf(onlyAEAD: boolean): SecureContext {
+  const known = contexts.get(onlyAEAD);
+  if (known) return known;
+  const ciphers = [...aeadCiphers, ...(onlyAEAD ? [] : cbcCiphers), '@SECLEVEL=0'];
+  const context = createSecureContext({
+    ciphers: ciphers.join(':'),
+    ecdhCurve: groups.join(':'),
+    sigalgs: signatureAlgorithms.join(':'),
+    minVersion: 'TLSv1.2',
+    // A server could ask for handshakes without an end.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  });
+  contexts.set(onlyAEAD, context);
+  return context;
 }

@@ -2,11 +2,12 @@
  * A GET on a connection of its own, redirects on the same host included, as the Go kubelet sends it for probes and lifecycle hooks (upstream pkg/probe/http).
  * Certificates are not verified, no proxy is used. The messages are those of Go's http.Client. Called by the probes thread and the sync pool.
  */
+import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 import { openConnection, type OpeningConnection } from '../dial/open-connection.ts';
 import { addressesOf, codeOf, readError } from '../dial/socket-error.ts';
 import { secureConnection } from '../dial/tls-connection.ts';
+import { maxReceivedBytes, WatchedConnection, type ReceivedBytes } from '../dial/watched-connection.ts';
 import { faultText } from '../errors/contain.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
 import { withJitter } from '../time/backoff.ts';
@@ -16,7 +17,7 @@ import { computeRedirect, isRedirect } from './redirect.ts';
 import { renderRequest, requestFault, toHttpRequest, urlText, type HttpGetTarget, type HttpRequest } from './request.ts';
 import { ResponseError } from './response-error.ts';
 import { ResponseReader } from './response-reader.ts';
-import { handshakeEndText, tlsErrorText, type ReceivedBytes } from './tls-error.ts';
+import { handshakeEndText, tlsErrorText } from './tls-error.ts';
 
 export interface HttpResponse {
   readonly statusCode: number;
@@ -52,16 +53,18 @@ export interface PreparedGet {
   readonly request: HttpRequest;
   readonly fault: string | undefined;
   readonly text: string;
+  /** The server speaks HTTP/2 also without TLS. */
+  readonly hasPriorKnowledge: boolean;
 }
 
 export function prepareGet(target: HttpGetTarget): PreparedGet {
   const request = toHttpRequest(target);
-  return { request, fault: requestFault(request), text: renderRequest(request) };
+  return { request, fault: requestFault(request), text: renderRequest(request), hasPriorKnowledge: target.protocol === 'HTTP2' };
 }
 
 /** Sends a request, which may be sent many times. A handler may be called before this returns. */
-export function sendGet({ request, fault, text }: PreparedGet, handlers: HttpGetHandlers): RunningGet {
-  const exchange = new Exchange(request, handlers);
+export function sendGet({ request, fault, text, hasPriorKnowledge }: PreparedGet, handlers: HttpGetHandlers): RunningGet {
+  const exchange = new Exchange(request, hasPriorKnowledge, handlers);
   if (fault === undefined) exchange.send(request, text);
   else exchange.fail(fault);
   return exchange;
@@ -72,6 +75,7 @@ const maxRefusals = 7;
 
 class Exchange implements RunningGet {
   readonly #first: HttpRequest;
+  readonly #hasPriorKnowledge: boolean;
   readonly #handlers: HttpGetHandlers;
   #request: HttpRequest;
   #requests = 0;
@@ -79,7 +83,7 @@ class Exchange implements RunningGet {
   #retry: NodeJS.Timeout | undefined;
   #opening: OpeningConnection | undefined;
   #connection: Socket | undefined;
-  #socket: Socket | undefined;
+  #socket: Duplex | undefined;
   #handshake: { readonly received: ReceivedBytes; readonly timer: NodeJS.Timeout | undefined } | undefined;
   #received: ReceivedBytes | undefined;
   #reader = new ResponseReader();
@@ -87,8 +91,9 @@ class Exchange implements RunningGet {
   #addresses = '';
   #isOver = false;
 
-  constructor(first: HttpRequest, handlers: HttpGetHandlers) {
+  constructor(first: HttpRequest, hasPriorKnowledge: boolean, handlers: HttpGetHandlers) {
     this.#first = first;
+    this.#hasPriorKnowledge = hasPriorKnowledge;
     this.#request = first;
     this.#handlers = handlers;
   }
@@ -105,6 +110,7 @@ class Exchange implements RunningGet {
         // They are not known any more when the connection has failed.
         this.#addresses = addressesOf(connection);
         if (scheme === 'https') this.#secure(connection, text);
+        else if (this.#hasPriorKnowledge) this.#sendUnencryptedHttp2(connection);
         else this.#write(connection, text);
       },
       onError: ({ message, doubt }) => this.fail(message, doubt),
@@ -113,9 +119,11 @@ class Exchange implements RunningGet {
 
   timeOut(): void {
     const deadline = 'context deadline exceeded';
-    if (this.#http2?.hasHeaders) this.#finish('body', deadline, 'time');
-    else if (this.#http2) this.fail('net/http: request canceled (Client.Timeout exceeded while awaiting headers)', 'time');
-    else if (this.#reader.hasHeaders)
+    // The transport that Go's kubelet has for TLS is that of another package.
+    const isTLS = this.#request.url.scheme === 'https';
+    if (isTLS && this.#http2?.hasHeaders) this.#finish('body', deadline, 'time');
+    else if (isTLS && this.#http2) this.fail('net/http: request canceled (Client.Timeout exceeded while awaiting headers)', 'time');
+    else if (this.#reply.hasHeaders)
       this.#finish('body', `${deadline} (Client.Timeout or context cancellation while reading body)`, 'time');
     else this.fail(`${deadline} (Client.Timeout exceeded while awaiting headers)`, 'time');
   }
@@ -162,7 +170,9 @@ class Exchange implements RunningGet {
   #secure(connection: Socket, text: string): void {
     connection.on('error', () => {});
     const { tlsHandshakeTimeoutMs, offersHttp2 = false } = this.#handlers;
-    const { socket, received } = secureConnection(connection, { host: this.#request.url.host, offersHttp2 });
+    // Go's transport for HTTP/2 without TLS offers no protocol after a redirect to TLS.
+    const protocols = offersHttp2 && !this.#hasPriorKnowledge ? ['h2', 'http/1.1'] : [];
+    const { socket, received } = secureConnection(connection, { host: this.#request.url.host, protocols });
     const onTimeout = () => this.fail('net/http: TLS handshake timeout', 'time');
     this.#received = received;
     this.#handshake = { received, timer: tlsHandshakeTimeoutMs === undefined ? undefined : setTimeout(onTimeout, tlsHandshakeTimeoutMs) };
@@ -173,18 +183,26 @@ class Exchange implements RunningGet {
     socket.on('end', onHandshakeEnd);
     socket.once('secureConnect', () => {
       this.#endHandshake();
-      if (socket.alpnProtocol === 'h2') return this.#sendHttp2(socket);
+      if (socket.alpnProtocol === 'h2') return this.#sendHttp2(socket, received);
       socket.off('error', onHandshakeError);
       socket.off('end', onHandshakeEnd);
       this.#write(socket, text);
     });
   }
 
-  #sendHttp2(socket: TLSSocket): void {
+  #sendUnencryptedHttp2(connection: Socket): void {
+    connection.on('error', () => {});
+    const watched = new WatchedConnection(connection, maxReceivedBytes);
+    this.#socket = watched;
+    watched.on('error', (err) => this.#onSocketError(err, watched));
+    this.#sendHttp2(watched, watched);
+  }
+
+  #sendHttp2(socket: Duplex, received: ReceivedBytes): void {
     const request = this.#request;
     const fault = http2Fault(request);
     if (fault !== undefined) return this.fail(fault);
-    this.#http2 = new Http2Exchange(socket, request, {
+    this.#http2 = new Http2Exchange({ socket, received }, request, {
       onResponse: () => this.#onResponse(),
       onFailure: (message, doubt) => {
         if (!this.#reply.hasHeaders) this.fail(message, doubt);
@@ -242,7 +260,7 @@ class Exchange implements RunningGet {
     else this.#finish('body', message, doubt);
   }
 
-  #onSocketError(err: Error, socket: Socket): void {
+  #onSocketError(err: Error, socket: Duplex): void {
     if (this.#isOver || socket !== this.#socket) return;
     // The exchange has a text for it, also for a connection that the server closed while something was sent.
     if (this.#http2 && /^(?:ERR_HTTP2|EPIPE)/.test(codeOf(err))) return;

@@ -1,11 +1,12 @@
 /**
- * A GET on a TLS connection whose server has chosen HTTP/2, as Go's http2.Transport sends it: a server may speak nothing else. The messages are
- * Go's. The connection is used once. What the server sends is bounded by the connection (dial/tls-connection.ts).
+ * A GET on a connection whose server speaks HTTP/2, as Go's http2.Transport sends it: with TLS the server has chosen it, without TLS the client knows it. The
+ * messages are Go's. The connection is used once. What the server sends is bounded by the connection (dial/watched-connection.ts).
  */
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
-import type { TLSSocket } from 'node:tls';
+import type { Duplex } from 'node:stream';
 import { codeOf, joinHostPort } from '../dial/socket-error.ts';
 import { openHttp2Session } from '../dial/http2-session.ts';
+import type { ReceivedBytes } from '../dial/watched-connection.ts';
 import { http2ErrorName } from '../dial/http2-error-name.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
 import { maxBodyBytes } from './body-reader.ts';
@@ -26,6 +27,7 @@ export class Http2Exchange {
   location = '';
   hasHeaders = false;
   readonly #handlers: Http2Handlers;
+  readonly #received: ReceivedBytes;
   readonly #session: ClientHttp2Session;
   readonly #stream: ClientHttp2Stream;
   readonly #kept: Buffer[] = [];
@@ -36,10 +38,15 @@ export class Http2Exchange {
   #isOver = false;
 
   /** The owner of the socket listens to its errors, and destroys it. */
-  constructor(socket: TLSSocket, request: HttpRequest, handlers: Http2Handlers) {
+  constructor(
+    { socket, received }: { readonly socket: Duplex; readonly received: ReceivedBytes },
+    request: HttpRequest,
+    handlers: Http2Handlers,
+  ) {
     this.#handlers = handlers;
+    this.#received = received;
     this.#session = openHttp2Session(socket, {
-      url: `https://${joinHostPort(request.url.host, request.url.port)}`,
+      url: `${request.url.scheme}://${joinHostPort(request.url.host, request.url.port)}`,
       maxHeaderBytes,
       onClose: (error) => this.#onClose(error),
     });
@@ -113,7 +120,16 @@ export class Http2Exchange {
   #onClose(error: Error | undefined): void {
     if (this.#goaway !== undefined && this.#isUnprocessed) return this.#finish(() => this.#handlers.onRefused(this.#goaway!));
     if (this.#goaway !== undefined) return this.#fail(this.#goaway, 'time');
-    if (error && codeOf(error) === 'ERR_HTTP2_ERROR') return this.#fail('connection error: PROTOCOL_ERROR');
+    if (error && codeOf(error) === 'ERR_HTTP2_ERROR')
+      return this.#fail(isHttp1(this.#received) ? http1Text : 'connection error: PROTOCOL_ERROR');
     this.#fail('unexpected EOF', 'time');
   }
 }
+
+/** The server has answered the first bytes of HTTP/2 as a server of HTTP/1.1. With TLS the first bytes are those of the handshake. */
+function isHttp1({ first }: ReceivedBytes): boolean {
+  return first.toString('latin1').startsWith('HTTP/1.');
+}
+
+const http1Text =
+  'http2: failed reading the frame payload: http2: frame too large, note that the frame header looked like an HTTP/1.1 header';

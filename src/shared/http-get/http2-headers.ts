@@ -25,7 +25,7 @@ export function toHttp2Headers({ url, host, headers }: HttpRequest): string[] {
     return excluded.has(lower) ? [] : [lower, value.trim()];
   });
   const path = url.path.startsWith('/') ? url.path : `/${url.path}`;
-  return [':authority', host || joinHostPort(url.host, url.port), ':method', 'GET', ':path', path, ':scheme', 'https', ...fields];
+  return [':authority', host || joinHostPort(url.host, url.port), ':method', 'GET', ':path', path, ':scheme', url.scheme, ...fields];
 }
 
 function valuesOf(headers: HttpRequest['headers'], name: string): readonly string[] {

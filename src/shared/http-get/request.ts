@@ -10,6 +10,8 @@ export interface HttpGetTarget {
   /** With the query. */
   readonly path: string;
   readonly headers: readonly { readonly name: string; readonly value: string }[];
+  /** Without TLS: HTTP/2 with prior knowledge. Absent: HTTP/1.1. */
+  readonly protocol?: 'HTTP2';
 }
 
 export interface RequestURL {

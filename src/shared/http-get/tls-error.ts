@@ -1,7 +1,5 @@
 /** Go's texts for a TLS connection that fails (crypto/tls). Pure. OpenSSL's own texts remain for what is not listed here. */
-
-/** The bytes of a server that a text depends on: the header of the first record, and the version in a ServerHello. */
-export const firstBytesLength = 11;
+import { firstBytesLength, type ReceivedBytes } from '../dial/watched-connection.ts';
 
 export const plainHttpText = 'http: server gave HTTP response to HTTPS client';
 
@@ -10,12 +8,6 @@ const recordHeaderBytes = 5;
 const recordTypes = { alert: 21, handshake: 22 } as const;
 /** Go: maxCiphertext. */
 const maxRecordBytes = 16 * 1024 + 2048;
-
-export interface ReceivedBytes {
-  /** Up to `firstBytesLength`. */
-  readonly first: Buffer;
-  readonly count: number;
-}
 
 /** Go: alertText in crypto/tls/alert.go. */
 const alertTexts: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Container, Pod } from '../../../src/shared/kubernetes/api.ts';
 import { conditionOf, TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { PodWatch } from '../../support/cluster/pod-watch.ts';
-import { HttpTarget } from '../../support/kubelet/probe-targets.ts';
+import { GrpcTarget, HttpTarget, UnencryptedHttp2Target } from '../../support/kubelet/probe-targets.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
@@ -21,7 +21,7 @@ describe('probes in a cluster', () => {
   const cleanups: (() => Promise<void>)[] = [];
   before(async () => {
     http = await HttpTarget.start({ after: (clean) => void cleanups.push(clean) });
-    node = await TestClusterNode.start(nodeName);
+    node = await TestClusterNode.start(nodeName, { config: { featureGates: { GRPCContainerProbeTLS: true, H2CContainerProbe: true } } });
   });
   after(async () => {
     await node?.destroy();
@@ -40,6 +40,29 @@ describe('probes in a cluster', () => {
   };
 
   describe('while the kubelet runs', { concurrency: 3 }, () => {
+    test('HTTP/2 without TLS and gRPC with TLS are probed, also in static pods', async () => {
+      const hooks = { after: (clean: () => Promise<void>) => void cleanups.push(clean) };
+      const [http2, grpc] = await Promise.all([UnencryptedHttp2Target.start(hooks), GrpcTarget.start(hooks, { isTLS: true })]);
+      const container = aBusybox({
+        livenessProbe: { httpGet: { port: http2.port, path: '/ok', protocol: 'HTTP2' }, periodSeconds: 1, failureThreshold: 1000 },
+        readinessProbe: { grpc: { port: grpc.port, mode: 'TLS' }, ...fast },
+        startupProbe: { httpGet: { port: http2.port, protocol: 'HTTP2' }, ...fast, failureThreshold: 1000 },
+      });
+      const spec = { hostNetwork: true, containers: [container] };
+      node.node.apply(aManifest('protocols-static', spec, { namespace: node.namespace }));
+      const { spec: created } = await node.create('protocols', spec);
+      assert.equal(created.containers[0]?.livenessProbe?.httpGet?.protocol, 'HTTP2', 'the API server has kept the field');
+      const names = ['protocols', `protocols-static-${nodeName}`];
+      for (const name of names) await node.untilRunning(name);
+      http2.status = 503;
+      grpc.status = 2;
+      for (const name of names) {
+        await node.untilEvent(name, 'Unhealthy', /^Liveness probe failed: HTTP probe failed with statuscode: 503$/);
+        await node.untilEvent(name, 'Unhealthy', /^Readiness probe failed: service unhealthy \(responded with "NOT_SERVING"\)$/);
+        await node.until(name, 'is unready', (pod) => !isReady(pod));
+      }
+    });
+
     test('readiness reaches the API server and the endpoints of a service, and an event names the container', async (t) => {
       const pods = await PodWatch.start(t, node.cluster, node.namespace);
       await node.api.create(`/api/v1/namespaces/${node.namespace}/services`, {

@@ -4,8 +4,11 @@ import { once } from 'node:events';
 import { constants as http2, createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { createServer as createTLSServer } from 'node:tls';
 import { Server, ServerCredentials, status, type handleUnaryCall, type Metadata } from '@grpc/grpc-js';
 import { startGRPC } from '../../../src/workers/probes/actions/grpc.ts';
+import { selfSignedCertificate } from '../../../src/workers/server/tls/self-signed.ts';
+import { listen } from '../../support/server/listen.ts';
 import { attempt } from '../../support/probes/attempt.ts';
 import { kubernetesMinor } from '../../../src/shared/kubernetes/version.ts';
 
@@ -22,7 +25,7 @@ const check: Check = ({ request: { service }, metadata: received }, done) => {
   else done(null, Buffer.from([8, answer]));
 };
 
-async function serve(path: string, atPort = 0): Promise<number> {
+async function serve(path: string, atPort = 0, credentials = ServerCredentials.createInsecure()): Promise<number> {
   const server = new Server();
   const definition = {
     path,
@@ -36,7 +39,7 @@ async function serve(path: string, atPort = 0): Promise<number> {
   server.addService({ check: definition }, { check });
   after(() => server.forceShutdown());
   return new Promise((resolve, reject) =>
-    server.bindAsync(`127.0.0.1:${atPort}`, ServerCredentials.createInsecure(), (err, port) => (err ? reject(err) : resolve(port))),
+    server.bindAsync(`127.0.0.1:${atPort}`, credentials, (err, port) => (err ? reject(err) : resolve(port))),
   );
 }
 
@@ -59,6 +62,51 @@ test('answers of a health server', { timeout: 60_000 }, async () => {
   assert.match(String(metadata?.get('user-agent')), new RegExp(`^kube-probe/${kubernetesMinor} grpc-`));
   const broken = await attempt({ type: 'grpc', host: '127.0.0.1', port, service: 'broken' });
   assert.match(broken.output, /^error: health rpc probe failed: rpc error: code = Internal desc = /);
+});
+
+test('with TLS no certificate is verified, and a server without HTTP/2 fails at the timeout', { timeout: 60_000 }, async () => {
+  const { cert, key } = selfSignedCertificate('elsewhere.example', Date.now());
+  const path = '/grpc.health.v1.Health/Check';
+  const tls = await serve(path, 0, ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(cert), private_key: Buffer.from(key) }]));
+  const plain = await serve(path);
+  const other = await listen(
+    { after },
+    createTLSServer({ cert, key, ALPNProtocols: ['http/1.1'] }, (socket) => socket.on('error', () => {})),
+  );
+  const unready = 'failure: timeout: failed to connect service "127.0.0.1:PORT" within 1s: context deadline exceeded';
+  const cases: readonly [port: number, service: string, isTLS: boolean, want: string][] = [
+    [tls, '', true, 'success: '],
+    [tls, 'down', true, 'failure: service unhealthy (responded with "NOT_SERVING")'],
+    [tls, 'hang', true, 'failure: timeout: health rpc did not complete within 1s'],
+    [tls, '', false, unready],
+    [plain, '', true, unready],
+    [other, '', true, unready],
+    [1, '', true, unready],
+  ];
+  const run = async ([port, service, isTLS, want]: (typeof cases)[number]) => {
+    const { outcome, output } = await attempt(
+      { type: 'grpc', host: '127.0.0.1', port, service, ...(isTLS && { tls: true }) },
+      timeoutFor(want),
+    );
+    assert.equal(`${outcome}: ${output}`.replace(`:${port}"`, ':PORT"'), want);
+  };
+  await Promise.all(cases.map(run));
+});
+
+test('a server with TLS that sends pings without an end', { timeout: 60_000 }, async () => {
+  const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  const pings = Buffer.concat(Array.from({ length: 4000 }, () => Buffer.from([0, 0, 8, 6, 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8])));
+  const server = createTLSServer({ ...selfSignedCertificate('elsewhere.example', Date.now()), ALPNProtocols: ['h2'] }, (socket) => {
+    const write = () => {
+      while (!socket.destroyed && socket.write(pings));
+    };
+    socket.on('error', () => {}).on('drain', write);
+    socket.write(settings);
+    write();
+  });
+  const port = await listen({ after }, server);
+  const { output } = await attempt({ type: 'grpc', host: '127.0.0.1', port, service: '', tls: true });
+  assert.match(output, /^error: health rpc probe failed: rpc error: code = \w+ desc = .*the server sent more than 1048576 bytes/);
 });
 
 test('a timeout of more than 25 days, which is too long for a timer', { timeout: 60_000 }, async () => {

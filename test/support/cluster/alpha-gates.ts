@@ -5,3 +5,4 @@
 export const alphaGateFlags: readonly string[] = [
   '--feature-gates=AtomicWriteVolumeUserFields=true,EmptyDirVolumeMode=true,VolumeBindMountOptions=true',
 ];
+export const alphaGateFlags: readonly string[] = ['--feature-gates=GRPCContainerProbeTLS=true,H2CContainerProbe=true'];

@@ -2,7 +2,7 @@
 import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http';
-import { createSecureServer as createHttp2Server } from 'node:http2';
+import { createSecureServer as createHttp2Server, createServer as createUnencryptedHttp2Server } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { selfSignedCertificate } from '../../../src/workers/server/tls/self-signed.ts';
@@ -77,6 +77,24 @@ export class HttpsTargets {
   }
 }
 
+/** Speaks HTTP/2 without TLS, and nothing else, on all addresses: a probe with that protocol has no host. */
+export class UnencryptedHttp2Target {
+  readonly port: number;
+  status = 200;
+
+  private constructor(server: Server) {
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  static async start(t: TestHooks): Promise<UnencryptedHttp2Target> {
+    const server = createUnencryptedHttp2Server((_, response) => void response.writeHead(target.status).end());
+    await once(server.listen(0, '0.0.0.0'), 'listening');
+    t.after(async () => void server.close());
+    const target = new UnencryptedHttp2Target(server);
+    return target;
+  }
+}
+
 /** Accepts connections while it is open, and again on the same port. */
 export class TcpTarget {
   #server: Server | null = null;
@@ -111,7 +129,7 @@ export class GrpcTarget {
     this.port = port;
   }
 
-  static async start(t: TestHooks): Promise<GrpcTarget> {
+  static async start(t: TestHooks, { isTLS = false } = {}): Promise<GrpcTarget> {
     const server = new GrpcServer();
     const check = {
       path: '/grpc.health.v1.Health/Check',
@@ -127,10 +145,17 @@ export class GrpcTarget {
       { Check: (_: unknown, respond: (err: null, status: number) => void) => respond(null, target.status) },
     );
     const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('0.0.0.0:0', ServerCredentials.createInsecure(), (err, bound) => (err ? reject(err) : resolve(bound)));
+      server.bindAsync('0.0.0.0:0', isTLS ? tlsCredentials() : ServerCredentials.createInsecure(), (err, bound) =>
+        err ? reject(err) : resolve(bound),
+      );
     });
     t.after(async () => server.forceShutdown());
     const target = new GrpcTarget(port);
     return target;
   }
+}
+
+function tlsCredentials(): ServerCredentials {
+  const { cert, key } = selfSignedCertificate('elsewhere.example', Date.now());
+  return ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(cert), private_key: Buffer.from(key) }]);
 }

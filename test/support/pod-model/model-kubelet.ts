@@ -70,7 +70,13 @@ export class ModelKubelet {
       random,
     });
     this.#statusManager = statusManager;
-    const probes = new ProbeManager({ runtimeStatus: (uid) => cache.get(uid), forgetsOnRestart: false, clock, logger });
+    const probes = new ProbeManager({
+      runtimeStatus: (uid) => cache.get(uid),
+      forgetsOnRestart: false,
+      gates: { H2CContainerProbe: false, GRPCContainerProbeTLS: false },
+      clock,
+      logger,
+    });
     const node = { ...aNode, networkReady: true };
     const statuses = new ApiStatusCache({
       node: () => node,

@@ -87,6 +87,7 @@ export class FakeNode {
   readonly probes = new ProbeManager({
     runtimeStatus: (uid) => this.cache.get(uid),
     forgetsOnRestart: false,
+    gates: { H2CContainerProbe: false, GRPCContainerProbeTLS: false },
     clock: this.clock,
     logger: this.logs.logger,
   });

@@ -3,15 +3,23 @@
  * not grpc-go's.
  */
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { openHttp2Session } from '../../../shared/dial/http2-session.ts';
-import { addressesOf, codeOf, joinHostPort, readError } from '../../../shared/dial/socket-error.ts';
+import { codeOf, joinHostPort, readError } from '../../../shared/dial/socket-error.ts';
 import { http2ErrorName } from '../../../shared/dial/http2-error-name.ts';
+import { maxReceivedBytes } from '../../../shared/dial/watched-connection.ts';
 import { grpcCode } from '../../../shared/cri/cri-error.ts';
 import type { ActionOf } from './attempt.ts';
 import { bodyFault, computeReply, headersFault, maxMessageBytes, prefixBytes, type ReplyHeaders, type RpcStatus } from './grpc-reply.ts';
 import { encodeHealthRequest } from './health-messages.ts';
 import { kubernetesMinor } from '../../../shared/kubernetes/version.ts';
+
+export interface GrpcTransport {
+  readonly socket: Duplex;
+  /** Both ends, for texts. */
+  readonly addresses: string;
+  readonly receivedBytes: () => number;
+}
 
 export interface GrpcConnectionHandlers {
   /** The server has sent its settings: it speaks HTTP/2. */
@@ -24,9 +32,8 @@ export interface GrpcConnectionHandlers {
 /** grpc-timeout has eight digits; with whole seconds of 2^31 they suffice. */
 const maxTimeoutDigits = 99_999_999;
 
-/** A reply needs far less. It bounds what frames without an end cost. */
-const maxReceivedBytes = 1024 * 1024;
-const receivedCheckMs = 100;
+/** A reply takes less; a flood of frames occupies the thread for not much longer. */
+const receivedCheckMs = 10;
 
 export class GrpcConnection {
   readonly #action: ActionOf<'grpc'>;
@@ -42,14 +49,19 @@ export class GrpcConnection {
   #goaway = '';
   #isOver = false;
 
-  constructor(socket: Socket, action: ActionOf<'grpc'>, timeoutSeconds: number, handlers: GrpcConnectionHandlers) {
+  constructor(
+    { socket, addresses, receivedBytes }: GrpcTransport,
+    action: ActionOf<'grpc'>,
+    timeoutSeconds: number,
+    handlers: GrpcConnectionHandlers,
+  ) {
     this.#action = action;
     this.#timeoutSeconds = timeoutSeconds;
     this.#handlers = handlers;
-    this.#addresses = addressesOf(socket);
-    this.#receivedCheck = setInterval(() => this.#checkReceived(socket.bytesRead), receivedCheckMs);
+    this.#addresses = addresses;
+    this.#receivedCheck = setInterval(() => this.#checkReceived(receivedBytes()), receivedCheckMs);
     this.#session = openHttp2Session(socket, {
-      url: `http://${joinHostPort(action.host, action.port)}`,
+      url: `${action.tls ? 'https' : 'http'}://${joinHostPort(action.host, action.port)}`,
       maxHeaderBytes: maxMessageBytes,
       onClose: (error) => this.#onClose(error),
     });

@@ -1,15 +1,17 @@
 /**
  * A gRPC probe: Check of grpc.health.v1.Health on a connection of its own (upstream pkg/probe/grpc/grpc.go). A refused connection is tried again until the timeout,
- * as grpc-go does when it dials with WithBlock.
+ * as grpc-go does when it dials with WithBlock. With TLS no certificate is verified.
  */
+import type { Socket } from 'node:net';
 import { codeName, grpcCode } from '../../../shared/cri/cri-error.ts';
 import { openConnection, type OpeningConnection } from '../../../shared/dial/open-connection.ts';
-import { joinHostPort } from '../../../shared/dial/socket-error.ts';
+import { addressesOf, joinHostPort } from '../../../shared/dial/socket-error.ts';
+import { secureConnection } from '../../../shared/dial/tls-connection.ts';
 import { goDuration, goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from './attempt.ts';
 import { success } from './attempt.ts';
-import { GrpcConnection } from './grpc-connection.ts';
+import { GrpcConnection, type GrpcTransport } from './grpc-connection.ts';
 import type { RpcStatus } from './grpc-reply.ts';
 
 /** grpc-go's connection back-off (backoff.DefaultConfig). */
@@ -27,6 +29,7 @@ class GrpcAttempt implements Attempt {
   readonly #done: OnAttemptDone;
   #opening: OpeningConnection | undefined;
   #connection: GrpcConnection | undefined;
+  #handshake: { readonly close: () => void } | undefined;
   #retry: NodeJS.Timeout | undefined;
   #backoffMs: number | undefined;
   #isReady = false;
@@ -42,11 +45,9 @@ class GrpcAttempt implements Attempt {
     const { host, port } = this.#action;
     this.#opening = openConnection(host, port, {
       onConnect: (socket) => {
-        this.#connection = new GrpcConnection(socket, this.#action, this.#timeoutSeconds, {
-          onReady: () => (this.#isReady = true),
-          onRetry: () => this.#retryLater(),
-          onReply: (reply) => this.#finish(typeof reply === 'string' ? toResult(reply) : failure(...rpcFailure(reply, this.#timeout))),
-        });
+        const addresses = addressesOf(socket);
+        if (this.#action.tls) this.#secure(socket, addresses);
+        else this.#call({ socket, addresses, receivedBytes: () => socket.bytesRead });
       },
       onError: ({ message, doubt }) => {
         if (doubt) this.#finish(failure(`error: failed to connect service at ${goQuote(this.#address)}: ${message}`, doubt));
@@ -66,7 +67,36 @@ class GrpcAttempt implements Attempt {
     this.#isOver = true;
     clearTimeout(this.#retry);
     this.#opening?.cancel();
+    this.#handshake?.close();
     this.#connection?.close();
+  }
+
+  /** grpc-go takes a handshake that fails, and a server that does not choose HTTP/2, for a server that is not ready yet. */
+  #secure(connection: Socket, addresses: string): void {
+    const { socket, received } = secureConnection(connection, { host: this.#action.host, protocols: ['h2'], onlyAEAD: true });
+    const close = () => {
+      socket.destroy();
+      connection.destroy();
+    };
+    this.#handshake = { close };
+    connection.on('error', () => {});
+    // It stays a listener: an 'error' event without a listener would end the thread.
+    socket.on('error', () => {});
+    const onClose = () => this.#retryLater();
+    socket.once('close', onClose);
+    socket.once('secureConnect', () => {
+      if (socket.alpnProtocol !== 'h2') return close();
+      socket.off('close', onClose);
+      this.#call({ socket, addresses, receivedBytes: () => received.count });
+    });
+  }
+
+  #call(transport: GrpcTransport): void {
+    this.#connection = new GrpcConnection(transport, this.#action, this.#timeoutSeconds, {
+      onReady: () => (this.#isReady = true),
+      onRetry: () => this.#retryLater(),
+      onReply: (reply) => this.#finish(typeof reply === 'string' ? toResult(reply) : failure(...rpcFailure(reply, this.#timeout))),
+    });
   }
 
   get #address(): string {

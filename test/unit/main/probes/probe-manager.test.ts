@@ -14,6 +14,7 @@ import { aLogger } from '../../../support/logger.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods/pods.ts';
 
 const exec = { exec: { command: ['true'] } };
+const gates = { H2CContainerProbe: false, GRPCContainerProbeTLS: false };
 const uid = 'uid-web' as PodUID;
 const id = 'container-0' as ContainerID;
 const probed = aPod({
@@ -28,7 +29,7 @@ function aManager({ forgetsOnRestart = false } = {}) {
   const { logger, lines } = aLogger();
   const clock = new FakeClock();
   const node: { status: RuntimePodStatus | null } = { status: running };
-  const manager = new ProbeManager({ runtimeStatus: () => node.status, forgetsOnRestart, clock, logger });
+  const manager = new ProbeManager({ runtimeStatus: () => node.status, forgetsOnRestart, gates, clock, logger });
   const sent: string[] = [];
   const pods: ProbedPod[] = [];
   const thread = {

@@ -15,6 +15,7 @@ const defaultHeaders = [
   { name: 'Accept', value: '*/*' },
 ];
 const container = aContainer({ ports, env });
+const off = { H2CContainerProbe: false, GRPCContainerProbeTLS: false };
 
 table('a probe becomes the action that the thread executes, or a problem in upstream’s words', (row) => {
   const rows: [name: string, probe: Probe, want: ProbeAction | null, podIP?: string | null][] = [
@@ -60,11 +61,32 @@ table('a probe becomes the action that the thread executes, or a problem in upst
     ['no handler', {}, { type: 'invalid', message: 'missing probe handler for web_default(uid-web):app' }],
   ];
   for (const [name, probe, want, podIP = '10.0.0.7'] of rows) {
-    row(name, () => assert.deepEqual(resolveAction(probe, container, aPod(), podIP ?? undefined), want));
+    row(name, () => assert.deepEqual(resolveAction(probe, { container, pod: aPod(), podIP: podIP ?? undefined, gates: off }), want));
   }
   row('a command that grows without limit', () => {
     const big = [{ name: 'BIG', value: 'x'.repeat(1 << 20) }];
-    const action = resolveAction({ exec: { command: ['$(BIG)'.repeat(20)] } }, aContainer({ env: big }), aPod(), undefined);
+    const action = resolveAction(
+      { exec: { command: ['$(BIG)'.repeat(20)] } },
+      { container: aContainer({ env: big }), pod: aPod(), podIP: undefined, gates: off },
+    );
     assert.equal(action?.type, 'invalid');
   });
+});
+
+table('HTTP/2 without TLS and gRPC with TLS need their gates', (row) => {
+  const protocolOf = (probe: Probe, gates: Partial<typeof off> = {}) => {
+    const action = resolveAction(probe, { container, pod: aPod(), podIP: '10.0.0.7', gates: { ...off, ...gates } });
+    return action?.type === 'http' ? (action.protocol ?? 'HTTP1') : action?.type === 'grpc' ? (action.tls ?? 'Plaintext') : action;
+  };
+  const http2 = { httpGet: { port: 80, protocol: 'HTTP2' } };
+  const tls = { grpc: { port: 80, mode: 'TLS' } };
+  const rows: [name: string, probe: Probe, gates: Partial<typeof off>, want: string | true][] = [
+    ['HTTP2', http2, { H2CContainerProbe: true }, 'HTTP2'],
+    ['HTTP2 without the gate', http2, { GRPCContainerProbeTLS: true }, 'HTTP1'],
+    ['HTTP1', { httpGet: { port: 80, protocol: 'HTTP1' } }, { H2CContainerProbe: true }, 'HTTP1'],
+    ['TLS', tls, { GRPCContainerProbeTLS: true }, true],
+    ['TLS without the gate', tls, { H2CContainerProbe: true }, 'Plaintext'],
+    ['Plaintext', { grpc: { port: 80, mode: 'Plaintext' } }, { GRPCContainerProbeTLS: true }, 'Plaintext'],
+  ];
+  for (const [name, probe, gates, want] of rows) row(name, () => assert.equal(protocolOf(probe, gates), want));
 });

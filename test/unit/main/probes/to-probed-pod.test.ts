@@ -8,10 +8,20 @@ import { table } from '../../../support/table.ts';
 const id = (text: string) => text as ContainerID;
 const exec = { exec: { command: ['true'] } };
 
+const gates = { H2CContainerProbe: false, GRPCContainerProbeTLS: false };
 function probedPod(input: Partial<ProbedPodInput> = {}) {
   const pod = aPod({ spec: { containers: [aContainer({ livenessProbe: exec, readinessProbe: { httpGet: { port: 80 } } })] } });
   const status = aRuntimePodStatus({ containers: [aRuntimeContainer()] });
-  return toProbedPod({ pod, status, podIP: '10.0.0.7', terminating: false, hasStartedUp: () => false, isStarting: () => false, ...input });
+  return toProbedPod({
+    pod,
+    status,
+    podIP: '10.0.0.7',
+    terminating: false,
+    gates,
+    hasStartedUp: () => false,
+    isStarting: () => false,
+    ...input,
+  });
 }
 const names = (input: Partial<ProbedPodInput>) => probedPod(input).containers.map(({ name, id: one }) => `${name} ${one}`);
 

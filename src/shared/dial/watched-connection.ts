@@ -1,0 +1,61 @@
+/** A connection whose received bytes are counted and bounded, and of which the first ones are kept: a text of Go depends on them. */
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+
+/** Handshake, headers and body of a response need less. It bounds what frames and records without an end cost. */
+export const maxReceivedBytes = 1024 * 1024;
+
+/** The header of the first TLS record, and the version in a ServerHello. */
+export const firstBytesLength = 11;
+
+export interface ReceivedBytes {
+  /** Up to `firstBytesLength`. */
+  readonly first: Buffer;
+  readonly count: number;
+}
+
+/** Destroyed together with its connection. Fails when it has received more than `maxBytes`. */
+export class WatchedConnection extends Duplex implements ReceivedBytes {
+  readonly #connection: Socket;
+  maxBytes: number;
+  first = Buffer.alloc(0);
+  count = 0;
+
+  constructor(connection: Socket, maxBytes: number) {
+    super({ decodeStrings: true });
+    this.#connection = connection;
+    this.maxBytes = maxBytes;
+    connection.on('data', (chunk: Buffer) => {
+      this.count += chunk.length;
+      if (this.first.length < firstBytesLength) this.first = Buffer.concat([this.first, chunk]).subarray(0, firstBytesLength);
+      if (this.count > this.maxBytes) this.destroy(new TooMuchReceivedError(this.maxBytes));
+      else if (!this.push(chunk)) connection.pause();
+    });
+    connection.on('end', () => this.push(null));
+    connection.on('error', (err) => this.destroy(err));
+    connection.on('close', () => this.destroy());
+  }
+
+  override _read(): void {
+    this.#connection.resume();
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: (err?: Error | null) => void): void {
+    this.#connection.write(chunk, done);
+  }
+
+  override _final(done: () => void): void {
+    this.#connection.end(done);
+  }
+
+  override _destroy(err: Error | null, done: (err: Error | null) => void): void {
+    this.#connection.destroy();
+    done(err);
+  }
+}
+
+class TooMuchReceivedError extends Error {
+  constructor(maxBytes: number) {
+    super(`the server sent more than ${maxBytes} bytes`);
+  }
+}
