@@ -1,14 +1,14 @@
 /**
  * Computes the actions of the init containers (upstream kuberuntime_container.go computeInitContainerActions). Examines them from the last to
  * the first: completed ones may have been removed, so the last one with a status shows how far the initialization has come. All before it
- * have completed; only sidecars (restartPolicy Always) among them are kept running.
+ * have completed; only sidecars (restartPolicy Always) among them are kept running. Containers of an older sandbox do not count.
  */
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { effectiveRestartPolicy, isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { killBeforeRestart, shouldStart } from './regular-containers.ts';
-import { findContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
+import { findActiveContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface InitContainerActions {
   readonly initialized: boolean;
@@ -38,7 +38,7 @@ export function computeInitContainerActions(input: PodActionsInput): InitContain
   const toKill: ContainerToKill[] = [];
   for (const [index, container] of [...containers.entries()].reverse()) {
     const sidecar = isRestartableInitContainer(container);
-    const current = findContainerStatus(input.status, container.name);
+    const current = findActiveContainerStatus(input.status, container.name);
     if (!current) {
       if (predecessorsDone && sidecar) toStart.push(container.name);
       continue;
@@ -60,15 +60,9 @@ export function computeInitContainerActions(input: PodActionsInput): InitContain
   return { initialized, killPod: false, toStart: toStart.reverse(), toKill };
 }
 
-/**
- * A created or running regular container proves that the init containers ran, even when those have been removed. An exited one proves
- * nothing, since it may belong to the previous sandbox.
- */
+/** A regular container proves that the init containers ran, even when those have been removed. Upstream: HasAnyActiveRegularContainerStarted. */
 function hasRegularContainer({ pod, status }: PodActionsInput): boolean {
-  return pod.spec.containers.some(({ name }) => {
-    const state = findContainerStatus(status, name)?.state;
-    return state === 'created' || state === 'running';
-  });
+  return pod.spec.containers.some(({ name }) => findActiveContainerStatus(status, name) !== undefined);
 }
 
 function computeInitContainerStep(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): InitStep {

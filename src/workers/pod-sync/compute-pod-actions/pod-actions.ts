@@ -55,3 +55,9 @@ export interface PodActionsInput extends RestartGates {
 export function findContainerStatus(status: RuntimePodStatus | null, name: string): RuntimeContainerStatus | undefined {
   return status?.containers.find((container) => container.name === name);
 }
+
+/** Returns the newest instance of a container in the newest sandbox. Upstream: FindActiveContainerStatusByName. */
+export function findActiveContainerStatus(status: RuntimePodStatus | null, name: string): RuntimeContainerStatus | undefined {
+  const sandboxID = status?.sandboxes[0]?.id;
+  return status?.containers.find((container) => container.name === name && container.sandboxID === sandboxID);
+}

@@ -1,5 +1,5 @@
 import type { Container, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
+import type { ContainerID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
 import {
   aContainer,
   aContainerStatus,
@@ -11,6 +11,7 @@ import {
 } from '../../../../support/pods/pod-sync-samples.ts';
 import { probes, testRows, type Row } from './rows.ts';
 
+const older = 'older' as SandboxID;
 const dead = [aSandbox({ state: 'notReady' })];
 
 const withInit = (spec: Partial<PodSpec> = {}) => aPod({ initContainers: [aContainer('i1'), aContainer('i2'), aContainer('i3')], ...spec });
@@ -54,9 +55,33 @@ testRows('the actions of init containers', [
     want: [],
   },
   {
-    name: 'containers that exited do not prove that the init containers of this sandbox ran',
+    name: 'init containers that were removed do not run again when a container of the same sandbox has exited',
     pod: withInit(),
     status: aRuntimeStatus([exited('app', 1)]),
+    want: ['start app'],
+  },
+  {
+    name: 'a container of an older sandbox does not prove that the init containers of this sandbox ran',
+    pod: withInit(),
+    status: aRuntimeStatus([exited('app', 1, { sandboxID: older })], [aSandbox(), aSandbox({ id: older, state: 'notReady' })]),
+    want: ['start init i1'],
+  },
+  {
+    name: 'a container of an older sandbox that seems to run does not prove it, either',
+    pod: withInit(),
+    status: aRuntimeStatus([aContainerStatus('app', { sandboxID: older })], [aSandbox(), aSandbox({ id: older, state: 'notReady' })]),
+    want: ['start init i1'],
+  },
+  {
+    name: 'an init container that completed in an older sandbox runs again in this one',
+    pod: withInit(),
+    status: aRuntimeStatus([exited('i3', 0, { sandboxID: older })], [aSandbox(), aSandbox({ id: older, state: 'notReady' })]),
+    want: ['start init i1'],
+  },
+  {
+    name: 'an init container that failed in an older sandbox does not end a pod under Never',
+    pod: withInit({ restartPolicy: 'Never' }),
+    status: aRuntimeStatus([exited('i1', 1, { sandboxID: older })], [aSandbox(), aSandbox({ id: older, state: 'notReady' })]),
     want: ['start init i1'],
   },
   {
@@ -255,10 +280,10 @@ const sidecarRows: Row[] = [
     want: ['kill pod'],
   },
   {
-    name: 'the last sidecar is restarted before the pod is found to be finished',
+    name: 'a finished pod ends, and its last sidecar is not restarted before',
     pod: withSidecars({ restartPolicy: 'OnFailure' }),
     status: aRuntimeStatus([exited('app', 0), exited('s3', 1), aContainerStatus('s2'), aContainerStatus('s1')]),
-    want: ['start init s3'],
+    want: ['kill pod'],
   },
   {
     name: 'after a dead sandbox the pod starts again from its first sidecar',
