@@ -9,7 +9,7 @@ const upstream = JSON.parse(readFileSync(join(import.meta.dirname, '../../../con
   string,
   string
 >;
-const binaries = { 'e2e.test': '', ginkgo: '', agnhost: '', nonewprivs: '' };
+const binaries = { 'e2e.test': '', 'e2e_node.test': '', ginkgo: '', agnhost: '', nonewprivs: '' };
 
 table('a stand-in has a version that upstream’s suite pulls', (row) => {
   for (const reference of testImages(binaries, () => {}).flatMap(({ references }) => references)) {
