@@ -7,7 +7,7 @@
 import type { Clock } from '../../../shared/time/clock.ts';
 import { trafficClasses, type TrafficClass } from '../api-client.ts';
 import { RequestLane } from './request-lane.ts';
-import { effectiveLimit, type RateLimit } from './token-bucket.ts';
+import { effectiveLimit, type RateLimit } from '../../../shared/concurrency/token-bucket.ts';
 
 export interface ApiRateLimits {
   /** From kubeAPIQPS and kubeAPIBurst. */

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError } from '../api-client.ts';
-import { TokenBucket, type RateLimit } from './token-bucket.ts';
+import { TokenBucket, type RateLimit } from '../../../shared/concurrency/token-bucket.ts';
 
 /** How long a call yields to the next higher class. */
 const msPerRank = 1_000;

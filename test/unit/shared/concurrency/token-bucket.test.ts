@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { effectiveLimit, TokenBucket } from '../../../../../src/main/api/http/token-bucket.ts';
-import { table } from '../../../../support/table.ts';
+import { effectiveLimit, TokenBucket } from '../../../../src/shared/concurrency/token-bucket.ts';
+import { table } from '../../../support/table.ts';
 
 /** Returns the result of each `take` at these times. */
 const takes = (limit: { qps: number; burst: number }, times: readonly number[]) => {
