@@ -1,7 +1,7 @@
 /**
  * Generates the TypeScript code of each wire protocol from its descriptor in `proto/` (names, numbers and types only).
  *
- *   npm run generate              writes src/shared/cri/generated/
+ *   npm run generate              writes the folders of `outputs`
  *   npm run generate -- --check   fails when the committed code differs from the generated code
  */
 import { execFileSync } from 'node:child_process';
@@ -29,7 +29,11 @@ interface Declaration {
 }
 
 const root = join(import.meta.dirname, '..');
-const outputs = [{ descriptor: 'cri-v1.json', package: 'runtime.v1', into: 'src/shared/cri/generated' }];
+const outputs = [
+  { descriptor: 'cri-v1.json', package: 'runtime.v1', into: 'src/shared/cri/generated' },
+  { descriptor: 'pods-v1alpha1.json', package: 'v1alpha1', into: 'src/workers/server/pods-api/generated' },
+  { descriptor: 'podresources-v1.json', package: 'v1', into: 'src/shared/pod-resources/generated' },
+];
 
 function fieldText(name: string, field: Field): string {
   const type = field.keyType === undefined ? field.type : `map<${field.keyType}, ${field.type}>`;

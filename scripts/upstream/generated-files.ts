@@ -14,6 +14,9 @@ export interface GeneratedFile {
 export function generatedFiles(project: string): readonly GeneratedFile[] {
   return [
     { file: 'proto/cri-v1.json', command: ['values', 'protocol', 'cri-v1'] },
+    { file: 'proto/pods-v1alpha1.json', command: ['values', 'protocol', 'pods-v1alpha1'] },
+    { file: 'proto/podresources-v1.json', command: ['values', 'protocol', 'podresources-v1'] },
+    { file: 'src/workers/server/pods-api/generated/pod-messages.ts', command: ['values', 'pod-protobuf'] },
     { file: 'src/main/config/generated/feature-gate-table.ts', command: ['featuregates'] },
     { file: 'src/shared/manifest/static-pod-uid/generated/go-types.ts', command: ['values', 'static-pod-types'] },
     { file: 'test/conformance/upstream-images.json', command: ['inventory', 'images'] },
@@ -21,6 +24,7 @@ export function generatedFiles(project: string): readonly GeneratedFile[] {
     { file: 'test/unit/shared/linux/cgroup-vectors.jsonl', command: ['values', 'cgroups'] },
     { file: 'test/unit/main/eviction/eviction-vectors.jsonl', command: ['values', 'evictions'] },
     { file: 'test/unit/main/pods/admission/admission-vectors.jsonl', command: ['values', 'admission'] },
+    { file: 'test/unit/workers/server/pods-api/pod-protobuf-vectors.jsonl', command: ['values', 'pods-as-protobuf'] },
   ];
 }
 

@@ -16,6 +16,7 @@ import (
 	"values/admission"
 	"values/cgroups"
 	"values/evictions"
+	"values/podprotobuf"
 	"values/protocols"
 	"values/staticpods"
 )
@@ -27,6 +28,8 @@ var kinds = map[string]func(out io.Writer, argument string) error{
 	"cgroups":          func(out io.Writer, _ string) error { return cgroups.Print(out) },
 	"evictions":        func(out io.Writer, _ string) error { return evictions.Print(out) },
 	"admission":        func(out io.Writer, _ string) error { return admission.Print(out) },
+	"pod-protobuf":     func(out io.Writer, _ string) error { return podprotobuf.PrintTable(out, kubernetesVersion()) },
+	"pods-as-protobuf": func(out io.Writer, _ string) error { return podprotobuf.PrintVectors(out) },
 	"protocol":         protocols.Print,
 }
 
