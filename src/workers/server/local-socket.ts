@@ -1,10 +1,9 @@
 /**
  * A Unix socket for the commands `kubelet timeline`, `image-gc` and `eviction`. Only root can open it: it is in a folder of mode 0700 of its own, and there is no other
- * authentication. It is bound under another name and then renamed, so that it replaces the socket of an earlier process, and an exiting process does
- * not remove its successor's.
+ * authentication.
  */
 import { createServer, type Server } from 'node:http';
-import { chmod, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { httpLimits, maxHeaders, refuseTooManyHeaders, stallTimeoutMs } from '../../shared/http/http-limits.ts';
@@ -13,6 +12,7 @@ import { error, type Reply } from '../../shared/http/reply.ts';
 import { sendReply } from '../../shared/http/send-reply.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { localSocketName } from '../../shared/local-socket/socket-path.ts';
+import { bindUnixSocket } from './bind-unix-socket.ts';
 
 /** Only root has connections, and each takes milliseconds. */
 const maxConnections = 32;
@@ -59,14 +59,7 @@ export class LocalSocket {
   async #open(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await chmod(folder, 0o700);
-    const bound = join(folder, `${process.pid}.sock`);
-    await rm(bound, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject).listen({ path: bound }, () => resolve());
-    });
-    this.#server.removeAllListeners('error').on('error', () => {});
-    await chmod(bound, 0o600);
-    await rename(bound, join(folder, localSocketName));
+    await bindUnixSocket(this.#server, { path: join(folder, localSocketName), folderMode: 0o700, socketMode: 0o600 });
   }
 }
 

@@ -1,0 +1,115 @@
+/**
+ * A gRPC server on a Unix socket. The package `@grpc/grpc-js` has one, which keeps whatever a client does not read; this one has a bound for
+ * everything that a client can cause, and loads nothing before the first connection. Upstream has no bound but the rate of unary calls.
+ */
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { createServer, type Server, type Socket } from 'node:net';
+import { TokenBucket } from '../../../shared/concurrency/token-bucket.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { monotonicMs } from '../../../shared/time/clock.ts';
+import { bindUnixSocket } from '../bind-unix-socket.ts';
+import { defaultCallLimits, type CallLimits } from './call.ts';
+import { serveCall, type Method, type Methods } from './serve-call.ts';
+import { GrpcError, statusCode } from './status.ts';
+
+export interface GrpcServerOptions {
+  /** For logs. */
+  readonly name: string;
+  readonly socketPath: string;
+  /** Loads the handlers. Called for each call. */
+  readonly methods: () => Promise<Methods>;
+  /** Default: `defaultCallLimits`. */
+  readonly limits?: CallLimits;
+  readonly logger: Logger;
+}
+
+/** DefaultQPS and DefaultBurstTokens of pkg/kubelet/apis/podresources and pods. */
+const unaryLimit = { qps: 100, burst: 10 };
+/** More than the calls of streams, which may last: they cannot keep all connections busy. */
+const maxConnections = 100;
+const maxCalls: Readonly<Record<Method['kind'], number>> = { unary: 32, stream: 64 };
+const maxCallsPerConnection = 100;
+const maxHeaderBytes = 16 * 1024;
+const folderMode = 0o750;
+
+interface Connection {
+  readonly session: ServerHttp2Session;
+  callsInProgress: number;
+}
+
+export class GrpcServer {
+  readonly #options: GrpcServerOptions;
+  readonly #server: Server;
+  readonly #opened: Promise<void>;
+  /** Oldest first. */
+  readonly #connections = new Set<Connection>();
+  readonly #callsInProgress = { unary: 0, stream: 0 };
+  readonly #unaryTokens = new TokenBucket(unaryLimit, monotonicMs());
+
+  /** Opens the socket. A failure is logged, and everything else works. */
+  constructor(options: GrpcServerOptions) {
+    const { name, socketPath, logger } = options;
+    this.#options = options;
+    this.#server = createServer((socket) => this.#accept(socket));
+    this.#opened = bindUnixSocket(this.#server, { path: socketPath, folderMode }).then(
+      () => logger.info({ socketPath }, `Serving the ${name}`),
+      (err: unknown) => logger.error({ err: messageOf(err), socketPath }, `Cannot serve the ${name}`),
+    );
+  }
+
+  /** Settles when the socket is open, or cannot be opened. */
+  get opened(): Promise<void> {
+    return this.#opened;
+  }
+
+  async close(): Promise<void> {
+    await this.#opened;
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const { session } of this.#connections) session.destroy();
+    await closed;
+  }
+
+  /** A full server ends its oldest connection without a call. */
+  #accept(socket: Socket): void {
+    socket.on('error', () => {});
+    if (this.#connections.size >= maxConnections) {
+      const idle = [...this.#connections].find(({ callsInProgress }) => callsInProgress === 0);
+      if (!idle) return void socket.destroy();
+      this.#connections.delete(idle);
+      idle.session.destroy();
+    }
+    // Loaded with the first connection.
+    const { performServerHandshake } = process.getBuiltinModule('node:http2');
+    const session = performServerHandshake(socket, {
+      settings: { maxConcurrentStreams: maxCallsPerConnection, maxHeaderListSize: maxHeaderBytes },
+      maxSendHeaderBlockLength: maxHeaderBytes,
+    });
+    const connection: Connection = { session, callsInProgress: 0 };
+    this.#connections.add(connection);
+    session.on('error', () => {});
+    session.once('close', () => this.#connections.delete(connection));
+    session.on('stream', (stream, headers) => this.#serve(connection, stream, headers));
+  }
+
+  #serve(connection: Connection, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    const { methods, limits = defaultCallLimits, logger } = this.#options;
+    connection.callsInProgress += 1;
+    stream.once('close', () => {
+      connection.callsInProgress -= 1;
+    });
+    void serveCall(stream, headers, { methods, admit: (kind) => this.#admit(kind), limits, logger });
+  }
+
+  #admit(kind: Method['kind']): () => void {
+    if (kind === 'unary' && this.#unaryTokens.take(monotonicMs()) > 0)
+      throw new GrpcError(statusCode.RESOURCE_EXHAUSTED, 'rejected by rate limit');
+    if (this.#callsInProgress[kind] >= maxCalls[kind])
+      throw new GrpcError(statusCode.RESOURCE_EXHAUSTED, `more than ${maxCalls[kind]} ${kind} calls at a time`);
+    this.#callsInProgress[kind] += 1;
+    return () => {
+      this.#callsInProgress[kind] -= 1;
+    };
+  }
+}

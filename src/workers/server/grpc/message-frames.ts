@@ -1,0 +1,39 @@
+/** gRPC's framing of messages, its time-outs and its status messages (PROTOCOL-HTTP2.md of grpc). Pure. */
+import { GrpcError, statusCode } from './status.ts';
+
+/** One byte: compressed or not. Four bytes: the length. */
+const prefixBytes = 5;
+
+export function frameMessage(message: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(prefixBytes + message.length);
+  frame.writeUInt8(0, 0);
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, prefixBytes);
+  return frame;
+}
+
+/** Returns the only message of a request. Throws GrpcError. */
+export function unframeMessage(body: Buffer): Buffer {
+  if (body.length < prefixBytes) throw new GrpcError(statusCode.INTERNAL, 'the request has no message');
+  if (body.readUInt8(0) !== 0) throw new GrpcError(statusCode.UNIMPLEMENTED, 'grpc: Decompressor is not installed');
+  if (body.readUInt32BE(1) !== body.length - prefixBytes)
+    throw new GrpcError(statusCode.INTERNAL, 'the request has not exactly one message');
+  return body.subarray(prefixBytes);
+}
+
+const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+
+/** Returns the value of the `grpc-timeout` header in ms. Null: the call has no limit. */
+export function parseTimeout(header: unknown): number | null {
+  const [, amount = '', unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(typeof header === 'string' ? header : '') ?? [];
+  return amount === '' ? null : Number(amount) * (unitMs[unit] ?? 0);
+}
+
+/** The longest message of a status: a header has a bound. */
+const maxStatusMessage = 1024;
+
+/** Encodes the text for the `grpc-message` trailer. */
+export function encodeStatusMessage(text: string): string {
+  const shortened = text.toWellFormed().slice(0, maxStatusMessage).toWellFormed();
+  return shortened.replace(/[^ -$&-~]/gu, (character) => encodeURIComponent(character));
+}
