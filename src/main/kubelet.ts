@@ -10,6 +10,7 @@ import { withTimeout } from '../shared/concurrency/with-timeout.ts';
 import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
 import type { PlanEviction } from '../shared/contracts/eviction.ts';
 import type { Pod } from '../shared/kubernetes/api.ts';
+import type { PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
 import { startTracing, tracingStarted } from '../shared/tracing/index.ts';
@@ -25,7 +26,7 @@ import { PodScheduler } from './pods/scheduling/index.ts';
 import { SyncsInProgress } from './pods/workers/index.ts';
 import { ProbeManager } from './probes/index.ts';
 import { setConstantMetrics } from './process/constant-metrics.ts';
-import { startHealth, startServer } from './server/index.ts';
+import { PodFeed, startHealth, startServer } from './server/index.ts';
 import { Shutdown } from './shutdown.ts';
 import type { PodUpdate } from './sources/index.ts';
 import { SyncLoop } from './sync-loop.ts';
@@ -35,7 +36,8 @@ import { Cluster } from './wiring/cluster.ts';
 import type { EarlyThreads } from './wiring/early-threads.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { startNodeServices } from './wiring/node-services.ts';
-import { startPodRunner } from './wiring/pod-runner.ts';
+import { createPodResourcesLister } from './wiring/create-pod-resources-lister.ts';
+import { startPodRunner, type PodRunner } from './wiring/pod-runner.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
 import { startTimelines } from './wiring/start-timelines.ts';
 import { followNodeAddresses, loadServingCertificate } from './wiring/serving-certificate.ts';
@@ -121,7 +123,12 @@ export async function runKubelet({
       clock,
       logger: log('probes'),
     });
-    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager, timelines });
+    const onChanged = (uid: PodUID) => podFeed.onChanged(uid);
+    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager, timelines, onChanged });
+    let sourcesReady = () => false;
+    const podFeed = new PodFeed({ podManager, statuses, sourcesReady: () => sourcesReady(), clock, logger: log('server') });
+    let isActivePod: PodRunner['isActive'] = () => false;
+    const podResources = createPodResourcesLister({ options, podManager, isActive: (pod) => isActivePod(pod) });
 
     let planEviction: PlanEviction = () => {
       throw new Error('the eviction manager starts when the runtime has answered');
@@ -140,6 +147,8 @@ export async function runKubelet({
       podManager,
       statuses,
       cache,
+      podFeed,
+      podResources,
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
       evictionPlan: (signal) => planEviction(signal),
@@ -170,6 +179,8 @@ export async function runKubelet({
     const stores = { podManager, cache, statuses, probes, timelines };
     const parts = { ...stores, runtime, nodeServices, cluster, scheduler, syncs, events, sources, syncLoop };
     const podRunner = await startPodRunner({ ...context, ...parts });
+    isActivePod = podRunner.isActive;
+    sourcesReady = () => sources.areReady();
     planEviction = (starvedSignal) => podRunner.eviction.plan(starvedSignal);
 
     await untilPodsKnown();

@@ -13,9 +13,12 @@ export interface ActivePodsDependencies {
 
 /** Returns the pods that use the node's resources or may do so: not ended, not rejected. Upstream: filterOutInactivePods. */
 export function activePods({ podManager, podWorkers, statuses }: ActivePodsDependencies): Pod[] {
-  return podManager.all().filter((pod) => {
-    const uid = podUID(pod);
-    if (podWorkers.hasEnded(uid)) return false;
-    return !isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase) || podWorkers.isTerminationRequested(uid);
-  });
+  return podManager.all().filter((pod) => isActivePod({ podWorkers, statuses }, pod));
+}
+
+/** Upstream: isPodInactive. */
+export function isActivePod({ podWorkers, statuses }: Omit<ActivePodsDependencies, 'podManager'>, pod: Pod): boolean {
+  const uid = podUID(pod);
+  if (podWorkers.hasEnded(uid)) return false;
+  return !isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase) || podWorkers.isTerminationRequested(uid);
 }

@@ -9,7 +9,7 @@ import { infeasibleResizes } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import type { AllocationManager } from './admission/index.ts';
-import { activePods } from './active-pods.ts';
+import { activePods, isActivePod } from './active-pods.ts';
 import { isTerminalPhase } from './api-status/index.ts';
 import { podReference } from '../events/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
@@ -177,6 +177,10 @@ export class PodHandlers {
         this.#deps.podWorkers.reconcile(this.#deps.allocationManager.updatePodFromAllocation(pod));
       });
     }
+  }
+
+  isActive(pod: Pod): boolean {
+    return isActivePod(this.#deps, pod);
   }
 
   active(): Pod[] {

@@ -65,6 +65,10 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
       nodeName: environment.nodeName,
       cgroupFsRoot,
     },
+    grpcSockets: {
+      pods: featureGates.enabled('PodsAPI') ? join(flags.rootDirectory, 'pods-api', 'pods-api.sock') : null,
+      podResources: join(flags.rootDirectory, 'pod-resources', 'kubelet.sock'),
+    },
     timelines: { table: environment.timelines, socketDir: localSocketDir(flags.rootDirectory) },
   };
 }

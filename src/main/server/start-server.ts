@@ -7,7 +7,9 @@ import { transferBytes } from '../../shared/thread/endpoint.ts';
 import type { Reviews } from '../api/index.ts';
 import { flagValues } from '../flags/flag-values.ts';
 import type { KubeletOptions } from '../cli/options.ts';
+import type { PodFeed } from './pod-feed.ts';
 import { podListJson } from './pod-list.ts';
+import type { PodResourcesLister } from '../pod-resources/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
@@ -31,6 +33,8 @@ export interface ServerStart {
   readonly podManager: PodManager;
   readonly statuses: ApiStatusCache;
   readonly cache: RuntimeStatusCache;
+  readonly podFeed: PodFeed;
+  readonly podResources: PodResourcesLister;
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   /** An ImageGcPlan, as JSON. */
   readonly imageGcPlan: () => Promise<string>;
@@ -54,6 +58,8 @@ export function startServer({
   podManager,
   statuses,
   cache,
+  podFeed,
+  podResources,
   inspectPod,
   imageGcPlan,
   evictionPlan,
@@ -90,6 +96,10 @@ export function startServer({
         const bytes = await runtimeMetrics();
         return bytes && transferBytes(bytes);
       },
+      podChanges: (cursor) => podFeed.next(cursor),
+      listPodResources: async (version) => podResources.list(version),
+      getPodResources: async (namespace, name) => podResources.get(namespace, name),
+      allocatableResources: async () => podResources.allocatable(),
       resetHealthMetrics: async () => health?.resetMetrics(),
       ...cluster?.reviews,
     },

@@ -1,4 +1,5 @@
 /** Creates the cache of the pods' API statuses with the feature gates that the statuses depend on. */
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -15,6 +16,8 @@ export interface ApiStatusesOptions extends Pick<KubeletContext, 'options' | 'lo
   /** Undefined when standalone. */
   readonly statusManager: StatusManager | undefined;
   readonly timelines: PodTimelines;
+  /** Called for each change of a pod's status. */
+  readonly onChanged: (uid: PodUID) => void;
 }
 
 export function createApiStatusCache({
@@ -25,6 +28,7 @@ export function createApiStatusCache({
   probes,
   statusManager,
   timelines,
+  onChanged,
 }: ApiStatusesOptions): ApiStatusCache {
   const { featureGates } = options;
   return new ApiStatusCache({
@@ -34,6 +38,7 @@ export function createApiStatusCache({
       set: (update) => {
         recordStatusPhases(timelines, update);
         statusManager?.set(update);
+        onChanged(podUID(update.pod));
       },
       expedite: (uid) => statusManager?.expedite(uid),
       forget: (uid) => statusManager?.forget(uid),

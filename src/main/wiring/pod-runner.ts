@@ -2,6 +2,7 @@
  * Starts the parts that run pods: the API objects of pods, the handlers of the tasks' requests, the pod workers, the handlers of the
  * sources' updates, and the garbage collection.
  */
+import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
@@ -62,6 +63,7 @@ export interface PodRunner {
   /** The handlers that the sync loop calls. */
   readonly handlers: SyncLoopHandlers<PodUpdate>;
   readonly eviction: EvictionManager;
+  readonly isActive: (pod: Pod) => boolean;
 }
 
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
@@ -266,7 +268,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       userNamespaces.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid)));
     },
   };
-  return { handlers, eviction };
+  return { handlers, eviction, isActive: (pod) => podHandlers.isActive(pod) };
 }
 
 type WorkerHandlers = Pick<SyncLoopHandlers<PodUpdate>, 'refreshStatuses' | 'shouldIgnoreStarts' | 'handlePodSyncs'>;

@@ -168,6 +168,10 @@ export const messages = {
   'main.resolveContainer': request('server', 'main'),
   'main.probeMetrics': request('server', 'main'),
   'main.runtimeMetrics': request('server', 'main'),
+  'main.podChanges': request('server', 'main'),
+  'main.listPodResources': request('server', 'main'),
+  'main.getPodResources': request('server', 'main'),
+  'main.allocatableResources': request('server', 'main'),
   'main.resetHealthMetrics': request('server', 'main'),
 
   'pool.podSyncTask': request('main', 'pod-sync'),

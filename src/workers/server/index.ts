@@ -15,6 +15,7 @@ import { replyOnReadOnly, type RouteSources } from './routes.ts';
 import { PlainServer } from '../../shared/http/plain-server.ts';
 import { ok } from '../../shared/http/reply.ts';
 import { createMainClient } from './main-client.ts';
+import { GrpcServices } from './grpc-services.ts';
 import { LocalSocket } from './local-socket.ts';
 import { createStatsPages } from './stats/index.ts';
 import { replyEviction } from './eviction/index.ts';
@@ -70,6 +71,7 @@ const localSocket = new LocalSocket(
   },
   logger,
 );
+const grpcServices = new GrpcServices(workerData.grpcSockets, main, logger);
 const secure = workerData.secure && openSecure(workerData.secure);
 
 async function openSecure(settings: SecureServerSettings): Promise<OpenSecureServer | null> {
@@ -93,7 +95,7 @@ const api: ServerApi = {
   },
   async close() {
     health.close();
-    await Promise.all([readOnly?.close(), localSocket.close(), secure?.then((server) => server?.close())]);
+    await Promise.all([readOnly?.close(), localSocket.close(), grpcServices.close(), secure?.then((server) => server?.close())]);
     heartbeat.stop();
   },
 };

@@ -189,6 +189,21 @@ const liveImages: LiveImagesSettings = {
   logRotation: null,
 };
 const emptyCall: readonly [{ request: []; reply: undefined }] = [{ request: [], reply: undefined }];
+const podResources = {
+  name: 'web',
+  namespace: 'ns',
+  containers: [
+    {
+      name: 'app',
+      devices: [{ resourceName: 'example.com/gpu', deviceIds: ['0'], topology: { nodes: [{ ID: 0n }] } }],
+      cpuIds: [1n],
+      memory: [],
+      dynamicResources: [],
+    },
+  ],
+  cpuIds: [],
+  memory: [],
+};
 const address = { address: '127.0.0.1', port: 10255 };
 
 export const samples: Samples = {
@@ -362,6 +377,25 @@ export const samples: Samples = {
     { request: [], reply: new Uint8Array([1]) },
     { request: [], reply: undefined },
   ],
+  'main.podChanges': [
+    {
+      request: [null],
+      reply: {
+        cursor: 1,
+        isStart: true,
+        isComplete: true,
+        sourcesReady: true,
+        pods: [{ uid: podUID, namespace: 'ns', name: 'web', json: '{}', hasStatus: true, isFinished: false }],
+        removed: [podUID],
+      },
+    },
+  ],
+  'main.listPodResources': [{ request: ['v1'], reply: [podResources] }],
+  'main.getPodResources': [
+    { request: ['ns', 'web'], reply: podResources },
+    { request: ['ns', 'web'], reply: undefined },
+  ],
+  'main.allocatableResources': [{ request: [], reply: { devices: [], cpuIds: [1n], memory: [] } }],
   'main.resetHealthMetrics': emptyCall,
 
   'pool.podSyncTask': [

@@ -14,6 +14,7 @@ import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 export const anyPort = { address: '127.0.0.1', port: 0 } as const;
 
 export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettings {
+  const folder = mkdtempSync(join(tmpdir(), 'server-'));
   return {
     readOnly: anyPort,
     secure: null,
@@ -34,7 +35,8 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
       nodeName: 'node-1',
       cgroupFsRoot: '/nowhere',
     },
-    timelines: { table: timelineTable.create(4), socketDir: mkdtempSync(join(tmpdir(), 'timeline-')) },
+    timelines: { table: timelineTable.create(4), socketDir: join(folder, 'timeline') },
+    grpcSockets: { pods: join(folder, 'pods-api/pods-api.sock'), podResources: join(folder, 'pod-resources/kubelet.sock') },
     ...over,
   };
 }
@@ -82,6 +84,10 @@ export function fakeMainApi(over: Partial<MainApi> = {}): MainApi {
     reviewAccess: async () => ({ allowed: false }),
     probeMetrics: async () => new Uint8Array(),
     runtimeMetrics: async () => undefined,
+    podChanges: async () => ({ cursor: 1, isStart: true, isComplete: true, sourcesReady: false, pods: [], removed: [] }),
+    listPodResources: async () => [],
+    getPodResources: async () => undefined,
+    allocatableResources: async () => ({ devices: [], cpuIds: [], memory: [] }),
     resetHealthMetrics: async () => {},
     resolveContainer: async () => ({ found: false, status: 404, message: 'pod does not exist' }),
     ...over,

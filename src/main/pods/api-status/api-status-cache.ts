@@ -89,6 +89,11 @@ export class ApiStatusCache {
     return this.#entries.get(uid)?.status;
   }
 
+  /** Whether nothing of the pod is left on this node. */
+  isFinished(uid: PodUID): boolean {
+    return this.#entries.get(uid)?.isFinished ?? false;
+  }
+
   /** Generates the pod's status from its runtime status and caches it. Never throws: a fault here must not stop the pod's sync. */
   regenerate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     try {

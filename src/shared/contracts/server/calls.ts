@@ -1,6 +1,8 @@
 /** The calls between main and the server thread, in both directions. The server thread renders metrics and health itself, from shared memory. */
 import type { ContainerID, PodUID, SandboxID } from '../../kubernetes/ids.ts';
+import type { AllocatableResourcesResponse, PodResources } from '../../pod-resources/generated/podresources-v1.ts';
 import type { EvictionSignal } from '../eviction.ts';
+import type { PodChanges } from './pods.ts';
 import type { ListenAddress, ServingCertificate } from './settings.ts';
 
 /** Main to server, over Comlink. */
@@ -39,6 +41,13 @@ export interface MainApi {
   probeMetrics(): Promise<Uint8Array>;
   /** The runtime's metrics of containers, for `/metrics/cadvisor`. Undefined: it has none. The bytes are transferred. */
   runtimeMetrics(): Promise<Uint8Array | undefined>;
+  /** Resolves when pods have changed since the reply with this cursor, or after some seconds without a change. Null: starts with all pods. */
+  podChanges(cursor: number | null): Promise<PodChanges>;
+  /** The pods of the PodResources API's List, in its version. */
+  listPodResources(version: 'v1' | 'v1alpha1'): Promise<readonly PodResources[]>;
+  /** Undefined: the node has no such pod, or the pod has ended. */
+  getPodResources(namespace: string, name: string): Promise<PodResources | undefined>;
+  allocatableResources(): Promise<AllocatableResourcesResponse>;
   /** Resets the health thread's metrics, for a DELETE of `/metrics/slis`. */
   resetHealthMetrics(): Promise<void>;
 }

@@ -25,6 +25,8 @@ export interface ServerWorkerData extends ThreadWorkerData {
   };
   /** The table of pod timelines, and the folder of the local socket that serves the commands `kubelet timeline`, `image-gc` and `eviction`. */
   readonly timelines: { readonly table: SharedArrayBuffer; readonly socketDir: string };
+  /** The paths of the sockets of the kubelet's gRPC services. Null: the service is disabled. */
+  readonly grpcSockets: { readonly pods: string | null; readonly podResources: string };
   /** Comlink endpoint of MainApi (calls.ts). */
   readonly main: MessagePort;
 }

@@ -11,8 +11,10 @@ import * as kubernetes from './kubernetes.ts';
 import * as node from './node.ts';
 import * as nodeShutdown from './node-shutdown.ts';
 import * as pleg from './pleg.ts';
+import * as podResources from './pod-resources.ts';
 import * as podSync from './pod-sync.ts';
 import * as pods from './pods.ts';
+import * as podsAPI from './pods-api.ts';
 import * as probes from './probes.ts';
 import * as process from './process.ts';
 import * as resources from './resources.ts';
@@ -34,8 +36,10 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   node,
   nodeShutdown,
   pleg,
+  podResources,
   podSync,
   pods,
+  podsAPI,
   probes,
   process,
   resources,

@@ -1,0 +1,36 @@
+/** What the PodResources API asks the resource managers. Upstream: pkg/kubelet/apis/podresources/types.go. */
+import type { Container, Pod } from '../../shared/kubernetes/api.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import type {
+  AllocatableResourcesResponse,
+  ContainerDevices,
+  ContainerMemory,
+  DynamicResource,
+} from '../../shared/pod-resources/generated/podresources-v1.ts';
+
+export interface ResourceProviders {
+  /** Frees the devices of pods that have ended. Called before a list. */
+  updateAllocatedDevices(): void;
+  devices(uid: PodUID, container: string): ContainerDevices[];
+  /** The numbers of the CPUs that no other container uses. */
+  cpus(pod: Pod, container: Container): bigint[];
+  memory(pod: Pod, container: Container): ContainerMemory[];
+  dynamicResources(pod: Pod, container: Container): DynamicResource[];
+  /** Those of the pod as a whole, with those of its containers. */
+  podCPUs(uid: PodUID): bigint[];
+  podMemory(uid: PodUID): ContainerMemory[];
+  /** All that the managers know, allocated or not. */
+  allocatable(): AllocatableResourcesResponse;
+}
+
+/** Of a node without resource managers. */
+export const noExclusiveResources: ResourceProviders = {
+  updateAllocatedDevices: () => {},
+  devices: () => [],
+  cpus: () => [],
+  memory: () => [],
+  dynamicResources: () => [],
+  podCPUs: () => [],
+  podMemory: () => [],
+  allocatable: () => ({ devices: [], cpuIds: [], memory: [] }),
+};

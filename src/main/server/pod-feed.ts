@@ -1,0 +1,125 @@
+/**
+ * The changes of pods, for the server thread's pods API. Costs nothing while nobody asks. Keeps the UIDs of changed pods only: the receiver gets
+ * each pod as it is when it asks, so that a receiver that stalls makes nothing grow beyond the pods that come and go meanwhile.
+ */
+import type { PodChanges, PodState } from '../../shared/contracts/server/pods.ts';
+import { contain } from '../../shared/errors/contain.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { ApiStatusCache } from '../pods/api-status/index.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import { isMirrorPod } from '../pods/static/mirror-pod.ts';
+import { effectiveStatus } from './effective-status.ts';
+
+export interface PodFeedDependencies {
+  readonly podManager: Pick<PodManager, 'all' | 'get' | 'onChange'>;
+  readonly statuses: Pick<ApiStatusCache, 'get' | 'isFinished'>;
+  readonly sourcesReady: () => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Below the server thread's deadline of 10 s. */
+const maxWaitMs = 5_000;
+/** Whether the sources are ready changes once, without a notification. */
+const maxWaitUntilReadyMs = 100;
+/** A receiver that has not asked for this long is gone. */
+const forgetAfterMs = 30_000;
+/** Serializing a pod takes 40 µs. */
+const maxPodsPerReply = 50;
+
+export class PodFeed {
+  readonly #deps: PodFeedDependencies;
+  /** Of the receiver that is followed; 0: none. */
+  #cursor = 0;
+  #lastCursor = 0;
+  readonly #changed = new Set<PodUID>();
+  #repliedAtMs = 0;
+  #answer: (() => void) | null = null;
+
+  constructor(dependencies: PodFeedDependencies) {
+    this.#deps = dependencies;
+    dependencies.podManager.onChange((pod) => {
+      if (!isMirrorPod(pod)) this.onChanged(podUID(pod));
+    });
+  }
+
+  /** Called when the pod or its status has changed. */
+  onChanged(uid: PodUID): void {
+    if (this.#cursor === 0) return;
+    if (!this.#answer && this.#deps.clock.monotonic() - this.#repliedAtMs > forgetAfterMs) return this.#forget();
+    this.#changed.add(uid);
+    this.#answer?.();
+  }
+
+  /** See MainApi.podChanges. There is one receiver: a new one takes the place of the one before. */
+  async next(cursor: number | null): Promise<PodChanges> {
+    this.#answer?.();
+    const isStart = cursor === null || cursor !== this.#cursor;
+    if (isStart) this.#begin();
+    else if (this.#changed.size === 0) await this.#untilChanged();
+    return this.#take(isStart);
+  }
+
+  #begin(): void {
+    this.#lastCursor += 1;
+    this.#cursor = this.#lastCursor;
+    this.#changed.clear();
+    for (const pod of this.#deps.podManager.all()) this.#changed.add(podUID(pod));
+  }
+
+  #forget(): void {
+    this.#cursor = 0;
+    this.#changed.clear();
+  }
+
+  #untilChanged(): Promise<void> {
+    const { clock, sourcesReady } = this.#deps;
+    return new Promise((resolve) => {
+      const answer = () => {
+        cancel();
+        if (this.#answer === answer) this.#answer = null;
+        resolve();
+      };
+      const cancel = clock.after(sourcesReady() ? maxWaitMs : maxWaitUntilReadyMs, answer);
+      this.#answer = answer;
+    });
+  }
+
+  #take(isStart: boolean): PodChanges {
+    const { podManager, sourcesReady, clock, logger } = this.#deps;
+    // Read before the pods: a receiver that is told of readiness has the pods of all sources.
+    const isReady = sourcesReady();
+    const pods: PodState[] = [];
+    const removed: PodUID[] = [];
+    for (const uid of this.#changed) {
+      if (pods.length + removed.length >= maxPodsPerReply) break;
+      this.#changed.delete(uid);
+      const pod = podManager.get(uid);
+      if (!pod) {
+        removed.push(uid);
+        continue;
+      }
+      const state = contain({ handler: 'pods API', logger, fields: { podUID: uid } }, () => this.#stateOf(uid, pod));
+      if (state) pods.push(state);
+    }
+    this.#repliedAtMs = clock.monotonic();
+    return { cursor: this.#cursor, isStart, isComplete: this.#changed.size === 0, sourcesReady: isReady, pods, removed };
+  }
+
+  #stateOf(uid: PodUID, pod: Pod): PodState {
+    const { statuses } = this.#deps;
+    const status = statuses.get(uid);
+    const { namespace, name } = pod.metadata;
+    return {
+      uid,
+      namespace,
+      name,
+      json: JSON.stringify({ ...pod, status: effectiveStatus(status, pod.status) }),
+      hasStatus: status !== undefined,
+      isFinished: statuses.isFinished(uid),
+    };
+  }
+}

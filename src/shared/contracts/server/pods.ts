@@ -1,0 +1,28 @@
+/** What main tells the server thread about pods for the pods API: all pods once, then those that change. The server thread asks again and again. */
+import type { PodUID } from '../../kubernetes/ids.ts';
+
+export interface PodChanges {
+  /** To be passed with the next request. */
+  readonly cursor: number;
+  /** True in the first reply of a new cursor: the receiver starts from nothing. */
+  readonly isStart: boolean;
+  /** False: the next reply, which comes at once, has more. */
+  readonly isComplete: boolean;
+  /** Whether every source has reported. */
+  readonly sourcesReady: boolean;
+  readonly pods: readonly PodState[];
+  /** Pods that no source has any more. */
+  readonly removed: readonly PodUID[];
+}
+
+export interface PodState {
+  readonly uid: PodUID;
+  readonly namespace: string;
+  readonly name: string;
+  /** The pod with its status. */
+  readonly json: string;
+  /** Whether the status is this kubelet's. Without one the pod is listed, and watchers are not notified. */
+  readonly hasStatus: boolean;
+  /** Nothing of the pod is left on the node. Watchers are notified of its deletion; it is listed until its source drops it. */
+  readonly isFinished: boolean;
+}

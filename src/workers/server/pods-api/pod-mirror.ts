@@ -1,0 +1,171 @@
+/**
+ * The pods of main, encoded, while clients of the pods API need them: main is asked for all pods once, and then for changes. A list costs main
+ * nothing, and a change is encoded once for all clients.
+ */
+import { createHash } from 'node:crypto';
+import { yieldToEventLoop } from '../../../shared/concurrency/yield-to-event-loop.ts';
+import type { PodChanges, PodState } from '../../../shared/contracts/server/pods.ts';
+import { contain } from '../../../shared/errors/contain.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { monotonicMs } from '../../../shared/time/clock.ts';
+import { GrpcError, statusCode } from '../grpc/index.ts';
+import { encodePod } from './encode-pod.ts';
+
+export interface MirroredPod {
+  readonly uid: PodUID;
+  /** A v1.Pod. */
+  readonly bytes: Uint8Array;
+}
+
+/** `DELETED` has the pod's names only. */
+export interface PodEvent extends MirroredPod {
+  readonly type: 'CHANGED' | 'DELETED';
+}
+
+export interface PodListener {
+  readonly onEvent: (event: PodEvent) => void;
+  /** The mirror has lost main. No event follows. */
+  readonly onLost: (err: GrpcError) => void;
+}
+
+export interface PodMirrorOptions {
+  readonly changes: (cursor: number | null) => Promise<PodChanges>;
+  readonly logger: Logger;
+  /** How long pods are kept after the last call. Default: 30 s. */
+  readonly idleMs?: number;
+}
+
+interface StoredPod extends MirroredPod {
+  readonly names: Uint8Array;
+  /** Of everything but what the API server changes with each write. */
+  readonly digest: string;
+  readonly isFinished: boolean;
+}
+
+const defaultIdleMs = 30_000;
+/** Encoding a pod takes 0.1 to 0.2 ms. */
+const podsPerIteration = 16;
+
+export class PodMirror {
+  readonly #options: PodMirrorOptions;
+  readonly #pods = new Map<PodUID, StoredPod>();
+  readonly #listeners = new Set<PodListener>();
+  #sourcesReady = false;
+  #usedAtMs = 0;
+  /** Resolves when the mirror has all pods; null while main is not asked. */
+  #synced: Promise<void> | null = null;
+  /** Counts the changes. */
+  #version = 0;
+
+  constructor(options: PodMirrorOptions) {
+    this.#options = options;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Resolves when `pods` and `get` are up to date. Rejects with GrpcError before all sources have reported, and when main does not answer. */
+  async ready(): Promise<void> {
+    this.#usedAtMs = monotonicMs();
+    this.#synced ??= this.#start();
+    await this.#synced;
+    if (!this.#sourcesReady) throw new GrpcError(statusCode.FAILED_PRECONDITION, 'Kubelet is initializing');
+  }
+
+  /** In the order of their UIDs. */
+  pods(): readonly MirroredPod[] {
+    return [...this.#pods.values()].sort((a, b) => (a.uid < b.uid ? -1 : 1));
+  }
+
+  get(uid: string): MirroredPod | undefined {
+    return this.#pods.get(uid as PodUID);
+  }
+
+  /** Call after `ready`. Returns a function that ends the notifications. */
+  follow(listener: PodListener): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+      this.#usedAtMs = monotonicMs();
+    };
+  }
+
+  #start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#run(resolve).then(
+        () => this.#stop(new GrpcError(statusCode.UNAVAILABLE, 'the kubelet has stopped to follow its pods')),
+        (err: unknown) => {
+          this.#options.logger.warn({ err: messageOf(err) }, 'The pods API has lost the pods of the main thread');
+          const lost = new GrpcError(statusCode.UNAVAILABLE, messageOf(err), { cause: err });
+          this.#stop(lost);
+          reject(lost);
+        },
+      );
+    });
+  }
+
+  async #run(onSynced: () => void): Promise<void> {
+    const { changes, idleMs = defaultIdleMs } = this.#options;
+    let cursor: number | null = null;
+    while (this.#listeners.size > 0 || monotonicMs() - this.#usedAtMs < idleMs) {
+      const reply = await changes(cursor);
+      if (reply.isStart && cursor !== null) throw new Error('the main thread has changes that it did not keep for the pods API');
+      cursor = reply.cursor;
+      await this.#apply(reply);
+      if (reply.isComplete) onSynced();
+    }
+  }
+
+  #stop(reason: GrpcError): void {
+    this.#synced = null;
+    this.#pods.clear();
+    this.#version += 1;
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const { onLost } of listeners) onLost(reason);
+  }
+
+  async #apply({ pods, removed, sourcesReady }: PodChanges): Promise<void> {
+    let sinceYield = 0;
+    for (const pod of pods) {
+      const context = { handler: 'pods API', logger: this.#options.logger, fields: { podUID: pod.uid } };
+      contain(context, () => this.#set(pod));
+      sinceYield += 1;
+      if (sinceYield % podsPerIteration === 0) await yieldToEventLoop();
+    }
+    for (const uid of removed) {
+      const pod = this.#pods.get(uid);
+      this.#pods.delete(uid);
+      if (pod) this.#notify({ type: 'DELETED', uid, bytes: pod.names });
+    }
+    if (pods.length > 0 || removed.length > 0) this.#version += 1;
+    this.#sourcesReady = sourcesReady;
+  }
+
+  #set({ uid, namespace, name, json, hasStatus, isFinished }: PodState): void {
+    const pod = JSON.parse(json) as { readonly metadata: object };
+    const bytes = encodePod(pod);
+    const digest = digestOf(pod);
+    const names = encodePod({ metadata: { name, namespace, uid } });
+    const previous = this.#pods.get(uid);
+    this.#pods.set(uid, { uid, bytes, names, digest, isFinished });
+    this.#version += 1;
+    if (!hasStatus || (previous?.digest === digest && previous.isFinished === isFinished)) return;
+    this.#notify(isFinished ? { type: 'DELETED', uid, bytes: names } : { type: 'CHANGED', uid, bytes });
+  }
+
+  #notify(event: PodEvent): void {
+    for (const { onEvent } of this.#listeners) onEvent(event);
+  }
+}
+
+/** The kubelet's own write of a status comes back with a new version, which is no change to a watcher. */
+function digestOf(pod: { readonly metadata: object }): string {
+  const metadata = { ...pod.metadata, resourceVersion: undefined, managedFields: undefined };
+  return createHash('sha256')
+    .update(encodePod({ ...pod, metadata }))
+    .digest('base64');
+}
