@@ -60,6 +60,8 @@ export class PodFeed {
     const isStart = cursor === null || cursor !== this.#cursor;
     if (isStart) this.#begin();
     else if (this.#changed.size === 0) await this.#untilChanged();
+    // The changes are those of the new receiver.
+    if (!isStart && cursor !== this.#cursor) throw new Error('another receiver follows the pods');
     return this.#take(isStart);
   }
 

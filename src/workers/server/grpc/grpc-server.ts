@@ -53,7 +53,7 @@ export class GrpcServer {
     this.#options = options;
     this.#server = createServer((socket) => this.#accept(socket));
     this.#opened = bindUnixSocket(this.#server, { path: socketPath, folderMode }).then(
-      () => logger.info({ socketPath }, `Serving the ${name}`),
+      () => logger.info({ endpoint: `unix:${socketPath}` }, `Starting to serve the ${name}`),
       (err: unknown) => logger.error({ err: messageOf(err), socketPath }, `Cannot serve the ${name}`),
     );
   }

@@ -7,7 +7,7 @@ import { upstreamMetrics } from '../../../support/upstream-metrics.ts';
 /** Upstream's metrics of /metrics that are not shown, by the reason. A metric that is added leaves this list. */
 const missing: Readonly<Record<string, readonly RegExp[]>> = {
   'no dynamic resources': [/^dra_/],
-  'no device plugins, and no other plugins': [/^kubelet_device_plugin_/, /^kubelet_pod_resources_endpoint_/, /^plugin_manager_/],
+  'no device plugins, and no other plugins': [/^kubelet_device_plugin_/, /^plugin_manager_/],
   'no managers of processors, memory and topology': [
     /^kubelet_container_aligned_compute_resources_/,
     /^kubelet_(?:cpu|memory|topology)_manager_/,
@@ -26,11 +26,7 @@ const missing: Readonly<Record<string, readonly RegExp[]>> = {
     /^volume_manager_selinux_/,
   ],
   'nothing is reconstructed': [/^force_cleaned_failed_volume_/, /^reconstruct_volume_/],
-  'no cache of pull records and no API of pods': [
-    /^kubelet_imagemanager_inmemory_/,
-    /^kubelet_pod_watch_events_dropped_total$/,
-    /^kubelet_pod_requests_/,
-  ],
+  'no cache of pull records': [/^kubelet_imagemanager_inmemory_/],
   'no informers of client-go': [/^informer_/],
   'upstream never sets it': [/^rest_client_exec_plugin_policy_call_total$/],
 };
