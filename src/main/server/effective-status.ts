@@ -1,5 +1,5 @@
 /** The status that the pods API shows. Upstream: getEffectivePodStatus in pkg/kubelet/apis/pods/server.go. */
-import type { PodStatus } from '../../shared/kubernetes/api.ts';
+import type { PodCondition, PodStatus } from '../../shared/kubernetes/api.ts';
 
 /**
  * Returns the kubelet's status, or else the one of the pod's object. The latter is not verified yet: its pod is not shown as ready.
@@ -7,9 +7,17 @@ import type { PodStatus } from '../../shared/kubernetes/api.ts';
 export function effectiveStatus(own: PodStatus | undefined, reported: PodStatus | undefined): PodStatus {
   if (own) return own;
   const conditions = reported?.conditions?.map((condition) =>
-    condition.type === 'Ready' && condition.status === 'True'
+    isReadyTrue(condition)
       ? { ...condition, status: 'False', reason: 'ContainersNotReady', message: 'Kubelet is initializing pod containers' }
       : condition,
   );
   return { ...reported, phase: reported?.phase || 'Pending', ...(conditions && { conditions }) };
+}
+
+export function isShownAsReady(status: PodStatus | undefined): boolean {
+  return status?.conditions?.some(isReadyTrue) ?? false;
+}
+
+function isReadyTrue({ type, status }: PodCondition): boolean {
+  return type === 'Ready' && status === 'True';
 }

@@ -11,7 +11,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { isMirrorPod } from '../pods/static/mirror-pod.ts';
-import { effectiveStatus } from './effective-status.ts';
+import { effectiveStatus, isShownAsReady } from './effective-status.ts';
 
 export interface PodFeedDependencies {
   readonly podManager: Pick<PodManager, 'all' | 'get' | 'onChange'>;
@@ -25,6 +25,8 @@ export interface PodFeedDependencies {
 const maxWaitMs = 5_000;
 /** Whether the sources are ready changes once, without a notification. */
 const maxWaitUntilReadyMs = 100;
+/** How long pods that the API server has as ready may wait for a status of this kubelet before they are shown as not ready. */
+const maxUnverifiedMs = 5_000;
 /** A receiver that has not asked for this long is gone. */
 const forgetAfterMs = 30_000;
 /** Serializing a pod takes 40 µs. */
@@ -38,6 +40,9 @@ export class PodFeed {
   readonly #changed = new Set<PodUID>();
   #repliedAtMs = 0;
   #answer: (() => void) | null = null;
+  /** When all sources had reported; null before. */
+  #sourcesReadyAtMs: number | null = null;
+  #isReady = false;
 
   constructor(dependencies: PodFeedDependencies) {
     this.#deps = dependencies;
@@ -78,22 +83,21 @@ export class PodFeed {
   }
 
   #untilChanged(): Promise<void> {
-    const { clock, sourcesReady } = this.#deps;
+    const { clock } = this.#deps;
     return new Promise((resolve) => {
       const answer = () => {
         cancel();
         if (this.#answer === answer) this.#answer = null;
         resolve();
       };
-      const cancel = clock.after(sourcesReady() ? maxWaitMs : maxWaitUntilReadyMs, answer);
+      const cancel = clock.after(this.#checkReady() ? maxWaitMs : maxWaitUntilReadyMs, answer);
       this.#answer = answer;
     });
   }
 
   #take(isStart: boolean): PodChanges {
-    const { podManager, sourcesReady, clock, logger } = this.#deps;
-    // Read before the pods: a receiver that is told of readiness has the pods of all sources.
-    const isReady = sourcesReady();
+    const { podManager, clock, logger } = this.#deps;
+    const sourcesReady = this.#checkReady();
     const pods: PodState[] = [];
     const removed: PodUID[] = [];
     for (const uid of this.#changed) {
@@ -108,7 +112,17 @@ export class PodFeed {
       if (state) pods.push(state);
     }
     this.#repliedAtMs = clock.monotonic();
-    return { cursor: this.#cursor, isStart, isComplete: this.#changed.size === 0, sourcesReady: isReady, pods, removed };
+    return { cursor: this.#cursor, isStart, isComplete: this.#changed.size === 0, sourcesReady, pods, removed };
+  }
+
+  /** A restarted kubelet shows no pod that ran before as unready because it has not synced the pod yet. */
+  #checkReady(): boolean {
+    const { podManager, statuses, sourcesReady, clock } = this.#deps;
+    if (this.#isReady || !sourcesReady()) return this.#isReady;
+    this.#sourcesReadyAtMs ??= clock.monotonic();
+    const isUnverified = (pod: Pod) => statuses.get(podUID(pod)) === undefined && isShownAsReady(pod.status);
+    this.#isReady = clock.monotonic() - this.#sourcesReadyAtMs >= maxUnverifiedMs || !podManager.all().some(isUnverified);
+    return this.#isReady;
   }
 
   #stateOf(uid: PodUID, pod: Pod): PodState {

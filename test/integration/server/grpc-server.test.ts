@@ -179,12 +179,30 @@ test('streams are bounded, and leave room for other calls', async (t) => {
   const watches = Array.from({ length: 70 }, () => client.watch('/v1.Echo/Stream'));
   await waitUntil('the streams', () => watches.filter(({ messages }) => messages.length === 1).length === 64);
   const refused = await Promise.race(watches.map(({ failure }) => failure));
-  assert.deepEqual(refused, { code: 'RESOURCE_EXHAUSTED', message: 'more than 64 stream calls at a time' });
+  assert.deepEqual(refused, { code: 'RESOURCE_EXHAUSTED', message: 'more than 64 streams at a time' });
   assert.ok((await aClient().call('/v1.Echo/Say')) instanceof Buffer);
   for (const { cancel } of watches) cancel();
   const freed = client.watch('/v1.Echo/Stream');
   await waitUntil('the streams', () => freed.messages.length === 1);
   freed.cancel();
+});
+
+test('calls whose clients do not send or read make room for others', async (t) => {
+  const { aClient, aSession } = await aServer(t, { requestMs: 20_000, stallMs: 20_000 });
+  let ended = 0;
+  for (let index = 0; index < 3; index += 1) {
+    const session = aSession();
+    for (let call = 0; call < 60; call += 1)
+      session
+        .request({ ...callHeaders, ':path': '/v1.Echo/Say' })
+        .on('error', () => {})
+        .on('close', () => (ended += 1))
+        .resume();
+  }
+  await waitUntil('the oldest calls end', () => ended >= 50);
+  const startedMs = Date.now();
+  assert.ok((await aClient().call('/v1.Echo/Say')) instanceof Buffer);
+  assert.ok(Date.now() - startedMs < 10_000);
 });
 
 test('connections without a call make room for new ones', async (t) => {

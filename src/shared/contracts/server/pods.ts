@@ -8,7 +8,7 @@ export interface PodChanges {
   readonly isStart: boolean;
   /** False: the next reply, which comes at once, has more. */
   readonly isComplete: boolean;
-  /** Whether every source has reported. */
+  /** Whether every source has reported, and the pods that ran before have a status of this kubelet. */
   readonly sourcesReady: boolean;
   readonly pods: readonly PodState[];
   /** Pods that no source has any more. */

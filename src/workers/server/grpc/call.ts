@@ -10,8 +10,8 @@ import { GrpcError, statusCode, type StatusCode } from './status.ts';
 export const maxRequestBytes = 64 * 1024;
 /** HTTP/2's default window. */
 const chunkBytes = 64 * 1024;
-/** NGHTTP2_CANCEL */
-const cancelled = 8;
+/** HTTP/2's error codes CANCEL and ENHANCE_YOUR_CALM. */
+const [cancelled, enhanceYourCalm] = [8, 11];
 
 export interface CallLimits {
   /** How long a client may take to send its request. */
@@ -91,6 +91,12 @@ export class Call {
       stream.respond({ ...responseHeaders, ...status }, { endStream: true });
     }
     await this.#untilClosed(code === statusCode.OK ? this.#limits.stallMs : this.#limits.requestMs);
+  }
+
+  /** Ends the call at once, to make room for another one. The client gets RESOURCE_EXHAUSTED. */
+  evict(): void {
+    this.#hasStatus = true;
+    this.#stream.close(enhanceYourCalm);
   }
 
   /** Ends a stream that is no gRPC call. */

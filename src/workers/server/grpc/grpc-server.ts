@@ -10,7 +10,8 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
 import { bindUnixSocket } from '../bind-unix-socket.ts';
 import { defaultCallLimits, type CallLimits } from './call.ts';
-import { serveCall, type Method, type Methods } from './serve-call.ts';
+import { CallTable } from './call-table.ts';
+import { serveCall, type Methods } from './serve-call.ts';
 import { GrpcError, statusCode } from './status.ts';
 
 export interface GrpcServerOptions {
@@ -26,9 +27,10 @@ export interface GrpcServerOptions {
 
 /** DefaultQPS and DefaultBurstTokens of pkg/kubelet/apis/podresources and pods. */
 const unaryLimit = { qps: 100, burst: 10 };
-/** More than the calls of streams, which may last: they cannot keep all connections busy. */
+/** More than the streams, which may last: they cannot keep all connections busy. */
 const maxConnections = 100;
-const maxCalls: Readonly<Record<Method['kind'], number>> = { unary: 32, stream: 64 };
+/** A client may have all its calls at once. */
+const maxCalls = { short: 128, streams: 64 };
 const maxCallsPerConnection = 100;
 const maxHeaderBytes = 16 * 1024;
 const folderMode = 0o750;
@@ -44,7 +46,7 @@ export class GrpcServer {
   readonly #opened: Promise<void>;
   /** Oldest first. */
   readonly #connections = new Set<Connection>();
-  readonly #callsInProgress = { unary: 0, stream: 0 };
+  readonly #calls = new CallTable(maxCalls);
   readonly #unaryTokens = new TokenBucket(unaryLimit, monotonicMs());
 
   /** Opens the socket. A failure is logged, and everything else works. */
@@ -99,17 +101,10 @@ export class GrpcServer {
     stream.once('close', () => {
       connection.callsInProgress -= 1;
     });
-    void serveCall(stream, headers, { methods, admit: (kind) => this.#admit(kind), limits, logger });
+    void serveCall(stream, headers, { methods, calls: this.#calls, limitRate: () => this.#limitRate(), limits, logger });
   }
 
-  #admit(kind: Method['kind']): () => void {
-    if (kind === 'unary' && this.#unaryTokens.take(monotonicMs()) > 0)
-      throw new GrpcError(statusCode.RESOURCE_EXHAUSTED, 'rejected by rate limit');
-    if (this.#callsInProgress[kind] >= maxCalls[kind])
-      throw new GrpcError(statusCode.RESOURCE_EXHAUSTED, `more than ${maxCalls[kind]} ${kind} calls at a time`);
-    this.#callsInProgress[kind] += 1;
-    return () => {
-      this.#callsInProgress[kind] -= 1;
-    };
+  #limitRate(): void {
+    if (this.#unaryTokens.take(monotonicMs()) > 0) throw new GrpcError(statusCode.RESOURCE_EXHAUSTED, 'rejected by rate limit');
   }
 }

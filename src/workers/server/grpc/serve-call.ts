@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { Call, type CallLimits } from './call.ts';
+import type { CallTable } from './call-table.ts';
 import { parseTimeout, unframeMessage } from './message-frames.ts';
 import { GrpcError, statusCode } from './status.ts';
 
@@ -19,8 +20,9 @@ export type Methods = Readonly<Record<string, Method>>;
 
 export interface CallContext {
   readonly methods: () => Promise<Methods>;
-  /** Takes a place for a call, and returns its release. Throws GrpcError when there is none. */
-  readonly admit: (kind: Method['kind']) => () => void;
+  readonly calls: CallTable;
+  /** Called for each unary call. Throws GrpcError when there are too many. */
+  readonly limitRate: () => void;
   readonly limits: CallLimits;
   readonly logger: Logger;
 }
@@ -56,21 +58,25 @@ async function runWithin(timeoutMs: number | null, call: Call, work: () => Promi
 
 const maxTimerMs = 2 ** 31 - 1;
 
-async function run(call: Call, path: string, { methods, admit }: CallContext): Promise<void> {
-  let release = () => {};
+async function run(call: Call, path: string, { methods, calls, limitRate }: CallContext): Promise<void> {
+  calls.add(call);
   try {
     const known = await methods();
     const method = Object.hasOwn(known, path) ? known[path] : undefined;
     if (!method) throw new GrpcError(statusCode.UNIMPLEMENTED, unknownMethod(path, Object.keys(known)));
-    release = admit(method.kind);
     const request = unframeMessage(await call.readRequest());
-    if (method.kind === 'unary') await call.send(await method.handle(request));
-    else await method.handle(request, call);
+    if (method.kind === 'unary') {
+      limitRate();
+      await call.send(await method.handle(request));
+    } else {
+      calls.toStream(call);
+      await method.handle(request, call);
+    }
     await call.end(statusCode.OK);
   } catch (err) {
     await call.end(err instanceof GrpcError ? err.code : statusCode.UNKNOWN, messageOf(err));
   } finally {
-    release();
+    calls.remove(call);
   }
 }
 

@@ -15,7 +15,7 @@ function aFeed() {
   const statuses = new Map<PodUID, PodStatus>();
   const finished = new Set<PodUID>();
   const clock = new FakeClock();
-  let isReady = true;
+  let isReady = false;
   const feed = new PodFeed({
     podManager,
     statuses: { get: (uid) => statuses.get(uid), isFinished: (uid) => finished.has(uid) },
@@ -68,17 +68,38 @@ test('many pods come in parts', async () => {
 test('a request without a change is answered after some seconds, or soon while the sources are not ready', async () => {
   const { feed, clock, setReady } = aFeed();
   const { cursor } = await feed.next(null);
+  const unready = feed.next(cursor);
+  setReady(true);
+  await clock.advance(100);
+  assert.equal((await unready).sourcesReady, true);
   const answers: boolean[] = [];
   void feed.next(cursor).then(({ pods }) => answers.push(pods.length === 0));
   await clock.advance(4900);
   assert.deepEqual(answers, []);
   await clock.advance(200);
   assert.deepEqual(answers, [true]);
-  setReady(false);
-  const unready = feed.next(cursor);
+});
+
+test('pods that ran before a restart are verified before the sources count as ready', async () => {
+  const { feed, podManager, setStatus, setReady, clock } = aFeed();
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  podManager.set({ ...aPod('a'), status });
   setReady(true);
-  await clock.advance(100);
-  assert.equal((await unready).sourcesReady, true);
+  const { cursor, sourcesReady } = await feed.next(null);
+  assert.equal(sourcesReady, false);
+  const next = feed.next(cursor);
+  setStatus('a', status);
+  assert.equal((await next).sourcesReady, true);
+
+  const other = aFeed();
+  other.podManager.set({ ...aPod('a'), status });
+  other.setReady(true);
+  const first = await other.feed.next(null);
+  await other.clock.advance(5000);
+  const late = other.feed.next(first.cursor);
+  await other.clock.advance(5000);
+  assert.equal((await late).sourcesReady, true, 'a pod without a status does not block the others');
+  await clock.advance(0);
 });
 
 test('a receiver that is gone costs nothing, and starts again when it comes back', async () => {
