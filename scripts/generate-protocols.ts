@@ -14,6 +14,7 @@ interface Field {
   readonly id: number;
   readonly rule?: 'repeated';
   readonly keyType?: string;
+  readonly options?: { readonly proto3_optional?: boolean };
 }
 interface Method {
   readonly requestType: string;
@@ -37,7 +38,8 @@ const outputs = [
 
 function fieldText(name: string, field: Field): string {
   const type = field.keyType === undefined ? field.type : `map<${field.keyType}, ${field.type}>`;
-  return `${field.rule === 'repeated' ? 'repeated ' : ''}${type} ${name} = ${field.id};`;
+  const label = field.rule === 'repeated' ? 'repeated ' : field.options?.proto3_optional ? 'optional ' : '';
+  return `${label}${type} ${name} = ${field.id};`;
 }
 
 function methodText(name: string, method: Method): string {

@@ -90,6 +90,9 @@ func field(message protoreflect.MessageDescriptor, field protoreflect.FieldDescr
 		result.add("type", typeName(message, field))
 	}
 	result.add("id", field.Number())
+	if field.HasOptionalKeyword() {
+		result.add("options", members{{"proto3_optional", true}})
+	}
 	return result
 }
 

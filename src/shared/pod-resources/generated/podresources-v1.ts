@@ -74,7 +74,7 @@ export interface ClaimResource {
   driverName: string;
   poolName: string;
   deviceName: string;
-  shareId: string;
+  shareId?: string | undefined;
 }
 
 export interface CDIDevice {
@@ -925,7 +925,7 @@ export const DynamicResource: MessageFns<DynamicResource> = {
 };
 
 function createBaseClaimResource(): ClaimResource {
-  return { cdiDevices: [], driverName: "", poolName: "", deviceName: "", shareId: "" };
+  return { cdiDevices: [], driverName: "", poolName: "", deviceName: "", shareId: undefined };
 }
 
 export const ClaimResource: MessageFns<ClaimResource> = {
@@ -942,7 +942,7 @@ export const ClaimResource: MessageFns<ClaimResource> = {
     if (message.deviceName !== "") {
       writer.uint32(34).string(message.deviceName);
     }
-    if (message.shareId !== "") {
+    if (message.shareId !== undefined) {
       writer.uint32(42).string(message.shareId);
     }
     return writer;
@@ -1022,7 +1022,7 @@ export const ClaimResource: MessageFns<ClaimResource> = {
     message.driverName = object.driverName ?? "";
     message.poolName = object.poolName ?? "";
     message.deviceName = object.deviceName ?? "";
-    message.shareId = object.shareId ?? "";
+    message.shareId = object.shareId ?? undefined;
     return message;
   },
 };
