@@ -101,6 +101,7 @@ export class Call {
 
   /** Ends a stream that is no gRPC call. */
   async refuse(httpStatus: number): Promise<void> {
+    if (this.#stream.destroyed) return;
     this.#hasStatus = true;
     this.#stream.respond({ ':status': httpStatus }, { endStream: true });
     await this.#untilClosed(this.#limits.requestMs);
