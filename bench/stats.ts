@@ -9,6 +9,7 @@ import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../src/shared/stat
 import { createStorageTable, StorageWriter, type StorageIdentity } from '../src/shared/state/storage-table.ts';
 import { createUsageTable, openFilesystems, UsageWriter, type CgroupIdentity, type UsageValues } from '../src/shared/state/usage-table.ts';
 import { systemClock } from '../src/shared/time/clock.ts';
+import { encodeText } from '../src/shared/metrics/exposition/text.ts';
 import { createStatsPages } from '../src/workers/server/stats/index.ts';
 import { readMachineMemory } from '../src/workers/stats/read-machine-memory.ts';
 import { UsageSampler } from '../src/workers/stats/usage-sampler.ts';
@@ -65,8 +66,8 @@ export const benchmark: Benchmark = {
     const floorMs = await cpuMsPerRun(samples, createFloor(tree.paths));
     const pages = createStatsPages({ nodeName: 'bench', usage: createBusyTable(), storage: createFullStorage(), cgroupFsRoot });
     const summaryMs = durationsOf(renders, () => pages.summary(false));
-    const cadvisorMs = durationsOf(renders / 10, () => Array.from(pages.cadvisor(undefined)).length);
-    const pieceMs = durationsOfPieces(renders / 10, () => pages.cadvisor(undefined));
+    const cadvisorMs = durationsOf(renders / 10, () => Array.from(encodeText(pages.cadvisor())).length);
+    const pieceMs = durationsOfPieces(renders / 10, () => encodeText(pages.cadvisor()));
     sampler.close();
     const cores = sampleMs / periodMs;
     return {

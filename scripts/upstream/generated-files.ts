@@ -23,6 +23,7 @@ export function generatedFiles(project: string): readonly GeneratedFile[] {
     { file: `${uidVectors}/expected.jsonl`, command: ['values', 'static-pod-uids', `${project}/${uidVectors}`] },
     { file: 'test/unit/shared/linux/cgroup-vectors.jsonl', command: ['values', 'cgroups'] },
     { file: 'test/unit/main/eviction/eviction-vectors.jsonl', command: ['values', 'evictions'] },
+    { file: 'test/unit/shared/metrics/exposition/histogram-vectors.jsonl', command: ['values', 'histograms'] },
     { file: 'test/unit/main/pods/admission/admission-vectors.jsonl', command: ['values', 'admission'] },
     { file: 'test/unit/workers/server/pods-api/pod-protobuf-vectors.jsonl', command: ['values', 'pods-as-protobuf'] },
   ];

@@ -152,8 +152,8 @@ export async function runKubelet({
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
       evictionPlan: (signal) => planEviction(signal),
-      probeMetrics: () => runtime.probes.renderMetrics(),
-      runtimeMetrics: () => stats.runtimeMetrics(),
+      probeMetrics: (format) => runtime.probes.renderMetrics(format),
+      runtimeMetrics: (format) => stats.runtimeMetrics(format),
       cluster,
       logger: log('server'),
     });

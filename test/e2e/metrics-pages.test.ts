@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { parsePrometheus, type Metric } from '../support/prometheus.ts';
+import { decodeMetrics } from '../support/prometheus-protobuf.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { upstreamMetrics } from '../support/upstream-metrics.ts';
 
@@ -13,6 +14,8 @@ const absent: Readonly<Record<string, RegExp>> = {
   // Recent kernels count the I/O of a cgroup of v1 only once it has a limit.
   '/metrics/cadvisor': /^container_(?:pressure_|fs_io_cost_|blkio_device_usage_total$|fs_(?:reads|writes)_bytes_total$)|^machine_dimm_/,
 };
+
+const protobufFormat = 'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited';
 
 /** The folder of a pod's logs has the namespace, the name and the UID in its name, which has at most 255 bytes. */
 const namespace = `n${'x'.repeat(62)}`;
@@ -93,6 +96,30 @@ describe('the pages of metrics', () => {
         labels.delete('le');
         assert.deepEqual([type, [...labels].sort()], [upstream.type, upstream.labels], name);
         assert.equal(/^\[(ALPHA|BETA|STABLE|INTERNAL)\]/.exec(help)?.[1] ?? 'none', upstream.stability, name);
+      }
+    });
+  }
+
+  for (const path of pages) {
+    test(`${path} has the same series in the protobuf format, with native histograms`, async () => {
+      const reply = await node.get(path, { accept: `${protobufFormat};q=0.6,text/plain;version=0.0.4;q=0.2` });
+      assert.equal(reply.headers.get('content-type'), `${protobufFormat.replaceAll(';', '; ')}; escaping=underscores`);
+      const decoded = decodeMetrics(new Uint8Array(await reply.arrayBuffer()));
+      const seriesOf = ({ samples }: Pick<Metric, 'samples'>) =>
+        new Set(samples.map(({ labels: { le: _, ...labels } }) => JSON.stringify(Object.entries(labels).sort())));
+      for (const [name, { type, help, samples }] of pagesByPath.get(path)!) {
+        const metric = decoded.get(name);
+        assert.ok(metric, name);
+        assert.deepEqual([metric.type, metric.help], [type, help.replaceAll(String.raw`\n`, '\n')], name);
+        const decodedSeries = seriesOf({ samples: metric.samples as Metric['samples'] });
+        for (const series of seriesOf({ samples })) assert.ok(decodedSeries.has(series), `${name} ${series}`);
+        for (const { count, native, createdAtMs } of metric.samples) {
+          if (type !== 'histogram') continue;
+          assert.ok(native, `${name} is not native`);
+          const total = [native.positive, native.negative].flatMap((each) => [...each.values()]).reduce((sum, each) => sum + each, 0);
+          assert.deepEqual([native.zeroCount + total, native.zeroThreshold], [count, 2 ** -128], name);
+          assert.ok(count === 0 || createdAtMs! > Date.now() - 600_000, name);
+        }
       }
     });
   }

@@ -16,6 +16,7 @@ import (
 	"values/admission"
 	"values/cgroups"
 	"values/evictions"
+	"values/histograms"
 	"values/podprotobuf"
 	"values/protocols"
 	"values/staticpods"
@@ -27,6 +28,7 @@ var kinds = map[string]func(out io.Writer, argument string) error{
 	"static-pod-uids":  func(out io.Writer, folder string) error { return staticpods.PrintVectors(out, folder) },
 	"cgroups":          func(out io.Writer, _ string) error { return cgroups.Print(out) },
 	"evictions":        func(out io.Writer, _ string) error { return evictions.Print(out) },
+	"histograms":       func(out io.Writer, _ string) error { return histograms.Print(out) },
 	"admission":        func(out io.Writer, _ string) error { return admission.Print(out) },
 	"pod-protobuf":     func(out io.Writer, _ string) error { return podprotobuf.PrintTable(out, kubernetesVersion()) },
 	"pods-as-protobuf": func(out io.Writer, _ string) error { return podprotobuf.PrintVectors(out) },

@@ -58,6 +58,7 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
       translateWebSockets: featureGates.enabled('ExtendWebSocketsToKubelet'),
     },
     snapshot: environment.snapshot,
+    nativeHistograms: featureGates.enabled('NativeHistograms'),
     stats: {
       fromRuntime: options.featureGates.enabled('PodAndContainerStatsFromCRI'),
       usage: environment.usage,

@@ -1,4 +1,5 @@
 /** Starts the server thread and answers its requests: pods and containers from main's state, reviews of callers from the API server. */
+import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { PlanEviction } from '../../shared/contracts/eviction.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -39,8 +40,8 @@ export interface ServerStart {
   /** An ImageGcPlan, as JSON. */
   readonly imageGcPlan: () => Promise<string>;
   readonly evictionPlan: PlanEviction;
-  readonly probeMetrics: () => Promise<Uint8Array>;
-  readonly runtimeMetrics: () => Promise<Uint8Array | undefined>;
+  readonly probeMetrics: (format: MetricsFormat) => Promise<Uint8Array>;
+  readonly runtimeMetrics: (format: MetricsFormat) => Promise<Uint8Array | undefined>;
   /** Null when standalone: no API server reviews callers. */
   readonly cluster: { readonly reviews: Reviews } | null;
   readonly logger: Logger;
@@ -91,9 +92,9 @@ export function startServer({
         inspectPod,
         translateUID: (uid) => podManager.translatePodUID(uid as PodUID),
       }),
-      probeMetrics: async () => transferBytes(await probeMetrics()),
-      async runtimeMetrics() {
-        const bytes = await runtimeMetrics();
+      probeMetrics: async (format) => transferBytes(await probeMetrics(format)),
+      async runtimeMetrics(format) {
+        const bytes = await runtimeMetrics(format);
         return bytes && transferBytes(bytes);
       },
       podChanges: (cursor) => podFeed.next(cursor),

@@ -1,4 +1,5 @@
 /** Main's half of the probes thread. */
+import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { ProbedPod, ProbeNotification, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { EventChannel } from './event-channel.ts';
@@ -48,8 +49,8 @@ export class ProbesThread {
   }
 
   /** The metrics of the probes, as text. */
-  renderMetrics(): Promise<Uint8Array> {
-    return this.thread.call((api) => api.renderMetrics());
+  renderMetrics(format: MetricsFormat): Promise<Uint8Array> {
+    return this.thread.call((api) => api.renderMetrics(format));
   }
 
   close(): Promise<void> {

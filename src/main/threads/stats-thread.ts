@@ -1,4 +1,5 @@
 /** Main's half of the stats thread. */
+import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type {
   MachineInfo,
   MemoryPressure,
@@ -81,8 +82,8 @@ export class StatsThread {
   machineInfo(): Promise<MachineInfo> {
     return this.thread.call((api) => api.machineInfo(), { retry: true });
   }
-  runtimeMetrics(): Promise<Uint8Array | undefined> {
-    return this.thread.call((api) => api.runtimeMetrics());
+  runtimeMetrics(format: MetricsFormat): Promise<Uint8Array | undefined> {
+    return this.thread.call((api) => api.runtimeMetrics(format));
   }
   sampleNow(): Promise<void> {
     return this.thread.call((api) => api.sampleNow(), { retry: true });

@@ -2,6 +2,7 @@
  * The probes thread runs the liveness, readiness and startup probes of running containers. Main decides what is probed, keeps the results and
  * acts on them; the thread keeps only its schedule, so that a thread that is started again continues with main's pods and their results.
  */
+import type { MetricsFormat } from '../metrics/exposition/negotiate.ts';
 import type { MessagePort } from 'node:worker_threads';
 import type { HttpGetTarget } from '../http-get/request.ts';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
@@ -86,7 +87,7 @@ export interface ProbesApi {
   setPods(pods: readonly ProbedPod[]): Promise<void>;
   /** Ends all probes of these pods and drops their metrics. */
   removePods(uids: readonly PodUID[]): Promise<void>;
-  /** The metrics of the probes for `/metrics/probes`, in Prometheus' text format. The bytes are transferred. */
-  renderMetrics(): Promise<Uint8Array>;
+  /** The metrics of the probes for `/metrics/probes`, in a format. The bytes are transferred. */
+  renderMetrics(format: MetricsFormat): Promise<Uint8Array>;
   close(): Promise<void>;
 }

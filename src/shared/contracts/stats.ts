@@ -1,4 +1,5 @@
 /** The stats thread reads the machine's information, and samples the usage of each pod's cgroup. It decides nothing. */
+import type { MetricsFormat } from '../metrics/exposition/negotiate.ts';
 import type { MessagePort } from 'node:worker_threads';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
 
@@ -92,8 +93,8 @@ export interface StatsApi {
    * row then stays old. Calls that arrive during a sample share the next one.
    */
   sampleNow(): Promise<void>;
-  /** The runtime's metrics of containers in Prometheus' text format. Undefined: it has none. The bytes are transferred. */
-  runtimeMetrics(): Promise<Uint8Array | undefined>;
+  /** The runtime's metrics of containers in a format. Undefined: it has none. The bytes are transferred. */
+  runtimeMetrics(format: MetricsFormat): Promise<Uint8Array | undefined>;
   /** Replaces the thresholds of the worker data. */
   setMemoryThresholds(thresholds: readonly MemoryThreshold[]): Promise<void>;
   close(): Promise<void>;

@@ -3,8 +3,11 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Follow the body. Made while they are sent, one at a time: for pages that are long, and take long to make. */
-  readonly pieces?: Iterable<string>;
+  /**
+   * Follow the body. Made while they are sent, one at a time: for pages that are long, and take long to make. An empty piece only gives other requests their
+   * turn.
+   */
+  readonly pieces?: Iterable<string | Uint8Array>;
 }
 
 const plainText = { 'Content-Type': 'text/plain; charset=utf-8' };
@@ -13,7 +16,7 @@ export function ok(body: string, contentType = plainText['Content-Type']): Reply
   return { status: 200, headers: { 'Content-Type': contentType }, body };
 }
 
-export function inPieces(pieces: Iterable<string>, contentType: string): Reply {
+export function inPieces(pieces: Iterable<string | Uint8Array>, contentType: string): Reply {
   return { ...ok('', contentType), pieces };
 }
 

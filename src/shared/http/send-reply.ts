@@ -35,7 +35,7 @@ export async function sendReply(
 async function sendPieces(
   request: IncomingMessage,
   response: ServerResponse,
-  pieces: Iterable<string>,
+  pieces: Iterable<string | Uint8Array>,
   compressed: boolean,
 ): Promise<void> {
   if (request.method === 'HEAD') {
@@ -51,9 +51,9 @@ async function sendPieces(
 
 const clientLeft = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ECONNRESET', 'EPIPE']);
 
-async function* takeTurns(pieces: Iterable<string>): AsyncGenerator<string> {
+async function* takeTurns(pieces: Iterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
   for (const piece of pieces) {
-    yield piece;
+    if (piece.length > 0) yield piece;
     await setImmediate();
   }
 }

@@ -3,6 +3,7 @@
  * segment (`bindMetrics`), so that pure code can update metrics in tests.
  */
 import type { Counter, Gauge, Histogram, Labels, MetricDefinition, Stability } from './metrics.ts';
+import type { NativeTable } from './native/native-table.ts';
 import { SegmentWriter } from './segment.ts';
 
 let bound: SegmentWriter | null = null;
@@ -10,6 +11,13 @@ let bound: SegmentWriter | null = null;
 /** Binds all metrics of this thread to a segment; null unbinds them. A segment has one thread at a time. */
 export function bindMetrics(segment: SharedArrayBuffer | null): void {
   bound = segment && new SegmentWriter(segment);
+}
+
+/** A series in this thread's segment. */
+interface OpenSeries {
+  readonly cells: Float64Array;
+  readonly firstCell: number;
+  readonly native: NativeTable | undefined;
 }
 
 /** The common part of all metrics: the definition, and the cells of each series. */
@@ -23,7 +31,7 @@ class Metric<L extends string> implements MetricDefinition {
   readonly combine: MetricDefinition['combine'];
   readonly isDeadline: boolean;
   #segment: SegmentWriter | null = null;
-  #cells = new Map<string, number>();
+  #open = new Map<string, OpenSeries>();
 
   constructor(definition: Omit<MetricDefinition, 'labelNames'> & { readonly labelNames: readonly L[] }) {
     this.name = definition.name;
@@ -36,44 +44,45 @@ class Metric<L extends string> implements MetricDefinition {
     this.isDeadline = definition.isDeadline ?? false;
   }
 
-  /** The cells of this thread's segment and the index of the series' first cell. Undefined when no segment is bound, or the segment is full. */
-  protected cells(labels: Labels<L> | undefined): { readonly cells: Float64Array; readonly firstCell: number } | undefined {
+  /** Undefined when no segment is bound, or the segment is full. */
+  protected series(labels: Labels<L> | undefined): OpenSeries | undefined {
     if (!bound) return undefined;
     if (this.#segment !== bound) {
       this.#segment = bound;
-      this.#cells.clear();
+      this.#open.clear();
     }
     const values = this.labelNames.map((name) => labels?.[name] ?? '');
     const key = values.join('\u0000');
-    let firstCell = this.#cells.get(key);
-    if (firstCell === undefined) {
-      firstCell = bound.open(this, values);
-      // A series that does not fit is not cached: each update tries again, and counts as dropped again.
-      if (firstCell < 0) return undefined;
-      this.#cells.set(key, firstCell);
-    }
-    return { cells: bound.cells, firstCell };
+    const known = this.#open.get(key);
+    if (known) return known;
+    const opened = bound.open(this, values);
+    // A series that does not fit is not cached: each update tries again, and counts as dropped again.
+    if (!opened) return undefined;
+    const native = opened.nativeTable === undefined ? undefined : bound.nativeTable(opened.nativeTable);
+    const series = { cells: bound.cells, firstCell: opened.cell, native };
+    this.#open.set(key, series);
+    return series;
   }
 }
 
 class CounterMetric<L extends string> extends Metric<L> implements Counter<L> {
   inc(labels?: Labels<L>, by = 1): void {
-    const series = this.cells(labels);
+    const series = this.series(labels);
     if (series && by > 0) series.cells[series.firstCell]! += by;
   }
   reset(labels?: Labels<L>): void {
-    const series = this.cells(labels);
+    const series = this.series(labels);
     if (series) series.cells[series.firstCell] = 0;
   }
 }
 
 class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {
   set(value: number, labels?: Labels<L>): void {
-    const series = this.cells(labels);
+    const series = this.series(labels);
     if (series) series.cells[series.firstCell] = value;
   }
   add(delta: number, labels?: Labels<L>): void {
-    const series = this.cells(labels);
+    const series = this.series(labels);
     if (series) series.cells[series.firstCell] = (series.cells[series.firstCell] || 0) + delta;
   }
   remove(labels?: Labels<L>): void {
@@ -84,11 +93,12 @@ class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {
 /** The cells of a series: the sum, then the count of each bucket and of the values above the last bucket. */
 class HistogramMetric<L extends string> extends Metric<L> implements Histogram<L> {
   observe(value: number, labels?: Labels<L>): void {
-    const series = this.cells(labels);
+    const series = this.series(labels);
     if (!series) return;
     const bucket = this.buckets.findIndex((bound) => value <= bound);
     series.cells[series.firstCell]! += value;
     series.cells[series.firstCell + 1 + (bucket < 0 ? this.buckets.length : bucket)]! += 1;
+    series.native?.observe(value);
   }
 }
 

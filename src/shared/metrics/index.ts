@@ -14,5 +14,6 @@ export {
   total,
 } from './define.ts';
 export type { Counter, Gauge, Histogram, Labels, MetricDefinition, Stability } from './metrics.ts';
-export { droppedSeries, renderMetrics } from './render-metrics.ts';
+export { collectMetrics, droppedSeries } from './collect-metrics.ts';
+export { renderMetrics } from './render-metrics.ts';
 export { createMetricsSegment } from './segment.ts';

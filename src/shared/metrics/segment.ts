@@ -1,17 +1,23 @@
 /**
- * One thread's metrics in shared memory: a directory of series, which only grows, and the cells with their values. A segment has one writer. The writer
+ * One thread's metrics in shared memory: a directory of series, which only grows, the cells with their values, and the native buckets of histograms. A segment has one writer. The writer
  * publishes an entry by moving the directory's end, so that readers see complete entries only. A segment outlives its thread: the successor reads the
  * directory and continues the counters. It hides the gauges until it sets them, because their values described the dead thread.
  *
  * A cell is a double, written without a lock: an aligned store of 8 bytes is atomic on 64-bit hosts.
  */
 import type { MetricDefinition } from './metrics.ts';
+import { NativeTable, nativeTableBytes } from './native/native-table.ts';
 
 /** Enough for about 1,500 series of one cell, or 900 histograms. Pages that are never written take no memory. */
-const directoryBytes = 160 * 1024;
+const directoryBytes = 192 * 1024;
 const cellCount = 12 * 1024;
+/** Of histograms that get none only the classic buckets are shown. */
+const nativeTableCount = 512;
 const headerBytes = 64;
-const [magicCell, endCell, cellsCell, droppedCell] = [0, 1, 2, 3];
+const [magicCell, endCell, cellsCell, droppedCell, nativeTablesCell] = [0, 1, 2, 3, 4];
+const entryHeaderBytes = 24;
+const cellsOffset = headerBytes + directoryBytes;
+const nativeTablesOffset = cellsOffset + cellCount * Float64Array.BYTES_PER_ELEMENT;
 const magic = 0x6d747273;
 /** Longer label values are truncated: some come from clients. */
 const maxLabelLength = 256;
@@ -26,10 +32,14 @@ export interface Series {
   readonly cell: number;
   /** The number of cells. */
   readonly cells: number;
+  /** Wall clock. */
+  readonly createdAtMs: number;
+  /** Of a histogram: the index of its native buckets. */
+  readonly nativeTable?: number | undefined;
 }
 
 export function createMetricsSegment(): SharedArrayBuffer {
-  const buffer = new SharedArrayBuffer(headerBytes + directoryBytes + cellCount * Float64Array.BYTES_PER_ELEMENT);
+  const buffer = new SharedArrayBuffer(nativeTablesOffset + nativeTableCount * nativeTableBytes);
   Atomics.store(new Int32Array(buffer, 0, 4), magicCell, magic);
   return buffer;
 }
@@ -38,17 +48,23 @@ export class SegmentReader {
   readonly cells: Float64Array;
   protected readonly header: Int32Array;
   protected readonly directory: Buffer;
+  readonly #buffer: SharedArrayBuffer;
 
   constructor(buffer: SharedArrayBuffer) {
     this.header = new Int32Array(buffer, 0, headerBytes / 4);
     if (Atomics.load(this.header, magicCell) !== magic) throw new Error('the shared buffer is no metrics segment');
+    this.#buffer = buffer;
     this.directory = Buffer.from(buffer, headerBytes, directoryBytes);
-    this.cells = new Float64Array(buffer, headerBytes + directoryBytes, cellCount);
+    this.cells = new Float64Array(buffer, cellsOffset, cellCount);
   }
 
   /** The number of series that did not fit. */
   get dropped(): number {
     return Atomics.load(this.header, droppedCell);
+  }
+
+  nativeTable(index: number): NativeTable {
+    return new NativeTable(this.#buffer, nativeTablesOffset + index * nativeTableBytes);
   }
 
   /** Yields every series from `offset` on, with the offset of the next one. */
@@ -57,13 +73,16 @@ export class SegmentReader {
     let entryOffset = offset;
     while (entryOffset < end) {
       const bytes = this.directory.readUInt16LE(entryOffset);
-      const entry = this.directory.toString('utf8', entryOffset + 12, entryOffset + bytes).split('\n');
+      const entry = this.directory.toString('utf8', entryOffset + entryHeaderBytes, entryOffset + bytes).split('\n');
       const [name = '', ...labelValues] = entry;
       const type = kinds[this.directory.readUInt16LE(entryOffset + 2)] ?? 'counter';
+      const cell = this.directory.readUInt32LE(entryOffset + 4);
+      const cells = this.directory.readUInt32LE(entryOffset + 8);
+      const table = this.directory.readUInt32LE(entryOffset + 12);
+      const createdAtMs = this.directory.readDoubleLE(entryOffset + 16);
       entryOffset += bytes;
-      const cell = this.directory.readUInt32LE(entryOffset - bytes + 4);
-      const cells = this.directory.readUInt32LE(entryOffset - bytes + 8);
-      yield [{ name, type, labelValues: labelValues.map(unescape), cell, cells }, entryOffset];
+      const nativeTable = table === 0 ? undefined : table - 1;
+      yield [{ name, type, labelValues: labelValues.map(unescape), cell, cells, createdAtMs, nativeTable }, entryOffset];
     }
   }
 }
@@ -80,33 +99,39 @@ export class SegmentWriter extends SegmentReader {
     }
   }
 
-  /** Returns the first cell of a series, and creates the series if necessary. −1 when it does not fit, or exists with another type or size. */
-  open({ name, type, buckets }: MetricDefinition, labelValues: readonly string[]): number {
+  /** Returns a series, and creates it if necessary. Undefined when it does not fit, or exists with another type or size. */
+  open({ name, type, buckets }: MetricDefinition, labelValues: readonly string[]): Series | undefined {
     const values = labelValues.map(truncate);
     const key = keyOf(name, values);
     const cells = type === 'histogram' ? buckets.length + 2 : 1;
     const existing = this.#known.get(key);
-    if (existing) return existing.cells === cells && existing.type === type ? existing.cell : -1;
-    const series = this.#append({ name, type, labelValues: values, cell: Atomics.load(this.header, cellsCell), cells });
+    if (existing) return existing.cells === cells && existing.type === type ? existing : undefined;
+    const tables = Atomics.load(this.header, nativeTablesCell);
+    const nativeTable = type === 'histogram' && tables < nativeTableCount ? tables : undefined;
+    const cell = Atomics.load(this.header, cellsCell);
+    const series = this.#append({ name, type, labelValues: values, cell, cells, createdAtMs: Date.now(), nativeTable });
     if (!series) {
       Atomics.add(this.header, droppedCell, 1);
-      return -1;
+      return undefined;
     }
     this.#known.set(key, series);
-    return series.cell;
+    return series;
   }
 
   #append(series: Series): Series | undefined {
     const text = [series.name, ...series.labelValues.map(escape)].join('\n');
     const offset = Atomics.load(this.header, endCell);
-    const bytes = 12 + Buffer.byteLength(text);
+    const bytes = entryHeaderBytes + Buffer.byteLength(text);
     if (bytes > 0xffff || offset + bytes > directoryBytes || series.cell + series.cells > cellCount) return undefined;
     this.directory.writeUInt16LE(bytes, offset);
     this.directory.writeUInt16LE(kinds.indexOf(series.type), offset + 2);
     this.directory.writeUInt32LE(series.cell, offset + 4);
     this.directory.writeUInt32LE(series.cells, offset + 8);
-    this.directory.write(text, offset + 12, 'utf8');
-    // A thread that dies between these two stores leaves unused cells, but no incomplete entry.
+    this.directory.writeUInt32LE(series.nativeTable === undefined ? 0 : series.nativeTable + 1, offset + 12);
+    this.directory.writeDoubleLE(series.createdAtMs, offset + 16);
+    this.directory.write(text, offset + entryHeaderBytes, 'utf8');
+    // A thread that dies between these stores leaves unused cells, but no incomplete entry.
+    if (series.nativeTable !== undefined) Atomics.store(this.header, nativeTablesCell, series.nativeTable + 1);
     Atomics.store(this.header, cellsCell, series.cell + series.cells);
     Atomics.store(this.header, endCell, offset + bytes);
     return series;

@@ -42,8 +42,8 @@ const api: ProbesApi = {
   async removePods(uids) {
     probes.removePods(uids);
   },
-  async renderMetrics() {
-    return transferBytes(await renderSeries(probes.series));
+  async renderMetrics(format) {
+    return transferBytes(await renderSeries(probes.series, format));
   },
   async close() {
     heartbeat.stop();

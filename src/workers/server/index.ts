@@ -26,10 +26,6 @@ const heartbeats = new HeartbeatsReader(workerData.heartbeats);
 const health = new HealthSource(heartbeats, logger);
 const main = createMainClient(workerData.main);
 const stats = createStatsPages(workerData.stats);
-const runtimeMetrics = async (): Promise<string | undefined> => {
-  const bytes = workerData.stats.fromRuntime ? await main.runtimeMetrics() : undefined;
-  return bytes && new TextDecoder().decode(bytes);
-};
 const sources: RouteSources = {
   health: () => health.checks(),
   resetHealthMetrics: () => {
@@ -37,19 +33,16 @@ const sources: RouteSources = {
     return main.resetHealthMetrics();
   },
   summary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
-  metrics: async (page) => {
-    if (page === 'resource') return stats.resource();
-    if (page === 'cadvisor') return stats.cadvisor(await runtimeMetrics());
-    const { metricsSegments: segments } = workerData;
-    return renderMetricsPage(page, {
-      segments,
+  nativeHistograms: workerData.nativeHistograms,
+  metrics: (page, format) =>
+    renderMetricsPage(page, format, {
+      segments: workerData.metricsSegments,
       heartbeats,
       monotonicMs,
-      probeMetrics: () => main.probeMetrics(),
-      logMetrics: () => stats.logs(),
+      main,
+      stats,
       metricsProvider: workerData.stats.fromRuntime ? 'cri' : 'cadvisor',
-    });
-  },
+    }),
   main,
 };
 

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { evictionSignals } from '../../shared/contracts/eviction.ts';
 import type { ResolvedContainer, MainApi } from '../../shared/contracts/server/calls.ts';
+import { metricsFormats, type MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 
 const deadlineMs = 10_000;
@@ -35,8 +36,8 @@ export function createMainClient(port: MessagePort): MainApi {
     evictionPlan: sharedPerSignal((signal) => boundedCall('evictionPlan', () => main.evictionPlan(signal))),
     configz: shared(() => boundedCall('configz', () => main.configz())),
     flagz: shared(() => boundedCall('flagz', () => main.flagz())),
-    probeMetrics: shared(() => boundedCall('probeMetrics', () => main.probeMetrics())),
-    runtimeMetrics: shared(() => boundedCall('runtimeMetrics', () => main.runtimeMetrics())),
+    probeMetrics: sharedPerFormat((format) => boundedCall('probeMetrics', () => main.probeMetrics(format))),
+    runtimeMetrics: sharedPerFormat((format) => boundedCall('runtimeMetrics', () => main.runtimeMetrics(format))),
     resetHealthMetrics: shared(() => boundedCall('resetHealthMetrics', () => main.resetHealthMetrics())),
     podChanges: (cursor) => boundedCall('podChanges', () => main.podChanges(cursor)),
     listPodResources: (version) => boundedCall('listPodResources', async () => main.listPodResources(version)),
@@ -54,6 +55,11 @@ function shared<T>(call: () => Promise<T>): () => Promise<T> {
     pending ??= call().finally(() => (pending = null));
     return pending;
   };
+}
+
+function sharedPerFormat<T>(call: (format: MetricsFormat) => Promise<T>): (format: MetricsFormat) => Promise<T> {
+  const calls = new Map(metricsFormats.map((format) => [format, shared(() => call(format))]));
+  return async (format) => (calls.get(format) ?? (() => call(format)))();
 }
 
 function sharedPerSignal(call: MainApi['evictionPlan']): MainApi['evictionPlan'] {

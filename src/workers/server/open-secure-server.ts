@@ -77,8 +77,7 @@ export async function openSecureServer({
   const routes = createSecureRoutes({
     switches: handlers,
     health: sources.health,
-    metrics: sources.metrics,
-    resetHealthMetrics: sources.resetHealthMetrics,
+    metrics: sources,
     summary: sources.summary,
     main,
     logs,

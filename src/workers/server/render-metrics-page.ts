@@ -1,4 +1,4 @@
-/** Renders the metrics pages: the threads' metrics, and metrics that are computed at the request (process, thread statuses). */
+/** The metrics pages: the threads' metrics, and metrics that are computed at the request (process, thread statuses, usage). */
 import { readdir, readFile } from 'node:fs/promises';
 import {
   parseBootTime,
@@ -13,32 +13,57 @@ import * as sli from '../../shared/metrics/definitions/health.ts';
 import { metricsProvider, registeredMetrics } from '../../shared/metrics/definitions/kubernetes.ts';
 import * as processMetrics from '../../shared/metrics/definitions/process.ts';
 import { metricsDroppedSeries, threadDeaths, threadStarts, threadUp } from '../../shared/metrics/definitions/threads.ts';
-import { droppedSeries, renderMetrics } from '../../shared/metrics/index.ts';
+import { encodeFamilies } from '../../shared/metrics/exposition/encode.ts';
+import type { MetricFamily } from '../../shared/metrics/exposition/metric-family.ts';
+import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
+import { collectMetrics, droppedSeries } from '../../shared/metrics/index.ts';
+import type { MainApi } from '../../shared/contracts/server/calls.ts';
 import type { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { threadFault } from '../../shared/health/health.ts';
+import type { MetricsPage } from './routes.ts';
+import type { StatsPages } from './stats/index.ts';
 
 export interface MetricsSources {
   readonly segments: readonly SharedArrayBuffer[];
   readonly heartbeats: HeartbeatsReader;
   readonly monotonicMs: () => number;
-  /** The metrics of the probes thread, which main relays. */
-  readonly probeMetrics: () => Promise<Uint8Array>;
-  /** The metrics of containers' logs. */
-  readonly logMetrics: () => string;
+  /** The metrics of the probes thread, and the runtime's metrics of containers, which main relays. Undefined: the runtime has none. */
+  readonly main: Pick<MainApi, 'probeMetrics' | 'runtimeMetrics'>;
+  readonly stats: Pick<StatsPages, 'cadvisor' | 'machine' | 'resource' | 'logs'>;
   readonly metricsProvider: 'cadvisor' | 'cri';
 }
 
-const utf8 = new TextDecoder();
-
-/** `all` is /metrics; `probes` and `slis` are separate pages, as upstream has them. */
-export async function renderMetricsPage(page: 'all' | 'probes' | 'slis', sources: MetricsSources): Promise<string> {
+/** Returns the page in pieces, each made when it is read. */
+export async function renderMetricsPage(
+  page: MetricsPage,
+  format: MetricsFormat,
+  sources: MetricsSources,
+): Promise<Iterable<string | Uint8Array>> {
+  const { main, stats, segments } = sources;
+  if (page === 'resource') return encodeFamilies(stats.resource(), format);
+  if (page === 'cadvisor') {
+    const ofRuntime = sources.metricsProvider === 'cri' ? await main.runtimeMetrics(format) : undefined;
+    return ofRuntime ? joined(ofRuntime, encodeFamilies(stats.machine(), format)) : encodeFamilies(stats.cadvisor(), format);
+  }
   await observeProcess();
-  if (page === 'slis') return renderMetrics(sources.segments, [...Object.values(sli), startTime]);
-  if (page === 'probes') return `${utf8.decode(await sources.probeMetrics())}${renderMetrics(sources.segments, [startTime])}`;
+  if (page === 'slis') return encodeFamilies(collectMetrics(segments, [...Object.values(sli), startTime]), format);
+  if (page === 'probes') {
+    return joined(await main.probeMetrics(format), encodeFamilies(collectMetrics(segments, [startTime]), format));
+  }
   observeThreads(sources);
   for (const [stability, count] of registered) registeredMetrics.set(count, { stability_level: stability, deprecated_version: '' });
   metricsProvider.set(1, { provider: sources.metricsProvider });
-  return `${renderMetrics(sources.segments, definitions)}${sources.logMetrics()}`;
+  return encodeFamilies(allFamilies(sources), format);
+}
+
+function* allFamilies({ segments, stats }: MetricsSources): Generator<MetricFamily> {
+  yield* collectMetrics(segments, definitions);
+  yield* stats.logs();
+}
+
+function* joined(first: Uint8Array, rest: Iterable<string | Uint8Array>): Generator<string | Uint8Array> {
+  yield first;
+  yield* rest;
 }
 
 /** On its other pages upstream registers the start time as a separate metric with a stability level. */

@@ -3,6 +3,7 @@ import type { MainApi } from '../../shared/contracts/server/calls.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { HealthCheck } from '../../shared/health/health.ts';
 import { isHealthz, replyHealthz } from '../../shared/health/healthz.ts';
+import { negotiate, type MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { PlainRequest } from '../../shared/http/plain-request.ts';
 import {
   accepts,
@@ -22,11 +23,15 @@ export interface RouteSources {
   readonly health: () => HealthCheck[];
   /** Resets the metrics of `/metrics/slis`. */
   readonly resetHealthMetrics: () => Promise<void>;
-  readonly metrics: (page: MetricsPage) => Promise<string | Iterable<string>>;
+  /** The gate of that name. */
+  readonly nativeHistograms: boolean;
+  readonly metrics: (page: MetricsPage, format: MetricsFormat) => Promise<Iterable<string | Uint8Array>>;
   /** Renders /stats/summary. Throws until the node was measured once. */
   readonly summary: (onlyCpuAndMemory: boolean) => string;
   readonly main: Pick<MainApi, 'pods'>;
 }
+
+export type MetricsSources = Pick<RouteSources, 'metrics' | 'nativeHistograms' | 'resetHealthMetrics'>;
 
 /** Paths of the debug handlers. The read-only server never serves them (upstream: InstallDebuggingDisabledHandlers). */
 export const debugPrefixes = [
@@ -39,8 +44,6 @@ export const debugPrefixes = [
   '/debug/pprof/',
   '/logs/',
 ];
-/** The content type that Prometheus' Go client sends for its text format. */
-export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 export type MetricsPage = 'all' | 'probes' | 'slis' | 'resource' | 'cadvisor';
 export const metricsPages: Readonly<Record<string, MetricsPage>> = {
   '/metrics': 'all',
@@ -57,7 +60,7 @@ export async function replyOnReadOnly(request: PlainRequest, sources: RouteSourc
   if (path === '/pods' || path === '/pods/') return replyJSON(request, () => sources.main.pods());
   if (path === '/stats' || path.startsWith('/stats/')) return replyStats(method, path, request.query, request.accept, sources.summary);
   const page = metricsPages[path];
-  if (page) return replyMetrics(page, method, sources);
+  if (page) return replyMetrics(page, request, sources);
   if (debugPrefixes.includes(`${path}/`)) return movedTo(`${path}/`);
   if (debugPrefixes.some((prefix) => path.startsWith(prefix))) return error(405, 'Debug endpoints are disabled.');
   return notFound;
@@ -66,16 +69,23 @@ export async function replyOnReadOnly(request: PlainRequest, sources: RouteSourc
 /** A DELETE of `/metrics/slis` resets its metrics. */
 export async function replyMetrics(
   page: MetricsPage,
-  method: string,
-  { metrics, resetHealthMetrics }: Pick<RouteSources, 'metrics' | 'resetHealthMetrics'>,
+  { method, accept }: Pick<PlainRequest, 'method' | 'accept'>,
+  { metrics, nativeHistograms, resetHealthMetrics }: MetricsSources,
 ): Promise<Reply> {
-  if (page !== 'slis' || method !== 'DELETE') {
-    const text = await metrics(page);
-    return typeof text === 'string' ? ok(text, metricsContentType) : inPieces(text, metricsContentType);
+  if (page === 'slis' && method === 'DELETE') {
+    await resetHealthMetrics();
+    return ok('metrics reset\n');
   }
-  await resetHealthMetrics();
-  return ok('metrics reset\n');
+  const { encoding, contentType } = negotiate(accept);
+  if (encoding === 'protobuf') return inPieces(await metrics(page, nativeHistograms ? 'nativeProtobuf' : 'protobuf'), contentType);
+  const pieces = await metrics(page, 'text');
+  return page === 'cadvisor' ? inPieces(pieces, contentType) : ok(textOfPieces(pieces), contentType);
 }
+
+function textOfPieces(pieces: Iterable<string | Uint8Array>): string {
+  return Array.from(pieces, (piece) => (typeof piece === 'string' ? piece : utf8.decode(piece))).join('');
+}
+const utf8 = new TextDecoder();
 
 /** Upstream: CreateHandlers of pkg/kubelet/server/stats/handler.go. */
 export function replyStats(

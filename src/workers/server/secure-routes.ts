@@ -12,7 +12,7 @@ import type { ContainerLogs } from './logs/index.ts';
 import { ServeMux } from './serve-mux.ts';
 import { accepts, error, methodNotAllowed, notAcceptable, ok, restfulNotFound, type Reply } from '../../shared/http/reply.ts';
 import { replyEviction } from './eviction/index.ts';
-import { debugPrefixes, metricsPages, replyMetrics, replyStats, type MetricsPage } from './routes.ts';
+import { debugPrefixes, metricsPages, replyMetrics, replyStats, type MetricsSources } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
 import type { RequestTarget } from './request-target.ts';
 
@@ -37,8 +37,7 @@ export interface ExtraHandlers {
 export interface SecureRoutesOptions {
   readonly switches: HandlerSwitches;
   readonly health: () => HealthCheck[];
-  readonly metrics: (page: MetricsPage) => Promise<string | Iterable<string>>;
-  readonly resetHealthMetrics: () => Promise<void>;
+  readonly metrics: MetricsSources;
   readonly summary: (onlyCpuAndMemory: boolean) => string;
   readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'imageGcPlan' | 'evictionPlan' | 'configz'>;
   readonly logs: ContainerLogs;
@@ -67,7 +66,7 @@ export function createSecureRoutes(options: SecureRoutesOptions): ServeMux<Handl
     ...Object.fromEntries(
       Object.entries(metricsPages).map(([path, page]): [string, Handler] => [
         path,
-        async ({ method }) => replyMetrics(page, method, options),
+        async ({ method, request }) => replyMetrics(page, { method, accept: request.headers.accept }, options.metrics),
       ]),
     ),
   };

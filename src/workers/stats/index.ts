@@ -2,6 +2,7 @@
  * The stats thread reads the machine's information, and samples the usage of each pod and container from the cgroup tree into the usage table. It decides
  * nothing. Started and called by main (main/threads/stats-thread.ts).
  */
+import { encodeFamilies, toBytes } from '../../shared/metrics/exposition/encode.ts';
 import { readFileSync } from 'node:fs';
 import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
@@ -194,10 +195,9 @@ const api: StatsApi = {
     const { filesystem } = await samples.get();
     await withTimeout(maxFilesystemWaitMs, filesystem);
   },
-  async runtimeMetrics() {
-    const text = await runtimeStats?.metrics();
-    // The bytes are alone in their buffer.
-    return text === undefined ? undefined : transferBytes(new TextEncoder().encode(text));
+  async runtimeMetrics(format) {
+    const families = await runtimeStats?.metrics();
+    return families && transferBytes(toBytes(encodeFamilies(families, format)));
   },
   async setMemoryThresholds(thresholds) {
     memoryThresholds = thresholds;

@@ -21,7 +21,7 @@ function liveness(index: number, over: Partial<ProbeSpec> = {}): ProbedPod {
 const resultsOf = (uid: PodUID) => harness.results.filter(({ podUID }) => podUID === uid).map(({ result }) => result);
 const eventsOf = (uid: PodUID) => harness.events.filter(({ podUID }) => podUID === uid).map(({ message }) => message);
 const idOf = (pod: ProbedPod) => pod.containers[0]!.id;
-const page = async () => new TextDecoder().decode(await harness.probes.renderMetrics());
+const page = async () => new TextDecoder().decode(await harness.probes.renderMetrics('text'));
 
 test('exit codes, output and timeouts of commands', { timeout: 30_000 }, async () => {
   const [failing, slow] = [liveness(0, { failureThreshold: 2 }), liveness(1)];

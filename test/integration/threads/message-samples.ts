@@ -315,8 +315,8 @@ export const samples: Samples = {
   'stats.sampleNow': emptyCall,
   'stats.setMemoryThresholds': [{ request: [[{ scope: 'node', available: { fraction: 0.1 } }]], reply: undefined }],
   'stats.runtimeMetrics': [
-    { request: [], reply: new Uint8Array([1]) },
-    { request: [], reply: undefined },
+    { request: ['text'], reply: new Uint8Array([1]) },
+    { request: ['nativeProtobuf'], reply: undefined },
   ],
   'stats.close': emptyCall,
   'stats.events': [
@@ -327,7 +327,7 @@ export const samples: Samples = {
 
   'probes.setPods': [{ request: [[probedPod]], reply: undefined }],
   'probes.removePods': [{ request: [[podUID]], reply: undefined }],
-  'probes.renderMetrics': [{ request: [], reply: new Uint8Array([1]) }],
+  'probes.renderMetrics': [{ request: ['text'], reply: new Uint8Array([1]) }],
   'probes.close': emptyCall,
   'probes.results': [
     {
@@ -372,10 +372,10 @@ export const samples: Samples = {
       reply: { found: false, status: 404, message: 'pod does not exist' },
     },
   ],
-  'main.probeMetrics': [{ request: [], reply: new Uint8Array([1]) }],
+  'main.probeMetrics': [{ request: ['text'], reply: new Uint8Array([1]) }],
   'main.runtimeMetrics': [
-    { request: [], reply: new Uint8Array([1]) },
-    { request: [], reply: undefined },
+    { request: ['text'], reply: new Uint8Array([1]) },
+    { request: ['nativeProtobuf'], reply: undefined },
   ],
   'main.podChanges': [
     {

@@ -222,8 +222,8 @@ export class TestNode {
     rmSync(join(this.manifests, `${name}.yaml`));
   }
 
-  async get(path: string): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.#ports?.readOnly}${path}`, { signal: AbortSignal.timeout(5000) });
+  async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.#ports?.readOnly}${path}`, { headers, signal: AbortSignal.timeout(5000) });
   }
   async healthz(path = '/healthz'): Promise<Response> {
     return fetch(`http://127.0.0.1:${this.#ports?.healthz}${path}`, { signal: AbortSignal.timeout(5000) });

@@ -28,6 +28,7 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
       translateWebSockets: true,
     },
     snapshot: createRuntimeSnapshot(10),
+    nativeHistograms: true,
     stats: {
       fromRuntime: false,
       usage: createUsageTable(10),

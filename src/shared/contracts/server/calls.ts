@@ -1,4 +1,5 @@
 /** The calls between main and the server thread, in both directions. The server thread renders metrics and health itself, from shared memory. */
+import type { MetricsFormat } from '../../metrics/exposition/negotiate.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../kubernetes/ids.ts';
 import type { AllocatableResourcesResponse, PodResources } from '../../pod-resources/generated/podresources-v1.ts';
 import type { EvictionSignal } from '../eviction.ts';
@@ -38,9 +39,9 @@ export interface MainApi {
   reviewAccess(spec: SubjectAccessReviewSpec): Promise<SubjectAccessReviewStatus>;
   resolveContainer: ResolveContainer;
   /** The probes thread's part of `/metrics/probes`. The bytes are transferred. */
-  probeMetrics(): Promise<Uint8Array>;
+  probeMetrics(format: MetricsFormat): Promise<Uint8Array>;
   /** The runtime's metrics of containers, for `/metrics/cadvisor`. Undefined: it has none. The bytes are transferred. */
-  runtimeMetrics(): Promise<Uint8Array | undefined>;
+  runtimeMetrics(format: MetricsFormat): Promise<Uint8Array | undefined>;
   /** Resolves when pods have changed since the reply with this cursor, or after some seconds without a change. Null: starts with all pods. */
   podChanges(cursor: number | null): Promise<PodChanges>;
   /** The pods of the PodResources API's List, in its version. */

@@ -12,6 +12,8 @@ export interface ServerWorkerData extends ThreadWorkerData {
   readonly streaming: StreamingSettings;
   /** The metrics segments of all threads. */
   readonly metricsSegments: readonly SharedArrayBuffer[];
+  /** The gate NativeHistograms. */
+  readonly nativeHistograms: boolean;
   /** The runtime snapshot (shared/state/runtime-snapshot.ts): the running containers. */
   readonly snapshot: SharedArrayBuffer;
   /** The usage and storage tables (shared/state/), and the node's name in /stats/summary. */

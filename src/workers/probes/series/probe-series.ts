@@ -5,6 +5,7 @@
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { ProbedPod, ProbeType } from '../../../shared/contracts/probes.ts';
 import { defaultBuckets } from '../../../shared/metrics/define.ts';
+import { NativeBuckets } from '../../../shared/metrics/native/native-buckets.ts';
 
 type Pod = Pick<ProbedPod, 'uid' | 'namespace' | 'name'>;
 
@@ -12,6 +13,8 @@ export interface CountSeries {
   readonly pod: Pod;
   readonly container: string;
   readonly probe: ProbeType;
+  /** Wall clock. */
+  readonly createdAtMs: number;
   successful: number;
   failed: number;
 }
@@ -21,9 +24,12 @@ export interface DurationSeries {
   readonly pod: Pod;
   readonly container: string;
   readonly probe: ProbeType;
+  /** Wall clock. */
+  readonly createdAtMs: number;
   sum: number;
   /** Per bucket, and above the last one. */
   readonly counts: Float64Array;
+  readonly native: NativeBuckets;
 }
 
 export class ProbeSeries {
@@ -34,7 +40,7 @@ export class ProbeSeries {
     const ofPod = this.#counts.get(pod.uid) ?? new Map<string, CountSeries>();
     this.#counts.set(pod.uid, ofPod);
     const key = `${container}/${probe}`;
-    const count = ofPod.get(key) ?? { pod, container, probe, successful: 0, failed: 0 };
+    const count = ofPod.get(key) ?? { pod, container, probe, successful: 0, failed: 0, createdAtMs: Date.now() };
     ofPod.set(key, count);
     if (outcome === 'failure') {
       count.failed += 1;
@@ -48,9 +54,12 @@ export class ProbeSeries {
       probe,
       sum: 0,
       counts: new Float64Array(defaultBuckets.length + 1),
+      native: new NativeBuckets(),
+      createdAtMs: Date.now(),
     };
     this.#durations.set(durationKey, duration);
     duration.sum += seconds;
+    duration.native.observe(seconds);
     const bucket = defaultBuckets.findIndex((bound) => seconds <= bound);
     duration.counts[bucket < 0 ? defaultBuckets.length : bucket]! += 1;
   }

@@ -1,11 +1,12 @@
-/** Renders /metrics/cadvisor: the metrics of all measured cgroups, and of the machine. Pure. */
+/** The families of /metrics/cadvisor: the metrics of all measured cgroups, and of the machine. Pure. */
 import type { MachineFacts } from '../../../shared/state/machine-table.ts';
 import type { NodeFilesystem } from '../../../shared/state/node-filesystem-table.ts';
 import type { CgroupUsage, DeviceIo, InterfaceUsage } from '../../../shared/state/usage-table.ts';
 import { cgroupMetrics, pressureMetrics, type CgroupMetric, type ParsedUsage } from './cadvisor-metrics.ts';
-import { label, MetricsText } from '../../../shared/metrics/metrics-text.ts';
-import { formatNumber } from '../../../shared/metrics/render-metrics.ts';
-import { CommonLabels, extraLabels } from './cadvisor-labels.ts';
+import { FamilyList } from '../../../shared/metrics/exposition/family-list.ts';
+import { labelsOf, noLabels, type Labels } from '../../../shared/metrics/exposition/labels.ts';
+import { aSample, type MetricFamily, type Sample } from '../../../shared/metrics/exposition/metric-family.ts';
+import { commonLabels, extraLabels, withExtra } from './cadvisor-labels.ts';
 
 export interface CadvisorPageOptions {
   readonly rows: readonly CgroupUsage[];
@@ -18,42 +19,48 @@ export interface CadvisorPageOptions {
 }
 
 /**
- * Yields the page in pieces: a node of 500 pods has 30 MB. Metrics are sorted by name, each with its cgroups by path. What the rows contain is the state at the
- * call; nobody else needs to keep them.
+ * Yields the page's families: metrics are sorted by name, each with its cgroups by path. What the rows contain is the state at the call; nobody else needs to keep
+ * them.
  */
-export function* renderCadvisorPage({
+export function* cadvisorFamilies({
   rows,
   machine,
   filesystems,
   nowMs,
   hasPressure,
   deviceName,
-}: CadvisorPageOptions): Generator<string> {
-  const seen = { name: 'container_last_seen', type: 'gauge', help: 'Last time a container was seen by the exporter' } as const;
+}: CadvisorPageOptions): Generator<MetricFamily> {
   const cgroups = cgroupsOf(rows.filter(({ identity }) => identity.path !== '')).map((row) => toRendered(row, filesystems, deviceName));
-  const families: Family[] = [
-    ...(hasPressure ? [...cgroupMetrics, ...pressureMetrics] : cgroupMetrics).map((metric) => familyOf(metric, cgroups)),
-    { name: seen.name, pieces: () => lastSeen(head(seen), cgroups, nowMs) },
-    { name: 'container_scrape_error', pieces: () => [scrapeError(rows.length > 0)] },
+  const families: MetricFamily[] = [
+    ...(hasPressure ? [...cgroupMetrics, ...pressureMetrics] : cgroupMetrics).map((metric) => ({
+      name: metric.name,
+      type: metric.type,
+      help: metric.help,
+      samples: samplesOf(metric, cgroups),
+    })),
+    {
+      name: 'container_last_seen',
+      type: 'gauge',
+      help: 'Last time a container was seen by the exporter',
+      samples: lastSeen(cgroups, nowMs),
+    },
+    {
+      name: 'container_scrape_error',
+      type: 'gauge',
+      help: '1 if there was an error while getting container metrics, 0 otherwise',
+      samples: [aSample(noLabels, rows.length > 0 ? 0 : 1)],
+    },
   ];
-  if (machine) yield renderVersion(machine);
-  for (const { pieces } of families.sort((a, b) => compare(a.name, b.name))) yield* pieces();
-  yield renderMachineMetrics(machine);
+  if (machine) yield versionFamily(machine);
+  yield* families.sort((a, b) => compare(a.name, b.name));
+  yield* machineFamilies(machine);
 }
 
-/** The metrics of one name. */
-interface Family {
-  readonly name: string;
-  readonly pieces: () => Iterable<string>;
-}
-
-/** A cgroup with the parts of its lines that its metrics have in common. */
+/** A cgroup with the parts of its samples that its metrics have in common. */
 interface RenderedCgroup {
   readonly row: CgroupUsage;
   readonly parsed: ParsedUsage;
-  readonly labels: CommonLabels;
-  /** ` 1767323045000` */
-  readonly stamp: string;
+  readonly labels: Labels;
 }
 
 function toRendered(row: CgroupUsage, filesystems: readonly NodeFilesystem[], nameOf: (device: string) => string): RenderedCgroup {
@@ -68,84 +75,42 @@ function toRendered(row: CgroupUsage, filesystems: readonly NodeFilesystem[], na
       network: network.map((each) => ({ ...each, labels: extraLabels({ interface: each.name }) })),
       filesystems: identity.kind === 'root' ? filesystems.map((each) => ({ ...each, labels: extraLabels({ device: each.device }) })) : none,
     },
-    labels: new CommonLabels(identity),
-    stamp: values.sampledAtMs > 0 ? ` ${Math.trunc(values.sampledAtMs)}` : '',
+    labels: commonLabels(identity),
   };
 }
 const none: readonly never[] = [];
 
-/** A piece of this many lines has about 60 KB, and takes half a millisecond. */
-const linesPerPiece = 200;
-
-function familyOf(metric: CgroupMetric, cgroups: readonly RenderedCgroup[]): Family {
-  return { name: metric.name, pieces: () => piecesOf(metric, cgroups) };
-}
-
-function* piecesOf(metric: CgroupMetric, cgroups: readonly RenderedCgroup[]): Generator<string> {
-  let text = '';
-  let lines = 0;
-  for (const cgroup of cgroups) {
-    const added = linesOf(metric, cgroup);
-    if (added === '') continue;
-    // A metric without values has no head.
-    if (text === '' && lines === 0) text = head(metric);
-    text += added;
-    lines += 1;
-    if (lines % linesPerPiece !== 0) continue;
-    yield text;
-    text = '';
-  }
-  if (text !== '') yield text;
-}
-
-function linesOf(metric: CgroupMetric, { row, parsed, labels, stamp }: RenderedCgroup): string {
-  const end = metric.isSpec ? '\n' : `${stamp}\n`;
-  if ('readOne' in metric) {
-    const value = metric.readOne(row);
-    return value === undefined ? '' : `${metric.name}{${labels.text}} ${formatNumber(value)}${end}`;
-  }
-  const values = metric.read(row, parsed);
-  // Two devices may have one name, or none. As upstream, the first value is shown.
-  const seen = values.length > 1 ? new Set<string>() : undefined;
-  let text = '';
-  for (const { value, labels: extra } of values) {
-    const all = extra ? labels.with(extra) : labels.text;
-    if (seen?.has(all)) continue;
-    seen?.add(all);
-    text += `${metric.name}{${all}} ${formatNumber(value)}${end}`;
-  }
-  return text;
-}
-
-function* lastSeen(start: string, cgroups: readonly RenderedCgroup[], nowMs: number): Generator<string> {
-  const end = `} ${formatNumber(Math.floor(nowMs / 1000))} ${Math.trunc(nowMs)}\n`;
-  for (let first = 0; first < cgroups.length; first += linesPerPiece) {
-    const lines = cgroups.slice(first, first + linesPerPiece).map(({ labels }) => `container_last_seen{${labels.text}${end}`);
-    yield (first === 0 ? start : '') + lines.join('');
+function* samplesOf(metric: CgroupMetric, cgroups: readonly RenderedCgroup[]): Generator<Sample> {
+  for (const { row, parsed, labels } of cgroups) {
+    const timestampMs = metric.isSpec ? 0 : row.values.sampledAtMs;
+    if ('readOne' in metric) {
+      const value = metric.readOne(row);
+      if (value !== undefined) yield aSample(labels, value, timestampMs);
+      continue;
+    }
+    const values = metric.read(row, parsed);
+    // Two devices may have one name, or none. As upstream, the first value is shown.
+    const seen = values.length > 1 ? new Set<string>() : undefined;
+    for (const { value, labels: extra = [] } of values) {
+      const key = seen && extra.map(({ pair }) => pair.text).join(',');
+      if (key !== undefined && seen?.has(key)) continue;
+      if (key !== undefined) seen?.add(key);
+      yield aSample(extra.length === 0 ? labels : withExtra(labels, extra), value, timestampMs);
+    }
   }
 }
 
-function head({ name, type, help }: Pick<CgroupMetric, 'name' | 'type' | 'help'>): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-}
-
-function scrapeError(hasRows: boolean): string {
-  const text = new MetricsText();
-  const help = '1 if there was an error while getting container metrics, 0 otherwise';
-  text.add('container_scrape_error', 'gauge', help, '', hasRows ? 0 : 1);
-  return text.toString();
+function* lastSeen(cgroups: readonly RenderedCgroup[], nowMs: number): Generator<Sample> {
+  for (const { labels } of cgroups) yield aSample(labels, Math.floor(nowMs / 1000), nowMs);
 }
 
 /** The part of the page beside the runtime's own metrics of containers. */
-export function renderMachineMetrics(machine: MachineFacts | undefined): string {
-  const text = new MetricsText();
-  if (machine) addMachine(text, machine);
-  addScrapeError(text, machine);
-  return text.toString();
-}
-
-function addScrapeError(text: MetricsText, machine: MachineFacts | undefined): void {
-  text.add('machine_scrape_error', 'gauge', '1 if there was an error while getting machine metrics, 0 otherwise.', '', machine ? 0 : 1);
+export function machineFamilies(machine: MachineFacts | undefined): MetricFamily[] {
+  const list = new FamilyList();
+  if (machine) addMachine(list, machine);
+  const help = '1 if there was an error while getting machine metrics, 0 otherwise.';
+  list.add('machine_scrape_error', 'gauge', help, noLabels, machine ? 0 : 1);
+  return list.sorted();
 }
 
 /** One row for each cgroup: system containers are cgroups that may have another row. */
@@ -159,9 +124,9 @@ function cgroupsOf(rows: readonly CgroupUsage[]): CgroupUsage[] {
   return [...byPath.values()].sort((a, b) => (a.identity.path < b.identity.path ? -1 : 1));
 }
 
-function addMachine(text: MetricsText, machine: MachineFacts): void {
-  const pairs = [label('boot_id', machine.bootID), label('machine_id', machine.machineID), label('system_uuid', machine.systemUUID)];
-  const add = (name: string, help: string, value: number, labels = pairs) => text.add(name, 'gauge', help, labels.join(','), value);
+function addMachine(list: FamilyList, { bootID, machineID, systemUUID, ...machine }: MachineFacts): void {
+  const labels = labelsOf({ boot_id: bootID, machine_id: machineID, system_uuid: systemUUID });
+  const add = (name: string, help: string, value: number) => list.add(name, 'gauge', help, labels, value);
   add('machine_cpu_books', 'Number of CPU books.', 0);
   add('machine_cpu_cores', 'Number of logical CPU cores.', machine.numCores);
   add('machine_cpu_drawers', 'Number of CPU drawers.', 0);
@@ -171,27 +136,25 @@ function addMachine(text: MetricsText, machine: MachineFacts): void {
   add('machine_swap_bytes', 'Amount of swap memory available on the machine.', machine.swapBytes);
   add('machine_nvm_avg_power_budget_watts', 'NVM power budget.', 0);
   for (const mode of ['app_direct_mode', 'memory_mode']) {
-    add('machine_nvm_capacity', 'NVM capacity value labeled by NVM mode (memory mode or app direct mode).', 0, [
-      ...pairs.slice(0, 2),
-      label('mode', mode),
-      ...pairs.slice(2),
-    ]);
+    const ofMode = labelsOf({ boot_id: bootID, machine_id: machineID, mode, system_uuid: systemUUID });
+    list.add('machine_nvm_capacity', 'gauge', 'NVM capacity value labeled by NVM mode (memory mode or app direct mode).', ofMode, 0);
   }
 }
 
-function renderVersion(machine: MachineFacts): string {
-  const text = new MetricsText();
-  const version = [
-    label('cadvisorRevision', ''),
-    label('cadvisorVersion', ''),
-    label('dockerVersion', ''),
-    label('kernelVersion', machine.kernelVersion),
-    label('osVersion', machine.osImage),
-  ];
-  const versionHelp =
-    "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.";
-  text.add('cadvisor_version_info', 'gauge', versionHelp, version.join(','), 1);
-  return text.toString();
+function versionFamily(machine: MachineFacts): MetricFamily {
+  const labels = labelsOf({
+    cadvisorRevision: '',
+    cadvisorVersion: '',
+    dockerVersion: '',
+    kernelVersion: machine.kernelVersion,
+    osVersion: machine.osImage,
+  });
+  return {
+    name: 'cadvisor_version_info',
+    type: 'gauge',
+    help: "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.",
+    samples: [aSample(labels, 1)],
+  };
 }
 
 function compare(a: string, b: string): number {

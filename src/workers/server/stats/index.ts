@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import { parseBootTime } from '../../../shared/linux/procfs.ts';
 import { StorageReader } from '../../../shared/state/storage-table.ts';
 import { UsageReader } from '../../../shared/state/usage-table.ts';
-import { renderCadvisorPage, renderMachineMetrics } from './cadvisor-page.ts';
+import type { MetricFamily } from '../../../shared/metrics/exposition/metric-family.ts';
+import { cadvisorFamilies, machineFamilies } from './cadvisor-page.ts';
 import { createDeviceNames } from './device-names.ts';
 import { groupUsage } from './group-usage.ts';
-import { renderLogMetrics } from './log-metrics.ts';
+import { logFamilies } from './log-metrics.ts';
 import { readRlimit } from '../../../shared/linux/read-rlimit.ts';
-import { renderResourcePage } from './resource-page.ts';
+import { resourceFamilies } from './resource-page.ts';
 import { renderSummary } from './summary.ts';
 
 export interface StatsPagesOptions {
@@ -26,11 +27,12 @@ export interface StatsPagesOptions {
 export interface StatsPages {
   /** Throws until the node was measured once, a few seconds after the start. */
   summary(onlyCpuAndMemory: boolean): string;
-  resource(): string;
+  resource(): Iterable<MetricFamily>;
   /** A part of the page /metrics. */
-  logs(): string;
-  /** @param ofRuntime the runtime's metrics of containers, which replace those of the cgroups */
-  cadvisor(ofRuntime: string | undefined): string | Iterable<string>;
+  logs(): readonly MetricFamily[];
+  cadvisor(): Iterable<MetricFamily>;
+  /** The part of /metrics/cadvisor beside the runtime's own metrics of containers. */
+  machine(): Iterable<MetricFamily>;
 }
 
 export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: StatsPagesOptions): StatsPages {
@@ -59,13 +61,12 @@ export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: Sta
         nowMs: Date.now(),
       });
     },
-    cadvisor(ofRuntime) {
-      const machine = reader.machine();
-      if (ofRuntime !== undefined) return ofRuntime + renderMachineMetrics(machine);
-      const filesystems = reader.nodeFilesystems();
-      return renderCadvisorPage({ rows: reader.all(), machine, filesystems, nowMs: Date.now(), hasPressure, deviceName });
+    cadvisor() {
+      const [machine, filesystems] = [reader.machine(), reader.nodeFilesystems()];
+      return cadvisorFamilies({ rows: reader.all(), machine, filesystems, nowMs: Date.now(), hasPressure, deviceName });
     },
-    logs: () => renderLogMetrics(groupUsage(reader.all())),
-    resource: () => renderResourcePage(groupUsage(reader.all())),
+    machine: () => machineFamilies(reader.machine()),
+    logs: () => logFamilies(groupUsage(reader.all())),
+    resource: () => resourceFamilies(groupUsage(reader.all())),
   };
 }

@@ -1,7 +1,9 @@
-/** Renders /metrics/resource, which metrics-server reads. Pure. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
+/** The families of /metrics/resource, which metrics-server reads. Pure. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
 import type { CgroupUsage } from '../../../shared/state/usage-table.ts';
 import type { NodeUsage, PodUsage } from './group-usage.ts';
-import { label, MetricsText } from '../../../shared/metrics/metrics-text.ts';
+import { FamilyList } from '../../../shared/metrics/exposition/family-list.ts';
+import { labelsOf, noLabels, type Labels } from '../../../shared/metrics/exposition/labels.ts';
+import type { MetricFamily } from '../../../shared/metrics/exposition/metric-family.ts';
 
 const nsPerSecond = 1e9;
 
@@ -20,21 +22,21 @@ const help = {
   resource_scrape_error: '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise',
 } as const;
 
-export function renderResourcePage({ root, pods }: NodeUsage): string {
-  const text = new MetricsText();
-  const add = (name: keyof typeof help, labels: string, value: number, timestampMs?: number) =>
-    text.add(name, name.endsWith('_total') ? 'counter' : 'gauge', help[name], labels, value, timestampMs);
-  const addUsage = (prefix: 'node' | 'pod' | 'container', labels: string, { values }: CgroupUsage) => {
+export function resourceFamilies({ root, pods }: NodeUsage): MetricFamily[] {
+  const list = new FamilyList();
+  const add = (name: keyof typeof help, labels: Labels, value: number, timestampMs?: number) =>
+    list.add(name, name.endsWith('_total') ? 'counter' : 'gauge', help[name], labels, value, timestampMs);
+  const addUsage = (prefix: 'node' | 'pod' | 'container', labels: Labels, { values }: CgroupUsage) => {
     add(`${prefix}_cpu_usage_seconds_total`, labels, Number(values.cpuUsageNs) / nsPerSecond, values.sampledAtMs);
     add(`${prefix}_memory_working_set_bytes`, labels, values.memoryWorkingSetBytes, values.sampledAtMs);
     add(`${prefix}_swap_usage_bytes`, labels, values.swapBytes, values.sampledAtMs);
   };
-  if (root) addUsage('node', '', root);
+  if (root) addUsage('node', noLabels, root);
   for (const { podName, podNamespace, pod, containers } of newestOfEachName(pods)) {
-    const podLabels = `${label('namespace', podNamespace)},${label('pod', podName)}`;
+    const podLabels = labelsOf({ namespace: podNamespace, pod: podName });
     for (const container of containers) {
       const { identity, values } = container;
-      const labels = `${label('container', identity.containerName)},${podLabels}`;
+      const labels = labelsOf({ container: identity.containerName, namespace: podNamespace, pod: podName });
       if (identity.createdAtMs > 0) add('container_start_time_seconds', labels, identity.createdAtMs / 1000);
       addUsage('container', labels, container);
       if (Number.isFinite(values.memorySwapLimitBytes)) {
@@ -43,8 +45,8 @@ export function renderResourcePage({ root, pods }: NodeUsage): string {
     }
     if (pod) addUsage('pod', podLabels, pod);
   }
-  add('resource_scrape_error', '', root ? 0 : 1);
-  return text.toString();
+  add('resource_scrape_error', noLabels, root ? 0 : 1);
+  return list.sorted();
 }
 
 /** A pod's predecessor of the same name may still terminate. Series have no UID, and each must be there once. */

@@ -7,9 +7,10 @@ import type { CriClient } from '../../../shared/cri/client.ts';
 import { isUnimplemented } from '../../../shared/cri/cri-error.ts';
 import type { MetricDescriptor, PodSandboxStats } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
+import type { MetricFamily } from '../../../shared/metrics/exposition/metric-family.ts';
 import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { renderRuntimeMetrics } from './runtime-metrics.ts';
+import { runtimeFamilies } from './runtime-metrics.ts';
 import { toUsage, type RuntimeUsage } from './to-usage.ts';
 
 /** The page's reader waits for at most ten seconds, too. */
@@ -59,13 +60,13 @@ export class RuntimeStats {
     return isRecent ? toUsage(last.stats, items) : new Map<string, RuntimeUsage>();
   }
 
-  /** The metrics of containers in Prometheus' text format. Undefined when the runtime has none. Rejects when it does not answer in time. */
-  async metrics(): Promise<string | undefined> {
+  /** The metrics of containers. Undefined when the runtime has none. Rejects when it does not answer in time. */
+  async metrics(): Promise<MetricFamily[] | undefined> {
     const { runtime } = this.#options;
     try {
       this.#descriptors ??= (await runtime.call('listMetricDescriptors', {}, { deadlineMs: deadlineMs / 2 })).descriptors;
       const { podMetrics } = await runtime.call('listPodSandboxMetrics', {}, { deadlineMs: deadlineMs / 2 });
-      return renderRuntimeMetrics(this.#descriptors, podMetrics);
+      return runtimeFamilies(this.#descriptors, podMetrics);
     } catch (err) {
       // A runtime that was updated may have other metrics.
       this.#descriptors = undefined;

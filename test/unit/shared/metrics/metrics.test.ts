@@ -11,7 +11,7 @@ import {
   total,
 } from '../../../../src/shared/metrics/index.ts';
 import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
-import { formatNumber } from '../../../../src/shared/metrics/render-metrics.ts';
+import { formatNumber } from '../../../../src/shared/metrics/exposition/text.ts';
 import { table } from '../../../support/table.ts';
 
 // The hook is inside the suite: a top-level hook would apply to the tests of all files, which share one process.

@@ -6,7 +6,8 @@ import { table } from '../../../support/table.ts';
 
 const sources: RouteSources = {
   health: () => [{ name: 'ping', fault: '', note: '' }],
-  metrics: async (page) => `page ${page}`,
+  nativeHistograms: true,
+  metrics: async (page, format) => (format === 'text' ? ['page ', page] : [`${format} `, Buffer.from(page)]),
   resetHealthMetrics: async () => {},
   summary: (onlyCpuAndMemory) => {
     if (onlyCpuAndMemory) throw new Error('nothing is measured');
@@ -31,6 +32,14 @@ const readOnly: { ask: [string, string, string?]; want: [number, string, string]
   },
   { ask: ['POST', '/pods'], want: [405, 'text/plain; charset=utf-8', '405: Method Not Allowed'] },
   { ask: ['GET', '/metrics'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page all'] },
+  {
+    ask: ['GET', '/metrics', 'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited'],
+    want: [
+      200,
+      'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited; escaping=underscores',
+      'nativeProtobuf all',
+    ],
+  },
   { ask: ['GET', '/metrics/slis'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page slis'] },
   { ask: ['DELETE', '/metrics/slis'], want: [200, 'text/plain; charset=utf-8', 'metrics reset\n'] },
   { ask: ['DELETE', '/metrics'], want: [200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'page all'] },
@@ -54,8 +63,8 @@ const readOnly: { ask: [string, string, string?]; want: [number, string, string]
 table('the read-only port answers', (row) => {
   for (const { ask, want } of readOnly) {
     row(`the read-only port answers ${ask.join(' ')} with ${want[0]}`, async () => {
-      const { status, headers, body } = await replyOnReadOnly(request(...ask), sources);
-      assert.deepEqual([status, headers['Content-Type'], body], want);
+      const { status, headers, body, pieces = [] } = await replyOnReadOnly(request(...ask), sources);
+      assert.deepEqual([status, headers['Content-Type'], body + [...pieces].map(String).join('')], want);
     });
   }
 });

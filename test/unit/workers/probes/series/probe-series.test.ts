@@ -5,7 +5,7 @@ import { ProbeSeries } from '../../../../../src/workers/probes/series/probe-seri
 import { renderSeries } from '../../../../../src/workers/probes/series/render-series.ts';
 
 const pod = (name: string, uid: string) => ({ uid: uid as PodUID, namespace: 'n', name });
-const render = async (series: ProbeSeries) => new TextDecoder().decode(await renderSeries(series));
+const render = async (series: ProbeSeries) => new TextDecoder().decode(await renderSeries(series, 'text'));
 
 test('no probe has run: the page is empty', async () => assert.equal(await render(new ProbeSeries()), ''));
 

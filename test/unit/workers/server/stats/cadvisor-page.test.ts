@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { renderCadvisorPage } from '../../../../../src/workers/server/stats/cadvisor-page.ts';
+import { textOf } from '../../../../../src/shared/metrics/exposition/text.ts';
+import { cadvisorFamilies } from '../../../../../src/workers/server/stats/cadvisor-page.ts';
 import { parsePrometheus } from '../../../../support/prometheus.ts';
 import { aUsage } from '../../../../support/usage.ts';
 
@@ -67,9 +68,7 @@ const rows = [
 ];
 const pageOf = (hasPressure: boolean) =>
   parsePrometheus(
-    [...renderCadvisorPage({ rows, machine, filesystems, nowMs: 5000, hasPressure, deviceName: (device) => `/dev/disk-${device}` })].join(
-      '',
-    ),
+    textOf(cadvisorFamilies({ rows, machine, filesystems, nowMs: 5000, hasPressure, deviceName: (device) => `/dev/disk-${device}` })),
   );
 const container = { container: 'app', id: '/kubepods/pod1/c', image: 'busybox:1', name: 'c', namespace: 'default', pod: 'web' };
 const sampledAtMs = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -118,7 +117,7 @@ test('two devices of one name have one series', () => {
   const io = '[{"device":"8:0","bytes":{"Read":1},"operations":{}},{"device":"8:1","bytes":{"Read":2},"operations":{}}]';
   const row = aUsage({ kind: 'root' }, { io });
   const options = { rows: [row], machine, filesystems, nowMs: 5000, hasPressure: false, deviceName: () => '' };
-  const page = parsePrometheus([...renderCadvisorPage(options)].join(''));
+  const page = parsePrometheus(textOf(cadvisorFamilies(options)));
   assert.deepEqual(
     page.get('container_fs_reads_bytes_total')?.samples.map(({ value }) => value),
     [1],
@@ -160,7 +159,7 @@ test('the machine has its identity as labels', () => {
 
 test('a node that was not measured yet has an error for each part', () => {
   const empty = { rows: [], machine: undefined, filesystems: [], nowMs: 1, hasPressure: false, deviceName: () => '' };
-  const page = parsePrometheus([...renderCadvisorPage(empty)].join(''));
+  const page = parsePrometheus(textOf(cadvisorFamilies(empty)));
   assert.equal(page.get('container_scrape_error')?.samples[0]?.value, 1);
   assert.equal(page.get('machine_scrape_error')?.samples[0]?.value, 1);
 });

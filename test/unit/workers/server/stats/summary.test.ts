@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { groupUsage, pickContainers } from '../../../../../src/workers/server/stats/group-usage.ts';
 import { parseTasks } from '../../../../../src/shared/linux/read-rlimit.ts';
-import { renderLogMetrics } from '../../../../../src/workers/server/stats/log-metrics.ts';
-import { renderResourcePage } from '../../../../../src/workers/server/stats/resource-page.ts';
+import { textOf } from '../../../../../src/shared/metrics/exposition/text.ts';
+import { logFamilies } from '../../../../../src/workers/server/stats/log-metrics.ts';
+import { resourceFamilies } from '../../../../../src/workers/server/stats/resource-page.ts';
 import { renderSummary } from '../../../../../src/workers/server/stats/summary.ts';
 import { parsePrometheus } from '../../../../support/prometheus.ts';
 import { table } from '../../../../support/table.ts';
@@ -181,7 +182,7 @@ table('pickContainers', (row) => {
 });
 
 test('the page for metrics-server is strictly correct', () => {
-  const page = parsePrometheus(renderResourcePage(groupUsage(rows)));
+  const page = parsePrometheus(textOf(resourceFamilies(groupUsage(rows))));
   const labels = { container: 'app', namespace: 'default', pod: 'web' };
   const timestampMs = Date.UTC(2026, 0, 2, 3, 4, 5);
   assert.deepEqual(page.get('container_cpu_usage_seconds_total'), {
@@ -207,7 +208,7 @@ test('the page for metrics-server has the newest of two pods of one name', () =>
     ];
   });
   for (const each of [pods, pods.toReversed()]) {
-    const page = parsePrometheus(renderResourcePage(groupUsage(each)));
+    const page = parsePrometheus(textOf(resourceFamilies(groupUsage(each))));
     assert.deepEqual(
       page.get('pod_memory_working_set_bytes')?.samples.map(({ value }) => value),
       [1],
@@ -216,14 +217,14 @@ test('the page for metrics-server has the newest of two pods of one name', () =>
 });
 
 test('the bytes of logs are on the page of metrics', () => {
-  const page = parsePrometheus(renderLogMetrics(groupUsage(rows)));
+  const page = parsePrometheus(textOf(logFamilies(groupUsage(rows))));
   const [sample, ...others] = page.get('kubelet_container_log_filesystem_used_bytes')!.samples;
   assert.deepEqual(Object.keys(sample!.labels), ['container', 'namespace', 'pod', 'uid']);
   assert.equal(others.length, 0);
-  assert.equal(renderLogMetrics(groupUsage([])), '');
+  assert.equal(textOf(logFamilies(groupUsage([]))), '');
 });
 
 test('the page for metrics-server reports a node that was not measured yet', () => {
-  const page = parsePrometheus(renderResourcePage(groupUsage([])));
+  const page = parsePrometheus(textOf(resourceFamilies(groupUsage([]))));
   assert.equal(page.get('resource_scrape_error')?.samples[0]?.value, 1);
 });

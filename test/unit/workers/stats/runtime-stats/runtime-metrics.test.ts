@@ -5,7 +5,8 @@ import {
   ListPodSandboxMetricsResponse,
   MetricType,
 } from '../../../../../src/shared/cri/generated/cri-v1.ts';
-import { renderRuntimeMetrics } from '../../../../../src/workers/stats/runtime-stats/runtime-metrics.ts';
+import { textOf } from '../../../../../src/shared/metrics/exposition/text.ts';
+import { runtimeFamilies } from '../../../../../src/workers/stats/runtime-stats/runtime-metrics.ts';
 import { parsePrometheus } from '../../../../support/prometheus.ts';
 
 const { COUNTER, GAUGE } = MetricType;
@@ -24,9 +25,11 @@ function render(
 ) {
   const reply = { podMetrics: [{ podSandboxId: 's', metrics, containerMetrics: [{ containerId: 'c', metrics: ofContainer }] }] };
   return parsePrometheus(
-    renderRuntimeMetrics(
-      ListMetricDescriptorsResponse.fromPartial({ descriptors }).descriptors,
-      ListPodSandboxMetricsResponse.fromPartial(reply).podMetrics,
+    textOf(
+      runtimeFamilies(
+        ListMetricDescriptorsResponse.fromPartial({ descriptors }).descriptors,
+        ListPodSandboxMetricsResponse.fromPartial(reply).podMetrics,
+      ),
     ),
   );
 }

@@ -1,0 +1,95 @@
+/** Writes fields of protobuf messages into a buffer that grows. Field numbers are below 16: their tags have one byte. */
+const [varint, fixed64, delimited] = [0, 1, 2];
+const maxVarintBytes = 10;
+
+export class ProtobufWriter {
+  #buffer: Buffer;
+  #end = 0;
+
+  constructor(initialBytes: number) {
+    this.#buffer = Buffer.allocUnsafe(initialBytes);
+  }
+
+  get length(): number {
+    return this.#end;
+  }
+
+  /** The bytes so far. A later write may change them, unless the writer is not used again. */
+  finish(): Uint8Array {
+    return this.#buffer.subarray(0, this.#end);
+  }
+
+  clear(): void {
+    this.#end = 0;
+  }
+
+  /** @param value an integer from 0 to 2^53 */
+  uint(field: number, value: number): void {
+    this.#reserve(1 + maxVarintBytes);
+    this.#tag(field, varint);
+    this.#varint(value);
+  }
+
+  /** @param value an integer whose absolute value is below 2^52 */
+  sint(field: number, value: number): void {
+    this.uint(field, value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
+  double(field: number, value: number): void {
+    this.#reserve(9);
+    this.#tag(field, fixed64);
+    this.#end = this.#buffer.writeDoubleLE(value, this.#end);
+  }
+
+  string(field: number, value: string): void {
+    const bytes = Buffer.byteLength(value);
+    this.#reserve(1 + maxVarintBytes + bytes);
+    this.#tag(field, delimited);
+    this.#varint(bytes);
+    this.#end += this.#buffer.write(value, this.#end, 'utf8');
+  }
+
+  message(field: number, content: ProtobufWriter): void {
+    this.open(field, content.length);
+    this.raw(content.finish());
+  }
+
+  /** A field whose content is written next, and has this length. */
+  open(field: number, contentBytes: number): void {
+    this.#reserve(1 + maxVarintBytes);
+    this.#tag(field, delimited);
+    this.#varint(contentBytes);
+  }
+
+  /** A length without a tag. */
+  size(value: number): void {
+    this.#reserve(maxVarintBytes);
+    this.#varint(value);
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  #tag(field: number, wireType: number): void {
+    this.#buffer[this.#end++] = (field << 3) | wireType;
+  }
+
+  #varint(value: number): void {
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#buffer[this.#end++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#buffer[this.#end++] = rest;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#end + bytes <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(2 * this.#buffer.length, this.#end + bytes));
+    this.#buffer.copy(larger, 0, 0, this.#end);
+    this.#buffer = larger;
+  }
+}
