@@ -1,5 +1,6 @@
 /** The API client with a node's credentials against a real API server: allowed and refused requests, and a restart of the server. */
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiPath, createReviews, type ApiClient, type ApiConnection } from '../../../src/main/api/index.ts';
@@ -30,6 +31,15 @@ const createNode = (client: ApiClient) =>
     body: { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } },
     trafficClass: 'node',
   });
+
+interface HeadersMessage {
+  readonly response: { readonly headers: readonly (Buffer | string)[] };
+}
+
+function encodingOf({ response: { headers } }: HeadersMessage): string {
+  const index = headers.findIndex((each, i) => i % 2 === 0 && String(each).toLowerCase() === 'content-encoding');
+  return index < 0 ? '' : String(headers[index + 1]);
+}
 
 test('a node’s client against a real API server', async (t) => {
   const cluster = await privateCluster(t);
@@ -64,7 +74,7 @@ test('a node’s client against a real API server', async (t) => {
     assert.equal((await reviewAccess({ user: 'jane', resourceAttributes })).allowed, false);
   });
 
-  await t.test('a watch starts with existing objects, and follows changes', async (sub) => {
+  await t.test('a compressed watch starts with existing objects, and follows changes', async (sub) => {
     const namespace = await cluster.namespace(sub);
     const signal = AbortSignal.timeout(30_000);
     const query = {
@@ -74,6 +84,10 @@ test('a node’s client against a real API server', async (t) => {
       allowWatchBookmarks: true,
       timeoutSeconds: 60,
     };
+    const encodings: string[] = [];
+    const note = (message: unknown) => encodings.push(encodingOf(message as HeadersMessage));
+    subscribe('undici:request:headers', note);
+    sub.after(() => void unsubscribe('undici:request:headers', note));
     const seen: string[] = [];
     for await (const event of client.watch<Named>({ path: podsPath, query, trafficClass: 'pods', signal })) {
       seen.push(`${event.type} ${event.object.metadata.name ?? ''}`.trim());
@@ -83,6 +97,8 @@ test('a node’s client against a real API server', async (t) => {
       } else break;
     }
     assert.deepEqual(seen, ['BOOKMARK', 'ADDED web']);
+    // WatchListCompression: the whole watch, whose first flush is the bookmark.
+    assert.ok(encodings.includes('gzip'), `${encodings.length} answers, none of them compressed`);
   });
 
   await t.test('parallel calls of all lanes succeed, also after a failed heartbeat', async () => {

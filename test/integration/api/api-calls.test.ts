@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { maxResponseBytes } from '../../../src/main/api/http/request-attempt.ts';
 import { definitions } from '../../../src/shared/metrics/definitions/index.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
 import { sendJSON } from '../../support/api-server/scripted-api-server.ts';
@@ -105,6 +107,21 @@ test('a truncated response is an error', async () => {
   };
   const { client } = await aClient();
   await assert.rejects(client.call({ ...getPod, maxAttempts: 1 }), isError(0, 'Unreachable'));
+});
+
+test('a compressed response is read, and bounded by its decompressed size', async () => {
+  server.handle = (_request, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.end(gzipSync(JSON.stringify(pod)));
+  };
+  const { client } = await aClient();
+  assert.deepEqual(await client.call(getPod), pod);
+  assert.equal(server.requests[0]?.headers['accept-encoding'], 'gzip');
+  server.handle = (_request, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.end(gzipSync(Buffer.alloc(maxResponseBytes + 1, ' ')));
+  };
+  await assert.rejects(client.call(getPod), isError(0, 'TooLarge'));
 });
 
 test('a hanging call fails at its deadline, and the next call succeeds', async () => {

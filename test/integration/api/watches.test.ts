@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { sendJSON } from '../../support/api-server/scripted-api-server.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aClient, collect, isError, pod, server, until, useServer } from '../../support/api-server/api-client-suite.ts';
@@ -23,6 +24,58 @@ test('a watch yields events as they are sent, and returns when the server ends i
     ['ADDED', 'MODIFIED', 'BOOKMARK'],
   );
   assert.equal(server.requests[0]?.url, '/api/v1/pods?timeoutSeconds=300&watch=true');
+});
+
+test('a compressed watch yields each event when it is flushed, as a gzip member of its own', async () => {
+  const line = (type: string) => `${JSON.stringify({ type, object: pod })}\n`;
+  let sendSecond = () => {};
+  server.handle = (_request, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.write(gzipSync(line('ADDED')));
+    sendSecond = () => {
+      // A member in two parts, and the start of another.
+      const member = gzipSync(line('MODIFIED'));
+      response.write(member.subarray(0, 15));
+      response.write(Buffer.concat([member.subarray(15), gzipSync(line('DELETED'))]));
+      response.end();
+    };
+  };
+  const { client } = await aClient();
+  const { signal } = new AbortController();
+  const seen: string[] = [];
+  for await (const { type } of client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })) {
+    if (seen.push(type) === 1) sendSecond();
+  }
+  assert.deepEqual(seen, ['ADDED', 'MODIFIED', 'DELETED']);
+  assert.equal(server.requests[0]?.headers['accept-encoding'], 'gzip');
+});
+
+test('a compressed watch of bytes without end is bounded by what it has when it is decompressed', async () => {
+  const bomb = gzipSync(Buffer.alloc(8 * 1024 * 1024, 'x'));
+  server.handle = (_request, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    const send = () => {
+      while (!response.destroyed && response.write(bomb));
+      if (!response.destroyed) response.once('drain', send);
+    };
+    send();
+  };
+  const { client } = await aClient();
+  const { signal } = new AbortController();
+  await assert.rejects(
+    collect(client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })),
+    /has an event of more than \d+ bytes/,
+  );
+});
+
+test('a watch whose bytes are not gzip ends with an error', async () => {
+  server.handle = (_request, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.end('{"type":"ADDED"}');
+  };
+  const { client } = await aClient();
+  const { signal } = new AbortController();
+  await assert.rejects(collect(client.watch({ path: '/api/v1/pods', trafficClass: 'pods', signal })), /incorrect header check/);
 });
 
 for (const { name, end, reason } of [

@@ -4,6 +4,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError } from '../api-client.ts';
 import { untilAborted } from '../../../shared/concurrency/until-aborted.ts';
+import { decompress } from './decompress.ts';
 import { AttemptSpan } from './attempt-span.ts';
 import type { AttemptFailure } from './retry-delay.ts';
 import type { CallName } from './response-error.ts';
@@ -38,7 +39,7 @@ export class NoResponseError extends Error {
   }
 }
 
-/** Room for the pods of a node: 500 of 100 KB each. */
+/** Room for the pods of a node: 500 of 100 KB each. Also of what a compressed response has when it is decompressed. */
 export const maxResponseBytes = 64 * 1024 * 1024;
 
 /** Rejects with NoResponseError, or with the signal's reason when the signal aborts. */
@@ -52,7 +53,8 @@ export async function sendRequest(
   const attempt = new RequestAttempt(wire.name, signal);
   attempt.setDeadline(deadlineMs, clock);
   try {
-    const { statusCode, headers, body } = await attempt.send(dispatcher, wire);
+    const { statusCode, headers, body: sent } = await attempt.send(dispatcher, wire);
+    const body = decompress(sent, headers);
     const chunks: Buffer[] = [];
     let length = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {

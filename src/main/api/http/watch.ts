@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { ApiError, type ApiCall, type WatchEvent } from '../api-client.ts';
+import { decompress } from './decompress.ts';
 import { RequestAttempt, maxResponseBytes, NoResponseError, type WireRequest } from './request-attempt.ts';
 import { responseError } from './response-error.ts';
 import { readEvents } from './watch-events.ts';
@@ -37,7 +38,8 @@ export async function openWatch<T>(
   const attempt = new RequestAttempt(name, signal);
   attempt.setDeadline(startDeadlineMs, clock);
   try {
-    const { statusCode, headers, body } = await attempt.send(dispatcher, wire);
+    const { statusCode, headers, body: sent } = await attempt.send(dispatcher, wire);
+    const body = decompress(sent, headers);
     // A body that fails before or after it is read must not raise an unhandled error.
     body.on('error', () => {});
     const idleTimeoutMs = idleTimeoutOf(call.query);

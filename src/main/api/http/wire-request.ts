@@ -3,6 +3,7 @@ import type { ApiCall } from '../api-client.ts';
 import type { Impersonation } from '../kubeconfig/kubeconfig.ts';
 import { impersonationHeaders } from '../identity/impersonation.ts';
 import type { Identity } from '../identity/identity.ts';
+import { acceptEncodingHeaders } from './decompress.ts';
 import type { WireCodec } from './wire-codec.ts';
 import type { WireRequest } from './request-attempt.ts';
 
@@ -18,6 +19,7 @@ type RequestedCall = Pick<ApiCall, 'method' | 'path' | 'query' | 'body' | 'patch
 export function toWireRequest(call: RequestedCall, identity: Identity, defaults: RequestDefaults): WireRequest {
   const { server, codec } = defaults;
   const headers = ['accept', codec.accept, 'user-agent', defaults.userAgent, ...impersonationHeaders(defaults.impersonate).flat()];
+  if (call.method === 'GET') headers.push(...acceptEncodingHeaders);
   if (identity.authorization !== undefined) headers.push('authorization', identity.authorization);
   const body = call.body === undefined ? null : codec.encode(call.body);
   if (body !== null) headers.push('content-type', codec.contentType(call.patch));
