@@ -115,8 +115,8 @@ class ServiceClient<D extends Definition> {
     let errorCode: number | undefined;
     const call = this.#client.makeServerStreamRequest(
       path,
-      (message: never) => span.sent(serialize(requestType, message)),
-      (bytes: Buffer) => deserialize(span.received(bytes)),
+      (message: never) => serialize(requestType, message),
+      deserialize,
       request as never,
       span.metadata(),
       options,
@@ -150,8 +150,8 @@ class ServiceClient<D extends Definition> {
       const span = CallSpan.start(path, this.#socket);
       const call = this.#client.makeUnaryRequest(
         path,
-        (message: never) => span.sent(serialize(requestType, message)),
-        (bytes: Buffer) => deserialize(span.received(bytes)),
+        (message: never) => serialize(requestType, message),
+        deserialize,
         request as never,
         span.metadata(),
         { deadline: toDeadline(limits.deadlineMs) },

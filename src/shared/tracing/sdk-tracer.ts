@@ -58,7 +58,6 @@ export function createTracer({ endpoint, samplingRatePerMillion, hostName }: Tra
       return {
         traceParent: formatTraceParent(span.spanContext()),
         setAttributes: (added) => void span.setAttributes(added),
-        addEvent: (event, added) => void span.addEvent(event, added),
         fail: (message, exceptionType) => {
           if (exceptionType !== undefined) span.recordException({ name: exceptionType, message });
           span.setStatus({ code: SpanStatusCode.ERROR, message: message.slice(0, maxValueLength) });

@@ -14,7 +14,6 @@ export interface Span {
   /** Names the span to other threads and processes (W3C Trace Context). */
   readonly traceParent: string;
   setAttributes(attributes: Attributes): void;
-  addEvent(name: string, attributes: Attributes): void;
   /** Marks the span as failed. With the type of an exception, the exception is one of its events. */
   fail(message: string, exceptionType?: string): void;
   end(): void;

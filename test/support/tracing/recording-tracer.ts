@@ -5,7 +5,6 @@ export class RecordedSpan implements Span {
   readonly options: SpanOptions;
   readonly traceParent: string;
   attributes: Attributes;
-  readonly events: string[] = [];
   /** The message. Null: not failed. */
   failure: string | null = null;
   isEnded = false;
@@ -18,9 +17,6 @@ export class RecordedSpan implements Span {
 
   setAttributes(added: Attributes): void {
     this.attributes = { ...this.attributes, ...added };
-  }
-  addEvent(name: string): void {
-    this.events.push(name);
   }
   fail(message: string): void {
     this.failure = message;
