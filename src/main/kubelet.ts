@@ -133,6 +133,7 @@ export async function runKubelet({
     let planEviction: PlanEviction = () => {
       throw new Error('the eviction manager starts when the runtime has answered');
     };
+    let allocatedPods: PodRunner['allocatedPods'] = () => [];
     const health = startHealth({ config, state, logger: log('health') });
     shutdown.register('health', async () => health?.close());
     const server = startServer({
@@ -149,6 +150,7 @@ export async function runKubelet({
       cache,
       podFeed,
       podResources,
+      allocatedPods: () => allocatedPods(),
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
       evictionPlan: (signal) => planEviction(signal),
@@ -182,6 +184,7 @@ export async function runKubelet({
     isActivePod = podRunner.isActive;
     sourcesReady = () => sources.areReady();
     planEviction = (starvedSignal) => podRunner.eviction.plan(starvedSignal);
+    allocatedPods = podRunner.allocatedPods;
 
     await untilPodsKnown();
     await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });

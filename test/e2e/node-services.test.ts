@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +49,7 @@ describe('a standalone node', () => {
         enableSystemLogHandler: true,
         enableSystemLogQuery: true,
         enableDebugFlagsHandler: true,
-        featureGates: { PodLogsQuerySplitStreams: true },
+        featureGates: { PodLogsQuerySplitStreams: true, KubeletAllocatedPodsEndpoint: true },
         httpCheckFrequency: '200ms',
       },
     });
@@ -111,6 +112,12 @@ describe('a standalone node', () => {
     assert.match((await send('/flagz')).text, /^hostname-override=test-node$/m);
     const running = JSON.parse((await send('/runningpods/')).text) as { items: { metadata: { uid: string } }[] };
     assert.ok(running.items.some((pod) => pod.metadata.uid === metadata.uid));
+    const allocated = JSON.parse((await send('/allocatedPods')).text) as { items: Pod[] };
+    const one = allocated.items.find((pod) => pod.metadata.uid === metadata.uid);
+    assert.deepEqual([one?.spec.containers.length, one?.status], [1, {}]);
+    const onePath = `/allocatedPods/${metadata.namespace}/${metadata.name}`;
+    assert.equal((JSON.parse((await send(`${onePath}/${metadata.uid}`)).text) as Pod).metadata.uid, metadata.uid);
+    assert.deepEqual([(await send(`${onePath}/other`)).status, (await node.get('/allocatedPods')).status], [404, 404]);
     assert.deepEqual([(await node.get('/runningpods/')).status, (await node.get('/logs/')).status], [405, 405]);
   });
 

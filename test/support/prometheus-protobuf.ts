@@ -31,7 +31,19 @@ interface Shape {
 }
 const timestamp: Shape = { 1: 'u', 2: 'u' };
 const span: Shape = { 1: 'z', 2: 'u' };
-const histogram: Shape = { 1: 'u', 2: 'd', 3: { 1: 'u', 2: 'd' }, 5: 'z', 6: 'd', 7: 'u', 9: span, 10: 'z', 12: span, 13: 'z', 15: timestamp };
+const histogram: Shape = {
+  1: 'u',
+  2: 'd',
+  3: { 1: 'u', 2: 'd' },
+  5: 'z',
+  6: 'd',
+  7: 'u',
+  9: span,
+  10: 'z',
+  12: span,
+  13: 'z',
+  15: timestamp,
+};
 const metric: Shape = { 1: { 1: 's', 2: 's' }, 2: { 1: 'd' }, 3: { 1: 'd', 3: timestamp }, 6: 'u', 7: histogram };
 const family: Shape = { 1: 's', 2: 's', 3: 'u', 4: metric };
 const types: Readonly<Record<number, Metric['type']>> = { 0: 'counter', 1: 'gauge', 4: 'histogram' };

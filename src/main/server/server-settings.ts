@@ -124,6 +124,7 @@ function secureSettings({ config, flags, featureGates }: KubeletOptions, { nodeN
       statusz: featureGates.enabled('ComponentStatusz'),
       flagz: featureGates.enabled('ComponentFlagz'),
       checkpoint: featureGates.enabled('ContainerCheckpoint'),
+      allocatedPods: featureGates.enabled('KubeletAllocatedPodsEndpoint'),
     },
   };
 }

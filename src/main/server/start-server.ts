@@ -1,5 +1,6 @@
 /** Starts the server thread and answers its requests: pods and containers from main's state, reviews of callers from the API server. */
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { PlanEviction } from '../../shared/contracts/eviction.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -9,6 +10,7 @@ import type { Reviews } from '../api/index.ts';
 import { flagValues } from '../flags/flag-values.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { PodFeed } from './pod-feed.ts';
+import { allocatedPodJson, allocatedPodListJson } from './allocated-pods.ts';
 import { podListJson } from './pod-list.ts';
 import type { PodResourcesLister } from '../pod-resources/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -36,6 +38,8 @@ export interface ServerStart {
   readonly cache: RuntimeStatusCache;
   readonly podFeed: PodFeed;
   readonly podResources: PodResourcesLister;
+  /** Empty until the pod workers start. */
+  readonly allocatedPods: () => readonly Pod[];
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   /** An ImageGcPlan, as JSON. */
   readonly imageGcPlan: () => Promise<string>;
@@ -61,6 +65,7 @@ export function startServer({
   cache,
   podFeed,
   podResources,
+  allocatedPods,
   inspectPod,
   imageGcPlan,
   evictionPlan,
@@ -80,6 +85,8 @@ export function startServer({
     settings: serverSettings(options, { nodeName, snapshot, usage, storage, timelines, hasApiServer }),
     mainApi: {
       pods: async () => podListJson(podManager, statuses, logger),
+      allocatedPods: async () => allocatedPodListJson(allocatedPods(), logger),
+      allocatedPod: async (query) => allocatedPodJson(allocatedPods(), query),
       runningPods: async () => runningPodListJson(cache.all()),
       imageGcPlan,
       evictionPlan: async (signal) => JSON.stringify(evictionPlan(signal ?? undefined)),

@@ -64,6 +64,8 @@ export interface PodRunner {
   readonly handlers: SyncLoopHandlers<PodUpdate>;
   readonly eviction: EvictionManager;
   readonly isActive: (pod: Pod) => boolean;
+  /** The active pods that were admitted, with their allocated resources. */
+  readonly allocatedPods: () => readonly Pod[];
 }
 
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
@@ -268,7 +270,12 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       userNamespaces.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid)));
     },
   };
-  return { handlers, eviction, isActive: (pod) => podHandlers.isActive(pod) };
+  const allocatedPods = () =>
+    podHandlers
+      .active()
+      .filter((pod) => allocationManager.isAdmitted(podUID(pod)))
+      .map((pod) => allocationManager.updatePodFromAllocation(pod));
+  return { handlers, eviction, isActive: (pod) => podHandlers.isActive(pod), allocatedPods };
 }
 
 type WorkerHandlers = Pick<SyncLoopHandlers<PodUpdate>, 'refreshStatuses' | 'shouldIgnoreStarts' | 'handlePodSyncs'>;

@@ -159,6 +159,8 @@ export const messages = {
   'server.close': request('main', 'server'),
   'main.pods': request('server', 'main'),
   'main.runningPods': request('server', 'main'),
+  'main.allocatedPods': request('server', 'main'),
+  'main.allocatedPod': request('server', 'main'),
   'main.imageGcPlan': request('server', 'main'),
   'main.evictionPlan': request('server', 'main'),
   'main.configz': request('server', 'main'),

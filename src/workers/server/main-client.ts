@@ -32,6 +32,8 @@ export function createMainClient(port: MessagePort): MainApi {
   return {
     pods: shared(() => boundedCall('pods', () => main.pods())),
     runningPods: shared(() => boundedCall('runningPods', () => main.runningPods())),
+    allocatedPods: shared(() => boundedCall('allocatedPods', () => main.allocatedPods())),
+    allocatedPod: (query) => boundedCall('allocatedPod', async () => main.allocatedPod(query)),
     imageGcPlan: shared(() => boundedCall('imageGcPlan', () => main.imageGcPlan())),
     evictionPlan: sharedPerSignal((signal) => boundedCall('evictionPlan', () => main.evictionPlan(signal))),
     configz: shared(() => boundedCall('configz', () => main.configz())),

@@ -21,7 +21,7 @@ const paths = new Set([
   'logs',
 ]);
 /** Paths of the authenticated server only. Profiles are counted as `debug`. */
-const securePaths = new Set(['debug', 'checkpoint', 'flagz', 'statusz']);
+const securePaths = new Set(['allocatedPods', 'debug', 'checkpoint', 'flagz', 'statusz']);
 const longRunning = new Set(['exec', 'attach', 'portforward', 'debug']);
 
 export function requestLabels(method: string, path: string, serverType: 'readonly' | 'readwrite') {

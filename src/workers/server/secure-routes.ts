@@ -10,7 +10,7 @@ import { replyHealthz } from '../../shared/health/healthz.ts';
 import type { Exchange } from './listener.ts';
 import type { ContainerLogs } from './logs/index.ts';
 import { ServeMux } from './serve-mux.ts';
-import { accepts, error, methodNotAllowed, notAcceptable, ok, restfulNotFound, type Reply } from '../../shared/http/reply.ts';
+import { accepts, error, message, methodNotAllowed, notAcceptable, ok, restfulNotFound, type Reply } from '../../shared/http/reply.ts';
 import { replyEviction } from './eviction/index.ts';
 import { debugPrefixes, metricsPages, replyMetrics, replyStats, type MetricsSources } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
@@ -39,7 +39,7 @@ export interface SecureRoutesOptions {
   readonly health: () => HealthCheck[];
   readonly metrics: MetricsSources;
   readonly summary: (onlyCpuAndMemory: boolean) => string;
-  readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'imageGcPlan' | 'evictionPlan' | 'configz'>;
+  readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'allocatedPods' | 'allocatedPod' | 'imageGcPlan' | 'evictionPlan' | 'configz'>;
   readonly logs: ContainerLogs;
   readonly streaming: Streaming;
   readonly extra: ExtraHandlers;
@@ -117,8 +117,25 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
     );
     served['/checkpoint/'] = checkpoint['/checkpoint/']!;
   }
+  if (switches.allocatedPods) Object.assign(served, allocatedPodHandlers(main));
   if (switches.flagz) served['/flagz'] = extra.flagz;
   return served;
+}
+
+/** Upstream: the routes of KubeletAllocatedPodsEndpoint in InstallAuthRequiredHandlers. */
+function allocatedPodHandlers(main: SecureRoutesOptions['main']): Record<string, Handler> {
+  const root = '/allocatedPods';
+  const list = objectList(root, () => main.allocatedPods());
+  const handler: Handler = async (routed) => {
+    const target = sandbox(segmentsBelow(root, routed.path));
+    if (target === null) return list(routed);
+    if (routed.method !== 'GET') return methodNotAllowed('GET');
+    if (!accepts(routed.request.headers.accept, 'application/json')) return notAcceptable('application/json');
+    const { namespace, pod: name, uid } = target;
+    const pod = await main.allocatedPod({ namespace, name, ...(uid !== undefined && { uid }) });
+    return pod === null ? message(404, 'pod not found') : ok(pod, 'application/json');
+  };
+  return { [root]: handler, [`${root}/`]: handler };
 }
 
 /** Serves a list of API objects as go-restful does. */

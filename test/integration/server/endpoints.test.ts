@@ -16,6 +16,12 @@ const answers: { ask: [method: string, path: string]; want: [status: number, bod
   { ask: ['GET', '/pods/'], want: [200, /PodList/] },
   { ask: ['POST', '/pods'], want: [405, /^405: Method Not Allowed$/] },
   { ask: ['GET', '/pods/one'], want: [404, /^404: Page Not Found$/] },
+  { ask: ['GET', '/allocatedPods'], want: [200, /PodList/] },
+  { ask: ['GET', '/allocatedPods/ns/web'], want: [200, /^\{"kind":"Pod"\}$/] },
+  { ask: ['GET', '/allocatedPods/ns/web/u'], want: [200, /^\{"kind":"Pod"\}$/] },
+  { ask: ['GET', '/allocatedPods/ns/web/other'], want: [404, /^pod not found$/] },
+  { ask: ['POST', '/allocatedPods/ns/web'], want: [405, /^405: Method Not Allowed$/] },
+  { ask: ['GET', '/allocatedPods/ns'], want: [404, /^404: Page Not Found$/] },
   { ask: ['GET', '/runningpods/'], want: [200, /PodList/] },
   { ask: ['GET', '/runningpods'], want: [307, /href="\/runningpods\/"/] },
   { ask: ['GET', '/debug/image-gc'], want: [200, /^\{"images":\[\]\}$/] },
@@ -112,12 +118,16 @@ test('disabled handlers return an error', async () => {
     assert.deepEqual([path, status, body], [path, 405, 'Debug endpoints are disabled.\n']);
   }
   assert.match((await none.ask('/debug/timeline')).body, /^Debug endpoints are disabled\. On the node, the command `kubelet timeline`/);
-  for (const path of ['/configz', '/statusz', '/flagz', '/checkpoint/a/b/c']) assert.equal((await none.ask(path)).status, 404, path);
+  for (const path of ['/configz', '/statusz', '/flagz', '/allocatedPods', '/checkpoint/a/b/c'])
+    assert.equal((await none.ask(path)).status, 404, path);
   assert.equal((await none.ask('/pods')).status, 200);
-  const some = await aSecureServer(t, { secure: { handlers: { ...handlers, profiling: false, systemLogs: false, statusz: false } } });
+  const some = await aSecureServer(t, {
+    secure: { handlers: { ...handlers, profiling: false, systemLogs: false, statusz: false, allocatedPods: false } },
+  });
   assert.equal((await some.ask('/debug/pprof/profile')).body, 'profiling endpoint is disabled.\n');
   assert.equal((await some.ask('/logs/syslog')).body, 'logs endpoint is disabled.\n');
   assert.equal((await some.ask('/statusz')).status, 404);
+  assert.equal((await some.ask('/allocatedPods')).status, 404);
 });
 
 test('a profile of the main thread contains its functions', async () => {

@@ -348,6 +348,11 @@ export const samples: Samples = {
   'server.close': emptyCall,
   'main.pods': [{ request: [], reply: '{"kind":"PodList"}' }],
   'main.runningPods': [{ request: [], reply: '{"kind":"PodList"}' }],
+  'main.allocatedPods': [{ request: [], reply: '{"kind":"PodList"}' }],
+  'main.allocatedPod': [
+    { request: [{ namespace: 'ns', name: 'web' }], reply: '{"kind":"Pod"}' },
+    { request: [{ namespace: 'ns', name: 'web', uid: 'u' }], reply: null },
+  ],
   'main.imageGcPlan': [{ request: [], reply: '{"images":[]}' }],
   'main.evictionPlan': [
     { request: ['memory.available'], reply: '{"thresholds":[]}' },

@@ -68,6 +68,7 @@ export function secureSettings(folder: string, over: Partial<SecureServerSetting
       statusz: true,
       flagz: true,
       checkpoint: true,
+      allocatedPods: true,
     },
     ...over,
   };
@@ -77,6 +78,8 @@ export function fakeMainApi(over: Partial<MainApi> = {}): MainApi {
   return {
     pods: async () => '{"kind":"PodList"}',
     runningPods: async () => '{"kind":"PodList"}',
+    allocatedPods: async () => '{"kind":"PodList"}',
+    allocatedPod: async ({ name, uid = 'u' }) => (name === 'web' && uid === 'u' ? '{"kind":"Pod"}' : null),
     imageGcPlan: async () => '{"images":[]}',
     evictionPlan: async (signal) => JSON.stringify({ ranking: { signal } }),
     configz: async () => '{"kubeletconfig":{}}',

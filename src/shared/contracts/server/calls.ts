@@ -26,6 +26,10 @@ export interface MainApi {
   pods(): Promise<string>;
   /** A v1 PodList of the pods that the runtime runs, whether a source has them or not. */
   runningPods(): Promise<string>;
+  /** A PodList of the admitted pods with their allocated resources. */
+  allocatedPods(): Promise<string>;
+  /** One of them. Null: there is none of these names, or of this UID. */
+  allocatedPod(query: AllocatedPodQuery): Promise<string | null>;
   /** What the collection of images would do now: an ImageGcPlan, as JSON. */
   imageGcPlan(): Promise<string>;
   /** What the eviction manager would do now: an EvictionPlan, as JSON. The signal chooses the ranking of its pods. */
@@ -51,6 +55,12 @@ export interface MainApi {
   allocatableResources(): Promise<AllocatableResourcesResponse>;
   /** Resets the health thread's metrics, for a DELETE of `/metrics/slis`. */
   resetHealthMetrics(): Promise<void>;
+}
+
+export interface AllocatedPodQuery {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid?: string;
 }
 
 /** authentication.k8s.io/v1 */

@@ -84,6 +84,8 @@ export interface HandlerSwitches {
   readonly statusz: boolean;
   readonly flagz: boolean;
   readonly checkpoint: boolean;
+  /** The gate KubeletAllocatedPodsEndpoint. */
+  readonly allocatedPods: boolean;
 }
 
 /** The part of the configuration that logs and streams need. */

@@ -7,6 +7,7 @@ const verbs: Readonly<Record<string, string>> = { GET: 'get', POST: 'create', PU
 
 /** Checked before the coarse subresource. */
 const fineGrainedAccess: readonly (readonly [prefix: string, subresource: string])[] = [
+  ['/allocatedPods', 'pods'],
   ['/pods', 'pods'],
   ['/healthz', 'healthz'],
   ['/configz', 'configz'],

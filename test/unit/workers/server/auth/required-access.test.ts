@@ -5,6 +5,8 @@ import { table } from '../../../../support/table.ts';
 const cases: { request: [method: string, path: string]; want: [verb: string, ...subresources: string[]] }[] = [
   { request: ['GET', '/pods'], want: ['get', 'pods', 'proxy'] },
   { request: ['GET', '/pods/'], want: ['get', 'pods', 'proxy'] },
+  { request: ['GET', '/allocatedPods'], want: ['get', 'pods', 'proxy'] },
+  { request: ['GET', '/allocatedPods/ns/web/u'], want: ['get', 'pods', 'proxy'] },
   { request: ['GET', '/podsy'], want: ['get', 'proxy'] },
   { request: ['GET', '/runningpods/'], want: ['get', 'pods', 'proxy'] },
   { request: ['GET', '/healthz/ping'], want: ['get', 'healthz', 'proxy'] },

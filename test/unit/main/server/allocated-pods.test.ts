@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { allocatedPodJson, allocatedPodListJson } from '../../../../src/main/server/allocated-pods.ts';
+import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import { aLogger } from '../../../support/logger.ts';
+
+const aPod = (name: string, extra: object = {}) =>
+  ({
+    metadata: { name, namespace: 'ns1', uid: `uid-${name}` },
+    spec: { containers: [] },
+    status: { phase: 'Running' },
+    ...extra,
+  }) as unknown as Pod;
+const pods = [aPod('pod1'), aPod('pod2')];
+
+test('the list has the pods without their status', () => {
+  const list = JSON.parse(allocatedPodListJson(pods, aLogger().logger)) as { kind: string; items: Pod[] };
+  assert.equal(list.kind, 'PodList');
+  assert.deepEqual(
+    list.items.map(({ metadata, status }) => [metadata.name, status]),
+    [
+      ['pod1', {}],
+      ['pod2', {}],
+    ],
+  );
+});
+
+test('a pod that cannot be serialized costs only itself', () => {
+  const circular: { self?: unknown } = {};
+  circular.self = circular;
+  const list = JSON.parse(allocatedPodListJson([aPod('bad', { spec: circular }), ...pods], aLogger().logger)) as { items: Pod[] };
+  assert.equal(list.items.length, 2);
+});
+
+test('one pod is found by its names, and by its UID', () => {
+  const query = { namespace: 'ns1', name: 'pod1' };
+  const found = JSON.parse(allocatedPodJson(pods, query)!) as Pod & { kind: string };
+  assert.deepEqual([found.kind, found.metadata.uid, found.status], ['Pod', 'uid-pod1', {}]);
+  assert.ok(allocatedPodJson(pods, { ...query, uid: 'uid-pod1' }));
+  for (const other of [{ uid: 'uid-pod2' }, { name: 'pod3' }, { namespace: 'ns2' }]) {
+    assert.equal(allocatedPodJson(pods, { ...query, ...other }), null);
+  }
+});
