@@ -1,6 +1,8 @@
 /** Writes fields of protobuf messages into a buffer that grows. Field numbers are below 16: their tags have one byte. */
 const [varint, fixed64, delimited] = [0, 1, 2];
 const maxVarintBytes = 10;
+/** Integers below it are computed as such, in groups of seven bits. */
+const fourGroups = 2 ** 28;
 
 export class ProtobufWriter {
   #buffer: Buffer;
@@ -79,10 +81,12 @@ export class ProtobufWriter {
 
   #varint(value: number): void {
     let rest = value;
-    while (rest >= 0x80) {
-      this.#buffer[this.#end++] = (rest % 0x80) | 0x80;
-      rest = Math.floor(rest / 0x80);
+    while (rest >= fourGroups) {
+      const low = rest % fourGroups;
+      for (let shift = 0; shift < 28; shift += 7) this.#buffer[this.#end++] = ((low >>> shift) & 0x7f) | 0x80;
+      rest = Math.floor(rest / fourGroups);
     }
+    for (; rest >= 0x80; rest >>>= 7) this.#buffer[this.#end++] = (rest & 0x7f) | 0x80;
     this.#buffer[this.#end++] = rest;
   }
 
@@ -92,4 +96,11 @@ export class ProtobufWriter {
     this.#buffer.copy(larger, 0, 0, this.#end);
     this.#buffer = larger;
   }
+}
+
+/** The bytes of an integer as a varint. */
+export function varintBytes(value: number): number {
+  let bytes = 1;
+  for (let limit = 0x80; value >= limit; limit *= 0x80) bytes += 1;
+  return bytes;
 }

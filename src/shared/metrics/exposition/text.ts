@@ -28,7 +28,21 @@ export function textOf(families: Iterable<MetricFamily>): string {
 
 function linesOf(name: string, { labels, value, timestampMs }: Sample): string {
   if (typeof value !== 'number') return histogramLines(name, labels.text, value);
-  return line(name, labels.text, timestampMs === undefined ? formatNumber(value) : `${formatNumber(value)} ${Math.trunc(timestampMs)}`);
+  const stamp = timestampMs === undefined ? '' : ` ${stampOf(timestampMs)}`;
+  const pairs = labels.text;
+  return pairs === '' ? `${name} ${formatNumber(value)}${stamp}\n` : `${name}{${pairs}} ${formatNumber(value)}${stamp}\n`;
+}
+
+/** A cgroup's time is that of dozens of its samples, and takes longer to format than the rest of a line. */
+const stamps = new Map<number, string>();
+const maxStamps = 4096;
+
+function stampOf(timestampMs: number): string {
+  let stamp = stamps.get(timestampMs);
+  if (stamp !== undefined) return stamp;
+  if (stamps.size >= maxStamps) stamps.clear();
+  stamps.set(timestampMs, (stamp = String(Math.trunc(timestampMs))));
+  return stamp;
 }
 
 function histogramLines(name: string, pairs: string, { sum, bounds, counts }: HistogramValue): string {
