@@ -33,8 +33,8 @@ export interface PodListener {
 export interface PodMirrorOptions {
   readonly changes: (cursor: number | null) => Promise<PodChanges>;
   readonly logger: Logger;
-  /** How long pods are kept after the last call. Default: 30 s. */
-  readonly idleMs?: number;
+  /** Default: the monotonic clock. */
+  readonly nowMs?: () => number;
 }
 
 interface StoredPod extends MirroredPod {
@@ -44,12 +44,14 @@ interface StoredPod extends MirroredPod {
   readonly isFinished: boolean;
 }
 
-const defaultIdleMs = 30_000;
+/** How long pods are kept after the last call. */
+const idleMs = 30_000;
 /** Encoding a pod takes 0.1 to 0.2 ms. */
 const podsPerIteration = 16;
 
 export class PodMirror {
   readonly #options: PodMirrorOptions;
+  readonly #nowMs: () => number;
   readonly #pods = new Map<PodUID, StoredPod>();
   readonly #listeners = new Set<PodListener>();
   #sourcesReady = false;
@@ -61,6 +63,7 @@ export class PodMirror {
 
   constructor(options: PodMirrorOptions) {
     this.#options = options;
+    this.#nowMs = options.nowMs ?? monotonicMs;
   }
 
   get version(): number {
@@ -69,7 +72,7 @@ export class PodMirror {
 
   /** Resolves when `pods` and `get` are up to date. Rejects with GrpcError before all sources have reported, and when main does not answer. */
   async ready(): Promise<void> {
-    this.#usedAtMs = monotonicMs();
+    this.#usedAtMs = this.#nowMs();
     this.#synced ??= this.#start();
     await this.#synced;
     if (!this.#sourcesReady) throw new GrpcError(statusCode.FAILED_PRECONDITION, 'Kubelet is initializing');
@@ -89,43 +92,50 @@ export class PodMirror {
     this.#listeners.add(listener);
     return () => {
       this.#listeners.delete(listener);
-      this.#usedAtMs = monotonicMs();
+      this.#usedAtMs = this.#nowMs();
     };
   }
 
   #start(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#run(resolve).then(
-        () => this.#stop(new GrpcError(statusCode.UNAVAILABLE, 'the kubelet has stopped to follow its pods')),
-        (err: unknown) => {
-          this.#options.logger.warn({ err: messageOf(err) }, 'The pods API has lost the pods of the main thread');
-          const lost = new GrpcError(statusCode.UNAVAILABLE, messageOf(err), { cause: err });
-          this.#stop(lost);
-          reject(lost);
-        },
-      );
+      this.#run(resolve).catch((err: unknown) => {
+        this.#options.logger.warn({ err: messageOf(err) }, 'The pods API has lost the pods of the main thread');
+        const lost = new GrpcError(statusCode.UNAVAILABLE, messageOf(err), { cause: err });
+        this.#stop(lost);
+        reject(lost);
+      });
     });
   }
 
   async #run(onSynced: () => void): Promise<void> {
-    const { changes, idleMs = defaultIdleMs } = this.#options;
+    const { changes } = this.#options;
     let cursor: number | null = null;
-    while (this.#listeners.size > 0 || monotonicMs() - this.#usedAtMs < idleMs) {
-      const reply = await changes(cursor);
+    let isSynced = false;
+    while (!isSynced || this.#listeners.size > 0 || this.#nowMs() - this.#usedAtMs < idleMs) {
+      const reply: PodChanges = await changes(cursor);
       if (reply.isStart && cursor !== null) throw new Error('the main thread has changes that it did not keep for the pods API');
       cursor = reply.cursor;
       await this.#apply(reply);
-      if (reply.isComplete) onSynced();
+      if (!reply.isComplete) continue;
+      if (!isSynced) this.#usedAtMs = this.#nowMs();
+      isSynced = true;
+      onSynced();
     }
+    // No call can come in between: it would find no pods.
+    this.#forget();
   }
 
   #stop(reason: GrpcError): void {
-    this.#synced = null;
-    this.#pods.clear();
-    this.#version += 1;
+    this.#forget();
     const listeners = [...this.#listeners];
     this.#listeners.clear();
     for (const { onLost } of listeners) onLost(reason);
+  }
+
+  #forget(): void {
+    this.#synced = null;
+    this.#pods.clear();
+    this.#version += 1;
   }
 
   async #apply({ pods, removed, sourcesReady }: PodChanges): Promise<void> {

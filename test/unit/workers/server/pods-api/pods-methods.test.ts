@@ -23,7 +23,7 @@ const labelled = (name: string, state: string, resourceVersion = '1') =>
   aState(name, { metadata: { name, namespace: 'ns', uid: uidOf(name), labels: { state }, resourceVersion } });
 
 /** The pods API with a main thread that sends what the test gives it. */
-function anApi() {
+function anApi(nowMs = () => 0) {
   const waiting: ((changes: PodChanges) => void)[] = [];
   let fail: (err: Error) => void = () => {};
   const cursors: (number | null)[] = [];
@@ -34,7 +34,7 @@ function anApi() {
       fail = reject;
     });
   };
-  const methods = podsMethods(new PodMirror({ changes, logger: aLogger().logger }));
+  const methods = podsMethods(new PodMirror({ changes, logger: aLogger().logger, nowMs }));
   const send = async (over: Partial<PodChanges>) => {
     while (waiting.length === 0) await nextIteration();
     waiting.pop()?.({ cursor: 1, isStart: cursors.at(-1) === null, isComplete: true, sourcesReady: true, pods: [], removed: [], ...over });
@@ -152,4 +152,24 @@ test('a pod that cannot be encoded costs only itself', async () => {
   const first = list();
   await send({ pods: [{ ...aState('a'), json: 'no JSON' }, aState('b')] });
   assert.deepEqual(await first, ['b']);
+});
+
+test('half a minute without a client ends the questions to the main thread', async () => {
+  let nowMs = 0;
+  const { send, list, watch, cursors } = anApi(() => nowMs);
+  const first = list();
+  await send({ pods: [aState('a')] });
+  assert.deepEqual(await first, ['a']);
+  const { end, failure } = watch();
+  nowMs = 40_000;
+  await send({});
+  assert.deepEqual(cursors, [null, 1, 1]);
+  end();
+  await failure;
+  nowMs = 80_000;
+  await send({});
+  assert.deepEqual(cursors, [null, 1, 1]);
+  const second = list();
+  await send({ pods: [aState('b')] });
+  assert.deepEqual([await second, cursors], [['b'], [null, 1, 1, null, 1]]);
 });
