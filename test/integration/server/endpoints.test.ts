@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { request as httpsRequest } from 'node:https';
+import { decodeMetrics } from '../../support/prometheus-protobuf.ts';
 import { aSecureServer } from '../../support/server/secure-server.ts';
 import { secureSettings } from '../../support/server/server.ts';
 import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
@@ -80,6 +83,34 @@ test('the response of every endpoint', async (context) => {
       assert.match(body, want[1]);
     });
   }
+});
+
+test('the pages of metrics are protobuf for a client that prefers it, compressed, and native with the gate', async () => {
+  const accept = 'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited';
+  const get = async (port: number, path: string) => {
+    const url = { host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false } as const;
+    const request = httpsRequest({ ...url, headers: { accept, 'accept-encoding': 'gzip' } });
+    const [response] = (await once(request.end(), 'response')) as [IncomingMessage];
+    const metrics = decodeMetrics(gunzipSync(Buffer.concat(await response.toArray())));
+    return { metrics, type: response.headers['content-type'] };
+  };
+  const { port } = await aSecureServer(t);
+  for (const [path, name] of [
+    ['/metrics', 'process_start_time_seconds'],
+    ['/metrics/slis', 'process_start_time_seconds'],
+    ['/metrics/probes', 'process_start_time_seconds'],
+    ['/metrics/resource', 'resource_scrape_error'],
+    ['/metrics/cadvisor', 'container_scrape_error'],
+  ] as const) {
+    const { metrics, type } = await get(port, path);
+    assert.match(type!, /^application\/vnd\.google\.protobuf; /);
+    assert.ok(metrics.get(name)!.samples[0]!.value > 0, path);
+  }
+  const durations = async (of: number) => (await get(of, '/metrics')).metrics.get('kubelet_http_requests_duration_seconds')!.samples;
+  assert.ok((await durations(port)).every(({ native, count }) => native && count! > 0 && native.schema === 3));
+  const { port: classicPort } = await aSecureServer(t, { settings: { nativeHistograms: false } });
+  await get(classicPort, '/metrics');
+  assert.ok((await durations(classicPort)).every(({ native }) => native === undefined));
 });
 
 test('statusz and flagz are API objects for a matching Accept header', async () => {
