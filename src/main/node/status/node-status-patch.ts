@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { compareQuantities, QuantityError } from '../../../shared/kubernetes/quantity.ts';
-import type { Node, NodeAddress, NodeCondition, NodeStatus, ResourceList } from '../node-object.ts';
+import type { Node, NodeAddress, NodeCondition, NodeStatus, NodeSystemInfo, ResourceList } from '../node-object.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -13,14 +13,19 @@ export function statusHasChanged(before: NodeStatus = {}, after: NodeStatus = {}
   return !isSameInGo(comparable(before), comparable(after)) || !sameResources(before, after);
 }
 
-/** Omits heartbeat times, and resources, which are compared separately. Sorts conditions by type. */
+/**
+ * Omits heartbeat times, and resources, which are compared separately. Sorts conditions by type. An API server of v1.36, and one without the gate
+ * KubeletInUserNamespace, drops runningInUserNamespace: a difference in false alone would write the status with each heartbeat, as upstream does.
+ */
 function comparable(status: NodeStatus): unknown {
-  const { conditions = [], capacity: _capacity, allocatable: _allocatable, ...rest } = status;
+  const { conditions = [], capacity: _capacity, allocatable: _allocatable, nodeInfo, ...rest } = status;
+  const { runningInUserNamespace, ...info }: Partial<NodeSystemInfo> = nodeInfo ?? {};
   const withoutHeartbeats = conditions.map((condition) => {
     const { lastHeartbeatTime: _heartbeat, ...others } = condition;
     return others;
   });
-  return { ...rest, conditions: withoutHeartbeats.sort((a, b) => (a.type < b.type ? -1 : 1)) };
+  const known = { ...info, ...(runningInUserNamespace === true ? { runningInUserNamespace } : {}) };
+  return { ...rest, nodeInfo: known, conditions: withoutHeartbeats.sort((a, b) => (a.type < b.type ? -1 : 1)) };
 }
 
 function sameResources(before: NodeStatus, after: NodeStatus): boolean {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { nodeStatusPatch, statusHasChanged } from '../../../../../src/main/node/status/node-status-patch.ts';
-import type { Node, NodeStatus } from '../../../../../src/main/node/node-object.ts';
+import type { Node, NodeStatus, NodeSystemInfo } from '../../../../../src/main/node/node-object.ts';
 import { table } from '../../../../support/table.ts';
 
 const condition = (type: string, status: string, lastHeartbeatTime = 't1') => ({
@@ -21,7 +21,13 @@ const imagesByUs = [
   { names: [], sizeBytes: 9 },
   { names: ['a'], sizeBytes: 0 },
 ];
+const inUserNamespace = (runningInUserNamespace: boolean): NodeStatus => ({
+  ...base,
+  nodeInfo: { ...base.nodeInfo!, runningInUserNamespace } as NodeSystemInfo,
+});
 const changes: { name: string; before?: NodeStatus; after: NodeStatus; want: boolean }[] = [
+  { name: 'a field that an older API server drops is not a change', after: inUserNamespace(false), want: false },
+  { name: 'that the node is in a user namespace is a change', after: inUserNamespace(true), want: true },
   {
     name: 'a heartbeat alone is not a change',
     after: { ...base, conditions: [base.conditions![0]!, condition('Ready', 'True', 't9')] },
