@@ -24,6 +24,7 @@ import { NodeStore, type NodeChange, type StoredNode } from './node-store.ts';
 import { registerNode } from './registration/register-node.ts';
 import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
 import { StartupLatency } from './registration/startup-latency.ts';
+import { readVersionSkew } from './registration/version-skew.ts';
 
 export interface ClusterNodeOptions {
   readonly client: ApiClient;
@@ -119,6 +120,7 @@ export class ClusterNode {
       (text) => (clusterNode.#bootedAtMs = parseBootTime(text) * 1000),
       () => {},
     );
+    void clusterNode.registered.then(() => clusterNode.#warnOfVersionSkew(signal));
     clusterNode.#running = Promise.all([clusterNode.#run(signal), clusterNode.#pollReadiness(signal), clusterNode.#lease.run(signal)]);
     return clusterNode;
   }
@@ -258,6 +260,13 @@ export class ClusterNode {
   #onReported(node: Node): void {
     this.#isReported = true;
     if (isReady(node)) this.#latency.markReady();
+  }
+
+  /** Once: the version of a control plane changes rarely, and each kubelet starts anew for its own upgrade. */
+  async #warnOfVersionSkew(signal: AbortSignal): Promise<void> {
+    const { client, logger } = this.#options;
+    const skew = await readVersionSkew({ client, deadlineMs: this.#deadlineMs, signal, logger });
+    if (skew !== null) this.#record({ type: 'Warning', reason: 'VersionSkew', message: skew });
   }
 
   #record({ type, reason, message }: NodeEvent): void {

@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Node } from '../../../src/main/node/index.ts';
+import { computeVersionSkew } from '../../../src/main/node/registration/version-skew.ts';
 import { milliValue, value } from '../../../src/shared/kubernetes/quantity.ts';
 import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { sharedCluster } from '../../support/cluster/control-plane.ts';
@@ -185,6 +186,14 @@ describe('a node of a cluster', () => {
       (current) => String(readyOf(current)?.lastHeartbeatTime) > String(before?.lastHeartbeatTime),
     );
     assert.deepEqual([readyOf(after)?.status, readyOf(after)?.lastTransitionTime], ['True', before?.lastTransitionTime]);
+  });
+
+  test('is warned of its API server exactly when the version of that is not supported', async () => {
+    const { gitVersion } = await node.api.get<{ readonly gitVersion: string }>('/version');
+    const skew = computeVersionSkew(gitVersion);
+    if (skew !== null) await node.untilEvent(nodeName, 'VersionSkew', /older than this kubelet/, 'default');
+    const found = (await node.events(nodeName, 'default')).filter(({ reason }) => reason === 'VersionSkew');
+    assert.deepEqual(new Set(found.map(({ message }) => message)), new Set(skew === null ? [] : [skew]));
   });
 
   test('has events when it is cordoned', async () => {

@@ -1,8 +1,10 @@
-/** Events that the API server refuses: events of other pods are recorded nevertheless. */
+/** Events that the API server refuses: events of other pods are recorded nevertheless. An API server that is too old is an event of the node. */
+import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { FaultyApiServer, type Fault, type Matches } from '../../support/api-server/api-server-faults.ts';
 import { startSimulatedMember, type SimulatedMember } from '../../support/cluster/simulated-member.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+import { kubernetesVersion, previousMinor } from '../../../src/shared/kubernetes/version.ts';
 
 const nodeName = 'events-refused';
 /** Far less than the two minutes for which an event is retried. */
@@ -18,6 +20,7 @@ describe('while events of one namespace are', () => {
     node = await startSimulatedMember(hooks, nodeName, {
       kubeconfigOf: async (cluster) => {
         proxy = await FaultyApiServer.start(hooks, cluster, nodeName);
+        proxy.fault({ matches: (_, path) => path === '/version', object: { gitVersion: `v${previousMinor}.3` } });
         return proxy.kubeconfig;
       },
     });
@@ -25,6 +28,17 @@ describe('while events of one namespace are', () => {
   });
   after(async () => {
     for (const clean of cleanups) await clean();
+  });
+
+  test('not refused, the version of an API server that is older than the kubelet is one', async () => {
+    const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${nodeName},reason%3DVersionSkew`;
+    const event = await waitUntil(
+      'the event is recorded',
+      async () => (await node.cluster.api.get<{ items: { message: string }[] }>(path)).items[0],
+      waitTimeoutMs,
+    );
+    const [server, kubelet] = [`v${previousMinor}.3`, kubernetesVersion];
+    assert.equal(event.message, `The API server (${server}) is older than this kubelet (${kubelet}): upgrade the control plane first`);
   });
 
   for (const [title, fault] of [

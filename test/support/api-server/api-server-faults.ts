@@ -32,6 +32,8 @@ export interface Fault {
   readonly delayMs?: number;
   /** Responds with a Status of this code. The API server does not get the request. */
   readonly answer?: { readonly status: number; readonly reason?: string; readonly retryAfterSeconds?: number };
+  /** Responds with this object and 200. The API server does not get the request. */
+  readonly object?: object;
   /** Closes the connection without a response, as an unavailable host does. */
   readonly reset?: boolean;
   /** Never responds and keeps the connection open. */
@@ -150,6 +152,7 @@ export class FaultyApiServer {
       return answerStatus(response, { status: 401, reason: 'Unauthorized' });
     }
     if (fault?.answer) answerStatus(response, fault.answer);
+    else if (fault?.object) response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(fault.object));
     else this.#forward(request, response, fault?.cutAfterBytes);
   }
 
