@@ -11,6 +11,7 @@ export type Need =
   | 'containerd-2.3'
   | 'control-plane'
   | 'go'
+  | 'earlier-package'
   | 'go-kubelet'
   | 'kubeadm'
   | 'metrics-server'
