@@ -1,16 +1,19 @@
 /** Pins the Go modules of this project to one version of Kubernetes. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { ensureGo, type Go } from '../host/programs/go-toolchain.ts';
 
 const project = join(import.meta.dirname, '../..');
 export const valuesModule = join(project, 'scripts/upstream/values');
+export const clusterModule = join(project, 'test/cluster');
 /** Each requires k8s.io/kubernetes, and replaces all of its staging modules, which are published under versions of their own. */
-export const kubernetesModules: readonly string[] = [join(project, 'test/cluster'), join(project, 'test/conformance'), valuesModule];
+export const kubernetesModules: readonly string[] = [clusterModule, join(project, 'test/conformance'), valuesModule];
 const etcdServer = 'go.etcd.io/etcd/server/v3';
 /** Of one call of Go, which may fetch all modules of a version. */
 const limitMs = 10 * 60_000;
 const etcdClient = 'go.etcd.io/etcd/client/v3';
+const coreDNS = 'github.com/coredns/coredns';
 
 interface GoMod {
   readonly Require?: readonly { readonly Path: string; readonly Version: string }[];
@@ -23,26 +26,30 @@ export function stagingVersion(version: string): string {
 }
 
 /**
- * Rewrites each go.mod and go.sum. etcd's server gets the version of the client that Kubernetes has.
+ * Rewrites each go.mod and go.sum. etcd's server gets the version of the client that Kubernetes has, and CoreDNS the one that kubeadm installs.
  * Throws when Go or a module cannot be fetched.
  */
-export async function pinKubernetes(version: string, progress: (what: string) => void): Promise<void> {
+export async function pinKubernetes(version: string, progress: (what: string) => void, modules = kubernetesModules): Promise<void> {
   const go = await ensureGo(valuesModule, progress);
   progress(`fetching Kubernetes ${version}`);
   const downloaded = JSON.parse(run(go, project, ['mod', 'download', '-json', `k8s.io/kubernetes@${version}`])) as {
     readonly GoMod: string;
+    readonly Dir: string;
   };
   const upstream = read(go, downloaded.GoMod);
   const staging = (upstream.Replace ?? []).filter(({ New }) => New.Path.startsWith('./staging/')).map(({ Old }) => Old.Path);
   const etcd = upstream.Require?.find(({ Path }) => Path === etcdClient)?.Version;
-  if (staging.length === 0 || etcd === undefined) throw new Error(`the go.mod of Kubernetes ${version} is not as expected`);
-  for (const module of kubernetesModules) {
-    progress(`pinning ${module.slice(project.length + 1)}`);
+  const dns = coreDNSVersion(readFileSync(join(downloaded.Dir, 'cmd/kubeadm/app/constants/constants.go'), 'utf8'));
+  if (staging.length === 0 || etcd === undefined || dns === undefined)
+    throw new Error(`the go.mod of Kubernetes ${version} is not as expected`);
+  for (const module of modules) {
+    progress(`pinning ${basename(module)}`);
     const { Require = [], Replace = [] } = read(go, join(module, 'go.mod'));
     const edits = [
       `-require=k8s.io/kubernetes@${version}`,
       ...Require.filter(({ Path }) => staging.includes(Path)).map(({ Path }) => `-require=${Path}@${stagingVersion(version)}`),
       ...Require.filter(({ Path }) => Path === etcdServer).map(({ Path }) => `-require=${Path}@${etcd}`),
+      ...Require.filter(({ Path }) => Path === coreDNS).map(({ Path }) => `-require=${Path}@${dns}`),
       ...Replace.filter(({ Old }) => !staging.includes(Old.Path)).map(({ Old }) => `-dropreplace=${Old.Path}`),
       ...staging.map((path) => `-replace=${path}=${path}@${stagingVersion(version)}`),
     ];
@@ -76,6 +83,11 @@ export function findTidyProblems(stderr: string): string[] {
     .map((message) => message.trim())
     .filter((message) => message !== '' && !/^go: (?:downloading|finding|found|added|removed|upgraded|downgraded) /.test(message))
     .filter((message) => !message.includes(': ambiguous import: '));
+}
+
+/** From kubeadm's source. */
+export function coreDNSVersion(constants: string): string | undefined {
+  return /\bCoreDNSVersion = "(v[\w.+-]+)"/.exec(constants)?.[1];
 }
 
 function read(go: Go, goMod: string): GoMod {

@@ -13,7 +13,7 @@ import { buildWithGo, goArguments, kubernetesVariables } from './go-build.ts';
 const module = join(import.meta.dirname, '../../../test/cluster');
 
 /** In the order in which they are needed first. */
-const packages = {
+export const packages = {
   etcd: 'go.etcd.io/etcd/server/v3',
   'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
