@@ -1,10 +1,13 @@
 /**
- * A cluster made by kubeadm of two hosts with this kubelet's package, on systemd and cgroup v2: a control plane of static pods, a node that joins it
- * with a token, a Deployment there, renewed certificates, a changed configuration of the nodes, and the end of both hosts. Each test needs those
- * before it.
+ * A cluster made by kubeadm of two hosts with this kubelet's package, on systemd and cgroup v2: a control plane of static pods, kube-proxy and CoreDNS,
+ * a node that joins it with a token, a Deployment there, renewed certificates, a changed configuration of the
+ * nodes, and the end of both hosts. Each test needs those before it.
  */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { busyboxImage } from '../../scripts/host/local-images.ts';
@@ -18,9 +21,10 @@ const minutes = (count: number) => ({ timeoutMs: count * 60_000 });
 /** A busy host needs more than the minutes of kubeadm. */
 const timeouts = `timeouts: { kubeletHealthCheck: 8m, controlPlaneComponentHealthCheck: 8m, kubernetesAPICall: 6m, etcdAPICall: 6m, upgradeManifests: 8m }`;
 const maxAttempts = 5;
+const staticPods = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map((name) => `${name}-control`);
 const token = 'abcdef.0123456789abcdef';
 
-/** The images of the add-ons are not built. A test cluster need not survive a power loss. */
+/** A test cluster need not survive a power loss. */
 const initConfig = `apiVersion: kubeadm.k8s.io/v1beta4
 kind: InitConfiguration
 bootstrapTokens: [{ token: ${token} }]
@@ -33,8 +37,6 @@ apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
 kubernetesVersion: ${kubernetesVersion}
 networking: { podSubnet: 10.88.0.0/16 }
-dns: { disabled: true }
-proxy: { disabled: true }
 etcd: { local: { extraArgs: [{ name: unsafe-no-fsync, value: 'true' }] } }
 `;
 
@@ -71,7 +73,14 @@ describe('with kubeadm', () => {
   let link: GuestLink;
   let control: GuestNode;
   let worker: GuestNode;
-  const tryKubectl = (command: string) => control.guest.check(`KUBECONFIG=/etc/kubernetes/admin.conf kubectl ${command}`, minutes(2));
+  let kubectlBinary: string;
+  const folder = mkdtempSync(join(tmpdir(), 'kubeadm-'));
+  const kubeconfig = join(folder, 'admin.conf');
+  const tryKubectl = (command: string) =>
+    link.check(`kubectl ${command}`, {
+      env: { KUBECONFIG: kubeconfig, KUBECACHEDIR: folder, PATH: `${dirname(kubectlBinary)}:${process.env.PATH}` },
+      ...minutes(2),
+    });
   /** The API server of a busy host refuses some requests. */
   const kubectl = async (command: string) => {
     for (let attempt = 1; ; attempt += 1) {
@@ -114,30 +123,54 @@ describe('with kubeadm', () => {
       ctr -n k8s.io tasks list -q | sort > /tmp/running
       ctr -n k8s.io containers list -q 'labels."io.cri-containerd.kind"==sandbox' | sort | comm -12 - /tmp/running`);
   const containers = ({ guest }: GuestNode) => guest.check('ctr -n k8s.io tasks list -q | sort');
-
   before(async () => {
     const programs = await kubeadmPrograms();
+    kubectlBinary = programs.kubectl;
     const { deb } = builtPackages();
-    link = GuestLink.create();
+    link = GuestLink.create('10.99.0.254');
     const [left, right] = link.ends;
     const common = { programs, deb };
+    const [controlAddress, workerAddress] = ['10.99.0.1', '10.99.0.2'];
+    const [controlPods, workerPods] = ['10.88.1.0/24', '10.88.2.0/24'];
     [control, worker] = await Promise.all([
-      bootKubeadmNode({ ...common, name: 'control', address: '10.99.0.1', network: left, memory: '3G', controlPlane: true }),
-      bootKubeadmNode({ ...common, name: 'worker', address: '10.99.0.2', network: right, memory: '2G', controlPlane: false }),
+      bootKubeadmNode({
+        ...common,
+        name: 'control',
+        address: controlAddress,
+        podSubnet: controlPods,
+        routes: { [workerAddress]: workerPods },
+        network: left,
+        memory: '3G',
+        controlPlane: true,
+      }),
+      bootKubeadmNode({
+        ...common,
+        name: 'worker',
+        address: workerAddress,
+        podSubnet: workerPods,
+        routes: { [controlAddress]: controlPods },
+        network: right,
+        memory: '2G',
+        controlPlane: false,
+      }),
     ]);
   });
   after(async () => {
     await Promise.all([control?.destroy(), worker?.destroy()]);
     link?.delete();
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test('init makes a control plane of static pods, and its preflight checks find no errors', async () => {
     await control.guest.write('/root/init.yaml', initConfig);
     const output = await kubeadm(control, 'init --config /root/init.yaml', minutes(10));
     assert.deepEqual(complaints(output), unrelated);
+    await control.guest.copyOut('/etc/kubernetes/admin.conf', kubeconfig);
     await untilReady('control');
-    const pods = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map((name) => `${name}-control`).join(' ');
-    await untilPrints("get pods -n kube-system --field-selector status.phase=Running -o jsonpath='{.items[*].metadata.name}'", pods);
+    const running = 'get pods -n kube-system -l tier=control-plane --field-selector status.phase=Running';
+    await untilPrints(`${running} -o jsonpath='{.items[*].metadata.name}'`, staticPods.join(' '));
+    await untilPrints("get deployment -n kube-system coredns -o jsonpath='{.status.availableReplicas}'", '1');
+    await untilPrints("get daemonset -n kube-system kube-proxy -o jsonpath='{.status.numberReady}'", '1');
     assert.equal(await kubectl("get nodes -l made-by=kubeadm -o jsonpath='{.items[*].metadata.name}'"), 'control');
   });
 
@@ -146,11 +179,23 @@ describe('with kubeadm', () => {
     const output = await kubeadm(worker, command.replace(/^kubeadm /, ''), minutes(10));
     assert.deepEqual(complaints(output), unrelated);
     await untilReady('worker');
-    await control.guest.write('/root/deployment.json', JSON.stringify(deployment));
-    await kubectl('apply -f /root/deployment.json');
+    const file = join(folder, 'deployment.json');
+    writeFileSync(file, JSON.stringify(deployment));
+    await kubectl(`apply -f ${file}`);
     await untilPrints("get deployment web -o jsonpath='{.status.availableReplicas}'", '2');
     assert.equal(await kubectl("get pods -l app=web -o jsonpath='{.items[*].spec.nodeName}'"), 'worker worker');
     assert.equal(await kubectl('logs deployment/web'), 'default');
+  });
+
+  test('a pod finds the API server by its name in the cluster’s DNS, and reaches it at the cluster IP', async () => {
+    await untilPrints("get daemonset -n kube-system kube-proxy -o jsonpath='{.status.numberReady}'", '2');
+    const inPod = (command: string) => kubectl(`exec deployment/web -- sh -c '${command}'`);
+    // Without a name server on the host of CoreDNS only names of the cluster are found.
+    assert.match(await inPod('nslookup kubernetes.default.svc.cluster.local'), /^Address: 10\.96\.0\.1$/m);
+    assert.match(
+      await inPod('wget -q -O - --no-check-certificate https://kubernetes.default/version'),
+      new RegExp(`"${kubernetesVersion}"`),
+    );
   });
 
   test('a control plane with renewed certificates continues', async () => {
@@ -172,7 +217,7 @@ describe('with kubeadm', () => {
     const config = '/var/lib/kubelet/config.yaml';
     const edit = "sed '/^    maxPods: 50/d; s/^    kind: KubeletConfiguration/&\\n    maxPods: 50/'";
     const configMap = '-n kube-system get configmap kubelet-config -o yaml';
-    await kubectl(`${configMap} | ${edit} | KUBECONFIG=/etc/kubernetes/admin.conf kubectl replace -f -`);
+    await kubectl(`${configMap} | ${edit} | kubectl replace -f -`);
     const upgrade = async (node: GuestNode, name: string) => {
       const [old, running] = [await read(node, config), await sandboxes(node)];
       await node.guest.write('/root/upgrade.yaml', node === control ? controlPlaneUpgradeConfig : upgradeConfig);
