@@ -1,6 +1,6 @@
 /**
  * A cluster made by kubeadm of two hosts with this kubelet's package, on systemd and cgroup v2: a control plane of static pods, kube-proxy and CoreDNS,
- * a node that joins it with a token, a Deployment there, renewed certificates, a changed configuration of the
+ * a node that joins it with a token, a Deployment there, renewed certificates, the package of an earlier version, a changed configuration of the
  * nodes, and the end of both hosts. Each test needs those before it.
  */
 import assert from 'node:assert/strict';
@@ -10,9 +10,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { earlierVersion, ensureEarlierPackage } from '../../scripts/host/earlier-package.ts';
 import { busyboxImage } from '../../scripts/host/local-images.ts';
 import { builtPackages } from '../support/guest/built-packages.ts';
 import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
+import { apiPods, readyStaticPods, startedSandboxes, staticPods } from '../support/guest/control-plane-pods.ts';
 import { GuestLink } from '../support/guest/guest-link.ts';
 import type { GuestNode } from '../support/guest/guest-node.ts';
 import { bootKubeadmNode, kubeadmPatches, kubeadmPrograms } from '../support/guest/kubeadm-node.ts';
@@ -21,7 +23,6 @@ const minutes = (count: number) => ({ timeoutMs: count * 60_000 });
 /** A busy host needs more than the minutes of kubeadm. */
 const timeouts = `timeouts: { kubeletHealthCheck: 8m, controlPlaneComponentHealthCheck: 8m, kubernetesAPICall: 6m, etcdAPICall: 6m, upgradeManifests: 8m }`;
 const maxAttempts = 5;
-const staticPods = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map((name) => `${name}-control`);
 const token = 'abcdef.0123456789abcdef';
 
 /** A test cluster need not survive a power loss. */
@@ -74,6 +75,10 @@ describe('with kubeadm', () => {
   let control: GuestNode;
   let worker: GuestNode;
   let kubectlBinary: string;
+  let deb: string;
+  let earlierDeb: string;
+  /** Of the static pods, before the package of the earlier version was installed. */
+  let currentUIDs: ReadonlyMap<string, string>;
   const folder = mkdtempSync(join(tmpdir(), 'kubeadm-'));
   const kubeconfig = join(folder, 'admin.conf');
   const tryKubectl = (command: string) =>
@@ -123,13 +128,38 @@ describe('with kubeadm', () => {
       ctr -n k8s.io tasks list -q | sort > /tmp/running
       ctr -n k8s.io containers list -q 'labels."io.cri-containerd.kind"==sandbox' | sort | comm -12 - /tmp/running`);
   const containers = ({ guest }: GuestNode) => guest.check('ctr -n k8s.io tasks list -q | sort');
+  /** Waits until all static pods of the control plane are ready, and none has one of the given UIDs. */
+  const untilStaticPods = async (replaced: ReadonlyMap<string, string>) => {
+    const deadlineMs = performance.now() + 300_000;
+    for (;;) {
+      // Their replacement takes the API server away.
+      const pods = await readyStaticPods(tryKubectl).catch(() => new Map<string, string>());
+      if (pods.size === staticPods.length && [...pods].every(([name, uid]) => uid !== replaced.get(name))) return pods;
+      const shown = (uids: ReadonlyMap<string, string>) => JSON.stringify([...uids]);
+      assert.ok(performance.now() < deadlineMs, `static pods that are ready: ${shown(pods)}; before: ${shown(replaced)}`);
+      await sleep(1000);
+    }
+  };
+  /** Replaces the package on the control plane's host. Each static pod is replaced once, as with the Go kubelet, and no other pod. Returns their UIDs. */
+  const replacePackage = async (path: string, version: string) => {
+    const before = await untilStaticPods(new Map());
+    const [starts, pods] = await Promise.all([startedSandboxes(control.guest), apiPods(kubectl)]);
+    await control.guest.check(`dpkg -i ${path}`, minutes(5));
+    await untilPrints("get node control -o jsonpath='{.status.nodeInfo.kubeletVersion}'", version);
+    const after = await untilStaticPods(before);
+    await untilReady('control');
+    assert.deepEqual((await startedSandboxes(control.guest)).slice(starts.length).toSorted(), staticPods);
+    assert.deepEqual(await apiPods(kubectl), pods);
+    return { before, after };
+  };
   before(async () => {
     const programs = await kubeadmPrograms();
     kubectlBinary = programs.kubectl;
-    const { deb } = builtPackages();
+    ({ deb } = builtPackages());
+    earlierDeb = ensureEarlierPackage(console.log);
     link = GuestLink.create('10.99.0.254');
     const [left, right] = link.ends;
-    const common = { programs, deb };
+    const common = { programs, deb, share: [dirname(earlierDeb)] };
     const [controlAddress, workerAddress] = ['10.99.0.1', '10.99.0.2'];
     const [controlPods, workerPods] = ['10.88.1.0/24', '10.88.2.0/24'];
     [control, worker] = await Promise.all([
@@ -213,6 +243,10 @@ describe('with kubeadm', () => {
     assert.notEqual(await server(), oldServer);
   });
 
+  test('the package of an earlier version replaces each static pod once, and no other pod', async () => {
+    ({ before: currentUIDs } = await replacePackage(earlierDeb, earlierVersion));
+  });
+
   test('upgrade node writes the node’s configuration again, with which the kubelet keeps its pods', async () => {
     const config = '/var/lib/kubelet/config.yaml';
     const edit = "sed '/^    maxPods: 50/d; s/^    kind: KubeletConfiguration/&\\n    maxPods: 50/'";
@@ -224,10 +258,12 @@ describe('with kubeadm', () => {
       await kubeadm(node, 'upgrade node --config /root/upgrade.yaml', minutes(8));
       // The kubelet has not written to the file.
       assert.equal((await read(node, config)).replace('maxPods: 50\n', ''), old);
-      await node.guest.check('systemctl restart kubelet');
+      // As kubeadm's documentation says: the package is upgraded then.
+      if (node === control) assert.deepEqual((await replacePackage(deb, kubernetesVersion)).after, currentUIDs);
+      else await node.guest.check('systemctl restart kubelet');
       await untilPrints(`get node ${name} -o jsonpath='{.status.allocatable.pods}'`, '50');
       await untilReady(name);
-      assert.equal(await sandboxes(node), running);
+      if (node === worker) assert.equal(await sandboxes(node), running);
     };
     await Promise.all([upgrade(control, 'control'), upgrade(worker, 'worker')]);
     assert.equal(await kubectl("get pods -l app=web -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}'"), '0 0');
