@@ -51,7 +51,12 @@ export class Pleg implements PlegApi {
     };
     this.#runtime = runtime;
     const records = new PodRecords(snapshot, logOnce(logger));
-    const inspector = new PodInspector({ runtime, records, post, clock, logger, signal, readMessage });
+    const inspectLater = (uid: PodUID, delayMs: number) => {
+      clock.after(delayMs, () => {
+        if (!signal.aborted) inspect(uid);
+      });
+    };
+    const inspector = new PodInspector({ runtime, records, post, clock, logger, signal, readMessage, inspectLater });
     this.#inspections = new InspectionQueue({
       inspect: async (uid, known, observedAtMs, pending) => {
         const startedAtMs = clock.monotonic();

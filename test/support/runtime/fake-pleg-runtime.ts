@@ -19,6 +19,7 @@ interface FakeContainer {
   readonly sandboxID: string;
   state: RawState;
   exitCode: number;
+  reason?: string;
   readonly annotations: Record<string, string>;
 }
 
@@ -49,8 +50,8 @@ export class FakePlegRuntime implements PlegRuntime {
     return container;
   }
 
-  exit(id: string, exitCode: number): void {
-    Object.assign(this.containers.get(id)!, { state: exited, exitCode });
+  exit(id: string, exitCode: number, reason = ''): void {
+    Object.assign(this.containers.get(id)!, { state: exited, exitCode, reason });
   }
 
   /** Makes the next call with this name (and ID) wait until the returned function is called. */
@@ -159,7 +160,16 @@ function toItem({ id, podUID, sandboxID, state, annotations }: FakeContainer) {
 
 function statusOf(container: FakeContainer): cri.ContainerStatus {
   const { id, metadata, state, labels, annotations } = toItem(container);
-  return cri.ContainerStatus.fromPartial({ id, metadata, state, createdAt, labels, annotations, exitCode: container.exitCode });
+  return cri.ContainerStatus.fromPartial({
+    id,
+    metadata,
+    state,
+    createdAt,
+    labels,
+    annotations,
+    exitCode: container.exitCode,
+    reason: container.reason ?? '',
+  });
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

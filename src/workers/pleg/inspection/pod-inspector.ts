@@ -19,6 +19,7 @@ import type { KnownObjects, PendingRequest } from './inspection-queue.ts';
 import type { PlegRuntime } from '../pleg-runtime.ts';
 import type { ContainerItem, Item, PodRecord, SandboxItem } from '../records/pod-record.ts';
 import type { PodRecords } from '../records/pod-records.ts';
+import { computeNextReadMs } from './exit-report.ts';
 import { Quarantine } from './quarantine.ts';
 import { reportPod } from './pod-report.ts';
 import { terminationMessageSource, type TerminationMessageSource } from '../runtime-status/termination-message.ts';
@@ -37,6 +38,8 @@ export interface PodInspectorDependencies {
   readonly logger: Logger;
   readonly signal: AbortSignal;
   readonly readMessage: (source: TerminationMessageSource) => Promise<string>;
+  /** Requests another inspection of the pod. */
+  readonly inspectLater: (uid: PodUID, delayMs: number) => void;
 }
 
 export class PodInspector {
@@ -223,7 +226,20 @@ export class PodInspector {
     records.setState(item, status.state, clock.monotonic());
     item.status = toRuntimeContainerStatus({ ...status, id: item.id }, item.status.sandboxID, message);
     records.setInspected(item);
-    item.final = status.state === ContainerState.CONTAINER_EXITED;
+    if (status.state === ContainerState.CONTAINER_EXITED) this.#finishExit(item);
+  }
+
+  /** The status is final, or read again later. */
+  #finishExit(item: ContainerItem): void {
+    const { clock, inspectLater } = this.#deps;
+    const nowMs = clock.monotonic();
+    item.exitSeenAtMs ??= nowMs;
+    const nextReadMs = computeNextReadMs(item.status, nowMs - item.exitSeenAtMs);
+    item.final = nextReadMs === 0;
+    const isRequested = nowMs < (item.nextReadAtMs ?? 0);
+    if (item.final || isRequested) return;
+    item.nextReadAtMs = nowMs + nextReadMs;
+    inspectLater(item.pod.uid, nextReadMs);
   }
 
   async #terminationMessage(source: TerminationMessageSource): Promise<string> {

@@ -32,6 +32,10 @@ export interface SandboxItem extends ItemBase {
 export interface ContainerItem extends ItemBase {
   readonly kind: 'container';
   status: RuntimeContainerStatus;
+  /** Monotonic ms at which an inspection found that it has exited. */
+  exitSeenAtMs?: number;
+  /** Monotonic ms at which its status is read again. */
+  nextReadAtMs?: number;
 }
 export type Item = SandboxItem | ContainerItem;
 

@@ -55,6 +55,25 @@ suite('an inspection', () => {
     assert.equal(node.snapshot.size, 2);
   });
 
+  test('finds that a container was killed for memory, also when the runtime says so after its exit', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    const pleg = node.start();
+    await settle();
+    node.runtime.exit('u1-app', 137, 'Error');
+    assert.equal((await pleg.inspectPod(u1))?.containers[0]?.reason, 'Error');
+    node.takeNotifications();
+    node.runtime.exit('u1-app', 137, 'OOMKilled');
+    await node.clock.advance(1000);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=exited s=ready']);
+    assert.equal((await pleg.inspectPod(u1))?.containers[0]?.reason, 'OOMKilled');
+    const reads = () => node.runtime.calls.filter((call) => call === 'containerStatus u1-app').length;
+    const before = reads();
+    await node.clock.advance(5000);
+    await pleg.inspectPod(u1);
+    assert.equal(reads(), before, 'the status is final');
+  });
+
   test('detects a removed pod', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
