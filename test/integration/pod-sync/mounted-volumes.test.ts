@@ -101,6 +101,21 @@ test('an emptyDir has the mode of its spec with the gate, on disk and in memory,
   }
 });
 
+test('an emptyDir of huge pages has the mode of its spec with the gate, and is world-writable without', async () => {
+  const resources = { requests: { 'hugepages-2Mi': '2Mi' }, limits: { 'hugepages-2Mi': '2Mi' } };
+  for (const [gate, want] of [
+    [true, 0o1750],
+    [false, 0o777],
+  ] as const) {
+    const volumeMounts = [{ name: 'huge', mountPath: '/huge' }];
+    const fixture = aPodWith([{ name: 'huge', emptyDir: { medium: 'HugePages-2Mi', mode: 0o1750 } }], { resources, volumeMounts });
+    await setUp(fixture, standalone, volumesWith({ EmptyDirVolumeMode: gate }));
+    const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/huge');
+    assert.equal(await mountedFilesystemAt(path), 'hugetlbfs');
+    assert.equal(await mode(path), want);
+  }
+});
+
 test('an fsGroup adds its bits to the mode of an emptyDir', async () => {
   const fixture = aPodWith([{ name: 'data', emptyDir: { mode: 0o1700 } }], {}, { securityContext: { fsGroup: 4242 } });
   await setUp(fixture, standalone, volumesWith({ EmptyDirVolumeMode: true }));
