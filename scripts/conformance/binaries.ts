@@ -17,15 +17,19 @@ const programs = {
 } as const;
 export type ConformanceBinaries = Readonly<Record<keyof typeof suites | keyof typeof programs, string>>;
 
-/** Returns the path of each program, built if necessary. */
-export async function ensureConformanceBinaries(progress: (what: string) => void): Promise<ConformanceBinaries> {
+/** Returns the path of each program. Builds those that are missing, of the suites only the needed ones: each takes minutes. */
+export async function ensureConformanceBinaries(
+  needed: ReadonlySet<keyof typeof suites>,
+  progress: (what: string) => void,
+): Promise<ConformanceBinaries> {
   const key = cacheKey({
     texts: [process.arch, ...goArguments({ variables })],
     files: ['go.mod', 'go.sum', 'e2e_test.go'].map((file) => join(module, file)),
   });
   const folder = cacheEntry(`conformance-${kubernetesVersion}`, key);
   for (const [command, targets] of [['test', suites] as const, ['build', programs] as const]) {
-    const missing = Object.entries(targets).filter(([name]) => !existsSync(join(folder, name)));
+    const isNeeded = (name: string) => !(name in suites) || needed.has(name as keyof typeof suites);
+    const missing = Object.entries(targets).filter(([name]) => isNeeded(name) && !existsSync(join(folder, name)));
     if (missing.length === 0) continue;
     await buildWithGo({ module, programs: Object.fromEntries(missing), folder, command, variables, progress });
     pruneCache();

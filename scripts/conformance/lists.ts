@@ -113,3 +113,7 @@ export const testLists: readonly TestList[] = [
 export function focusFiles({ suite }: Pick<TestList, 'suite'>): readonly string[] {
   return suite === 'node' ? ['/test/e2e_node/'] : [];
 }
+
+export function suiteProgram({ suite }: Pick<TestList, 'suite'>): 'e2e.test' | 'e2e_node.test' {
+  return suite === 'cluster' ? 'e2e.test' : 'e2e_node.test';
+}

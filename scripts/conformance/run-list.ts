@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { ensureConformanceBinaries } from './binaries.ts';
 import { ClusterNode } from './cluster-node.ts';
 import { runGinkgo } from './ginkgo.ts';
-import { focusFiles, type TestList } from './lists.ts';
+import { focusFiles, suiteProgram, type TestList } from './lists.ts';
 import { NodeSuite } from './node-suite/node-suite.ts';
 import { computeVerdict, countsOf, isGood, verdictText, type Counts, type Expectation } from './verdict.ts';
 
@@ -24,7 +24,7 @@ export interface ListRun {
 
 /** Returns whether exactly the expected tests failed, and none is missing. Writes verdict.txt and counts.json into the reports. */
 export async function runList({ list, complete, folder, reports, stop, progress }: ListRun): Promise<boolean> {
-  const binaries = await ensureConformanceBinaries(progress);
+  const binaries = await ensureConformanceBinaries(new Set([suiteProgram(list)]), progress);
   const expectations = readCommitted('expected.yaml') as readonly Expectation[];
   const own = expectations.filter(({ lists }) => lists.includes(list.name));
   const notRun = own.filter(({ outcome }) => outcome === 'not run');

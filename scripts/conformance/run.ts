@@ -25,7 +25,7 @@ import { ensureContainerd } from '../host/containerd/installations.ts';
 import { NetworkNamespace } from '../test/network-namespace.ts';
 import { ensureConformanceBinaries } from './binaries.ts';
 import { commitCounts, countsTable } from './counts.ts';
-import { testLists, type TestList } from './lists.ts';
+import { suiteProgram, testLists, type TestList } from './lists.ts';
 import { runList } from './run-list.ts';
 import { containerdVersion } from './test-runtime.ts';
 
@@ -93,7 +93,7 @@ function firstChild(pid = 0): number | undefined {
 
 async function runAll(): Promise<boolean> {
   const lists = chosenLists();
-  await ensureConformanceBinaries(progress);
+  await ensureConformanceBinaries(new Set(lists.map(suiteProgram)), progress);
   // The network namespace has no way to the mirrors.
   ensureContainerd(containerdVersion, 'inherit');
   ensureBuilt();
