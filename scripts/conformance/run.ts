@@ -60,7 +60,7 @@ function chosenLists(): readonly TestList[] {
 /** Runs this script again for one list, inside its namespaces. */
 async function runInNamespaces({ name, suite }: TestList): Promise<boolean> {
   const namespace = NetworkNamespace.create(0);
-  const folder = mkdtempSync('/tmp/kn-');
+  const folder = mkdtempSync('/tmp/kns-');
   try {
     const script = [
       process.execPath,
