@@ -46,13 +46,12 @@ const nameServer = '10.99.0.254';
 export const kubeadmPatches = '/root/patches';
 const imageFolder = join(import.meta.dirname, '../../../.cache/images');
 /**
- * A guest computes several times slower than its host: fewer collections of garbage, and a third of the readiness probes. Startup probes as often, so that
- * no test waits for kubeadm's ten seconds between two of them; they still may fail for eight minutes.
+ * A guest computes several times slower than its host: fewer collections of garbage. No test waits for kubeadm's ten seconds between two startup
+ * probes; they still may fail for eight minutes.
  */
 const lighter = {
   env: [{ name: 'GOGC', value: '300' }],
   startupProbe: { initialDelaySeconds: 3, periodSeconds: 3, failureThreshold: 160 },
-  readinessProbe: { periodSeconds: 3 },
 };
 const slow = { timeoutMs: 300_000 };
 const units = '/usr/lib/systemd/system';
