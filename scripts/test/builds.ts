@@ -48,7 +48,6 @@ export const builds: readonly Build[] = [
   },
   { name: 'the guest’s kernel', provides: ['guest-kernel'], command: ['node', `${host}/guest/install.ts`, 'kernel'], isDownload: false },
   containerd('2.3'),
-  { name: 'the earlier package', provides: ['earlier-package'], command: ['node', `${host}/earlier-package.ts`], isDownload: false },
 ];
 
 /** An hour of compiling in the idle class beside tests would be a fault. */

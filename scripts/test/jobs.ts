@@ -11,7 +11,6 @@ export type Need =
   | 'containerd-2.3'
   | 'control-plane'
   | 'go'
-  | 'earlier-package'
   | 'go-kubelet'
   | 'kubeadm'
   | 'metrics-server'

@@ -10,7 +10,6 @@ const needsOfModules: Readonly<Record<string, readonly Need[]>> = {
   'scripts/build.ts': ['bundle'],
   'scripts/host/containerd/containerd-2.3.ts': ['containerd-2.3'],
   'scripts/host/containerd/installations.ts': ['containerd-1.7', 'containerd-2.1'],
-  'scripts/host/earlier-package.ts': ['earlier-package'],
   'scripts/host/guest/install.ts': ['guest-kernel', 'guest-root'],
   'scripts/host/programs/control-plane.ts': ['control-plane'],
   'scripts/host/programs/go-kubelet.ts': ['go-kubelet'],
