@@ -32,13 +32,13 @@ const createNode = (client: ApiClient) =>
     trafficClass: 'node',
   });
 
+/** Of an answer over HTTP/2. */
 interface HeadersMessage {
-  readonly response: { readonly headers: readonly (Buffer | string)[] };
+  readonly response: { readonly headers: Readonly<Record<string, string>> };
 }
 
 function encodingOf({ response: { headers } }: HeadersMessage): string {
-  const index = headers.findIndex((each, i) => i % 2 === 0 && String(each).toLowerCase() === 'content-encoding');
-  return index < 0 ? '' : String(headers[index + 1]);
+  return headers['content-encoding'] ?? '';
 }
 
 test('a node’s client against a real API server', async (t) => {
