@@ -5,6 +5,7 @@
 import { constants } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { goGroups, goSignatureAlgorithms } from '../x509/go-tls.ts';
 import { maxReceivedBytes, WatchedConnection, type ReceivedBytes } from './watched-connection.ts';
 
 /**
@@ -14,7 +15,7 @@ import { maxReceivedBytes, WatchedConnection, type ReceivedBytes } from './watch
 const maxHandshakeBytes = 16 * 1024;
 
 /**
- * What Go's client offers (defaultCipherSuites, defaultCurvePreferences and defaultSupportedSignatureAlgorithms in crypto/tls). OpenSSL offers groups of finite
+ * What Go's client offers (defaultCipherSuites in crypto/tls). OpenSSL offers groups of finite
  * fields, too, whose size the server chooses: a handshake with 10,000 bits would occupy the thread for tenths of a second.
  */
 const aeadCiphers = [
@@ -29,19 +30,6 @@ const aeadCiphers = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ];
 const cbcCiphers = ['ECDHE-ECDSA-AES128-SHA', 'ECDHE-RSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA', 'ECDHE-RSA-AES256-SHA'];
-const groups = ['X25519MLKEM768', 'SecP256r1MLKEM768', 'SecP384r1MLKEM1024', 'X25519', 'P-256', 'P-384', 'P-521'];
-const signatureAlgorithms = [
-  'rsa_pss_rsae_sha256',
-  'ecdsa_secp256r1_sha256',
-  'ed25519',
-  'rsa_pss_rsae_sha384',
-  'rsa_pss_rsae_sha512',
-  'rsa_pkcs1_sha256',
-  'rsa_pkcs1_sha384',
-  'rsa_pkcs1_sha512',
-  'ecdsa_secp384r1_sha384',
-  'ecdsa_secp521r1_sha512',
-];
 
 export interface TLSOptions {
   readonly host: string;
@@ -79,8 +67,8 @@ function contextOf(onlyAEAD: boolean): SecureContext {
   const ciphers = [...aeadCiphers, ...(onlyAEAD ? [] : cbcCiphers), '@SECLEVEL=0'];
   const context = createSecureContext({
     ciphers: ciphers.join(':'),
-    ecdhCurve: groups.join(':'),
-    sigalgs: signatureAlgorithms.join(':'),
+    ecdhCurve: goGroups.join(':'),
+    sigalgs: goSignatureAlgorithms,
     minVersion: 'TLSv1.2',
     // A server could ask for handshakes without an end.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,

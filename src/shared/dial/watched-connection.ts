@@ -1,4 +1,4 @@
-/** A connection whose received bytes are counted and bounded, and of which the first ones are kept: a text of Go depends on them. */
+/** A connection that counts and bounds the bytes that it receives, and keeps the first ones: an error text of Go depends on them. */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 

@@ -38,7 +38,7 @@ export async function readVersionSkew(options: {
   }
 }
 
-/** Null for other major versions than 1, of which no policy exists. */
+/** Null for other major versions than 1: no policy exists for them. */
 function minorOf(version: unknown): number | null {
   const [, minor] = typeof version === 'string' ? (/^v1\.(\d{1,6})(?:\D|$)/.exec(version) ?? []) : [];
   return minor === undefined ? null : Number(minor);

@@ -1,4 +1,4 @@
-/** What main tells the server thread about pods for the pods API: all pods once, then those that change. The server thread asks again and again. */
+/** The pods that main sends to the server thread for the pods API: all pods once, then those that change. The server thread asks again and again. */
 import type { PodUID } from '../../kubernetes/ids.ts';
 
 export interface PodChanges {

@@ -6,6 +6,7 @@ import { constants } from 'node:crypto';
 import { createSecureContext, getCiphers, type SecureContextOptions } from 'node:tls';
 import type { TlsSettings } from '../../../shared/contracts/server/settings.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
+import { goGroups, goSignatureAlgorithms } from '../../../shared/x509/go-tls.ts';
 
 /**
  * In Go's order of preference. RSA key exchange, finite-field Diffie-Hellman, CBC with SHA-256, CCM, ARIA and Camellia are left out: Go does
@@ -25,23 +26,6 @@ const defaultCiphers = [
   'ECDHE-RSA-AES128-SHA',
   'ECDHE-ECDSA-AES256-SHA',
   'ECDHE-RSA-AES256-SHA',
-].join(':');
-
-/** Leaves out OpenSSL's X448, Brainpool curves and finite fields, whose key exchange is expensive for the server. */
-const defaultGroups = ['X25519MLKEM768', 'SecP256r1MLKEM768', 'SecP384r1MLKEM1024', 'X25519', 'P-256', 'P-384', 'P-521'];
-
-/** Go's defaultSupportedSignatureAlgorithms without SHA-1, which Go 1.25 dropped. Applies to the server and to client certificates. */
-const signatureAlgorithms = [
-  'rsa_pss_rsae_sha256',
-  'ecdsa_secp256r1_sha256',
-  'ed25519',
-  'rsa_pss_rsae_sha384',
-  'rsa_pss_rsae_sha512',
-  'rsa_pkcs1_sha256',
-  'rsa_pkcs1_sha384',
-  'rsa_pkcs1_sha512',
-  'ecdsa_secp384r1_sha384',
-  'ecdsa_secp521r1_sha512',
 ].join(':');
 
 const secureOptions =
@@ -65,8 +49,8 @@ export function handshakeOptions({ minVersion, ciphers, curves }: TlsSettings, l
   return {
     minVersion,
     ciphers: `${ciphers || defaultCiphers}:@SECLEVEL=${level}`,
-    ecdhCurve: curves || defaultGroups.filter(isKnownGroup).join(':'),
-    sigalgs: signatureAlgorithms,
+    ecdhCurve: curves || goGroups.filter(isKnownGroup).join(':'),
+    sigalgs: goSignatureAlgorithms,
     secureOptions,
   };
 }
