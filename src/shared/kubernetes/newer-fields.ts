@@ -61,3 +61,15 @@ declare module '@kubernetes/client-node/dist/gen/models/V1VolumeMount.js' {
     bindMountOptions?: string[];
   }
 }
+declare module '@kubernetes/client-node/dist/gen/models/V1HTTPGetAction.js' {
+  interface V1HTTPGetAction {
+    /** `HTTP1` or `HTTP2`. Text, since a pod that is not validated yet may have another value. */
+    protocol?: string;
+  }
+}
+declare module '@kubernetes/client-node/dist/gen/models/V1GRPCAction.js' {
+  interface V1GRPCAction {
+    /** `Plaintext` or `TLS`, as above. */
+    mode?: string;
+  }
+}

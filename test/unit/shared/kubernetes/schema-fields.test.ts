@@ -31,7 +31,7 @@ function differences(schema: Schema, type: string, path: string): string[] {
   ];
 }
 
-/** Of src/shared/kubernetes/newer-fields.ts and newer-probe-fields.ts: the client library has those of v1.36. */
+/** Of src/shared/kubernetes/newer-fields.ts: the client library has those of v1.36. */
 const newerFields = [
   ...['containers', 'ephemeralContainers', 'initContainers'].flatMap((list) => [
     `${list}[].volumeMounts[].bindMountOptions`,
