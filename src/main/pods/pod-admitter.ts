@@ -11,14 +11,8 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { podLevelResourcesAdmissions, preemptions } from '../../shared/metrics/definitions/pods.ts';
 import { podReference, type EventSink } from '../events/index.ts';
 import { activePods, type ActivePodsDependencies } from './active-pods.ts';
-import {
-  countRejection,
-  isCriticalPod,
-  type AllocationManager,
-  type AdmitHandler,
-  type Preemption,
-  type AdmitResult,
-} from './admission/index.ts';
+import type { AllocationManager } from '../allocation/index.ts';
+import { countRejection, isCriticalPod, type AdmitHandler, type AdmitResult, type Preemption } from './admission/index.ts';
 import { resourceConfigMode } from './admission/resource-config-mode.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
 import type { PodTimelines } from '../timeline/index.ts';

@@ -7,15 +7,14 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { infeasibleResizes } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { computePendingResize, isAlreadyReported, resizeEventMessage, type AllocationManager } from '../allocation/index.ts';
 import type { PodUpdate } from '../sources/index.ts';
-import type { AllocationManager } from './admission/index.ts';
 import { activePods, isActivePod } from './active-pods.ts';
 import { isTerminalPhase } from './api-status/index.ts';
 import { podReference } from '../events/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { isDeleted } from './termination/is-deleted.ts';
 import { isMirrorPod } from './static/mirror-pod.ts';
-import { isAlreadyReported, computePendingResize, resizeEventMessage } from './admission/pending-resize.ts';
 import { firstAttempt, PodAdmitter, type AdmissionAttempt, type PodAdmitterDependencies } from './pod-admitter.ts';
 
 export interface PodHandlersDependencies extends PodAdmitterDependencies {

@@ -1,9 +1,7 @@
 /**
- * Admission: the admit handlers, which are called in order until one rejects the pod, and the allocation manager, which records admitted pods
- * and their resources. A rejected pod is Failed with the handler's reason and never starts. The pod handlers call it for each new pod.
- * Upstream: the admit handlers of NewMainKubelet, pkg/kubelet/allocation.
+ * Admission: the admit handlers, which are called in order until one rejects the pod. A rejected pod is Failed with the reason of the handler and
+ * never starts. The pod handlers call them for each new pod. Upstream: the admit handlers of NewMainKubelet.
  */
-export { AllocationManager } from './allocation-manager.ts';
 export { admitHandlers } from './admit-handlers.ts';
 export { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 export { countRejection } from './count-rejection.ts';

@@ -6,4 +6,3 @@ export { ContainerDeletor } from './container-deletor.ts';
 export { Housekeeping } from './housekeeping.ts';
 export { ImageGarbageCollection } from './image-garbage-collection.ts';
 export { neededImages } from './needed-images.ts';
-export { listPodDirectories } from './pod-directories.ts';

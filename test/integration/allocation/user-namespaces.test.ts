@@ -4,7 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { openUserNamespaces, type UserNamespaceManager, type UserNamespacesOptions } from '../../../src/main/pods/user-namespaces/index.ts';
+import {
+  openUserNamespaces,
+  type UserNamespaceManager,
+  type UserNamespacesOptions,
+} from '../../../src/main/allocation/user-namespaces/index.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { aLogger } from '../../support/logger.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decodeMappings, encodeMappings } from '../../../../../src/main/pods/user-namespaces/mappings-file.ts';
+import { decodeMappings, encodeMappings } from '../../../../../src/main/allocation/user-namespaces/mappings-file.ts';
 import { table } from '../../../../support/table.ts';
 
 const goFile =

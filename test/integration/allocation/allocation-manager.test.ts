@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { AllocationManager } from '../../../src/main/pods/admission/index.ts';
-import { decodeAllocations } from '../../../src/main/pods/admission/allocation-checkpoint.ts';
+import { AllocationManager } from '../../../src/main/allocation/index.ts';
+import { decodeAllocations } from '../../../src/main/allocation/checkpoint.ts';
 import type { Pod, ResourceRequirements } from '../../../src/shared/kubernetes/api.ts';
 import { fnv32a } from '../../../src/shared/kubernetes/container-hash.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';

@@ -3,9 +3,9 @@
  * writes the file for a Go kubelet that takes over, which resizes each running container without a record, and restarts one whose resize policy says so.
  * Pure. Upstream: setActuatedContainerResources and UpdateActuatedPodLevelResources in pkg/kubelet/kuberuntime.
  */
-import type { ResourceRequirements } from '../../../shared/kubernetes/api.ts';
-import { isZeroQuantity, tryParseQuantity } from '../../../shared/kubernetes/quantity.ts';
-import type { PodAllocation } from './allocation.ts';
+import type { ResourceRequirements } from '../../shared/kubernetes/api.ts';
+import { isZeroQuantity, tryParseQuantity } from '../../shared/kubernetes/quantity.ts';
+import type { PodAllocation } from './pod-allocation.ts';
 
 /**
  * Returns what is in force: what was recorded, since a Go kubelet may have left a resize that it has not finished, otherwise what was allocated.

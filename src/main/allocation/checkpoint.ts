@@ -2,12 +2,12 @@
  * Encodes and decodes the checkpoint file `allocated_pods_state`. A Go kubelet reads and writes the same format, and does not start
  * on a wrong checksum. Upstream: pkg/kubelet/allocation/state/checkpoint.go, pkg/kubelet/checkpointmanager/checksum.
  */
-import type { ResourceRequirements } from '../../../shared/kubernetes/api.ts';
-import { fnv32a } from '../../../shared/kubernetes/container-hash.ts';
-import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
-import type { PodUID } from '../../../shared/kubernetes/ids.ts';
-import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
-import type { PodAllocation } from './allocation.ts';
+import type { ResourceRequirements } from '../../shared/kubernetes/api.ts';
+import { fnv32a } from '../../shared/kubernetes/container-hash.ts';
+import { toGoJSON } from '../../shared/kubernetes/go-text.ts';
+import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import { parseQuantity } from '../../shared/kubernetes/quantity.ts';
+import type { PodAllocation } from './pod-allocation.ts';
 
 /** One pod's allocation, with the field names of the Go struct. */
 interface Entry {

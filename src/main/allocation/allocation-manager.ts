@@ -9,15 +9,15 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../../../shared/errors/kubelet-error.ts';
-import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
-import { writeDurably } from '../../../shared/linux/write-durably.ts';
-import type { Logger } from '../../../shared/log/logger.ts';
-import type { Clock } from '../../../shared/time/clock.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { writeDurably } from '../../shared/linux/write-durably.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
 import { computeActuated } from './actuated-resources.ts';
-import { decodeAllocations, encodeAllocations } from './allocation-checkpoint.ts';
-import { toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './allocation.ts';
+import { decodeAllocations, encodeAllocations } from './checkpoint.ts';
+import { toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './pod-allocation.ts';
 
 const fileName = 'allocated_pods_state';
 const actuatedFileName = 'actuated_pods_state';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { userNamespaceProblem } from '../../../../../src/main/pods/user-namespaces/handler-support.ts';
+import { userNamespaceProblem } from '../../../../../src/main/allocation/user-namespaces/handler-support.ts';
 import type { RuntimeHandler } from '../../../../../src/shared/contracts/node-info.ts';
 import { table } from '../../../../support/table.ts';
 

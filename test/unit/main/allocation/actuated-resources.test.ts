@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { computeActuated } from '../../../../../src/main/pods/admission/actuated-resources.ts';
-import type { ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
-import { table } from '../../../../support/table.ts';
+import { computeActuated } from '../../../../src/main/allocation/actuated-resources.ts';
+import type { ResourceRequirements } from '../../../../src/shared/kubernetes/api.ts';
+import { table } from '../../../support/table.ts';
 
 interface Resources {
   readonly app?: ResourceRequirements;

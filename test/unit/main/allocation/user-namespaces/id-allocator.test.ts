@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { IDAllocator } from '../../../../../src/main/pods/user-namespaces/id-allocator.ts';
-import type { IDRange } from '../../../../../src/main/pods/user-namespaces/id-range.ts';
+import { IDAllocator } from '../../../../../src/main/allocation/user-namespaces/id-allocator.ts';
+import type { IDRange } from '../../../../../src/main/allocation/user-namespaces/id-range.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { fuzzSeeds } from '../../../../support/fuzz/hostile-pods.ts';
 import { table } from '../../../../support/table.ts';

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { checkIDRange, defaultIDRange, parseSubordinateIDs, type IDRange } from '../../../../../src/main/pods/user-namespaces/id-range.ts';
+import {
+  checkIDRange,
+  defaultIDRange,
+  parseSubordinateIDs,
+  type IDRange,
+} from '../../../../../src/main/allocation/user-namespaces/id-range.ts';
 import { table } from '../../../../support/table.ts';
 
 const outputs: readonly [name: string, output: string, want: IDRange | RegExp][] = [

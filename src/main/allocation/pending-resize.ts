@@ -2,9 +2,9 @@
  * Computes a pod's pending resize, its condition and its event. Every resize is infeasible in this kubelet. Pure. Upstream:
  * handlePodResourcesResize in pkg/kubelet/allocation, pkg/kubelet/events/resize.go.
  */
-import type { Container, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
-import { priorityBucket, type PriorityBucket } from '../../../shared/kubernetes/priority-bucket.ts';
-import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
+import type { Container, Pod, ResourceRequirements } from '../../shared/kubernetes/api.ts';
+import { priorityBucket, type PriorityBucket } from '../../shared/kubernetes/priority-bucket.ts';
+import { toGoJSON } from '../../shared/kubernetes/go-text.ts';
 
 export interface PendingResize {
   readonly reason: 'Infeasible';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { toAllocation, withAllocation } from '../../../../../src/main/pods/admission/allocation.ts';
-import type { PodSpec, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
-import { aContainer, aPod } from '../../../../support/pods/pods.ts';
-import { table } from '../../../../support/table.ts';
+import { toAllocation, withAllocation } from '../../../../src/main/allocation/pod-allocation.ts';
+import type { PodSpec, ResourceRequirements } from '../../../../src/shared/kubernetes/api.ts';
+import { aContainer, aPod } from '../../../support/pods/pods.ts';
+import { table } from '../../../support/table.ts';
 
 interface Resources {
   readonly app?: ResourceRequirements | undefined;

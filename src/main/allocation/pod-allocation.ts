@@ -2,9 +2,9 @@
  * A pod's allocated resources: those of its spec at admission. They stay in force when the spec changes, because this kubelet does not resize
  * running containers: admission counts them, the status shows them, and restarted containers get them. Upstream: pkg/kubelet/allocation.
  */
-import type { Container, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
-import { compareQuantities } from '../../../shared/kubernetes/quantity.ts';
-import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import type { Container, Pod, ResourceRequirements } from '../../shared/kubernetes/api.ts';
+import { compareQuantities } from '../../shared/kubernetes/quantity.ts';
+import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 
 export interface PodAllocation {
   /** By container name; only containers that can be resized. */

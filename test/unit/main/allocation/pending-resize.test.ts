@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { predicateAdmission, type AdmissionNode } from '../../../../../src/main/pods/admission/index.ts';
-import { toAllocation, withAllocation, type PodAllocation } from '../../../../../src/main/pods/admission/allocation.ts';
-import type { Pod, PodCondition } from '../../../../../src/shared/kubernetes/api.ts';
-import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { settle } from '../../../../support/fake-clock.ts';
-import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
-import { aContainer, aPod } from '../../../../support/pods/pods.ts';
+import { predicateAdmission, type AdmissionNode } from '../../../../src/main/pods/admission/index.ts';
+import { toAllocation, withAllocation, type PodAllocation } from '../../../../src/main/allocation/pod-allocation.ts';
+import type { Pod, PodCondition } from '../../../../src/shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../../../src/shared/kubernetes/ids.ts';
+import { settle } from '../../../support/fake-clock.ts';
+import { aNodeWithHandlers } from '../../../support/pods/node-with-handlers.ts';
+import { aContainer, aPod } from '../../../support/pods/pods.ts';
 
 const gates = { podLevel: true, initContainers: false };
 

@@ -1,7 +1,7 @@
 /** Creates the manager with the host's IDs and the ranges of the pods on disk. Upstream: MakeUserNsManager in pkg/kubelet/userns. */
 import type { RuntimeHandler } from '../../../shared/contracts/node-info.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { listPodDirectories } from '../housekeeping/index.ts';
+import { listPodDirectories } from '../../process/pod-directories.ts';
 import { IDAllocator } from './id-allocator.ts';
 import { checkIDRange, idsUnit } from './id-range.ts';
 import { readKubeletIDs, type KubeletIDsOptions } from './kubelet-ids.ts';
