@@ -1,6 +1,7 @@
 /** Status writes, final deletions and mirror pods against a real API server, with a node's credentials. The runtime is in memory. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { asAllocated } from '../../src/main/allocation/index.ts';
 import { ObjectStore, type ApiCall, type ApiClient } from '../../src/main/api/index.ts';
 import { MirrorPods } from '../../src/main/pods/static/mirror-pods.ts';
 import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
@@ -78,7 +79,7 @@ describe('pods from the API server', () => {
       allocationManager: {
         isAdmitted: () => false,
         setAllocatedResources: () => {},
-        updatePodFromAllocation: (pod) => pod,
+        updatePodFromAllocation: asAllocated,
         removePod: () => {},
       },
       refreshNode: null,

@@ -15,6 +15,7 @@ import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { writeDurably } from '../../shared/linux/write-durably.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 import { computeActuated } from './actuated-resources.ts';
 import { decodeAllocations, encodeAllocations } from './checkpoint.ts';
 import { toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './pod-allocation.ts';
@@ -46,7 +47,7 @@ export class AllocationManager {
   /** The last content of that file that this kubelet has written. */
   #writtenActuated = '';
   /** One allocated pod per version of a pod, because other parts cache values by the pod object. */
-  readonly #allocated = new WeakMap<Pod, { readonly allocation: PodAllocation; readonly pod: Pod }>();
+  readonly #allocated = new WeakMap<Pod, { readonly allocation: PodAllocation; readonly pod: AllocatedPod }>();
   #cancelWrite: (() => void) | null = null;
   /** The allocations have changed since the current write began. */
   #isDue = false;
@@ -95,12 +96,12 @@ export class AllocationManager {
   }
 
   /** Returns the pod with its allocated resources; the same object when it has none or they equal its spec. */
-  updatePodFromAllocation(pod: Pod): Pod {
+  updatePodFromAllocation(pod: Pod): AllocatedPod {
     const allocation = this.#admitted.get(podUID(pod));
-    if (!allocation) return pod;
+    if (!allocation) return asAllocated(pod);
     const cached = this.#allocated.get(pod);
     if (cached?.allocation === allocation) return cached.pod;
-    const allocated = withAllocation(pod, allocation, this.#options.gates);
+    const allocated = asAllocated(withAllocation(pod, allocation, this.#options.gates));
     this.#allocated.set(pod, { allocation, pod: allocated });
     return allocated;
   }

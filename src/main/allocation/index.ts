@@ -2,6 +2,7 @@
  * What pods hold of the node: the allocation manager, which records admitted pods with their resources, and the providers of what one pod holds
  * alone, such as the IDs of its user namespace. Upstream: pkg/kubelet/allocation, pkg/kubelet/userns.
  */
+export { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 export { AllocationManager } from './allocation-manager.ts';
 export { computePendingResize, isAlreadyReported, resizeEventMessage, type PendingResize } from './pending-resize.ts';
 export { openUserNamespaces } from './user-namespaces/index.ts';

@@ -1,6 +1,6 @@
 /** What the eviction manager reads, and how it acts. */
 import type { NodeReclaim } from '../../shared/contracts/eviction.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -15,11 +15,11 @@ export interface EvictionManagerDependencies {
   /** The same object until the configuration changes. */
   readonly settings: () => EvictionSettings;
   readonly readNode: () => NodeReading;
-  readonly readPods: (pods: readonly Pod[]) => PodStatsReader;
+  readonly readPods: (pods: readonly AllocatedPod[]) => PodStatsReader;
   /** Measures the node now; with `filesystems` also those of the runtime. Must settle soon; a failure leaves older values. */
   readonly sample: (what: { readonly filesystems: boolean }) => Promise<void>;
   /** The pods that use the node's resources, with their allocated resources. */
-  readonly activePods: () => readonly Pod[];
+  readonly activePods: () => readonly AllocatedPod[];
   readonly kill: (uid: PodUID, options: KillPodOptions) => Promise<void>;
   /** Whether nothing is left of the pod on this node. */
   readonly isFinished: (uid: PodUID) => boolean;

@@ -7,7 +7,7 @@ import type { EvictionPlan, EvictionSignal } from '../../shared/contracts/evicti
 import { Wakeup } from '../../shared/concurrency/wakeup.ts';
 import { reportFault } from '../../shared/errors/contain.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import { evictionStatsAge } from '../../shared/metrics/definitions/eviction.ts';
@@ -295,7 +295,7 @@ export class EvictionManager {
   }
 
   /** Leaves out pods that have not started, or have ended: their eviction frees nothing. */
-  #candidates(pods: readonly Pod[]): Pod[] {
+  #candidates(pods: readonly AllocatedPod[]): AllocatedPod[] {
     return pods.filter((pod) => !this.#deps.isFinished(podUID(pod)));
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { StarvedResource } from '../../shared/contracts/eviction.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { hasPodLevelResources } from '../../shared/kubernetes/pod-resources.ts';
 import { compareQuantities, formatQuantity, quantityOf, toQuantity, type Quantity } from '../../shared/kubernetes/quantity.ts';
 import type { Observations } from './observe.ts';
@@ -19,7 +20,7 @@ export interface EvictionMessage {
 /** Names the containers that use more of the resource than they request. Ephemeral containers have no requests and are never named. */
 export function evictionMessage(
   resource: StarvedResource,
-  pod: Pod,
+  pod: AllocatedPod,
   stats: PodStats | undefined,
   thresholds: readonly Threshold[],
   observations: Observations,
@@ -56,7 +57,7 @@ interface Excess {
 }
 
 /** A pod with a request of its own for memory is always named. */
-function podExcess(resource: StarvedResource, pod: Pod, { memoryBytes }: PodStats): Excess | undefined {
+function podExcess(resource: StarvedResource, pod: AllocatedPod, { memoryBytes }: PodStats): Excess | undefined {
   const request = pod.spec.resources?.requests?.[resource];
   if (resource !== 'memory' || !hasPodLevelResources(pod.spec) || request === undefined || memoryBytes === undefined) return undefined;
   return excess('Pod', pod.metadata.name, quantityOf(memoryBytes, 'BinarySI'), toQuantity(request), resource);

@@ -1,6 +1,6 @@
 /** Computes how a pod is evicted, or why it is not. Pure. Upstream: synchronize and evictPod in pkg/kubelet/eviction/eviction_manager.go. */
 import type { EvictionSignal, LocalStorageViolation, RankedPod } from '../../shared/contracts/eviction.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { isCriticalPod } from '../pods/admission/index.ts';
 import { isMirrorPod } from '../pods/static/mirror-pod.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
@@ -16,7 +16,7 @@ import { isHard, type Threshold } from './thresholds.ts';
 export type EvictionCause = 'hard' | 'soft' | 'limit';
 
 export interface Eviction {
-  readonly pod: Pod;
+  readonly pod: AllocatedPod;
   readonly cause: EvictionCause;
   /** The label of kubelet_evictions. */
   readonly signal: EvictionSignal | LocalStorageViolation['signal'];
@@ -39,7 +39,7 @@ export interface PressureEvictionInputs {
   readonly maxPodGracePeriodSeconds: number;
 }
 
-export function pressureEviction(pod: Pod, stats: PodStats | undefined, inputs: PressureEvictionInputs): Eviction {
+export function pressureEviction(pod: AllocatedPod, stats: PodStats | undefined, inputs: PressureEvictionInputs): Eviction {
   const { threshold, thresholds, observations, maxPodGracePeriodSeconds } = inputs;
   const { signal } = threshold;
   const { message, annotations } = evictionMessage(resourceOf(signal), pod, stats, thresholds, observations);
@@ -55,12 +55,12 @@ export function pressureEviction(pod: Pod, stats: PodStats | undefined, inputs: 
 }
 
 /** The pod is at fault: it gets no DisruptionTarget condition. */
-export function localStorageEviction(pod: Pod, { signal, message }: Violation): Eviction {
+export function localStorageEviction(pod: AllocatedPod, { signal, message }: Violation): Eviction {
   return { pod, cause: 'limit', signal, gracePeriodSeconds: immediateGracePeriodSeconds, failed: { reason, message }, annotations: {} };
 }
 
 /** A static pod would not come back: it is admitted once. */
-export function notEvictableBecause(pod: Pod): RankedPod['notEvictableBecause'] {
+export function notEvictableBecause(pod: AllocatedPod): RankedPod['notEvictableBecause'] {
   if (!isCriticalPod(pod)) return null;
   if (isStaticPod(pod)) return 'static';
   return isMirrorPod(pod) ? 'mirror' : 'critical priority';

@@ -11,7 +11,7 @@ import {
   type PodRanking,
   type PressureCondition,
 } from '../../shared/contracts/eviction.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../shared/kubernetes/qos-class.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
@@ -31,7 +31,7 @@ export interface PlanInputs {
   readonly state: PressureState;
   readonly layout: FilesystemLayout;
   readonly isLayoutKnown: boolean;
-  readonly pods: readonly Pod[];
+  readonly pods: readonly AllocatedPod[];
   readonly stats: PodStatsReader;
   /** The pod was evicted, and has not finished. */
   readonly isEvicted: (uid: PodUID) => boolean;

@@ -1,6 +1,7 @@
 /** Evicts single pods, and keeps track of those that have not finished. It does not wait for them. */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { evictions } from '../../shared/metrics/definitions/eviction.ts';
@@ -70,7 +71,7 @@ export class PodEvictor {
     return this.#inProgress.isEvicted(uid);
   }
 
-  canEvict(pod: Pod, cause: EvictionCause): boolean {
+  canEvict(pod: AllocatedPod, cause: EvictionCause): boolean {
     return notEvictableBecause(pod) === null && this.#inProgress.canEvict(podUID(pod), cause);
   }
 }

@@ -1,17 +1,17 @@
 /** Computes what a pod requests of a resource. Pure. Upstream: GetResourceRequestQuantity in pkg/api/v1/resource. */
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { hasPodLevelResources, isPodLevelResource, podRequests } from '../../shared/kubernetes/pod-resources.ts';
 import { addQuantities, isZeroQuantity, toQuantity, zeroQuantity, type Quantity } from '../../shared/kubernetes/quantity.ts';
 
 /** With a request at the level of the pod, those of its containers do not count, of any resource. Overhead counts for a requested resource only. */
-export function podRequest(pod: Pod, resource: string): Quantity {
+export function podRequest(pod: AllocatedPod, resource: string): Quantity {
   const request = hasPodLevelResources(pod.spec)
     ? podLevelRequest(pod, resource)
     : (podRequests(pod, { excludeOverhead: true })[resource] ?? zeroQuantity);
   return isZeroQuantity(request) ? request : addQuantities(request, entry(pod.spec.overhead, resource));
 }
 
-function podLevelRequest(pod: Pod, resource: string): Quantity {
+function podLevelRequest(pod: AllocatedPod, resource: string): Quantity {
   return isPodLevelResource(resource) ? toQuantity(entry(pod.spec.resources?.requests, resource)) : zeroQuantity;
 }
 

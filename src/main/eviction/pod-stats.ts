@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 
 /** What is not known is absent, and counts as 0. */
 export interface PodStats {
@@ -41,7 +42,10 @@ export type PodStatsReader = (pod: Pod) => PodStats | undefined;
 const podsPerIteration = 25;
 
 /** Other work of the thread runs in between: reading five hundred pods takes tens of milliseconds. */
-export async function readInBatches(pods: readonly Pod[], read: (batch: readonly Pod[]) => PodStatsReader): Promise<PodStatsReader> {
+export async function readInBatches(
+  pods: readonly AllocatedPod[],
+  read: (batch: readonly AllocatedPod[]) => PodStatsReader,
+): Promise<PodStatsReader> {
   const stats = new Map<Pod, PodStats | undefined>();
   for (let at = 0; at < pods.length; at += podsPerIteration) {
     if (at > 0) await nextIteration();

@@ -3,7 +3,7 @@
  * the request. Pure. Upstream: buildSignalToRankFunc and the functions that it uses, in pkg/kubelet/eviction/helpers.go.
  */
 import type { EvictionSignal } from '../../shared/contracts/eviction.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { compareQuantities, quantityOf, value } from '../../shared/kubernetes/quantity.ts';
 import { podRequest } from './pod-request.ts';
 import { diskUsage, type PodStats, type PodStatsReader, type StorageKind } from './pod-stats.ts';
@@ -11,7 +11,7 @@ import { resourceOf } from './signals.ts';
 import type { FilesystemLayout } from './thresholds.ts';
 
 export interface RankedUsage {
-  readonly pod: Pod;
+  readonly pod: AllocatedPod;
   readonly priority: number;
   /** Of the starved resource. Null: not known. */
   readonly usage: number | null;
@@ -24,11 +24,16 @@ export interface RankedUsage {
 }
 
 /** The pod that is evicted first comes first. Equal pods keep their order. */
-export function rankPods(signal: EvictionSignal, pods: readonly Pod[], stats: PodStatsReader, layout: FilesystemLayout): RankedUsage[] {
+export function rankPods(
+  signal: EvictionSignal,
+  pods: readonly AllocatedPod[],
+  stats: PodStatsReader,
+  layout: FilesystemLayout,
+): RankedUsage[] {
   return pods.map((pod) => rankedUsage(signal, pod, stats(pod), layout)).sort(compare);
 }
 
-function rankedUsage(signal: EvictionSignal, pod: Pod, stats: PodStats | undefined, layout: FilesystemLayout): RankedUsage {
+function rankedUsage(signal: EvictionSignal, pod: AllocatedPod, stats: PodStats | undefined, layout: FilesystemLayout): RankedUsage {
   const resource = resourceOf(signal);
   const requested = podRequest(pod, resource);
   const request = value(requested);

@@ -4,6 +4,7 @@
  * their eviction would free no process ID.
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { CgroupUsage, UsageReader } from '../../shared/state/usage-table.ts';
 import { isLocalEphemeralVolume, type ContainerStats, type PodStats, type PodStatsReader, type StorageStats } from './pod-stats.ts';
@@ -32,7 +33,7 @@ export interface PodStatsSources {
 /** Reading one pod costs a search of the table, reading all of them as much as forty such searches. */
 const fewPods = 40;
 
-export function readPodStats(pods: readonly Pod[], { usage, storage }: PodStatsSources): PodStatsReader {
+export function readPodStats(pods: readonly AllocatedPod[], { usage, storage }: PodStatsSources): PodStatsReader {
   const rows = new Map<string, CgroupUsage[]>(pods.map((pod) => [podUID(pod), []]));
   for (const row of usage.select(({ podUID: uid }) => rows.has(uid))) rows.get(row.identity.podUID)?.push(row);
   const storageOfAll = pods.length > fewPods ? storage.all() : null;

@@ -6,7 +6,7 @@
  */
 import { contain } from '../../shared/errors/contain.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -21,7 +21,7 @@ import type { Inhibitor } from './take-inhibitor.ts';
 export interface ShutdownManagerDependencies extends Pick<EndPodsDependencies, 'kill' | 'untilFinished'> {
   readonly periods: readonly ShutdownPeriod[];
   readonly openSession: (onPrepare: (isShuttingDown: boolean) => void) => Promise<LogindSession>;
-  readonly activePods: () => readonly Pod[];
+  readonly activePods: () => readonly AllocatedPod[];
   readonly state: NodeShutdownState;
   /** Null: the times of shutdowns are not shown. */
   readonly record: Pick<ShutdownRecord, 'load' | 'store'> | null;

@@ -3,6 +3,7 @@
  * pkg/kubelet/nodeshutdown/nodeshutdown_manager.go.
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration, ShutdownGracePeriodByPodPriority } from '../config/kubelet-configuration.ts';
 
@@ -14,7 +15,7 @@ export type ShutdownPeriod = ShutdownGracePeriodByPodPriority;
 
 export interface ShutdownGroup {
   readonly period: ShutdownPeriod;
-  readonly pods: readonly Pod[];
+  readonly pods: readonly AllocatedPod[];
 }
 
 export type ShutdownSettings = Pick<
@@ -50,8 +51,8 @@ export function totalMs(periods: readonly ShutdownPeriod[]): number {
  * Returns the groups in the order in which they end, some of them without pods. A pod belongs to the highest period that is not above its priority; below all
  * periods, to the lowest.
  */
-export function groupByPriority(periods: readonly ShutdownPeriod[], pods: readonly Pod[]): ShutdownGroup[] {
-  const groups = periods.map((period) => ({ period, pods: [] as Pod[] }));
+export function groupByPriority(periods: readonly ShutdownPeriod[], pods: readonly AllocatedPod[]): ShutdownGroup[] {
+  const groups = periods.map((period) => ({ period, pods: [] as AllocatedPod[] }));
   for (const pod of pods) {
     const priority = pod.spec.priority ?? 0;
     // Of two periods with one priority, upstream's search finds the first.

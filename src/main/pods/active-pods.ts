@@ -1,6 +1,7 @@
 /** The pods that count against the node's resources. */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
+import type { AllocatedPod, AllocationManager } from '../allocation/index.ts';
 import { isTerminalPhase, type ApiStatusCache } from './api-status/index.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { PodWorkers } from './workers/index.ts';
@@ -9,15 +10,18 @@ export interface ActivePodsDependencies {
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
   readonly statuses: ApiStatusCache;
+  readonly allocationManager: Pick<AllocationManager, 'updatePodFromAllocation'>;
 }
 
 /** Returns the pods that use the node's resources or may do so: not ended, not rejected. Upstream: filterOutInactivePods. */
-export function activePods({ podManager, podWorkers, statuses }: ActivePodsDependencies): Pod[] {
-  return podManager.all().filter((pod) => isActivePod({ podWorkers, statuses }, pod));
+export function activePods({ podManager, podWorkers, statuses, allocationManager }: ActivePodsDependencies): AllocatedPod[] {
+  return podManager
+    .all()
+    .flatMap((pod) => (isActivePod({ podWorkers, statuses }, pod) ? [allocationManager.updatePodFromAllocation(pod)] : []));
 }
 
 /** Upstream: isPodInactive. */
-export function isActivePod({ podWorkers, statuses }: Omit<ActivePodsDependencies, 'podManager'>, pod: Pod): boolean {
+export function isActivePod({ podWorkers, statuses }: Pick<ActivePodsDependencies, 'podWorkers' | 'statuses'>, pod: Pod): boolean {
   const uid = podUID(pod);
   if (podWorkers.hasEnded(uid)) return false;
   return !isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase) || podWorkers.isTerminationRequested(uid);

@@ -11,7 +11,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { podLevelResourcesAdmissions, preemptions } from '../../shared/metrics/definitions/pods.ts';
 import { podReference, type EventSink } from '../events/index.ts';
 import { activePods, type ActivePodsDependencies } from './active-pods.ts';
-import type { AllocationManager } from '../allocation/index.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { countRejection, isCriticalPod, type AdmitHandler, type AdmitResult, type Preemption } from './admission/index.ts';
 import { resourceConfigMode } from './admission/resource-config-mode.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
@@ -21,7 +21,6 @@ import { faultMessage, type PodFaults } from './workers/index.ts';
 export interface PodAdmitterDependencies extends ActivePodsDependencies {
   readonly events: EventSink;
   readonly admitHandlers: readonly AdmitHandler[];
-  readonly allocationManager: Pick<AllocationManager, 'updatePodFromAllocation'>;
   /** Fetches the Node before a pod is rejected for the node's labels. Null without an API server. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
   readonly faults: PodFaults;
@@ -112,14 +111,12 @@ export class PodAdmitter {
   }
 
   #computeResult(pod: Pod, preempted: ReadonlySet<PodUID>): AdmitResult {
-    const { admitHandlers, allocationManager } = this.#deps;
+    const { admitHandlers } = this.#deps;
     if (admitHandlers.length === 0) return null;
     // A pending pod counts only while other pods end for it, and never against a critical pod: its preemption would free nothing.
     const counts = (uid: PodUID) => !this.#pending.has(uid) || (this.#pending.get(uid) === 'preempting' && !isCriticalPod(pod));
     const isOther = (uid: PodUID) => uid !== podUID(pod) && !preempted.has(uid) && counts(uid);
-    const others = activePods(this.#deps).flatMap((other) =>
-      isOther(podUID(other)) ? [allocationManager.updatePodFromAllocation(other)] : [],
-    );
+    const others = activePods(this.#deps).filter((other) => isOther(podUID(other)));
     try {
       return this.#runHandlers(pod, others);
     } catch (err) {
@@ -127,7 +124,7 @@ export class PodAdmitter {
     }
   }
 
-  #runHandlers(pod: Pod, others: readonly Pod[]): AdmitResult {
+  #runHandlers(pod: Pod, others: readonly AllocatedPod[]): AdmitResult {
     for (const admit of this.#deps.admitHandlers) {
       const result = admit(pod, others);
       if (result) return result;
@@ -136,7 +133,7 @@ export class PodAdmitter {
   }
 
   /** Ignores every other pod that makes a handler throw, so that only its own faults reject a pod. */
-  #resultAfterFault(pod: Pod, others: readonly Pod[], fault: unknown): AdmitResult {
+  #resultAfterFault(pod: Pod, others: readonly AllocatedPod[], fault: unknown): AdmitResult {
     const healthyOthers = others.filter((other) =>
       contain({ handler: 'admission', logger: this.#deps.logger }, () => (this.#runHandlers(pod, [other]), true)),
     );

@@ -7,7 +7,13 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { infeasibleResizes } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { computePendingResize, isAlreadyReported, resizeEventMessage, type AllocationManager } from '../allocation/index.ts';
+import {
+  computePendingResize,
+  isAlreadyReported,
+  resizeEventMessage,
+  type AllocatedPod,
+  type AllocationManager,
+} from '../allocation/index.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import { activePods, isActivePod } from './active-pods.ts';
 import { isTerminalPhase } from './api-status/index.ts';
@@ -114,7 +120,7 @@ export class PodHandlers {
   }
 
   /** Returns the pod with the resources that it was admitted with. Records an event when the pod asks for other resources. */
-  #allocated(pod: Pod): Pod {
+  #allocated(pod: Pod): AllocatedPod {
     const { allocationManager, statuses, events } = this.#deps;
     const allocated = allocationManager.updatePodFromAllocation(pod);
     const pending = computePendingResize(pod, allocated);
@@ -182,7 +188,7 @@ export class PodHandlers {
     return isActivePod(this.#deps, pod);
   }
 
-  active(): Pod[] {
+  active(): AllocatedPod[] {
     return activePods(this.#deps);
   }
 }

@@ -6,6 +6,7 @@ import type { CgroupChange, SyncCgroupsTask, SyncCgroupsResult } from '../../sha
 import type { MachineInfo } from '../../shared/contracts/stats.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
 import { qosCgroup } from '../../shared/linux/cgroup-names.ts';
@@ -24,7 +25,7 @@ export interface NodeCgroupsOptions {
   readonly featureGates: FeatureGates;
   readonly cgroupVersion: 1 | 2;
   readonly machine: () => MachineInfo;
-  readonly activePods: () => readonly Pod[];
+  readonly activePods: () => readonly AllocatedPod[];
   readonly syncCgroups: (task: SyncCgroupsTask) => Promise<SyncCgroupsResult>;
   readonly nodeName: string;
   readonly events: EventSink;
@@ -180,7 +181,7 @@ export class NodeCgroups {
     return { machine: machine(), cgroupVersion, memoryQos: featureGates.enabled('MemoryQoS') };
   }
 
-  #requestsOf(pod: Pod): PodRequests {
+  #requestsOf(pod: AllocatedPod): PodRequests {
     const known = this.#requests.get(pod) ?? toPodRequests(pod, this.#options.featureGates.enabled('PodLevelResources'));
     this.#requests.set(pod, known);
     return known;

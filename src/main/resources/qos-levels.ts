@@ -2,7 +2,7 @@
  * Computes the values of the cgroups `kubepods`, `burstable` and `besteffort` from the pods of the node (upstream
  * pkg/kubelet/cm/qos_container_manager_linux.go). Pure.
  */
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { podRequests } from '../../shared/kubernetes/pod-resources.ts';
 import { qosClass, type QosClass } from '../../shared/kubernetes/qos-class.ts';
 import { milliValue, value } from '../../shared/kubernetes/quantity.ts';
@@ -33,7 +33,7 @@ export type QosLevels = Readonly<Record<QosClass, CgroupResources>>;
 const unboundedBytes = 2 ** 62;
 
 /** @param podLevelResources gate PodLevelResources */
-export function toPodRequests(pod: Pod, podLevelResources: boolean): PodRequests {
+export function toPodRequests(pod: AllocatedPod, podLevelResources: boolean): PodRequests {
   const requests = podRequests(pod, { skipPodLevel: !podLevelResources });
   return { qos: qosClass(pod), milliCPU: milliValue(requests['cpu']), memoryBytes: value(requests['memory']) };
 }

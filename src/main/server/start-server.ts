@@ -1,6 +1,6 @@
 /** Starts the server thread and answers its requests: pods and containers from main's state, reviews of callers from the API server. */
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { PlanEviction } from '../../shared/contracts/eviction.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -39,7 +39,7 @@ export interface ServerStart {
   readonly podFeed: PodFeed;
   readonly podResources: PodResourcesLister;
   /** Empty until the pod workers start. */
-  readonly allocatedPods: () => readonly Pod[];
+  readonly allocatedPods: () => readonly AllocatedPod[];
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   /** An ImageGcPlan, as JSON. */
   readonly imageGcPlan: () => Promise<string>;

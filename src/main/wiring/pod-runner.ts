@@ -13,7 +13,7 @@ import type { KubeletContext } from './kubelet-context.ts';
 import { declaredFeatures } from '../node/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import { HostProcesses, NodeCgroups } from '../resources/index.ts';
-import { AllocationManager, openUserNamespaces } from '../allocation/index.ts';
+import { AllocationManager, openUserNamespaces, type AllocatedPod } from '../allocation/index.ts';
 import { admitHandlers, missingFeaturesForUpdate } from '../pods/admission/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { EvictionManager } from '../eviction/index.ts';
@@ -65,7 +65,7 @@ export interface PodRunner {
   readonly eviction: EvictionManager;
   readonly isActive: (pod: Pod) => boolean;
   /** The active pods that were admitted, with their allocated resources. */
-  readonly allocatedPods: () => readonly Pod[];
+  readonly allocatedPods: () => readonly AllocatedPod[];
 }
 
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
@@ -236,7 +236,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     images,
     workers,
     pressure: nodeServices.pressure,
-    activePods: () => podHandlers.active().map((pod) => allocationManager.updatePodFromAllocation(pod)),
+    activePods: () => podHandlers.active(),
     deleteAllUnusedContainers: () => housekeeping.deleteAllUnusedContainers(),
     containersRemovedAtMs: () => housekeeping.containersRemovedAtMs,
     neededImages: () => neededImages({ podManager, statuses, cache, clock }),
@@ -270,11 +270,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       userNamespaces.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid)));
     },
   };
-  const allocatedPods = () =>
-    podHandlers
-      .active()
-      .filter((pod) => allocationManager.isAdmitted(podUID(pod)))
-      .map((pod) => allocationManager.updatePodFromAllocation(pod));
+  const allocatedPods = () => podHandlers.active().filter((pod) => allocationManager.isAdmitted(podUID(pod)));
   return { handlers, eviction, isActive: (pod) => podHandlers.isActive(pod), allocatedPods };
 }
 

@@ -1,5 +1,5 @@
 /** Creates the eviction manager on the tables of the stats and images threads, and starts its passes. */
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import { StorageReader } from '../../shared/state/storage-table.ts';
 import { UsageReader } from '../../shared/state/usage-table.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
@@ -17,7 +17,7 @@ export interface EvictionStart extends Pick<KubeletContext, 'options' | 'nodeNam
   readonly pressure: NodePressure;
   readonly events: EventSink;
   /** With their allocated resources. */
-  readonly activePods: () => readonly Pod[];
+  readonly activePods: () => readonly AllocatedPod[];
   readonly deleteAllUnusedContainers: () => Promise<void>;
   readonly containersRemovedAtMs: () => number | null;
   readonly neededImages: () => NeededImages;

@@ -1,5 +1,5 @@
 /** Starts the shutdown manager when pods get time before a shutdown of the node. */
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { EventSink } from '../events/index.ts';
@@ -10,7 +10,7 @@ import type { KubeletContext } from './kubelet-context.ts';
 export interface NodeShutdownStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown'> {
   readonly state: NodeShutdownState;
   readonly workers: Pick<PodWorkers, 'kill' | 'isFinished'>;
-  readonly activePods: () => readonly Pod[];
+  readonly activePods: () => readonly AllocatedPod[];
   readonly events: EventSink;
 }
 

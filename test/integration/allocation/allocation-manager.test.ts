@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { AllocationManager } from '../../../src/main/allocation/index.ts';
+import { AllocationManager, type AllocatedPod } from '../../../src/main/allocation/index.ts';
 import { decodeAllocations } from '../../../src/main/allocation/checkpoint.ts';
 import type { Pod, ResourceRequirements } from '../../../src/shared/kubernetes/api.ts';
 import { fnv32a } from '../../../src/shared/kubernetes/container-hash.ts';
@@ -70,7 +70,7 @@ test('a pod that is admitted again keeps its allocation unless it was removed me
   const { open } = aFolder(t);
   const manager = await open();
   const cpuOf = (pod: Pod) => manager.updatePodFromAllocation(pod).spec.containers[0]?.resources?.requests?.['cpu'];
-  const [small, large] = ['1', '2'].map((cpu) => aPodOf('a', { requests: { cpu } })) as [Pod, Pod];
+  const [small, large] = ['1', '2'].map((cpu) => aPodOf('a', { requests: { cpu } })) as [AllocatedPod, AllocatedPod];
   manager.setAllocatedResources(small);
   manager.setAllocatedResources(large);
   assert.equal(cpuOf(large), '1');

@@ -1,7 +1,7 @@
 /** A node for the eviction manager: its usage, its pods, and a record of what the manager does. The test ends evicted pods. */
+import type { AllocatedPod } from '../../../src/main/allocation/index.ts';
 import type { NodeReclaim } from '../../../src/shared/contracts/eviction.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
-import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { EvictionManager } from '../../../src/main/eviction/eviction-manager.ts';
 import { NodePressure } from '../../../src/main/eviction/node-pressure.ts';
@@ -36,7 +36,7 @@ export class EvictionNode {
   layout: FilesystemLayout | null;
   stats: NodeStats = {};
   settings: EvictionSettings;
-  pods: readonly Pod[] = [];
+  pods: readonly AllocatedPod[] = [];
   /** By the pod's name. */
   podStats: Readonly<Record<string, PodStats>> = {};
   /** Called by each sample: a measurement. */

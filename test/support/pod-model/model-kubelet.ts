@@ -2,6 +2,7 @@
  * A kubelet without threads, network and cgroups: the real sync loop, pod config, handlers, workers, scheduler, housekeeping, statuses, probe results
  * and status writes of main, the real pleg and the real tasks of the sync pool, put together as src/main/wiring does. What it lives on is modelled.
  */
+import { asAllocated } from '../../../src/main/allocation/index.ts';
 import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
 import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
 import { ApiStatusCache } from '../../../src/main/pods/api-status/index.ts';
@@ -95,7 +96,7 @@ export class ModelKubelet {
     const allocationManager = {
       isAdmitted: (uid: PodUID) => host.admitted.has(uid),
       setAllocatedResources: (pod: Pod) => void host.admitted.add(pod.metadata.uid),
-      updatePodFromAllocation: (pod: Pod) => pod,
+      updatePodFromAllocation: asAllocated,
       removePod: (uid: PodUID) => void host.admitted.delete(uid),
     };
     this.pool = new ModelPool({ kubelet: life, clock, dependencies: (thread) => taskDependencies(host, life, thread) });

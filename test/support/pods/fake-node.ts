@@ -2,6 +2,7 @@
  * A node with pod workers and without threads: a pool whose tasks end when the test completes them, and a runtime in memory that the tasks change.
  * `node.task(kind)` returns the task in flight; `node.completeTask(task)` applies the effect of the task to the runtime and ends the task.
  */
+import { asAllocated, type AllocatedPod } from '../../../src/main/allocation/index.ts';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { ApiStatusCache, type StatusUpdateSink } from '../../../src/main/pods/api-status/index.ts';
@@ -45,7 +46,7 @@ export interface FakeTask {
 }
 
 /** A static pod of the file source. */
-export function aStaticPod(uid: string, name = uid): Pod {
+export function aStaticPod(uid: string, name = uid): AllocatedPod {
   return aPod({ metadata: { name, uid } });
 }
 
@@ -162,12 +163,12 @@ export class FakeNode {
   /** Adds a wanted pod and starts its worker. */
   async add(pod: Pod): Promise<void> {
     this.podManager.set(pod);
-    this.workers.update(pod, 'create');
+    this.workers.update(asAllocated(pod), 'create');
     await settle();
   }
 
   /** Adds the pod and completes its first sync. */
-  async addRunningPod(pod = aStaticPod('web')): Promise<Pod> {
+  async addRunningPod(pod: Pod = aStaticPod('web')): Promise<Pod> {
     await this.add(pod);
     await this.completeTask(this.task('sync'));
     return pod;

@@ -1,4 +1,5 @@
 /** A fake node with pod handlers and housekeeping. It admits every pod unless `rejection` is set, and records the requests to collect containers. */
+import { asAllocated } from '../../../src/main/allocation/index.ts';
 import { Housekeeping } from '../../../src/main/pods/housekeeping/housekeeping.ts';
 import { PodFaults } from '../../../src/main/pods/workers/pod-faults.ts';
 import { PodHandlers, type PodHandlersDependencies } from '../../../src/main/pods/pod-handlers.ts';
@@ -34,7 +35,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     allocationManager: {
       isAdmitted: () => false,
       setAllocatedResources: () => {},
-      updatePodFromAllocation: (pod) => pod,
+      updatePodFromAllocation: asAllocated,
       removePod: () => {},
     },
     refreshNode: null,

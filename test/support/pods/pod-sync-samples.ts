@@ -2,6 +2,7 @@
  * Sample pods and their runtime statuses for tests of a sync. Based on pods.ts: containers are given by name, are in the sandbox `sandbox-1`,
  * and have the hash of their spec.
  */
+import type { AllocatedPod } from '../../../src/main/allocation/index.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import type { Container, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { containerHash } from '../../../src/shared/kubernetes/container-hash.ts';
@@ -17,7 +18,7 @@ export function aSidecar(name: string, more: Partial<Container> = {}): Container
 }
 
 /** Returns a pod with the single container `app`, unless `spec` has others. */
-export function aPod(spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}): Pod {
+export function aPod(spec: Partial<PodSpec> = {}, metadata: Partial<Pod['metadata']> = {}): AllocatedPod {
   return samples.aPod({
     metadata: { uid: 'uid-1', annotations: {}, ...metadata },
     spec: { securityContext: {}, containers: [aContainer('app')], ...spec },

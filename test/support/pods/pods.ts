@@ -1,4 +1,5 @@
 /** Pods and runtime statuses with defaults: a test names only the fields that matter. */
+import { asAllocated, type AllocatedPod } from '../../../src/main/allocation/index.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import type { Container, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
@@ -12,15 +13,15 @@ type PodFields = Omit<Partial<Pod>, 'spec' | 'metadata'> & {
   readonly metadata?: Partial<Pod['metadata']>;
 };
 
-/** A static pod `web` with one container, `app`. */
-export function aPod({ metadata, spec, ...rest }: PodFields = {}): Pod {
-  return {
+/** A static pod `web` with one container, `app`, to which the resources of its spec were allocated. */
+export function aPod({ metadata, spec, ...rest }: PodFields = {}): AllocatedPod {
+  return asAllocated({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'web', namespace: 'default', uid: 'uid-web', annotations: { 'kubernetes.io/config.source': 'file' }, ...metadata },
     spec: { containers: [aContainer()], restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', terminationGracePeriodSeconds: 30, ...spec },
     ...rest,
-  };
+  });
 }
 
 export function aSandbox(fields: Partial<RuntimeSandboxStatus> = {}): RuntimeSandboxStatus {

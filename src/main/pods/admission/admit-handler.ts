@@ -1,5 +1,6 @@
 /** The interface of an admit handler. Upstream: PodAdmitHandler in pkg/kubelet/lifecycle. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../allocation/index.ts';
 import type { FailedPod } from '../termination/failed-pod.ts';
 
 /** The part of the Node that admission reads: the registered Node, or the local node status of a standalone kubelet. */
@@ -34,4 +35,4 @@ export interface Preemption {
 export type AdmitResult = { readonly rejection: Rejection } | { readonly preemption: Preemption } | null;
 
 /** Decides whether a pod can run in addition to the active pods. Null admits the pod. */
-export type AdmitHandler = (pod: Pod, active: readonly Pod[]) => AdmitResult;
+export type AdmitHandler = (pod: Pod, active: readonly AllocatedPod[]) => AdmitResult;

@@ -1,4 +1,5 @@
 /** Decides whether a pod's host ports are free among the active pods. Pure. Upstream: the scheduler's NodePorts plugin. */
+import type { AllocatedPod } from '../../allocation/index.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 
@@ -10,7 +11,7 @@ interface HostPort {
 
 const everyAddress = '0.0.0.0';
 
-export function hasFreeHostPorts(pod: Pod, active: readonly Pod[]): boolean {
+export function hasFreeHostPorts(pod: Pod, active: readonly AllocatedPod[]): boolean {
   const requested = hostPorts(pod);
   if (requested.length === 0) return true;
   const usedPorts = active.flatMap(hostPorts);

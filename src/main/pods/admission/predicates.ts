@@ -2,6 +2,7 @@
  * Checks on the node whether the pod fits: the scheduler's predicates, because a pod may be bound without a scheduler or with a stale view of
  * the node. Upstream: pkg/kubelet/lifecycle/predicate.go.
  */
+import type { AllocatedPod } from '../../allocation/index.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 import { hasFreeHostPorts } from './host-ports.ts';
@@ -54,7 +55,7 @@ function unsupportedOnNode({ metadata, spec }: Pod, { status }: AdmissionNode): 
 }
 
 /** In upstream's order: the first failure is reported. */
-function predicateFailures(pod: Pod, active: readonly Pod[], node: AdmissionNode, tolerationComparisons: boolean): Rejection[] {
+function predicateFailures(pod: Pod, active: readonly AllocatedPod[], node: AdmissionNode, tolerationComparisons: boolean): Rejection[] {
   const { nodeName } = pod.spec;
   return [
     ...failureUnless(matchesNode(pod, node), 'NodeAffinity', "node(s) didn't match Pod's node affinity/selector"),
@@ -78,7 +79,7 @@ function toRejection({ resource, requested, used, capacity }: InsufficientResour
 }
 
 /** Preempts other pods when the node has insufficient resources for a critical pod. */
-function preemptFor(pod: Pod, active: readonly Pod[], insufficient: readonly InsufficientResource[]): AdmitResult {
+function preemptFor(pod: Pod, active: readonly AllocatedPod[], insufficient: readonly InsufficientResource[]): AdmitResult {
   if (insufficient.length === 0) return null;
   const choice = podsToPreempt(pod, active, insufficient);
   if ('victims' in choice) return { preemption: { victims: choice.victims, resources: insufficient.map(({ resource }) => resource) } };

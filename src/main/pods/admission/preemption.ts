@@ -3,6 +3,7 @@
  * Upstream: pkg/kubelet/preemption.
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../allocation/index.ts';
 import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { isMirrorPod } from '../static/mirror-pod.ts';
 import { isStaticPod } from '../static/static-pod.ts';
@@ -20,7 +21,7 @@ export interface Requirement {
 /** The pods to end; or what they all do not free: then none is ended. */
 export type PreemptionChoice = { readonly victims: readonly Pod[] } | { readonly unmet: readonly Requirement[] };
 
-export function podsToPreempt(pod: Pod, active: readonly Pod[], insufficient: readonly InsufficientResource[]): PreemptionChoice {
+export function podsToPreempt(pod: Pod, active: readonly AllocatedPod[], insufficient: readonly InsufficientResource[]): PreemptionChoice {
   const requirements = insufficient.map(({ resource, requested, used, capacity }) => ({ resource, amount: requested - (capacity - used) }));
   const preemptable = active.filter((other) => canPreempt(pod, other));
   const podsOfClass = (qos: QosClass) => preemptable.filter((other) => qosClass(other) === qos);

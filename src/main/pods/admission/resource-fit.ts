@@ -3,6 +3,7 @@
  * NodeResourcesFit plugin, as the kubelet calls it.
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../allocation/index.ts';
 import { podRequests } from '../../../shared/kubernetes/pod-resources.ts';
 import { milliValue, value } from '../../../shared/kubernetes/quantity.ts';
 import { isExtendedResource } from '../../node/index.ts';
@@ -24,7 +25,7 @@ const requestsOf = new WeakMap<Pod, Amounts>();
 /** Empty when the pod fits. Extended resources that the node does not have are ignored: something else in the cluster manages them. */
 export function insufficientResources(
   pod: Pod,
-  active: readonly Pod[],
+  active: readonly AllocatedPod[],
   allocatable: Readonly<Record<string, string>>,
 ): InsufficientResource[] {
   const insufficient: InsufficientResource[] = [];

@@ -9,6 +9,7 @@ import type { ContainerGcReply, ContainerGcRequest } from '../../../shared/contr
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/errors/contain.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../allocation/index.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { nodeReference } from '../../../shared/kubernetes/node-reference.ts';
@@ -38,7 +39,7 @@ export interface HousekeepingDependencies {
   readonly statuses: ApiStatusCache;
   /** Starts a desired pod that has no worker. */
   readonly start: (pod: Pod) => void;
-  readonly activePods: () => readonly Pod[];
+  readonly activePods: () => readonly AllocatedPod[];
   /** Reconciles all mirror pods, including orphaned ones. Absent in a standalone kubelet. */
   readonly reconcileMirrorPods?: () => void;
   /** Asks the pleg thread to inspect one pod, which posts what has changed. */

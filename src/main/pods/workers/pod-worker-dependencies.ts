@@ -4,6 +4,7 @@ import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.t
 import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import type { MappedIDs, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../allocation/index.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -58,7 +59,7 @@ export interface PodIdentity {
   readonly fullName: string;
   readonly isStatic: boolean;
   /** The newest spec; null when only the runtime knows the pod. */
-  readonly pod: Pod | null;
+  readonly pod: AllocatedPod | null;
 }
 
 /** The registry of all workers. */

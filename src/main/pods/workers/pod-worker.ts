@@ -5,7 +5,7 @@
  */
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/errors/contain.ts';
-import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../allocation/index.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -27,7 +27,7 @@ export class PodWorker implements SyncedPod {
   readonly fullName: string;
   readonly isStatic: boolean;
   /** The newest spec; null when only the runtime knows the pod. */
-  pod: Pod | null;
+  pod: AllocatedPod | null;
   #lifecycle: PodLifecycle;
   #forgetRequested = false;
   /** The runtime has made something of the pod after its end. */
@@ -51,7 +51,7 @@ export class PodWorker implements SyncedPod {
   readonly #log: Logger;
   readonly #traced: TracedPod;
   /** The pod of the last sync. */
-  #lastSynced: Pod | null = null;
+  #lastSynced: AllocatedPod | null = null;
 
   constructor(
     identity: {
@@ -59,7 +59,7 @@ export class PodWorker implements SyncedPod {
       readonly name: string;
       readonly namespace: string;
       readonly isStatic: boolean;
-      readonly pod: Pod | null;
+      readonly pod: AllocatedPod | null;
     },
     lifecycle: PodLifecycle,
     owner: PodWorkerOwner,
@@ -257,7 +257,7 @@ export class PodWorker implements SyncedPod {
     }
   }
 
-  #syncPod(pod: Pod): Promise<boolean> {
+  #syncPod(pod: AllocatedPod): Promise<boolean> {
     const lastSynced = this.#lastSynced;
     this.#lastSynced = pod;
     return runInSpan(
@@ -267,7 +267,7 @@ export class PodWorker implements SyncedPod {
   }
 
   /** Publishes a first status in time, even if the sync waits for its slot or for the runtime. Call the result to cancel. */
-  #scheduleFirstStatus(pod: Pod): () => void {
+  #scheduleFirstStatus(pod: AllocatedPod): () => void {
     const { statuses, clock } = this.#deps;
     const isKnown = () => pod.status?.startTime !== undefined || statuses.get(this.uid) !== undefined;
     if (isKnown()) return () => {};
@@ -278,7 +278,7 @@ export class PodWorker implements SyncedPod {
     });
   }
 
-  #observeStart(pod: Pod): void {
+  #observeStart(pod: AllocatedPod): void {
     const seenAtMs = firstSeenMs(pod);
     containersPerPod.observe(pod.spec.containers.length);
     if (seenAtMs > 0) podWorkerStartDuration.observe(Math.max(0, this.#deps.clock.now() - seenAtMs) / 1000);

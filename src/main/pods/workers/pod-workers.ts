@@ -8,6 +8,7 @@ import type { WaitingReason } from '../../../shared/contracts/pod-sync/result.ts
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/errors/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import { asAllocated, type AllocatedPod } from '../../allocation/index.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isTerminalPhase } from '../api-status/index.ts';
 import { hasEnded, initialLifecycle, type PodLifecycle } from './pod-lifecycle.ts';
@@ -52,7 +53,7 @@ export class PodWorkers implements PodWorkerOwner {
   }
 
   /** A source has a new or changed pod. */
-  update(pod: Pod, update: 'create' | 'update'): void {
+  update(pod: AllocatedPod, update: 'create' | 'update'): void {
     if (this.#closed) return;
     const uid = podUID(pod);
     const facts = podFacts(pod);
@@ -71,7 +72,7 @@ export class PodWorkers implements PodWorkerOwner {
   }
 
   /** Only the pod's status has changed in its source. A changed readiness gate needs a new status but no sync; a terminal phase ends the pod. */
-  reconcile(pod: Pod): void {
+  reconcile(pod: AllocatedPod): void {
     const worker = this.#workers.get(podUID(pod));
     if (worker?.lifecycle.state !== 'syncing') return;
     worker.pod = pod;
@@ -84,7 +85,7 @@ export class PodWorkers implements PodWorkerOwner {
   /** Cleans up after a deleted pod that was rejected and so never had a worker. */
   finish(pod: Pod): void {
     if (this.#closed || this.#workers.has(podUID(pod))) return;
-    this.#add(pod, { state: 'terminated', finished: false, deleted: true, evicted: false, restartRequested: false }).wake();
+    this.#add(asAllocated(pod), { state: 'terminated', finished: false, deleted: true, evicted: false, restartRequested: false }).wake();
   }
 
   /** No source has the pod any more: ends the pod. */
@@ -277,7 +278,7 @@ export class PodWorkers implements PodWorkerOwner {
     this.#deps.onForgotten(worker.uid);
   }
 
-  #add(pod: Pod, lifecycle: PodLifecycle): PodWorker {
+  #add(pod: AllocatedPod, lifecycle: PodLifecycle): PodWorker {
     const { name, namespace } = pod.metadata;
     const worker = this.#addWorker({ uid: podUID(pod), name, namespace, isStatic: isStaticPod(pod), pod }, lifecycle);
     if (worker.isStatic) this.#staticPodOrder.enqueue(worker.fullName, worker.uid);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { asAllocated } from '../../../../src/main/allocation/index.ts';
 import { predicateAdmission, type AdmissionNode } from '../../../../src/main/pods/admission/index.ts';
 import { toAllocation, withAllocation, type PodAllocation } from '../../../../src/main/allocation/pod-allocation.ts';
 import type { Pod, PodCondition } from '../../../../src/shared/kubernetes/api.ts';
@@ -21,7 +22,7 @@ function aNode() {
       setAllocatedResources: (pod) => void admitted.set(podUID(pod), admitted.get(podUID(pod)) ?? toAllocation(pod, gates)),
       updatePodFromAllocation: (pod) => {
         const allocation = admitted.get(podUID(pod));
-        return allocation ? withAllocation(pod, allocation, gates) : pod;
+        return asAllocated(allocation ? withAllocation(pod, allocation, gates) : pod);
       },
       removePod: () => {},
     },

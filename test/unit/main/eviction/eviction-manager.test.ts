@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../../../src/main/allocation/index.ts';
 import { EvictionNode } from '../../../support/eviction/node.ts';
 import { aContainer, aPod } from '../../../support/pods/pods.ts';
 
@@ -9,7 +9,7 @@ const hardMemory = { evictionHard: { 'memory.available': '1G' } };
 const softMemory = { evictionSoft: { 'memory.available': '2G' }, evictionSoftGracePeriod: { 'memory.available': '30s' } };
 const hardDisk = { evictionHard: { 'nodefs.available': '10%' } };
 
-function apiPod(name: string, spec: Partial<Pod['spec']> = {}): Pod {
+function apiPod(name: string, spec: Partial<AllocatedPod['spec']> = {}): AllocatedPod {
   return aPod({ metadata: { name, uid: `uid-${name}`, annotations: {} }, spec });
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AllocatedPod } from '../../../../src/main/allocation/index.ts';
 import { readNodeStats } from '../../../../src/main/eviction/read-node-stats.ts';
 import { readPodStats } from '../../../../src/main/eviction/read-pod-stats.ts';
-import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { filesystemRows } from '../../../../src/shared/state/filesystem-table.ts';
 import { createStorageTable, StorageReader, StorageWriter, type StorageIdentity } from '../../../../src/shared/state/storage-table.ts';
@@ -62,7 +62,7 @@ class Tables {
   node() {
     return readNodeStats(new UsageReader(this.#usage));
   }
-  pod(pod: Pod) {
+  pod(pod: AllocatedPod) {
     return readPodStats([pod], { usage: new UsageReader(this.#usage), storage: new StorageReader(this.#storage) })(pod);
   }
 }

@@ -1,7 +1,7 @@
 /** The expected values that upstream's own code has written (scripts/eviction-values). */
 import { readFileSync } from 'node:fs';
+import type { AllocatedPod } from '../../../../src/main/allocation/index.ts';
 import type { EvictionSignal, NodeReclaim, PressureCondition, StarvedResource } from '../../../../src/shared/contracts/eviction.ts';
-import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import type { NodeStats } from '../../../../src/main/eviction/observe.ts';
 import type { PodStats } from '../../../../src/main/eviction/pod-stats.ts';
 import type { FilesystemLayout, Threshold, ThresholdSettings, ThresholdValue } from '../../../../src/main/eviction/thresholds.ts';
@@ -13,7 +13,7 @@ interface Disks {
 }
 
 interface Usages {
-  readonly pods: readonly Pod[];
+  readonly pods: readonly AllocatedPod[];
   /** By the pod's name. A pod without an entry has no known usage. */
   readonly stats: Readonly<Record<string, PodStats>>;
 }
@@ -59,7 +59,7 @@ interface Rows {
     readonly settings: ThresholdSettings;
     readonly node: NodeStats;
     readonly observations: Readonly<Record<string, { readonly available: number; readonly capacity: number; readonly atMs: number }>>;
-    readonly pod: Pod;
+    readonly pod: AllocatedPod;
     readonly stats: PodStats | null;
     readonly message: string;
     readonly annotations: Readonly<Record<string, string>>;
@@ -71,7 +71,7 @@ interface Rows {
       readonly maxPodGracePeriodSeconds: number;
       readonly localStorageCapacityIsolation: boolean;
       readonly startMs: number;
-      readonly admitted: readonly Pod[];
+      readonly admitted: readonly AllocatedPod[];
       readonly steps: readonly PassStep[];
     };
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { AllocatedPod } from '../../../../src/main/allocation/index.ts';
 import {
   gracePeriodSeconds,
   groupByPriority,
@@ -8,11 +9,10 @@ import {
   type ShutdownSettings,
 } from '../../../../src/main/node-shutdown/shutdown-periods.ts';
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
-import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
 
-const aPodOf = (spec: Pod['spec']): Pod => ({ ...aPod(), spec });
+const aPodOf = (spec: AllocatedPod['spec']): AllocatedPod => ({ ...aPod(), spec });
 const noSettings: ShutdownSettings = { shutdownGracePeriod: 0, shutdownGracePeriodCriticalPods: 0, shutdownGracePeriodByPodPriority: [] };
 const period = (priority: number, shutdownGracePeriodSeconds: number): ShutdownPeriod => ({ priority, shutdownGracePeriodSeconds });
 const critical = 2_000_000_000;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AllocatedPod } from '../../../../src/main/allocation/index.ts';
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
 import { NodeCgroups } from '../../../../src/main/resources/index.ts';
 import type { SyncCgroupsTask } from '../../../../src/shared/contracts/pod-sync/cgroups.ts';
-import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { silentLogger } from '../../../support/logger.ts';
 import { aMachine } from '../../../support/pods/local-node-status.ts';
@@ -15,7 +15,7 @@ function aNode() {
   const clock = new FakeClock();
   const node = {
     clock,
-    pods: [] as Pod[],
+    pods: [] as AllocatedPod[],
     machine: aMachine({ numCores: 2 }),
     tasks: [] as SyncCgroupsTask[],
     /** The errors of the next tasks: for each change of a task its error. */

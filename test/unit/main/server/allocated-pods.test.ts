@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AllocatedPod } from '../../../../src/main/allocation/index.ts';
 import { allocatedPodJson, allocatedPodListJson } from '../../../../src/main/server/allocated-pods.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { aLogger } from '../../../support/logger.ts';
@@ -10,7 +11,7 @@ const aPod = (name: string, extra: object = {}) =>
     spec: { containers: [] },
     status: { phase: 'Running' },
     ...extra,
-  }) as unknown as Pod;
+  }) as unknown as AllocatedPod;
 const pods = [aPod('pod1'), aPod('pod2')];
 
 test('the list has the pods without their status', () => {

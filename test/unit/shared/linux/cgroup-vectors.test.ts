@@ -1,7 +1,7 @@
 /** Compares the values of cgroups with those that upstream's own code computed (scripts/upstream/values/cgroups). */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../../../src/main/allocation/index.ts';
 import { hasPodLevelResources } from '../../../../src/shared/kubernetes/pod-resources.ts';
 import { qosClass } from '../../../../src/shared/kubernetes/qos-class.ts';
 import { isZeroQuantity } from '../../../../src/shared/kubernetes/quantity.ts';
@@ -24,7 +24,7 @@ type Policy = 'None' | 'TieredReservation';
 interface Vectors {
   readonly weights: [shares: number, weight: number, sharesAgain: number][];
   readonly pods: {
-    readonly pod: Pod;
+    readonly pod: AllocatedPod;
     readonly options: {
       readonly enforceCPULimits: boolean;
       readonly cpuPeriodUs: number;
@@ -56,7 +56,7 @@ interface Vectors {
     { readonly config: CgroupResources | null; readonly compressible: CgroupResources | null }
   >)[];
   readonly containers: {
-    readonly pod: Pod;
+    readonly pod: AllocatedPod;
     readonly factor: number | null;
     readonly memoryReservationPolicy: Policy;
     readonly allocatableMemoryBytes: number;

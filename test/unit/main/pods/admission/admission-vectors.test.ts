@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { AllocatedPod } from '../../../../../src/main/allocation/index.ts';
 import { predicateAdmission, type AdmissionNode } from '../../../../../src/main/pods/admission/index.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { table } from '../../../../support/table.ts';
@@ -23,7 +24,7 @@ const rows = readFileSync(new URL('./admission-vectors.jsonl', import.meta.url),
   .split('\n')
   .map((line) => JSON.parse(line) as { readonly kind: string; readonly row: unknown });
 const rowsOf = <T>(kind: string) => rows.flatMap((line) => (line.kind === kind ? [line.row as T] : []));
-const pods = new Map(rowsOf<Pod>('pods').map((pod) => [pod.metadata.name, pod]));
+const pods = new Map(rowsOf<AllocatedPod>('pods').map((pod) => [pod.metadata.name, pod]));
 const nodes = new Map(rowsOf<AdmissionNode>('nodes').map((node) => [node.metadata.name, node]));
 
 function decide({ node, pod, active }: Decision): Omit<Decision, 'node' | 'pod' | 'active'> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { asAllocated } from '../../../../../src/main/allocation/index.ts';
 import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods/admission/index.ts';
 import { PodFaults } from '../../../../../src/main/pods/workers/pod-faults.ts';
 import { PodHandlers } from '../../../../../src/main/pods/pod-handlers.ts';
@@ -39,7 +40,7 @@ function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => P
     allocationManager: {
       isAdmitted: (uid) => admitted.has(uid),
       setAllocatedResources: (pod) => void admitted.add(podUID(pod)),
-      updatePodFromAllocation: (pod) => pod,
+      updatePodFromAllocation: asAllocated,
       removePod: () => {},
     },
     refreshNode,
@@ -136,7 +137,9 @@ test('a preempted pod is counted when it has terminated, and one that does not t
   const victims = [aVictim('hangs'), aVictim('ends')];
   const admit: AdmitHandler = (pod, active) => {
     const inTheWay = active.filter((other) => victims.includes(other));
-    return victims.includes(pod) || inTheWay.length === 0 ? null : { preemption: { victims: inTheWay, resources: ['cpu'] } };
+    return victims.some((victim) => victim === pod) || inTheWay.length === 0
+      ? null
+      : { preemption: { victims: inTheWay, resources: ['cpu'] } };
   };
   const { node, updates } = aNodeWith([admit]);
   void updates.add(victims);

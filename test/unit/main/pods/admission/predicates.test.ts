@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { AllocatedPod } from '../../../../../src/main/allocation/index.ts';
 import { predicateAdmission, type AdmissionNode } from '../../../../../src/main/pods/admission/index.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
@@ -9,11 +10,11 @@ const api = { 'kubernetes.io/config.source': 'api' };
 type Fields = Parameters<typeof aPod>[0];
 
 /** An API pod: static pods are critical. */
-function anApiPod(spec: NonNullable<Fields>['spec'] = {}, metadata: NonNullable<Fields>['metadata'] = {}): Pod {
+function anApiPod(spec: NonNullable<Fields>['spec'] = {}, metadata: NonNullable<Fields>['metadata'] = {}): AllocatedPod {
   return aPod({ metadata: { annotations: api, ...metadata }, spec });
 }
 
-function requesting(requests: Record<string, string>, name = 'web', more: NonNullable<Fields>['spec'] = {}): Pod {
+function requesting(requests: Record<string, string>, name = 'web', more: NonNullable<Fields>['spec'] = {}): AllocatedPod {
   return anApiPod({ containers: [aContainer({ resources: { requests } })], ...more }, { name, uid: `uid-${name}` });
 }
 
@@ -21,7 +22,7 @@ const labels = { 'kubernetes.io/os': 'linux', disk: 'ssd', cores: '4' };
 const allocatable = { cpu: '2', memory: '1Gi', pods: '3', 'ephemeral-storage': '10Gi', 'example.com/gpu': '1' };
 const aNode: AdmissionNode = { metadata: { name: 'node-1', labels }, status: { allocatable } };
 
-function admission(pod: Pod, active: readonly Pod[] = [], node: AdmissionNode | null = aNode): string {
+function admission(pod: Pod, active: readonly AllocatedPod[] = [], node: AdmissionNode | null = aNode): string {
   const result = predicateAdmission({ node: () => node, tolerationComparisons: true })(pod, active);
   if (!result) return 'admitted';
   return 'rejection' in result
@@ -135,7 +136,7 @@ suite('a host port', () => {
   const withPort = (hostPort: number, hostIP?: string, protocol = 'TCP') =>
     anApiPod({ containers: [aContainer({ ports: [{ containerPort: 80, hostPort, protocol, ...(hostIP ? { hostIP } : {}) }] })] });
   const taken = "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
-  const cases: readonly [string, Pod, Pod, string][] = [
+  const cases: readonly [string, Pod, AllocatedPod, string][] = [
     ['that another pod uses is rejected', withPort(80), withPort(80), taken],
     ['of another protocol is free', withPort(80), withPort(80, '', 'UDP'), 'admitted'],
     ['on another address is free', withPort(80, '10.0.0.1'), withPort(80, '10.0.0.2'), 'admitted'],

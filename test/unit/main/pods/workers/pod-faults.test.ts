@@ -1,6 +1,7 @@
 /** A pod whose handling throws, and a healthy pod: the exception affects only its own pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { asAllocated } from '../../../../../src/main/allocation/index.ts';
 import { ApiStatusCache } from '../../../../../src/main/pods/api-status/index.ts';
 import { podListJson } from '../../../../../src/main/server/pod-list.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
@@ -41,7 +42,7 @@ test('a running pod that makes an admit handler throw does not block other pods'
     allocationManager: {
       isAdmitted: (uid) => admitted.has(uid),
       setAllocatedResources: () => {},
-      updatePodFromAllocation: (pod) => pod,
+      updatePodFromAllocation: asAllocated,
       removePod: () => {},
     },
   });

@@ -1,0 +1,14 @@
+import type { Pod } from '../../shared/kubernetes/api.ts';
+
+declare const allocated: unique symbol;
+
+/**
+ * A pod with the resources that were allocated to it: what syncs, cgroups, admission and eviction count. The pod as its source wants it, with resources
+ * that may not have been allocated yet, is a `Pod`, and no `AllocatedPod`. Only the allocation manager makes one.
+ */
+export type AllocatedPod = Pod & { readonly [allocated]: true };
+
+/** Returns a pod to which nothing else was allocated than its spec asks for, or which never started. */
+export function asAllocated(pod: Pod): AllocatedPod {
+  return pod as AllocatedPod;
+}
