@@ -15,7 +15,7 @@ const shutdownOrder = [
   'pod-workers',
   'node-cgroups',
   'network-chains',
-  'user-namespaces',
+  'exclusive-allocations',
   'work-queue',
   'pod-sync',
   'runtime-classes',

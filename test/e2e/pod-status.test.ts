@@ -75,6 +75,7 @@ describe('pods from the API server', () => {
       statuses,
       events: { record: () => {} },
       admitHandlers: [],
+      exclusive: { isNeededBy: () => false, allocate: async () => null },
       faults: new PodFaults({ events: { record: () => {} }, clock, logger, random: Math.random }),
       allocationManager: {
         isAdmitted: () => false,

@@ -5,4 +5,6 @@
 export { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 export { AllocationManager } from './allocation-manager.ts';
 export { computePendingResize, isAlreadyReported, resizeEventMessage, type PendingResize } from './pending-resize.ts';
-export { openUserNamespaces } from './user-namespaces/index.ts';
+export { ExclusiveAllocations } from './exclusive-allocations.ts';
+export type { AllocationRefusal } from './provider.ts';
+export { openUserNamespaces, userNamespaceProvider } from './user-namespaces/index.ts';

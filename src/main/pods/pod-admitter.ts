@@ -1,6 +1,6 @@
 /**
- * Admits a pod to the node or rejects it. A decision may take time: the Node is fetched again before a pod is rejected for the node's labels, and
- * less important pods are ended for a critical pod. Upstream: AddPod in pkg/kubelet/allocation/allocation_manager.go, and
+ * Admits a pod to the node or rejects it: the handlers check it, what it holds alone is allocated, and then it is admitted. That may take time: the
+ * Node is fetched again before a pod is rejected for the node's labels, less important pods are ended for a critical pod, allocations become durable. Upstream: AddPod in pkg/kubelet/allocation/allocation_manager.go, and
  * pkg/kubelet/preemption.
  */
 import { contain, reportFault } from '../../shared/errors/contain.ts';
@@ -11,16 +11,18 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { podLevelResourcesAdmissions, preemptions } from '../../shared/metrics/definitions/pods.ts';
 import { podReference, type EventSink } from '../events/index.ts';
 import { activePods, type ActivePodsDependencies } from './active-pods.ts';
-import type { AllocatedPod } from '../allocation/index.ts';
+import type { AllocatedPod, AllocationRefusal, ExclusiveAllocations } from '../allocation/index.ts';
 import { countRejection, isCriticalPod, type AdmitHandler, type AdmitResult, type Preemption } from './admission/index.ts';
 import { resourceConfigMode } from './admission/resource-config-mode.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
+import type { WaitKind } from '../../shared/contracts/timeline.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import { faultMessage, type PodFaults } from './workers/index.ts';
 
 export interface PodAdmitterDependencies extends ActivePodsDependencies {
   readonly events: EventSink;
   readonly admitHandlers: readonly AdmitHandler[];
+  readonly exclusive: Pick<ExclusiveAllocations, 'isNeededBy' | 'allocate'>;
   /** Fetches the Node before a pod is rejected for the node's labels. Null without an API server. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
   readonly faults: PodFaults;
@@ -32,15 +34,24 @@ export interface AdmissionAttempt {
   readonly mayRefreshNode: boolean;
   /** Pods that were ended for this pod. They do not count, even when they do not end in time: a critical pod does not wait for a pod that hangs. */
   readonly preempted: ReadonlySet<PodUID>;
+  /** The handlers have admitted the pod, and what it holds alone is allocated or refused. */
+  readonly allocation?: { readonly refusal: AllocationRefusal | null };
 }
+
+/** Why the admission of a pod takes time, and the name of that in its timeline. */
+const waitKindOf = {
+  refreshingNode: 'Node',
+  preempting: 'Preemption',
+  allocating: 'Allocation',
+} as const satisfies Record<string, WaitKind>;
+type PendingReason = keyof typeof waitKindOf;
 
 export const firstAttempt: AdmissionAttempt = { mayRefreshNode: true, preempted: new Set() };
 
 export class PodAdmitter {
   readonly #deps: PodAdmitterDependencies;
   readonly #onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void;
-  /** Pods whose admission waits for the current Node, or for the end of preempted pods. */
-  readonly #pending = new Map<PodUID, 'refreshingNode' | 'preempting'>();
+  readonly #pending = new Map<PodUID, PendingReason>();
 
   /** `onRetry` is called when a pending pod can be decided. */
   constructor(dependencies: PodAdmitterDependencies, onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void) {
@@ -53,36 +64,57 @@ export class PodAdmitter {
   }
 
   /** Returns whether the pod is admitted. If not, the pod was rejected or is pending. */
-  admit(pod: Pod, { mayRefreshNode, preempted }: AdmissionAttempt): boolean {
-    const { refreshNode, timelines } = this.#deps;
-    timelines?.beginOnce(podUID(pod), 'Admission');
-    const result = this.#computeResult(pod, preempted);
-    if (!result) {
-      timelines?.end(podUID(pod), 'Admission');
-      podLevelResourcesAdmissions.inc({ config_mode: resourceConfigMode(pod), qos_class: qosClass(pod).toLowerCase() });
-      return true;
-    }
-    if ('preemption' in result) {
+  admit(pod: Pod, attempt: AdmissionAttempt): boolean {
+    const { refreshNode, exclusive, timelines } = this.#deps;
+    const uid = podUID(pod);
+    const { mayRefreshNode, preempted, allocation } = attempt;
+    timelines?.beginOnce(uid, 'Admission');
+    const result = allocation ? resultOf(allocation) : this.#computeResult(pod, preempted);
+    if (result === null) {
+      if (allocation || !exclusive.isNeededBy(pod)) return this.#commit(pod);
+      this.#allocate(pod, attempt);
+    } else if ('preemption' in result) {
       const nextAttempt = { mayRefreshNode: false, preempted: new Set([...preempted, ...result.preemption.victims.map(podUID)]) };
-      this.#retryAfter(podUID(pod), 'preempting', this.#preempt(pod, result.preemption), nextAttempt);
+      this.#retryAfter(uid, 'preempting', this.#preempt(pod, result.preemption), nextAttempt);
     } else if (refreshNode && mayRefreshNode && result.rejection.mayBeStaleNode) {
-      this.#retryAfter(podUID(pod), 'refreshingNode', refreshNode(), { mayRefreshNode: false, preempted });
+      this.#retryAfter(uid, 'refreshingNode', refreshNode(), { mayRefreshNode: false, preempted });
     } else {
       this.#reject(pod, result.rejection);
     }
     return false;
   }
 
-  #retryAfter(uid: PodUID, reason: 'refreshingNode' | 'preempting', settled: Promise<unknown>, nextAttempt: AdmissionAttempt): void {
+  #commit(pod: Pod): true {
+    this.#deps.timelines?.end(podUID(pod), 'Admission');
+    podLevelResourcesAdmissions.inc({ config_mode: resourceConfigMode(pod), qos_class: qosClass(pod).toLowerCase() });
+    return true;
+  }
+
+  /** The pod counts meanwhile: what it requests is its own already. */
+  #allocate(pod: Pod, attempt: AdmissionAttempt): void {
+    const uid = podUID(pod);
+    const allocated = this.#deps.exclusive.allocate(pod).then((refusal) => ({ ...attempt, allocation: { refusal } }));
+    this.#decideLater(uid, 'allocating', allocated);
+  }
+
+  #retryAfter(uid: PodUID, reason: PendingReason, work: Promise<unknown>, nextAttempt: AdmissionAttempt): void {
+    const report = (err: unknown) => reportFault({ handler: 'admission', logger: this.#deps.logger, fields: { podUID: uid } }, err);
+    this.#decideLater(
+      uid,
+      reason,
+      work.catch(report).then(() => nextAttempt),
+    );
+  }
+
+  /** `nextAttempt` must not reject. */
+  #decideLater(uid: PodUID, reason: PendingReason, nextAttempt: Promise<AdmissionAttempt>): void {
     this.#pending.set(uid, reason);
-    const endWait = this.#deps.timelines?.wait(uid, 'Admission', reason === 'preempting' ? 'Preemption' : 'Node');
-    void settled
-      .catch((err: unknown) => reportFault({ handler: 'admission', logger: this.#deps.logger, fields: { podUID: uid } }, err))
-      .finally(() => {
-        endWait?.();
-        this.#pending.delete(uid);
-        this.#onRetry(uid, nextAttempt);
-      });
+    const endWait = this.#deps.timelines?.wait(uid, 'Admission', waitKindOf[reason]);
+    void nextAttempt.then((attempt) => {
+      endWait?.();
+      this.#pending.delete(uid);
+      this.#onRetry(uid, attempt);
+    });
   }
 
   #reject(pod: Pod, { reason, message }: FailedPod): void {
@@ -113,8 +145,12 @@ export class PodAdmitter {
   #computeResult(pod: Pod, preempted: ReadonlySet<PodUID>): AdmitResult {
     const { admitHandlers } = this.#deps;
     if (admitHandlers.length === 0) return null;
-    // A pending pod counts only while other pods end for it, and never against a critical pod: its preemption would free nothing.
-    const counts = (uid: PodUID) => !this.#pending.has(uid) || (this.#pending.get(uid) === 'preempting' && !isCriticalPod(pod));
+    // A pod that allocates is admitted already. Another pending pod counts only while pods end for it, and never against a critical pod: its preemption
+    // would free nothing.
+    const counts = (uid: PodUID) => {
+      const pending = this.#pending.get(uid);
+      return pending === undefined || pending === 'allocating' || (pending === 'preempting' && !isCriticalPod(pod));
+    };
     const isOther = (uid: PodUID) => uid !== podUID(pod) && !preempted.has(uid) && counts(uid);
     const others = activePods(this.#deps).filter((other) => isOther(podUID(other)));
     try {
@@ -145,6 +181,10 @@ export class PodAdmitter {
     this.#deps.faults.report('admission', pod, fault);
     return { rejection: { reason: 'UnexpectedAdmissionError', message: faultMessage('admission', fault) } };
   }
+}
+
+function resultOf({ refusal }: NonNullable<AdmissionAttempt['allocation']>): AdmitResult {
+  return refusal && { rejection: refusal };
 }
 
 /** Upstream's texts of pkg/kubelet/preemption/preemption.go. */

@@ -13,7 +13,13 @@ import type { KubeletContext } from './kubelet-context.ts';
 import { declaredFeatures } from '../node/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import { HostProcesses, NodeCgroups } from '../resources/index.ts';
-import { AllocationManager, openUserNamespaces, type AllocatedPod } from '../allocation/index.ts';
+import {
+  AllocationManager,
+  ExclusiveAllocations,
+  openUserNamespaces,
+  userNamespaceProvider,
+  type AllocatedPod,
+} from '../allocation/index.ts';
 import { admitHandlers, missingFeaturesForUpdate } from '../pods/admission/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { EvictionManager } from '../eviction/index.ts';
@@ -91,15 +97,18 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   });
   shutdown.register('allocation-manager', () => allocationManager.close());
 
-  const userNamespaces = await openUserNamespaces({
-    rootDir: flags.rootDirectory,
-    idsPerPod: config.userNamespaces?.idsPerPod ?? null,
-    maxPods: config.maxPods,
-    runtimeHandlers: () => nodeServices.facts.current().runtimeHandlers,
-    random: Math.random,
-    logger: log('user-namespaces'),
-  });
-  shutdown.register('user-namespaces', () => userNamespaces.close());
+  const userNamespaces = userNamespaceProvider(
+    await openUserNamespaces({
+      rootDir: flags.rootDirectory,
+      idsPerPod: config.userNamespaces?.idsPerPod ?? null,
+      maxPods: config.maxPods,
+      runtimeHandlers: () => nodeServices.facts.current().runtimeHandlers,
+      random: Math.random,
+      logger: log('user-namespaces'),
+    }),
+  );
+  const exclusive = new ExclusiveAllocations([userNamespaces], log('allocation'));
+  shutdown.register('exclusive-allocations', () => exclusive.close());
 
   // Nothing below waits: callbacks refer to parts that are created further down, and are called only after this function has returned.
   const podObjects =
@@ -136,7 +145,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     volumes,
     timelines,
     runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
-    userNamespace: (uid, handler, current) => userNamespaces.getOrCreate(uid, handler, current),
+    exclusive,
     policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
     clock,
     logger: log('pod-workers'),
@@ -144,7 +153,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     random: Math.random,
     onFinished: (uid) => {
       podObjects?.unregisterPod(uid);
-      void userNamespaces.release(uid);
+      void exclusive.release(uid);
       nodeCgroups.onPodsChanged();
       syncLoop.requestHousekeeping();
       eviction.onPodFinished(uid);
@@ -178,6 +187,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     }),
     missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
     allocationManager,
+    exclusive,
     timelines,
     faults,
     refreshNode: clusterNode ? () => clusterNode.fetch().catch(() => {}) : null,
@@ -267,7 +277,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       imageGarbageCollection.runIfDue();
       const known = new Set([...podManager.uids(), ...workers.uids()]);
       allocationManager.removeOrphanedPods(known);
-      userNamespaces.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid)));
+      exclusive.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid)));
     },
   };
   const allocatedPods = () => podHandlers.active().filter((pod) => allocationManager.isAdmitted(podUID(pod)));

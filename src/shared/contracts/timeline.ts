@@ -40,6 +40,8 @@ export const waitKinds = [
   'Node',
   /** The end of less important pods. */
   'Preemption',
+  /** What the pod holds alone, such as IDs of the host, becomes durable. */
+  'Allocation',
   /** An older static pod of the same name. */
   'StaticPod',
   'SyncSlot',

@@ -1,7 +1,8 @@
 /** The dependencies of the steps of a sync: those of the thread, and the context of one task. */
 import type { EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { NodeInfo } from '../../shared/contracts/node-info.ts';
-import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../shared/contracts/pod-sync/task.ts';
+import type { ExclusiveAllocation } from '../../shared/contracts/pod-sync/allocation.ts';
+import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -37,8 +38,7 @@ export interface TaskContext extends PodSyncDependencies {
   readonly identity: PodIdentity;
   readonly node: NodeInfo;
   readonly runtimeHandler: RuntimeHandlerChoice;
-  /** Undefined for a pod with the host's users. */
-  readonly userNamespace: UserNamespaceChoice | undefined;
+  readonly allocation: ExclusiveAllocation;
   /** The pulls of the pod's image volumes in this task, by volume name. */
   readonly imageVolumePulls: Map<string, Promise<EnsureImageResult>>;
   readonly channel: TaskChannelClient;

@@ -26,7 +26,7 @@ async function runOnChannel(dependencies: PodSyncDependencies, task: PodSyncTask
       identity,
       node: task.node,
       runtimeHandler,
-      userNamespace: task.kind === 'sync' ? task.userNamespace : undefined,
+      allocation: (task.kind === 'sync' && task.allocation) || {},
       imageVolumePulls: new Map(),
       channel,
       events: new PodEvents(channel, identity),

@@ -417,7 +417,7 @@ export const samples: Samples = {
         status: null,
         apiStatus: {},
         backoffs: [],
-        userNamespace: { hostID: 65536, length: 65536 },
+        allocation: { userNamespace: { hostID: 65536, length: 65536 } },
       },
       reply: { result: { outcome: 'failed', failure, ...report }, notifications: [] },
     },

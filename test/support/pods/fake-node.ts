@@ -130,7 +130,7 @@ export class FakeNode {
     sourcesReady: () => this.sourcesReady,
     volumes: this.volumes,
     runtimeHandler: standaloneRuntimeHandler,
-    userNamespace: async () => ({ hostID: 65536, length: 65536 }),
+    exclusive: { restore: async () => undefined },
     policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
     clock: this.#advancingClock,
     logger: this.logs.logger,

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import type { EnsureImageResult } from '../../../src/shared/contracts/images.ts';
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { ContainerBackoff, PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
-import type { PodSyncTask, RuntimeHandlerChoice, UserNamespaceChoice } from '../../../src/shared/contracts/pod-sync/task.ts';
+import type { UserNamespaceChoice } from '../../../src/shared/contracts/pod-sync/allocation.ts';
+import type { PodSyncTask, RuntimeHandlerChoice } from '../../../src/shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
@@ -103,7 +104,7 @@ export class PodSyncHarness {
     const current = options.status === null ? null : this.runtime.status(podUID(pod));
     const status = current && options.withoutContainers ? { ...current, containers: [] } : current;
     const handler = this.runtimeHandler && { runtimeHandler: this.runtimeHandler };
-    const userNamespace = this.userNamespace && { userNamespace: this.userNamespace };
+    const allocation = this.userNamespace && { allocation: { userNamespace: this.userNamespace } };
     return this.#run(
       {
         kind: 'sync',
@@ -116,7 +117,7 @@ export class PodSyncHarness {
         hasSandboxPermit: options.hasSandboxPermit ?? false,
         volumesMounted: this.volumesMounted,
         ...handler,
-        ...userNamespace,
+        ...allocation,
       },
       podUID(pod),
     );

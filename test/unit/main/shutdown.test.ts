@@ -32,7 +32,7 @@ const standaloneParts: ShutdownPart[] = [
   'pod-workers',
   'node-cgroups',
   'network-chains',
-  'user-namespaces',
+  'exclusive-allocations',
   'node-shutdown',
   'eviction',
   'pod-faults',

@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { MappedIDs } from '../../../shared/contracts/runtime-status.ts';
 import type { RuntimeHandler } from '../../../shared/contracts/node-info.ts';
-import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
+import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/allocation.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podDir } from '../../../shared/kubernetes/paths.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -72,6 +72,20 @@ export class UserNamespaceManager {
       return { hostID: firstID, length };
     } catch (err) {
       return { problem: messageOf(err) };
+    }
+  }
+
+  /**
+   * Gives the pod a range, if the runtime can use one at all. Resolves when it is durable; never rejects: the pod's syncs try again, and report the
+   * problem.
+   */
+  async reserve(uid: PodUID): Promise<void> {
+    const { runtimeHandlers, logger } = this.#options;
+    if (!runtimeHandlers().some(({ userNamespaces }) => userNamespaces)) return;
+    try {
+      await this.#inSequence(uid, () => this.#getOrCreate(uid));
+    } catch (err) {
+      logger.debug({ podUID: uid, err: messageOf(err) }, 'Could not give a new pod IDs for its user namespace');
     }
   }
 

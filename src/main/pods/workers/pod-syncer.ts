@@ -3,8 +3,6 @@
  * Upstream: main's part of SyncPod, SyncTerminatingPod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
 import type { ContainerBackoff, CreatedObjects, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
-import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
-import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -80,7 +78,7 @@ export class PodSyncer {
     }
     this.#owner.onStatusGenerated(this.#worker, apiStatus);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
-    const userNamespace = await this.#userNamespace(pod, status, runtimeHandler);
+    const allocation = await this.#deps.exclusive.restore(pod, { status, runtimeHandler });
     if (this.#worker.lifecycle.state !== 'syncing') return true;
     const probes = this.#deps.probes?.verdicts(pod);
     this.#deps.probes?.hooks.onSyncStarted(pod, status);
@@ -97,7 +95,7 @@ export class PodSyncer {
       backoffs: this.#backoffs,
       ...(probes && { probes }),
       ...(runtimeHandler && { runtimeHandler }),
-      ...(userNamespace && { userNamespace }),
+      ...(allocation && { allocation }),
     });
     this.#reader.onTaskEnded();
     this.#deps.probes?.hooks.onSyncEnded(uid);
@@ -112,17 +110,6 @@ export class PodSyncer {
       statuses.expedite(uid);
     }
     return this.#worker.lifecycle.state !== 'syncing' || isTerminalPhase(statuses.get(uid)?.phase);
-  }
-
-  async #userNamespace(
-    { spec }: Pod,
-    status: RuntimePodStatus | null,
-    runtimeHandler: RuntimeHandlerChoice = { handler: '' },
-  ): Promise<UserNamespaceChoice | undefined> {
-    if (spec.hostUsers !== false) return undefined;
-    if ('problem' in runtimeHandler) return runtimeHandler;
-    const current = status?.sandboxes.find(({ state }) => state === 'ready')?.userNamespace;
-    return this.#deps.userNamespace(this.#uid, runtimeHandler.handler, current);
   }
 
   /** Brings the status up to date. When this fails, the next step inspects again. */

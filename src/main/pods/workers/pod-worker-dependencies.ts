@@ -1,10 +1,10 @@
 /** What every pod worker gets, and the events that a worker reports to the registry of all workers (pod-workers.ts). */
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
-import type { RuntimeHandlerChoice, UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
-import type { MappedIDs, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
-import type { AllocatedPod } from '../../allocation/index.ts';
+import type { AllocatedPod, ExclusiveAllocations } from '../../allocation/index.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -38,11 +38,7 @@ export interface PodWorkerDependencies {
   readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted' | 'removeDesired' | 'removePod'>;
   /** Called for pods with a runtime class. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
-  /**
-   * Called for pods with `hostUsers: false`. Must settle, and not reject.
-   * @param current the IDs of the pod's ready sandbox
-   */
-  readonly userNamespace: (uid: PodUID, runtimeHandler: string, current: MappedIDs | undefined) => Promise<UserNamespaceChoice>;
+  readonly exclusive: Pick<ExclusiveAllocations, 'restore'>;
   readonly timelines?: PodTimelines;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;

@@ -6,7 +6,8 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Pod, PodStatus } from '../../kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../../kubernetes/ids.ts';
 import type { NodeInfo } from '../node-info.ts';
-import type { MappedIDs, RuntimePodStatus } from '../runtime-status.ts';
+import type { RuntimePodStatus } from '../runtime-status.ts';
+import type { ExclusiveAllocation } from './allocation.ts';
 import type { PodSyncNotification } from './channel.ts';
 import type { ContainerBackoff, PodSyncResult } from './result.ts';
 
@@ -41,8 +42,8 @@ export interface SyncPodTask extends TaskBase {
   readonly probes?: ProbeVerdicts;
   /** The handler of the pod's RuntimeClass. Absent: the runtime's default. */
   readonly runtimeHandler?: RuntimeHandlerChoice;
-  /** Present for a pod with `hostUsers: false`. */
-  readonly userNamespace?: UserNamespaceChoice;
+  /** What the pod holds alone. Absent: nothing. */
+  readonly allocation?: ExclusiveAllocation;
 }
 
 export type ProbeVerdict = 'success' | 'failure';
@@ -55,9 +56,6 @@ export interface ProbeVerdicts {
 
 /** The runtime handler of a pod (empty: the runtime's default), or the reason why none could be chosen. */
 export type RuntimeHandlerChoice = { readonly handler: string } | { readonly problem: string };
-
-/** The IDs of a pod's user namespace, or the reason why it has none. */
-export type UserNamespaceChoice = MappedIDs | { readonly problem: string };
 
 /** Kills every container, then stops the sandboxes. `pod` is null for a pod that only the runtime knows. */
 export interface SyncTerminatingPodTask extends TaskBase {

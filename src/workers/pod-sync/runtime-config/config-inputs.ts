@@ -1,7 +1,7 @@
 /** The inputs and results of the functions that make sandbox and container configs. All are plain data. */
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result.ts';
-import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
+import type { ContainerAllocation, UserNamespaceChoice } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
@@ -82,7 +82,7 @@ export interface EnvironmentInput {
   readonly envFiles?: ReadonlyMap<string, string>;
 }
 
-export interface ContainerConfigInput extends PodConfigInput {
+export interface ContainerConfigInput extends PodConfigInput, ContainerAllocation {
   readonly container: Container | EphemeralContainer;
   readonly restartCount: number;
   /** The back-off after the container's next exit; absent before its first exit. */
@@ -96,12 +96,4 @@ export interface ContainerConfigInput extends PodConfigInput {
   readonly mounts: readonly Mount[];
   /** The container whose PID namespace an ephemeral container joins. */
   readonly targetContainerID?: string;
-  /** Requested by device plugins and drivers. */
-  readonly devices?: readonly { readonly hostPath: string; readonly containerPath: string; readonly permissions: string }[];
-  readonly cdiDeviceNames?: readonly string[];
-  readonly annotations?: Readonly<Record<string, string>>;
-  /** Exclusive CPUs, such as `0-3,7`. */
-  readonly cpusetCpus?: string;
-  /** NUMA nodes of the memory manager. */
-  readonly cpusetMems?: string;
 }

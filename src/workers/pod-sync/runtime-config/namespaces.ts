@@ -1,6 +1,6 @@
 /** Computes which namespaces a pod shares with the node, and its containers with each other (upstream pkg/kubelet/kuberuntime/util). */
 import { type NamespaceOption, NamespaceMode, type UserNamespace } from '../../../shared/cri/generated/cri-v1.ts';
-import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/task.ts';
+import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 
 /** Throws an Error when the pod requires a user namespace but has none: it must never run with the host's users. */

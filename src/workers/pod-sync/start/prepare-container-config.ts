@@ -34,7 +34,7 @@ export async function prepareContainerConfig(
   { imageRef, imageVolumes }: ContainerImages,
   { objects, restartCount }: ConfigInputs,
 ): Promise<ContainerConfig> {
-  const { settings, node, volumes, runtime, channel, userNamespace } = context;
+  const { settings, node, volumes, runtime, channel, allocation } = context;
   const { pod, container, hostInfo, podIPs, restartBackOff } = request;
   const { signal } = channel;
   const targetContainerID = targetContainerIDOf(request);
@@ -60,7 +60,8 @@ export async function prepareContainerConfig(
     node,
     settings,
     hostInfo,
-    userNamespace,
+    userNamespace: allocation.userNamespace,
+    ...allocation.containers?.get(container.name),
     restartCount,
     imageRef,
     imageUser,

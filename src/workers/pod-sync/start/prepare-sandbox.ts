@@ -41,7 +41,7 @@ export async function prepareSandbox(
   }: { readonly hostInfo: Promise<HostInfo>; readonly firstContainer: PreparedContainer | undefined },
   report: SyncReport,
 ): Promise<Sandbox | undefined> {
-  const { settings, node, cgroups, events, channel, identity, userNamespace } = context;
+  const { settings, node, cgroups, events, channel, identity, allocation } = context;
   const create = actions.createSandbox;
   const unprepared = dynamicResourcesProblem(pod);
   if (unprepared !== null) {
@@ -60,7 +60,7 @@ export async function prepareSandbox(
       node,
       settings,
       hostInfo,
-      userNamespace,
+      userNamespace: allocation.userNamespace,
       attempt: actions.attempt,
       cgroupParent,
     });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { asAllocated } from '../../../../../src/main/allocation/index.ts';
 import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods/admission/index.ts';
 import { PodFaults } from '../../../../../src/main/pods/workers/pod-faults.ts';
-import { PodHandlers } from '../../../../../src/main/pods/pod-handlers.ts';
+import { PodHandlers, type PodHandlersDependencies } from '../../../../../src/main/pods/pod-handlers.ts';
 import type { Pod, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { preemptions } from '../../../../../src/shared/metrics/definitions/pods.ts';
@@ -27,7 +27,13 @@ function aNode(allowed: readonly string[]) {
   return aNodeWith([sysctlAdmission(allowed, '6.1.0')]);
 }
 
-function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => Promise<unknown>) | null = null) {
+const noProviders = { isNeededBy: () => false, allocate: async () => null };
+
+function aNodeWith(
+  admitHandlers: readonly AdmitHandler[],
+  refreshNode: (() => Promise<unknown>) | null = null,
+  exclusive: PodHandlersDependencies['exclusive'] = noProviders,
+) {
   const node = new FakeNode();
   const admitted = new Set<PodUID>();
   const updates = new PodHandlers({
@@ -36,6 +42,7 @@ function aNodeWith(admitHandlers: readonly AdmitHandler[], refreshNode: (() => P
     statuses: node.statuses,
     events: { record: (event) => void node.events.push(event) },
     admitHandlers,
+    exclusive,
     faults: new PodFaults({ events: { record: () => {} }, clock: node.clock, logger: node.logs.logger, random: () => 0 }),
     allocationManager: {
       isAdmitted: (uid) => admitted.has(uid),
@@ -196,6 +203,65 @@ test('a critical pod preempts admitted pods, not pods whose admission is pending
   read.resolve();
   await settle();
   assert.equal(node.phase('undecided'), 'Failed');
+});
+
+describe('a pod that holds something alone', () => {
+  const alone = (uid: string) => aPod({ metadata: { uid, name: uid }, spec: { hostUsers: false } });
+  const aProvidedNode = (admit: AdmitHandler = () => null) => {
+    const allocations = new Map<string, (refusal: { reason: string; message: string } | null) => void>();
+    const exclusive = {
+      isNeededBy: ({ spec }: Pod) => spec.hostUsers === false,
+      allocate: ({ metadata }: Pod) => {
+        const { promise, resolve } = Promise.withResolvers<{ reason: string; message: string } | null>();
+        allocations.set(metadata.uid, resolve);
+        return promise;
+      },
+    };
+    return { ...aNodeWith([admit], null, exclusive), allocations };
+  };
+
+  test('starts when that is durable, and counts meanwhile; others start at once', async () => {
+    const seen = new Map<string, string[]>();
+    const admit: AdmitHandler = (pod, active) => (
+      seen.set(
+        pod.metadata.uid,
+        active.map(({ metadata }) => metadata.uid),
+      ),
+      null
+    );
+    const { node, updates, allocations, admitted } = aProvidedNode(admit);
+    void updates.add([alone('alone')]);
+    void updates.add([aPod({ metadata: { uid: 'other', name: 'other' } })]);
+    await settle();
+    assert.deepEqual([node.startedTasks, [...admitted], seen.get('other')], [['sync other'], ['other'], ['alone']]);
+    allocations.get('alone')!(null);
+    await settle();
+    assert.deepEqual(node.startedTasks, ['sync other', 'sync alone']);
+    assert.deepEqual([...admitted], ['other', 'alone']);
+  });
+
+  test('is Failed with the reason for which it gets nothing, and never starts', async () => {
+    const { node, updates, allocations, admitted } = aProvidedNode();
+    void updates.add([alone('alone')]);
+    await settle();
+    allocations.get('alone')!({ reason: 'TopologyAffinityError', message: 'Resources cannot be allocated with Topology locality' });
+    await settle();
+    assert.deepEqual([node.phase('alone'), node.startedTasks, [...admitted]], ['Failed', [], []]);
+    assert.deepEqual(
+      node.events.map(({ reason, message }) => [reason, message]),
+      [['TopologyAffinityError', 'Resources cannot be allocated with Topology locality']],
+    );
+  });
+
+  test('that is deleted meanwhile ends without a start', async () => {
+    const { node, updates, allocations } = aProvidedNode();
+    void updates.add([alone('alone')]);
+    await settle();
+    updates.remove([alone('alone')]);
+    allocations.get('alone')!(null);
+    await settle();
+    assert.deepEqual(node.startedTasks, []);
+  });
 });
 
 test('resources freed for a critical pod are not given to another pod', async () => {

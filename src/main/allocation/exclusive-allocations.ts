@@ -1,0 +1,77 @@
+/** All providers of what pods hold alone: a pod gets something of each that it needs, or of none. */
+import type { ExclusiveAllocation } from '../../shared/contracts/pod-sync/allocation.ts';
+import { reportFault } from '../../shared/errors/contain.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Pod } from '../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { AllocatedInRuntime, AllocationProvider, AllocationRefusal } from './provider.ts';
+
+export class ExclusiveAllocations {
+  readonly #providers: readonly AllocationProvider[];
+  readonly #logger: Logger;
+  /** One pod at a time: what a pod gets depends on what the pods before it hold. */
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(providers: readonly AllocationProvider[], logger: Logger) {
+    this.#providers = providers;
+    this.#logger = logger;
+  }
+
+  isNeededBy(pod: Pod): boolean {
+    return this.#providers.some((provider) => provider.isNeededBy(pod));
+  }
+
+  /** Resolves when all that the pod gets is durable, or with the first refusal: then the pod holds nothing. Never rejects. */
+  allocate(pod: Pod): Promise<AllocationRefusal | null> {
+    const allocated = this.#queue.then(() => this.#allocate(pod));
+    this.#queue = allocated;
+    return allocated;
+  }
+
+  async #allocate(pod: Pod): Promise<AllocationRefusal | null> {
+    for (const provider of this.#providers) {
+      if (!provider.isNeededBy(pod)) continue;
+      const refusal = await this.#allocateFrom(provider, pod);
+      if (refusal === null) continue;
+      await this.release(podUID(pod));
+      return refusal;
+    }
+    return null;
+  }
+
+  async #allocateFrom(provider: AllocationProvider, pod: Pod): Promise<AllocationRefusal | null> {
+    try {
+      return await provider.allocate(pod);
+    } catch (err) {
+      reportFault({ handler: `allocation of ${provider.name}`, logger: this.#logger, fields: { podUID: podUID(pod) } }, err);
+      return { reason: 'UnexpectedAdmissionError', message: `Allocate failed due to ${messageOf(err)}, which is unexpected` };
+    }
+  }
+
+  /** Returns what the pod holds; undefined when it needs nothing. */
+  async restore(pod: Pod, runtime: AllocatedInRuntime): Promise<ExclusiveAllocation | undefined> {
+    if (!this.isNeededBy(pod)) return undefined;
+    const parts = this.#providers.flatMap((provider) => (provider.isNeededBy(pod) ? [provider.restore(pod, runtime)] : []));
+    return (await Promise.all(parts)).reduce(combine, {});
+  }
+
+  async release(uid: PodUID): Promise<void> {
+    await Promise.all(this.#providers.map((provider) => provider.release(uid)));
+  }
+
+  releaseOrphans(isKnown: (uid: PodUID) => boolean): void {
+    for (const provider of this.#providers) provider.releaseOrphans(isKnown);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#providers.map((provider) => provider.close()));
+  }
+}
+
+function combine(one: ExclusiveAllocation, other: ExclusiveAllocation): ExclusiveAllocation {
+  if (!one.containers || !other.containers) return { ...one, ...other };
+  const names = new Set([...one.containers.keys(), ...other.containers.keys()]);
+  const containers = new Map([...names].map((name) => [name, { ...one.containers?.get(name), ...other.containers?.get(name) }]));
+  return { ...one, ...other, containers };
+}

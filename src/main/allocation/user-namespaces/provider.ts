@@ -1,0 +1,29 @@
+/** User namespaces as an allocation provider: each pod with `hostUsers: false` holds a range of the host's IDs. */
+import type { ExclusiveAllocation } from '../../../shared/contracts/pod-sync/allocation.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { podUID } from '../../../shared/kubernetes/ids.ts';
+import type { AllocatedInRuntime, AllocationProvider } from '../provider.ts';
+import type { UserNamespaceManager } from './user-namespace-manager.ts';
+
+export function userNamespaceProvider(manager: UserNamespaceManager): AllocationProvider {
+  return {
+    name: 'user namespaces',
+    isNeededBy: ({ spec }) => spec.hostUsers === false,
+    // A pod without IDs is not refused: as upstream, its syncs fail with the problem until it has some.
+    allocate: async (pod) => (await manager.reserve(podUID(pod)), null),
+    restore: (pod, runtime) => restore(manager, pod, runtime),
+    release: (uid) => manager.release(uid),
+    releaseOrphans: (isKnown) => manager.releaseOrphans(isKnown),
+    close: () => manager.close(),
+  };
+}
+
+async function restore(
+  manager: UserNamespaceManager,
+  pod: Pod,
+  { status, runtimeHandler = { handler: '' } }: AllocatedInRuntime,
+): Promise<ExclusiveAllocation> {
+  if ('problem' in runtimeHandler) return { userNamespace: runtimeHandler };
+  const current = status?.sandboxes.find(({ state }) => state === 'ready')?.userNamespace;
+  return { userNamespace: await manager.getOrCreate(podUID(pod), runtimeHandler.handler, current) };
+}
