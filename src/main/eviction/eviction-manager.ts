@@ -11,6 +11,7 @@ import type { AllocatedPod } from '../allocation/index.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import { evictionStatsAge } from '../../shared/metrics/definitions/eviction.ts';
+import { chooseThreshold, chooseVictim, type Ongoing } from './choose.ts';
 import type { EvictionManagerDependencies } from './eviction-manager-dependencies.ts';
 import { localStorageEviction, pressureEviction } from './evictions.ts';
 import { LayoutThresholds } from './layout-thresholds.ts';
@@ -25,7 +26,7 @@ import { computePressure, noPressure, thresholdsMet, type PressureResult, type P
 import { rankPods } from './rank-pods.ts';
 import { waitForStorageRelease } from './storage-release.ts';
 import { conditionOf, resourceOf } from './signals.ts';
-import { isHard, type FilesystemLayout, type Threshold } from './thresholds.ts';
+import type { FilesystemLayout, Threshold } from './thresholds.ts';
 
 /** Upstream's evictionMonitoringPeriod, which is also the period of the stats thread's samples. */
 const periodMs = 10_000;
@@ -97,7 +98,7 @@ export class EvictionManager {
       pods,
       stats: readPods(pods),
       isEvicted: (uid) => this.#evictor.isEvicted(uid),
-      isReclaiming: this.#reclaimer.isBusy,
+      ongoing: this.#ongoing(),
       signal: signal ?? null,
       lastPassAtMs: this.#lastPassAtMs,
       problem: this.#problem,
@@ -139,7 +140,7 @@ export class EvictionManager {
     const reading = await this.#readForDecision(isChecked);
     this.#apply(reading);
     await this.#evictForLimits(reading);
-    const threshold = this.#selectThreshold(reading);
+    const threshold = this.#chooseThreshold(reading);
     if (!threshold) this.#waitingSinceMs = null;
     else if (!this.#shouldWaitForLimits()) {
       await this.#reclaimResource({
@@ -158,7 +159,7 @@ export class EvictionManager {
     if (isChecked) await this.#sample(hasFilesystems);
     for (;;) {
       const reading = this.#read();
-      const threshold = this.#selectThreshold(reading);
+      const threshold = this.#chooseThreshold(reading);
       const isDisk = threshold !== undefined && conditionOf(threshold.signal) === 'DiskPressure';
       if (!threshold || (isSampled && (hasFilesystems || !isDisk))) return reading;
       isSampled = true;
@@ -206,12 +207,16 @@ export class EvictionManager {
   }
 
   /** The threshold for which this pass may evict a pod. */
-  #selectThreshold({ toReclaim, layout }: Reading): Threshold | undefined {
-    if (this.#evictor.isBusy('hard')) return undefined;
-    return toReclaim.find((threshold) => {
-      if (this.#evictor.isBusy('soft') && !isHard(threshold)) return false;
-      return !this.#reclaimer.isBusy || nodeReclaimSteps(threshold.signal, layout).length === 0;
-    });
+  #chooseThreshold({ toReclaim, layout }: Reading): Threshold | undefined {
+    return chooseThreshold(toReclaim, layout, this.#ongoing());
+  }
+
+  #ongoing(): Ongoing {
+    return {
+      isBusy: (cause) => this.#evictor.isBusy(cause),
+      canEvict: (pod, cause) => this.#evictor.canEvict(pod, cause),
+      isReclaiming: this.#reclaimer.isBusy,
+    };
   }
 
   async #evictForLimits({ layout }: Reading): Promise<void> {
@@ -281,14 +286,13 @@ export class EvictionManager {
     const { signal } = threshold;
     const pods = this.#candidates(activePods());
     const stats = await readInBatches(pods, readPods);
-    const ranked = rankPods(signal, pods, stats, layout).map(({ pod }) => pod);
-    logger.info({ signal, pods: ranked.map(nameOf) }, 'Must evict a pod; these are ranked for eviction');
+    const ranked = rankPods(signal, pods, stats, layout);
+    logger.info({ signal, pods: ranked.map(({ pod }) => nameOf(pod)) }, 'Must evict a pod; these are ranked for eviction');
     for (const { signal: measured } of thresholds) {
       const observed = observations.get(measured);
       if (observed) evictionStatsAge.observe(Math.max(0, clock.now() - observed.atMs) / 1000, { eviction_signal: measured });
     }
-    const cause = isHard(threshold) ? 'hard' : 'soft';
-    const victim = ranked.find((pod) => this.#evictor.canEvict(pod, cause));
+    const victim = chooseVictim(ranked, threshold, this.#ongoing())?.pod;
     if (!victim) return logger.error({ signal, pods: ranked.length }, 'Unable to evict any pods from the node');
     const { maxPodGracePeriodSeconds } = settings();
     this.#evictor.evict(pressureEviction(victim, stats(victim), { threshold, thresholds, observations, maxPodGracePeriodSeconds }));

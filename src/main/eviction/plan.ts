@@ -15,6 +15,7 @@ import type { AllocatedPod } from '../allocation/index.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../shared/kubernetes/qos-class.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
+import { chooseThreshold, chooseVictim, type Ongoing } from './choose.ts';
 import { notEvictableBecause, pressureEviction } from './evictions.ts';
 import { hasLocalStorageLimit, localStorageViolation } from './local-storage.ts';
 import { nodeReclaimSteps } from './node-reclaim.ts';
@@ -35,7 +36,7 @@ export interface PlanInputs {
   readonly stats: PodStatsReader;
   /** The pod was evicted, and has not finished. */
   readonly isEvicted: (uid: PodUID) => boolean;
-  readonly isReclaiming: boolean;
+  readonly ongoing: Ongoing;
   /** The signal of the ranking. Null: that of the action. */
   readonly signal: EvictionSignal | null;
   /** Wall-clock. */
@@ -48,7 +49,8 @@ export interface PlanInputs {
 
 export function computePlan(inputs: PlanInputs): EvictionPlan {
   const { settings, state, layout, isLayoutKnown, lastPassAtMs, problem, wallMs } = inputs;
-  const [due] = state.due;
+  // While nothing may be evicted: what comes next.
+  const due = chooseThreshold(state.due, layout, inputs.ongoing) ?? state.due[0];
   const signal = inputs.signal ?? due?.signal ?? 'memory.available';
   return {
     plannedAt: toTime(wallMs),
@@ -60,7 +62,7 @@ export function computePlan(inputs: PlanInputs): EvictionPlan {
     conditions: conditions.map((type) => plannedCondition(type, inputs)),
     signals: evictionSignals.flatMap((name) => observedSignal(name, state.observations.get(name), wallMs)),
     thresholds: settings.thresholds.toSorted(bySignal).map((threshold) => plannedThreshold(threshold, inputs)),
-    isReclaiming: inputs.isReclaiming,
+    isReclaiming: inputs.ongoing.isReclaiming,
     action: due ? plannedAction(due, inputs) : null,
     ranking: ranking(signal, inputs),
     localStorageViolations: settings.localStorageCapacityIsolation ? violations(inputs) : [],
@@ -103,9 +105,9 @@ function plannedThreshold(threshold: Threshold, { state, nowMs }: PlanInputs): P
 }
 
 function plannedAction(threshold: Threshold, inputs: PlanInputs): PlannedAction {
-  const { layout, pods, stats, isEvicted } = inputs;
+  const { layout, pods, stats, ongoing } = inputs;
   const { signal } = threshold;
-  const victim = rankPods(signal, pods, stats, layout).find(({ pod }) => notEvictableBecause(pod) === null && !isEvicted(podUID(pod)));
+  const victim = chooseVictim(rankPods(signal, pods, stats, layout), threshold, ongoing);
   return {
     signal,
     resource: resourceOf(signal),

@@ -117,6 +117,7 @@ test('a hard threshold shortens the end of a pod that was evicted for a soft one
   await node.pass();
   await node.clock.advance(10);
   node.setMemory(0.5e9);
+  assert.equal(node.manager.plan().action?.victim, 'uid-large', 'the dry run chooses alike');
   await node.pass();
   assert.deepEqual(
     node.kills.map(({ pod, gracePeriodOverrideSeconds }) => [pod, gracePeriodOverrideSeconds]),
