@@ -26,11 +26,13 @@ function sentences({ action, thresholds, localStorageViolations, ranking }: Evic
   }
   const { signal, threshold, nodeReclaim, victim } = action;
   const steps = nodeReclaim.map((step) => reclaimed[step]).join(' and ');
-  const eviction = victim === null ? 'no pod can be evicted' : 'one pod would be evicted';
+  const isShortened = victim !== null && evicted.has(victim);
+  const shortened = 'a pod that was evicted would get a shorter grace period';
+  const eviction = victim === null ? 'no pod can be evicted' : isShortened ? shortened : 'one pod would be evicted';
   return [
     `The threshold ${printable(threshold)} of ${signal} is met. ` +
       (steps === ''
-        ? `${capitalize(eviction)} ${evicted.size > 0 ? 'next' : 'now'}.`
+        ? `${capitalize(eviction)} ${evicted.size > 0 && !isShortened ? 'next' : 'now'}.`
         : `First, ${steps} would be removed. If that frees too little, ${eviction}.`),
     ...(ranking.signal === signal ? [] : [`The order below is the one for ${ranking.signal}.`]),
   ];

@@ -46,7 +46,7 @@ function resultOf(
   { action, isOtherEnding }: Pick<EvictionPlan, 'action'> & { readonly isOtherEnding: boolean },
 ): string {
   if (notEvictableBecause !== null) return staying(notEvictableBecause);
-  if (isEvicted) return 'was evicted';
+  if (isEvicted) return uid === action?.victim ? 'was evicted, ends sooner' : 'was evicted';
   if (uid === action?.victim) return isOtherEnding ? 'goes next' : action.nodeReclaim.length === 0 ? 'goes now' : 'goes if needed';
   return position === 1 ? 'would go first' : 'stays for now';
 }

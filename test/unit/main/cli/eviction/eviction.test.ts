@@ -148,6 +148,14 @@ table('the text of kubelet eviction', (row) => {
     );
     assert.match(text, /^- +default\/ending .* was evicted\n1 +default\/next .* goes next$/m);
   });
+  row('a pod that was evicted for a soft threshold, when a hard one is met', () => {
+    const text = render({
+      action: ofMemory({ victim: 'uid-hog' as PodUID }),
+      ranking: aRanking([aPod('hog', { isEvicted: true }), aPod('next')]),
+    });
+    assert.match(text, /is met\. A pod that was evicted would get a shorter grace\nperiod now\.$/m);
+    assert.match(text, /^- +default\/hog .* was evicted, ends sooner\n1 +default\/next .* would go first$/m);
+  });
   row('no pod may be left to evict', () => assert.match(render({ action: ofMemory({}) }), / is met\. No pod can be evicted now\.$/m));
   row('a node without pods', () => assert.match(render({}), /\n\nNo pods run on this node\.\n$/));
   row('the order of another signal than the one that is due', () =>
