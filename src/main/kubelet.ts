@@ -31,6 +31,7 @@ import { Shutdown } from './shutdown.ts';
 import type { PodUpdate } from './sources/index.ts';
 import { SyncLoop } from './sync-loop.ts';
 import { SlowPhases } from './timeline/index.ts';
+import { openAllocation } from './wiring/open-allocation.ts';
 import { createApiStatusCache } from './wiring/create-api-status-cache.ts';
 import { Cluster } from './wiring/cluster.ts';
 import type { EarlyThreads } from './wiring/early-threads.ts';
@@ -124,7 +125,8 @@ export async function runKubelet({
       logger: log('probes'),
     });
     const onChanged = (uid: PodUID) => podFeed.onChanged(uid);
-    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager, timelines, onChanged });
+    const allocation = await openAllocation(context);
+    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager, timelines, allocation, onChanged });
     let sourcesReady = () => false;
     const podFeed = new PodFeed({ podManager, statuses, sourcesReady: () => sourcesReady(), clock, logger: log('server') });
     let isActivePod: PodRunner['isActive'] = () => false;
@@ -180,7 +182,7 @@ export async function runKubelet({
     const sources = startSources({ ...context, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
     const stores = { podManager, cache, statuses, probes, timelines };
     const parts = { ...stores, runtime, nodeServices, cluster, scheduler, syncs, events, sources, syncLoop };
-    const podRunner = await startPodRunner({ ...context, ...parts });
+    const podRunner = await startPodRunner({ ...context, ...parts, ...allocation });
     isActivePod = podRunner.isActive;
     sourcesReady = () => sources.areReady();
     planEviction = (starvedSignal) => podRunner.eviction.plan(starvedSignal);

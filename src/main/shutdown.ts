@@ -8,6 +8,7 @@ const shutdownOrder = [
   'config-reload',
   'sources',
   'mirror-pods',
+  'resizes',
   'allocation-manager',
   'node-shutdown',
   'eviction',

@@ -1,31 +1,32 @@
 /**
- * Records which pods are admitted and their allocated resources, in memory and in a checkpoint on disk, so that a restarted kubelet admits no
- * pod again. A second admission could reject a running pod whose node has changed labels or free resources since, and kill its containers.
- * The checkpoint has the Go kubelet's format, so that pods survive a switch between the two in either direction; `actuated_pods_state` is written
- * beside it for the same reason. Upstream: allocation manager (pkg/kubelet/allocation).
+ * Records which pods are admitted, the resources that are allocated to them, and those that are in force. A restarted kubelet admits no pod again: a
+ * second admission could reject a running pod whose node has changed labels or free resources since, and kill its containers. The checkpoints have the
+ * Go kubelet's format, so that pods survive a switch between the two in either direction, also in the middle of a resize.
+ * Upstream: allocation manager (pkg/kubelet/allocation), actuatedState of pkg/kubelet/kuberuntime.
  *
  * Admission does not wait for the disk. If the kubelet or the host crashes within 20 ms plus one synced write (three in a burst; milliseconds
- * each, more on a slow disk) after an admission, the pod is admitted again. A written checkpoint survives a power loss.
+ * each, more on a slow disk) after an admission, the pod is admitted again. A resize does wait. A written checkpoint survives a power loss.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import { writeDurably } from '../../shared/linux/write-durably.ts';
+import type { writeDurably } from '../../shared/linux/write-durably.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 import { computeActuated } from './actuated-resources.ts';
+import { CheckpointWriter } from './checkpoint-writer.ts';
 import { decodeAllocations, encodeAllocations } from './checkpoint.ts';
-import { toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './pod-allocation.ts';
+import { greaterOf, isSameAllocation, toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './pod-allocation.ts';
 
 const fileName = 'allocated_pods_state';
 const actuatedFileName = 'actuated_pods_state';
 /** Pods that are admitted in one burst are written together. */
 const writeDelayMs = 20;
-/** After a failed write: a full disk is a matter of minutes, and evictions free space each ten seconds. */
-const retryDelayMs = 10_000;
+/** A lost record of an actuated resize costs one call that changes nothing. */
+const actuatedDelayMs = 250;
 /** Far larger than the checkpoint of any node: a larger file is corrupt. */
 const maxBytes = 64 * 1024 * 1024;
 
@@ -39,26 +40,36 @@ export interface AllocationManagerOptions {
 }
 
 export class AllocationManager {
-  readonly #options: AllocationManagerOptions;
+  readonly #gates: AllocationGates;
+  readonly #writer: CheckpointWriter;
   /** Null for an admitted pod whose allocation is recorded when it starts again. */
   readonly #admitted: Map<PodUID, PodAllocation | null>;
-  /** What the last kubelet has recorded in `actuated_pods_state`. */
+  /** Allocations of resizes that are not durable yet. */
+  readonly #resizing = new Map<PodUID, PodAllocation>();
+  /** What is in force, of pods for which that may not be what was allocated. */
   readonly #actuated: Map<PodUID, PodAllocation>;
-  /** The last content of that file that this kubelet has written. */
-  #writtenActuated = '';
   /** One allocated pod per version of a pod, because other parts cache values by the pod object. */
   readonly #allocated = new WeakMap<Pod, { readonly allocation: PodAllocation; readonly pod: AllocatedPod }>();
-  #cancelWrite: (() => void) | null = null;
-  /** The allocations have changed since the current write began. */
-  #isDue = false;
-  #writing: Promise<void> | null = null;
-  #isFailing = false;
-  #isClosing = false;
 
   private constructor(options: AllocationManagerOptions, admitted: Map<PodUID, PodAllocation>, actuated: Map<PodUID, PodAllocation>) {
-    this.#options = options;
+    const { rootDir, gates, ...rest } = options;
+    this.#gates = gates;
     this.#admitted = admitted;
-    this.#actuated = actuated;
+    // Only what differs from the allocation is kept.
+    const differs = ([uid, record]: [PodUID, PodAllocation]) => {
+      const allocation = admitted.get(uid);
+      return allocation !== undefined && !isSameAllocation(record, computeActuated(allocation, undefined));
+    };
+    this.#actuated = new Map([...actuated].filter(differs));
+    this.#writer = new CheckpointWriter({
+      ...rest,
+      files: [
+        // What is in force comes first: an allocation that is in no file of these is not in force.
+        { path: join(rootDir, actuatedFileName), encode: () => encodeAllocations(this.#allActuated()) },
+        { path: join(rootDir, fileName), encode: () => encodeAllocations(this.#allocations()) },
+      ],
+      consequence: 'Could not write the allocation checkpoint, a restart would admit pods again',
+    });
   }
 
   /** Reads the checkpoints. An unreadable file is logged and ignored: without allocations all pods are admitted again. Upstream fails to start. */
@@ -78,7 +89,7 @@ export class AllocationManager {
     const actuated = await read(actuatedFileName, 'Could not read the checkpoint of actuated resources, it is written again');
     const manager = new AllocationManager(options, admitted, actuated);
     // An earlier kubelet has recorded allocations only.
-    if ([...admitted.keys()].some((uid) => !actuated.has(uid))) manager.#writeSoon();
+    if ([...admitted.keys()].some((uid) => !actuated.has(uid))) manager.#writer.writeWithin(writeDelayMs);
     return manager;
   }
 
@@ -90,9 +101,35 @@ export class AllocationManager {
   setAllocatedResources(pod: Pod): void {
     const uid = podUID(pod);
     if (this.#admitted.get(uid)) return;
-    this.#admitted.set(uid, toAllocation(pod, this.#options.gates));
+    this.#admitted.set(uid, toAllocation(pod, this.#gates));
     this.#actuated.delete(uid);
-    this.#writeSoon();
+    this.#writer.writeWithin(writeDelayMs);
+  }
+
+  /**
+   * Allocates the resources of an admitted pod's spec in place of its earlier ones. Resolves when that is durable. Rejects with the error of the write:
+   * the pod then keeps what it had. One resize of a pod at a time.
+   */
+  async resize(pod: Pod): Promise<void> {
+    const uid = podUID(pod);
+    const before = this.#admitted.get(uid);
+    if (!before) throw new Error('the pod is not admitted');
+    const after = toAllocation(pod, this.#gates);
+    this.#actuated.set(uid, computeActuated(before, this.#actuated.get(uid)));
+    this.#resizing.set(uid, after);
+    try {
+      await this.#writer.flush();
+      if (this.#admitted.get(uid) === before) this.#admitted.set(uid, after);
+    } finally {
+      this.#resizing.delete(uid);
+    }
+  }
+
+  /** Returns the pod with what counts for it: its allocated resources or, while a resize becomes durable, the greater of those before and after. */
+  countedPod(pod: Pod): AllocatedPod {
+    const after = this.#resizing.get(podUID(pod));
+    const before = this.#admitted.get(podUID(pod));
+    return after && before ? asAllocated(withAllocation(pod, greaterOf(before, after), this.#gates)) : this.updatePodFromAllocation(pod);
   }
 
   /** Returns the pod with its allocated resources; the same object when it has none or they equal its spec. */
@@ -101,9 +138,37 @@ export class AllocationManager {
     if (!allocation) return asAllocated(pod);
     const cached = this.#allocated.get(pod);
     if (cached?.allocation === allocation) return cached.pod;
-    const allocated = asAllocated(withAllocation(pod, allocation, this.#options.gates));
+    const allocated = asAllocated(withAllocation(pod, allocation, this.#gates));
     this.#allocated.set(pod, { allocation, pod: allocated });
     return allocated;
+  }
+
+  /** Returns the resources that are in force; undefined when they are the allocated ones. */
+  actuated(uid: PodUID): PodAllocation | undefined {
+    return this.#actuated.get(uid);
+  }
+
+  /** Returns the pod with the resources that are in force; the same object when they are the allocated ones. */
+  actuatedPod(pod: AllocatedPod): Pod {
+    const actuated = this.#actuated.get(podUID(pod));
+    return actuated ? withAllocation(pod, actuated, this.#gates) : pod;
+  }
+
+  /** Records resources that are in force now, of the containers and the pod that `changes` has. */
+  setActuated(uid: PodUID, changes: Pick<PodAllocation, 'containers' | 'podLevel'>): void {
+    const allocation = this.#admitted.get(uid);
+    if (!allocation) return;
+    const before = computeActuated(allocation, this.#actuated.get(uid));
+    const after = { ...before, ...changes, containers: new Map([...before.containers, ...changes.containers]) };
+    // Everything is in force.
+    if (isSameAllocation(after, computeActuated(allocation, undefined))) this.#actuated.delete(uid);
+    else this.#actuated.set(uid, after);
+    this.#writer.writeWithin(actuatedDelayMs);
+  }
+
+  /** Resolves when everything is durable, or could not be written. */
+  async settleWrites(): Promise<void> {
+    await this.#writer.flush().catch(() => {});
   }
 
   /** Called when no source has the pod. If the UID returns, as a static pod's may, the resources of its new spec are allocated. */
@@ -115,77 +180,23 @@ export class AllocationManager {
   removeOrphanedPods(uids: ReadonlySet<PodUID>): void {
     const sizeBefore = this.#admitted.size;
     for (const uid of this.#admitted.keys()) if (!uids.has(uid)) this.#admitted.delete(uid);
-    if (this.#admitted.size !== sizeBefore) this.#writeSoon();
+    for (const uid of this.#actuated.keys()) if (!this.#admitted.has(uid)) this.#actuated.delete(uid);
+    if (this.#admitted.size !== sizeBefore) this.#writer.writeWithin(writeDelayMs);
   }
 
   /** Writes pending changes. */
-  async close(): Promise<void> {
-    this.#isClosing = true;
-    if (this.#cancelPending()) this.#write();
-    await this.#writing;
-  }
-
-  #writeSoon(): void {
-    if (this.#isFailing) this.#cancelPending();
-    this.#writeAfter(writeDelayMs);
-  }
-
-  /** A write that is pending already stays. */
-  #writeAfter(delayMs: number): void {
-    this.#cancelWrite ??= this.#options.clock.after(delayMs, () => {
-      this.#cancelWrite = null;
-      this.#write();
-    });
-  }
-
-  /** One write at a time: all changes during a write go into the next one. */
-  #write(): void {
-    this.#isDue = true;
-    this.#writing ??= this.#writeAll();
-  }
-
-  async #writeAll(): Promise<void> {
-    const { rootDir, logger } = this.#options;
-    const path = join(rootDir, fileName);
-    while (this.#isDue) {
-      this.#isDue = false;
-      try {
-        await this.#writeFiles();
-        if (this.#isFailing) logger.info({ path }, 'Wrote the allocation checkpoint again');
-        this.#isFailing = false;
-      } catch (err) {
-        if (!this.#isFailing) logger.error({ path, err }, 'Could not write the allocation checkpoint, a restart would admit pods again');
-        this.#isFailing = true;
-      }
-    }
-    this.#writing = null;
-    if (this.#isFailing && !this.#isClosing) this.#writeAfter(retryDelayMs);
-  }
-
-  async #writeFiles(): Promise<void> {
-    const { rootDir, write = writeDurably } = this.#options;
-    const allocations = this.#toWrite();
-    const path = join(rootDir, fileName);
-    await write(path, `${path}.new`, encodeAllocations(allocations));
-    const actuated = encodeAllocations(
-      new Map([...allocations].map(([uid, each]) => [uid, computeActuated(each, this.#actuated.get(uid))])),
-    );
-    if (actuated === this.#writtenActuated) return;
-    const actuatedPath = join(rootDir, actuatedFileName);
-    await write(actuatedPath, `${actuatedPath}.new`, actuated);
-    this.#writtenActuated = actuated;
-  }
-
-  /** Returns whether a write was pending. */
-  #cancelPending(): boolean {
-    const isPending = this.#cancelWrite !== null;
-    this.#cancelWrite?.();
-    this.#cancelWrite = null;
-    return isPending;
+  close(): Promise<void> {
+    return this.#writer.close();
   }
 
   /** Removed pods are not written: if the kubelet restarts before they are forgotten, they are admitted again. */
-  #toWrite(): Map<PodUID, PodAllocation> {
-    return new Map([...this.#admitted].flatMap(([uid, allocation]) => (allocation ? [[uid, allocation] as const] : [])));
+  #allocations(): Map<PodUID, PodAllocation> {
+    return new Map(
+      [...this.#admitted].flatMap(([uid, allocation]) => (allocation ? [[uid, this.#resizing.get(uid) ?? allocation] as const] : [])),
+    );
+  }
+
+  #allActuated(): Map<PodUID, PodAllocation> {
+    return new Map([...this.#allocations()].map(([uid, allocation]) => [uid, computeActuated(allocation, this.#actuated.get(uid))]));
   }
 }

@@ -1,10 +1,11 @@
 /**
- * What pods hold of the node: the allocation manager, which records admitted pods with their resources, and the providers of what one pod holds
- * alone, such as the IDs of its user namespace. Upstream: pkg/kubelet/allocation, pkg/kubelet/userns.
+ * What pods hold of the node: the allocation manager, which records admitted pods with their resources, resizes in place, and the providers of what one
+ * pod holds alone, such as the IDs of its user namespace. Upstream: pkg/kubelet/allocation, pkg/kubelet/userns.
  */
 export { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 export { AllocationManager } from './allocation-manager.ts';
-export { computePendingResize, isAlreadyReported, resizeEventMessage, type PendingResize } from './pending-resize.ts';
 export { ExclusiveAllocations } from './exclusive-allocations.ts';
 export type { AllocationRefusal } from './provider.ts';
+export { ResizeConditions, type PodResizeConditions, type ResizeCondition } from './resize/resize-conditions.ts';
+export { ResizeManager } from './resize/resize-manager.ts';
 export { openUserNamespaces, userNamespaceProvider } from './user-namespaces/index.ts';

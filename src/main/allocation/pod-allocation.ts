@@ -57,10 +57,36 @@ function withResources(resources: ResourceRequirements | undefined): { resources
   return resources ? { resources } : {};
 }
 
-function isSameRequirements(a: ResourceRequirements = {}, b: ResourceRequirements = {}): boolean {
+export function isSameRequirements(a: ResourceRequirements = {}, b: ResourceRequirements = {}): boolean {
   if (a === b) return true;
   const claims = (list: ResourceRequirements['claims'] = []) => list.map(({ name, request }) => `${name}/${request}`).join();
   return isSameList(a.requests, b.requests) && isSameList(a.limits, b.limits) && claims(a.claims) === claims(b.claims);
+}
+
+export function isSameAllocation(a: PodAllocation, b: PodAllocation): boolean {
+  const names = new Set([...a.containers.keys(), ...b.containers.keys()]);
+  return (
+    isSameRequirements(a.podLevel, b.podLevel) &&
+    [...names].every((name) => isSameRequirements(a.containers.get(name), b.containers.get(name))) &&
+    a.others === b.others
+  );
+}
+
+/** Returns the greater amount of each resource. */
+export function greaterOf(a: PodAllocation, b: PodAllocation): PodAllocation {
+  const names = new Set([...a.containers.keys(), ...b.containers.keys()]);
+  const containers = new Map([...names].map((name) => [name, greaterRequirements(a.containers.get(name), b.containers.get(name))]));
+  const podLevel = a.podLevel && b.podLevel ? greaterRequirements(a.podLevel, b.podLevel) : (a.podLevel ?? b.podLevel);
+  return { containers, ...(podLevel && { podLevel }) };
+}
+
+function greaterRequirements(a: ResourceRequirements = {}, b: ResourceRequirements = {}): ResourceRequirements {
+  return { ...a, ...b, requests: greaterList(a.requests, b.requests), limits: greaterList(a.limits, b.limits) };
+}
+
+function greaterList(a: ResourceList = {}, b: ResourceList = {}): ResourceList {
+  const isGreaterInA = (name: string) => b[name] === undefined || (a[name] !== undefined && compareQuantities(a[name], b[name]) > 0);
+  return { ...b, ...Object.fromEntries(Object.entries(a).filter(([name]) => isGreaterInA(name))) };
 }
 
 type ResourceList = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 /** Computes how a pod is evicted, or why it is not. Pure. Upstream: synchronize and evictPod in pkg/kubelet/eviction/eviction_manager.go. */
 import type { EvictionSignal, LocalStorageViolation, RankedPod } from '../../shared/contracts/eviction.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
-import { isCriticalPod } from '../pods/admission/index.ts';
+import { isCriticalPod } from '../../shared/kubernetes/critical-pod.ts';
 import { isMirrorPod } from '../pods/static/mirror-pod.ts';
 import { isStaticPod } from '../pods/static/static-pod.ts';
 import type { FailedPod } from '../pods/termination/failed-pod.ts';

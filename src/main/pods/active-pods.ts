@@ -10,14 +10,12 @@ export interface ActivePodsDependencies {
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
   readonly statuses: ApiStatusCache;
-  readonly allocationManager: Pick<AllocationManager, 'updatePodFromAllocation'>;
+  readonly allocationManager: Pick<AllocationManager, 'countedPod'>;
 }
 
 /** Returns the pods that use the node's resources or may do so: not ended, not rejected. Upstream: filterOutInactivePods. */
 export function activePods({ podManager, podWorkers, statuses, allocationManager }: ActivePodsDependencies): AllocatedPod[] {
-  return podManager
-    .all()
-    .flatMap((pod) => (isActivePod({ podWorkers, statuses }, pod) ? [allocationManager.updatePodFromAllocation(pod)] : []));
+  return podManager.all().flatMap((pod) => (isActivePod({ podWorkers, statuses }, pod) ? [allocationManager.countedPod(pod)] : []));
 }
 
 /** Upstream: isPodInactive. */

@@ -12,7 +12,8 @@ import { podLevelResourcesAdmissions, preemptions } from '../../shared/metrics/d
 import { podReference, type EventSink } from '../events/index.ts';
 import { activePods, type ActivePodsDependencies } from './active-pods.ts';
 import type { AllocatedPod, AllocationRefusal, ExclusiveAllocations } from '../allocation/index.ts';
-import { countRejection, isCriticalPod, type AdmitHandler, type AdmitResult, type Preemption } from './admission/index.ts';
+import { isCriticalPod } from '../../shared/kubernetes/critical-pod.ts';
+import { countRejection, type AdmitHandler, type AdmitResult, type Preemption } from './admission/index.ts';
 import { resourceConfigMode } from './admission/resource-config-mode.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
 import type { WaitKind } from '../../shared/contracts/timeline.ts';
@@ -22,6 +23,8 @@ import { faultMessage, type PodFaults } from './workers/index.ts';
 export interface PodAdmitterDependencies extends ActivePodsDependencies {
   readonly events: EventSink;
   readonly admitHandlers: readonly AdmitHandler[];
+  /** Decides whether a pod fits with other resources. */
+  readonly resizeFit: AdmitHandler;
   readonly exclusive: Pick<ExclusiveAllocations, 'isNeededBy' | 'allocate'>;
   /** Fetches the Node before a pod is rejected for the node's labels. Null without an API server. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
@@ -52,6 +55,8 @@ export class PodAdmitter {
   readonly #deps: PodAdmitterDependencies;
   readonly #onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void;
   readonly #pending = new Map<PodUID, PendingReason>();
+  /** By the critical pod whose resize they make room for. */
+  readonly #preemptedForResizes = new Map<PodUID, ReadonlySet<PodUID>>();
 
   /** `onRetry` is called when a pending pod can be decided. */
   constructor(dependencies: PodAdmitterDependencies, onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void) {
@@ -82,6 +87,21 @@ export class PodAdmitter {
       this.#reject(pod, result.rejection);
     }
     return false;
+  }
+
+  /** Returns why an admitted pod does not fit with the resources of its spec. For a critical pod other pods end; `onFreed` is called then. */
+  resizeRefusal(pod: Pod, onFreed: () => void): { readonly message: string } | null {
+    const uid = podUID(pod);
+    const preempted = this.#preemptedForResizes.get(uid) ?? new Set<PodUID>();
+    const others = activePods(this.#deps).filter((other) => podUID(other) !== uid && !preempted.has(podUID(other)));
+    const result = this.#deps.resizeFit(pod, others);
+    if (!result || 'rejection' in result) return result && { message: result.rejection.message };
+    const { victims, resources } = result.preemption;
+    this.#preemptedForResizes.set(uid, new Set([...preempted, ...victims.map(podUID)]));
+    void this.#preempt(pod, result.preemption)
+      .catch((err: unknown) => reportFault({ handler: 'resize', logger: this.#deps.logger, fields: { podUID: uid } }, err))
+      .finally(() => (this.#preemptedForResizes.delete(uid), onFreed()));
+    return { message: `Waiting for the end of ${victims.length} less important pods, which use ${resources.join(', ')}` };
   }
 
   #commit(pod: Pod): true {

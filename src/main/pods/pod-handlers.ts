@@ -5,15 +5,8 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import { infeasibleResizes } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import {
-  computePendingResize,
-  isAlreadyReported,
-  resizeEventMessage,
-  type AllocatedPod,
-  type AllocationManager,
-} from '../allocation/index.ts';
+import type { AllocatedPod, AllocationManager, ResizeManager } from '../allocation/index.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import { activePods, isActivePod } from './active-pods.ts';
 import { isTerminalPhase } from './api-status/index.ts';
@@ -27,7 +20,11 @@ export interface PodHandlersDependencies extends PodAdmitterDependencies {
   /** Returns why the node cannot apply the change of a pod; recorded as an event only. */
   readonly missingFeaturesForUpdate?: (before: Pod, after: Pod) => string | null;
   /** A pod that was admitted once is not admitted again, also after a restart of the kubelet. */
-  readonly allocationManager: Pick<AllocationManager, 'isAdmitted' | 'setAllocatedResources' | 'updatePodFromAllocation' | 'removePod'>;
+  readonly allocationManager: Pick<
+    AllocationManager,
+    'countedPod' | 'isAdmitted' | 'setAllocatedResources' | 'updatePodFromAllocation' | 'removePod'
+  >;
+  readonly resizes: Pick<ResizeManager, 'onAdded' | 'onUpdated' | 'retry'>;
   /** Called before the worker of an admitted pod gets the pod, and again before the worker gets an update of it. */
   readonly onAdmitted?: (pod: Pod) => void;
   readonly sourcesReady: () => boolean;
@@ -110,7 +107,8 @@ export class PodHandlers {
       allocationManager.setAllocatedResources(pod);
       this.#deps.onAdmitted?.(pod);
     }
-    podWorkers.update(this.#allocated(pod), 'create');
+    podWorkers.update(allocationManager.updatePodFromAllocation(pod), 'create');
+    if (!isEnding) this.#deps.resizes.onAdded(pod);
   }
 
   /** Decides a pending admission again, for the pod as it is wanted now. */
@@ -119,31 +117,20 @@ export class PodHandlers {
     if (pod) this.#contain('starting the pod', pod, () => this.#start(pod, attempt));
   }
 
-  /** Returns the pod with the resources that it was admitted with. Records an event when the pod asks for other resources. */
-  #allocated(pod: Pod): AllocatedPod {
-    const { allocationManager, statuses, events } = this.#deps;
-    const allocated = allocationManager.updatePodFromAllocation(pod);
-    const pending = computePendingResize(pod, allocated);
-    const isChanged = statuses.setPendingResize(podUID(pod), pending);
-    if (pending && isChanged && !isAlreadyReported(pod, pending)) {
-      infeasibleResizes.inc({ reason_detail: 'not_supported' });
-      events.record({ object: podReference(pod), type: 'Warning', reason: 'ResizeInfeasible', message: resizeEventMessage(pod, pending) });
-    }
-    return allocated;
-  }
-
   update(pods: readonly Pod[]): void {
     for (const pod of pods) this.#contain('updating the pod', pod, () => this.#update(pod));
   }
 
   #update(pod: Pod): void {
-    const { podManager, podWorkers, onAdmitted } = this.#deps;
+    const { podManager, podWorkers, allocationManager, resizes, onAdmitted } = this.#deps;
+    const previous = podManager.get(podUID(pod));
     const isStarted = podWorkers.isKnown(podUID(pod));
     if (isStarted) this.#checkChange(pod);
     podManager.set(pod);
     if (!isStarted) return this.#updateUnstarted(pod);
     if (!podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) onAdmitted?.(pod);
-    podWorkers.update(this.#allocated(pod), 'update');
+    podWorkers.update(allocationManager.updatePodFromAllocation(pod), 'update');
+    if (!podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) resizes.onUpdated(previous, pod);
   }
 
   #checkChange(pod: Pod): void {
@@ -172,6 +159,7 @@ export class PodHandlers {
         else logger.debug({ pod: nameOf(pod) }, 'Not deleting a pod before every source has reported');
       });
     }
+    this.#deps.resizes.retry('pods_removed');
   }
 
   /** Only the status of the pods has changed in the source. */
@@ -182,6 +170,11 @@ export class PodHandlers {
         this.#deps.podWorkers.reconcile(this.#deps.allocationManager.updatePodFromAllocation(pod));
       });
     }
+  }
+
+  /** Returns why a pod does not fit with the resources that its spec asks for now. Ends other pods for a critical one. */
+  resizeRefusal(pod: Pod): { readonly message: string } | null {
+    return this.#admitter.resizeRefusal(pod, () => this.#deps.resizes.retry('pods_removed'));
   }
 
   isActive(pod: Pod): boolean {

@@ -11,6 +11,7 @@ import {
   type MessageToTask,
   type PodSyncNotification,
 } from '../../shared/contracts/pod-sync/channel.ts';
+import type { ActuatedResources } from '../../shared/contracts/pod-sync/allocation.ts';
 import type { PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { WaitingReason } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
@@ -46,6 +47,10 @@ export interface TaskHandlers {
   phase?(report: PhaseReport, task: PodTask): void;
   /** The task is over, and its last notifications are handled. */
   taskEnded?(task: PodTask): void;
+  /** These resources are in force now. */
+  actuated?(actuated: ActuatedResources, task: PodTask): void;
+  /** Resolves when the record of these resources is durable, or can't be written. */
+  recordActuated?(actuated: ActuatedResources, task: PodTask): Promise<void>;
   /** Whether the task may stop these containers in order to restart them. */
   beginRestart?(containers: readonly ContainerID[], task: PodTask): boolean;
   /**
@@ -137,6 +142,10 @@ export class TaskChannel {
         return this.#handlers.containerWaiting?.(message.container, message.waiting, this.#task);
       case 'phase':
         return this.#handlers.phase?.(message.report, this.#task);
+      case 'actuated':
+        return this.#handlers.actuated?.(message.actuated, this.#task);
+      case 'recordActuated':
+        return this.#reply(() => this.#recordActuated(message.id, message.actuated));
       case 'beginRestart':
         return this.post({
           type: 'beginRestart',
@@ -195,6 +204,11 @@ export class TaskChannel {
           .catch((err: unknown) => failed(toFailure(err, 'InternalError')))
       : failed({ reason: 'NoClient', message: 'kube client is not configured: this kubelet runs standalone' });
     this.post({ type: 'podObjects', id, results });
+  }
+
+  async #recordActuated(id: number, actuated: ActuatedResources): Promise<void> {
+    await this.#handlers.recordActuated?.(actuated, this.#task);
+    this.post({ type: 'recordActuated', id });
   }
 
   async #startPermit(id: number, kind: 'sandbox' | 'container'): Promise<void> {

@@ -6,6 +6,7 @@ import type { PodManager } from '../pods/pod-manager.ts';
 import type { ProbeManager } from '../probes/index.ts';
 import type { StatusManager } from '../status/index.ts';
 import { recordStatusPhases, type PodTimelines } from '../timeline/index.ts';
+import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { StatusNodeFacts } from './status-node-facts.ts';
 
@@ -16,6 +17,7 @@ export interface ApiStatusesOptions extends Pick<KubeletContext, 'options' | 'lo
   /** Undefined when standalone. */
   readonly statusManager: StatusManager | undefined;
   readonly timelines: PodTimelines;
+  readonly allocation: Allocation;
   /** Called for each change of a pod's status. */
   readonly onChanged: (uid: PodUID) => void;
 }
@@ -28,6 +30,7 @@ export function createApiStatusCache({
   probes,
   statusManager,
   timelines,
+  allocation: { allocationManager, resizeConditions },
   onChanged,
 }: ApiStatusesOptions): ApiStatusCache {
   const { featureGates } = options;
@@ -44,6 +47,8 @@ export function createApiStatusCache({
       forget: (uid) => statusManager?.forget(uid),
     },
     probes,
+    resizeConditions,
+    actuatedPod: (pod) => allocationManager.actuatedPod(pod),
     features: {
       restartGates: {
         containerRestartRules: featureGates.enabled('ContainerRestartRules'),

@@ -10,17 +10,13 @@ import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { createGarbageCollection } from './garbage-collection.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
+import type { Allocation } from './open-allocation.ts';
+import { startResizes } from './start-resizes.ts';
 import { declaredFeatures } from '../node/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import { HostProcesses, NodeCgroups } from '../resources/index.ts';
-import {
-  AllocationManager,
-  ExclusiveAllocations,
-  openUserNamespaces,
-  userNamespaceProvider,
-  type AllocatedPod,
-} from '../allocation/index.ts';
-import { admitHandlers, missingFeaturesForUpdate } from '../pods/admission/index.ts';
+import { ExclusiveAllocations, openUserNamespaces, userNamespaceProvider, type AllocatedPod } from '../allocation/index.ts';
+import { admitHandlers, missingFeaturesForUpdate, resizeFit } from '../pods/admission/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { EvictionManager } from '../eviction/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -49,7 +45,7 @@ const backOffMs = 10_000;
 /** How long a task may take to reach a step at which it can stop. */
 const drainDeadlineMs = 1500;
 
-export interface PodRunnerOptions extends KubeletContext {
+export interface PodRunnerOptions extends KubeletContext, Allocation {
   readonly runtime: RuntimeServices;
   readonly nodeServices: NodeServices;
   readonly cluster: Cluster | null;
@@ -77,7 +73,7 @@ export interface PodRunner {
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
   const { options, log, shutdown, threads, runtime, nodeServices, cluster, podManager, cache, statuses, probes, scheduler, syncs, events } =
     runner;
-  const { timelines, sources, syncLoop } = runner;
+  const { timelines, sources, syncLoop, allocationManager } = runner;
   const { config, flags, featureGates } = options;
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
@@ -86,17 +82,6 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
 
   const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
   shutdown.register('pod-faults', async () => faults.close());
-  const allocationManager = await AllocationManager.open({
-    rootDir: flags.rootDirectory,
-    gates: {
-      podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
-      initContainers: featureGates.enabled('InPlacePodVerticalScalingInitContainers'),
-    },
-    clock,
-    logger: log('admission'),
-  });
-  shutdown.register('allocation-manager', () => allocationManager.close());
-
   const userNamespaces = userNamespaceProvider(
     await openUserNamespaces({
       rootDir: flags.rootDirectory,
@@ -129,6 +114,13 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   const volumes = new MountedVolumes(clock);
   const workQueue = new WorkQueue({ clock, onDue: () => syncLoop.onDue() });
   shutdown.register('work-queue', async () => workQueue.close());
+  const resizes = startResizes({
+    ...runner,
+    workers: () => workers,
+    podHandlers: () => podHandlers,
+    workQueue,
+    sourcesReady,
+  });
   const workers = new PodWorkers({
     pool,
     inspectPod: (uid, created, sequence) => pleg.inspectPod(uid, created, sequence),
@@ -146,11 +138,14 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     timelines,
     runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
     exclusive,
+    allocation: allocationManager,
+    resizes,
     policy: { resyncIntervalMs: config.syncFrequency, backOffMs },
     clock,
     logger: log('pod-workers'),
     onFailure: () => runtimeState.checkSoon(),
     random: Math.random,
+    onTerminated: () => resizes.retry('pod_terminated'),
     onFinished: (uid) => {
       podObjects?.unregisterPod(uid);
       void exclusive.release(uid);
@@ -161,6 +156,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     },
     onForgotten: (uid) => {
       faults.forget(uid);
+      resizes.forget(uid);
       housekeeping.collectSoon();
       const currentPod = podManager.get(uid);
       if (!currentPod) return;
@@ -170,7 +166,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   });
   runtimeState.onRecovered(() => workers.wakeFailed());
   shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
-  pool.setHandlers(createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers, timelines }));
+  pool.setHandlers(createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers, timelines, resizes }));
 
   const declared = declaredFeatures(featureGates, runtimeState.info);
   const podHandlers = new PodHandlers({
@@ -186,8 +182,13 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
       isShuttingDown: () => nodeServices.shutdown.isShuttingDown,
     }),
     missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
+    resizeFit: resizeFit({
+      node: nodeServices.node,
+      schedulerPreempts: featureGates.enabled('InPlacePodVerticalScalingSchedulerPreemption'),
+    }),
     allocationManager,
     exclusive,
+    resizes,
     timelines,
     faults,
     refreshNode: clusterNode ? () => clusterNode.fetch().catch(() => {}) : null,
@@ -221,7 +222,10 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     clock,
     logger: log('node-cgroups'),
   });
-  machine.onChanged(() => nodeCgroups.onMachineChanged());
+  machine.onChanged(() => {
+    nodeCgroups.onMachineChanged();
+    resizes.retry('periodic_retry');
+  });
   nodeCgroups.start();
   const hostProcesses = new HostProcesses({
     config,

@@ -10,6 +10,7 @@ import type { ImagesThread } from '../threads/images-thread.ts';
 import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodObjectManager } from '../objects/index.ts';
 import type { MountedVolumes } from '../pods/mounted-volumes.ts';
+import type { ResizeManager } from '../allocation/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 
 export interface TaskHandlersOptions {
@@ -23,6 +24,7 @@ export interface TaskHandlersOptions {
   readonly scheduler: Pick<PodScheduler, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaitingReason'>;
   readonly timelines: PodTimelines;
+  readonly resizes: Pick<ResizeManager, 'onActuated' | 'recordActuated'>;
 }
 
 export function createTaskHandlers({
@@ -35,6 +37,7 @@ export function createTaskHandlers({
   scheduler,
   workers,
   timelines,
+  resizes,
 }: TaskHandlersOptions): TaskHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
@@ -50,6 +53,8 @@ export function createTaskHandlers({
     taskEnded: ({ podUID }) => timelines.taskEnded(podUID),
     containersEnded: ({ podUID }) => workers.containersEnded(podUID),
     containerWaiting: (container, waiting, { podUID }) => workers.addWaitingReason(podUID, container, waiting),
+    actuated: (actuated, { podUID }) => resizes.onActuated(podUID, actuated),
+    recordActuated: (actuated, { podUID }) => resizes.recordActuated(podUID, actuated),
     beginRestart: (containers, task) => {
       const knownContainers = task.kind === 'sync' ? (task.status?.containers ?? []) : [];
       return workers.beginRestart(

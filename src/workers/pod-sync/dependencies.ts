@@ -1,7 +1,7 @@
 /** The dependencies of the steps of a sync: those of the thread, and the context of one task. */
 import type { EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { NodeInfo } from '../../shared/contracts/node-info.ts';
-import type { ExclusiveAllocation } from '../../shared/contracts/pod-sync/allocation.ts';
+import type { ActuatedResources, ExclusiveAllocation } from '../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -20,7 +20,19 @@ export interface PodSyncDependencies {
   readonly runtime: PodRuntime;
   readonly cgroups: Pick<
     PodCgroups,
-    'cgroupParent' | 'exists' | 'ensureExists' | 'create' | 'thaw' | 'kill' | 'remove' | 'syncCgroups' | 'listPods'
+    | 'cgroupParent'
+    | 'exists'
+    | 'ensureExists'
+    | 'create'
+    | 'thaw'
+    | 'kill'
+    | 'remove'
+    | 'syncCgroups'
+    | 'listPods'
+    | 'resizableValues'
+    | 'setResizableValue'
+    | 'podMemoryUsage'
+    | 'containerMemoryUsage'
   >;
   readonly hostProcesses: Pick<HostProcesses, 'move'>;
   readonly volumes: Pick<
@@ -39,6 +51,8 @@ export interface TaskContext extends PodSyncDependencies {
   readonly node: NodeInfo;
   readonly runtimeHandler: RuntimeHandlerChoice;
   readonly allocation: ExclusiveAllocation;
+  /** What is in force. Undefined: as allocated. */
+  readonly actuated: ActuatedResources | undefined;
   /** The pulls of the pod's image volumes in this task, by volume name. */
   readonly imageVolumePulls: Map<string, Promise<EnsureImageResult>>;
   readonly channel: TaskChannelClient;

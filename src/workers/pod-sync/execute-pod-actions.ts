@@ -13,6 +13,7 @@ import type { TaskContext } from './dependencies.ts';
 import { podIPForHooks } from './hooks/index.ts';
 import { killContainer, killPod, removeContainer } from './kill/index.ts';
 import { rpcErrorOf } from './pod-runtime.ts';
+import { executeResize, recordNewCgroup } from './resize/index.ts';
 import { prepareFirstContainer, prepareSandbox, reportStaleStatus, StaleStatusError, startContainers } from './start/index.ts';
 import type { SyncReport } from './sync-report.ts';
 
@@ -47,6 +48,11 @@ export async function executePodActions(
   channel.signal.throwIfAborted();
 
   const starts = [...actions.ephemeralContainersToStart, ...actions.initContainersToStart, ...actions.containersToStart];
+  const { resize, sandboxID } = actions;
+  if (resize && !actions.killPod && sandboxID !== undefined) {
+    report.changedRuntime = true;
+    report.resizeError = await executeResize(context, { task, actions: resize, sandboxID, hostInfo: await context.hostInfo.read() });
+  }
   report.resetWaiting();
   if (!actions.createSandbox && starts.length === 0) return;
   const hostInfo = context.hostInfo.read();
@@ -55,6 +61,7 @@ export async function executePodActions(
   const firstContainer = isFirstStart ? prepareFirstContainer(context, task, actions, volumes, hostInfo) : undefined;
   try {
     const sandbox = await prepareSandbox(context, task, actions, { hostInfo, firstContainer }, report);
+    if (sandbox && actions.createSandbox) recordNewCgroup(context, task);
     await volumes;
     channel.signal.throwIfAborted();
     if (sandbox) await startContainers(context, task, actions, { sandbox, firstContainer }, report);

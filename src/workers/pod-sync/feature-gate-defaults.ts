@@ -9,6 +9,7 @@ const defaults = {
   CustomCPUCFSQuotaPeriod: true,
   EmptyDirVolumeMode: false,
   EnvFiles: true,
+  InPlacePodLevelResourcesVerticalScaling: true,
   LocalStorageCapacityIsolationFSQuotaMonitoring: false,
   MemoryQoS: true,
   PodLevelResources: true,

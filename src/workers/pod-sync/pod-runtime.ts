@@ -8,6 +8,7 @@ import {
   ContainerState,
   PodSandboxState,
   type ContainerConfig,
+  type LinuxContainerResources,
   type PodSandboxConfig,
   type PodSandboxStatus,
 } from '../../shared/cri/generated/cri-v1.ts';
@@ -25,6 +26,12 @@ export interface FoundContainer {
   readonly id: ContainerID;
   readonly attempt: number;
   readonly state: 'created' | 'running' | 'exited' | 'unknown';
+}
+
+/** Of a pod without its overhead, and of its overhead. */
+export interface SandboxResources {
+  readonly resources: LinuxContainerResources;
+  readonly overhead: LinuxContainerResources;
 }
 
 export interface ExecResult {
@@ -49,6 +56,9 @@ export interface PodRuntime {
   removeContainer(id: ContainerID): Promise<void>;
   /** Finds the instances of one container name in a sandbox; restricted like `findSandboxes`. */
   findContainers(sandboxID: SandboxID, name: string): Promise<FoundContainer[]>;
+  updateContainerResources(id: ContainerID, resources: LinuxContainerResources): Promise<void>;
+  /** Tells the runtime the resources of the pod's cgroup. Resolves also when the runtime does not have this call. */
+  updatePodSandboxResources(id: SandboxID, resources: SandboxResources): Promise<void>;
   execSync(id: ContainerID, command: readonly string[], deadlineMs: number, signal?: AbortSignal): Promise<ExecResult>;
   /** Returns the user that the image declares; root when neither field is set. */
   imageUser(imageRef: string): Promise<{ readonly uid?: bigint; readonly username?: string }>;
@@ -115,6 +125,12 @@ export function createPodRuntime(runtime: CriClient['runtime'], images: CriClien
         state: containerStates[state] ?? 'unknown',
       }));
     },
+    updateContainerResources: async (containerId, linux) => {
+      await runtime.call('updateContainerResources', { containerId, linux, annotations: {} }, limits);
+    },
+    updatePodSandboxResources: async (podSandboxId, { overhead, resources }) => {
+      await runtime.call('updatePodSandboxResources', { podSandboxId, overhead, resources }, limits).catch(ignoreUnimplemented);
+    },
     execSync: async (containerId, command, deadlineMs, signal) => {
       const request = { containerId, cmd: [...command], timeout: 0n };
       const { exitCode, stdout, stderr } = await runtime.call('execSync', request, { deadlineMs, ...(signal && { signal }) });
@@ -157,6 +173,16 @@ function memoizeByDigest<T>(read: (imageRef: string) => Promise<T>): (imageRef: 
 
 /** gRPC's NOT_FOUND. */
 const notFound = 5;
+
+/** gRPC's UNKNOWN and UNIMPLEMENTED. */
+const [unknown, unimplemented] = [2, 12];
+
+/** containerd 2.2 answers with UNKNOWN. */
+function ignoreUnimplemented(err: unknown): void {
+  if (!(err instanceof CriError)) throw err;
+  if (err.code === unimplemented || (err.code === unknown && err.message.includes('not implemented'))) return;
+  throw err;
+}
 
 function ignoreNotFound(err: unknown): void {
   if (!(err instanceof CriError && err.code === notFound)) throw err;

@@ -6,7 +6,7 @@ import type { PodSyncRequest } from '../../shared/contracts/pod-sync/channel.ts'
 
 type RequestType = PodSyncRequest['type'];
 
-/** Of each of the four types: together they stay below main's limit (main/threads/task-channel.ts). */
+/** Of each type. `recordActuated` is sent for few containers: together they stay below main's limit (main/threads/task-channel.ts). */
 const maxUnderWay = 200;
 
 export class RequestWindow {

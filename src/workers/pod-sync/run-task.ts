@@ -26,6 +26,7 @@ async function runOnChannel(dependencies: PodSyncDependencies, task: PodSyncTask
       identity,
       node: task.node,
       runtimeHandler,
+      actuated: task.kind === 'sync' ? task.actuated : undefined,
       allocation: (task.kind === 'sync' && task.allocation) || {},
       imageVolumePulls: new Map(),
       channel,

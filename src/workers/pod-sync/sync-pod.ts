@@ -28,6 +28,8 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
       pod: task.pod,
       status: task.status,
       ...(task.probes && { probes: task.probes }),
+      ...(task.actuated && { actuated: task.actuated }),
+      podLevelResizes: isGateEnabled(context.settings, 'InPlacePodLevelResourcesVerticalScaling'),
       restartAllContainers: isRestartingAll(context, task),
       containerRestartRules: isGateEnabled(context.settings, 'ContainerRestartRules'),
       restartAllContainersOnContainerExits: isGateEnabled(context.settings, 'RestartAllContainersOnContainerExits'),

@@ -31,6 +31,8 @@ export class SyncReport {
   #retryAtMs = Infinity;
   /** True: the task changed something in the runtime. */
   changedRuntime = false;
+  /** Why a resize is not complete. */
+  resizeError: string | undefined;
   #sandbox: CreatedSandbox | undefined;
   /** Null: the task does not know everything that it created. */
   #containers: CreatedContainer[] | null = [];
@@ -103,6 +105,7 @@ export class SyncReport {
       backoffs: this.#backoffs,
       changedRuntime: this.changedRuntime,
       ...(this.#retryAtMs < Infinity && { retryAtMs: this.#retryAtMs }),
+      ...(this.resizeError !== undefined && { resizeError: this.resizeError }),
     };
     if (err instanceof Stopped) return { outcome: 'stopped', ...report };
     if (err !== undefined) return failedResult(err, { ...(reason !== undefined && { reason }), ...report });

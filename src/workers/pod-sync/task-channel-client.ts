@@ -12,6 +12,7 @@ import {
 } from '../../shared/contracts/pod-sync/channel.ts';
 import { cutMessage } from '../../shared/errors/cut-message.ts';
 import type { WaitingReason } from '../../shared/contracts/pod-sync/result.ts';
+import type { ActuatedResources } from '../../shared/contracts/pod-sync/allocation.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
@@ -137,6 +138,15 @@ export class TaskChannelClient {
     return (await this.#request((id) => ({ type: 'beginRestart', id, containers }))).allowed;
   }
 
+  /** Resolves when main has recorded the resources, durably if it can. Rejects with Stopped only. */
+  async recordActuated(actuated: ActuatedResources): Promise<void> {
+    await this.#request((id) => ({ type: 'recordActuated', id, actuated }));
+  }
+
+  actuated(actuated: ActuatedResources): void {
+    this.#notify({ type: 'actuated', actuated });
+  }
+
   volumesMounted(volumes: readonly string[]): void {
     this.#notify({ type: 'volumesMounted', volumes });
   }
@@ -209,6 +219,7 @@ export class TaskChannelClient {
       case 'startPermit':
       case 'podObjects':
       case 'beginRestart':
+      case 'recordActuated':
         this.#pending.get(message.id)?.resolve(message);
         if (this.#pending.delete(message.id)) this.#window.leave(message.type);
         return;

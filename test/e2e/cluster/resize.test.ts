@@ -1,21 +1,31 @@
-/** Resources in a pod's status, and in-place resize: the pod keeps its admitted resources and reports that. */
+/** In-place resize: the resources of running pods change, without a restart unless their policy asks for one. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
+const mebibyte = 1024 * 1024;
 const small = { requests: { cpu: '20m', memory: '32Mi' }, limits: { memory: '64Mi' } };
-const withResources = (resources: object): Partial<PodSpec> => ({
+const guaranteed = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: { cpu, memory } });
+const withResources = (resources: object, more: Parameters<typeof aBusybox>[0] = {}): Partial<PodSpec> => ({
   containers: [
     aBusybox({
       resources,
       env: [{ name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'requests.cpu', divisor: '1m' } } }],
+      ...more,
     }),
   ],
 });
+const condition = ({ status }: Pod, type: string) => status?.conditions?.find((one) => one.type === type);
+const hasNoResize = (pod: Pod) => !condition(pod, 'PodResizePending') && !condition(pod, 'PodResizeInProgress');
+const appOf = ({ status }: Pod): ContainerStatus | undefined => status?.containerStatuses?.find(({ name }) => name === 'app');
+/** Shares, quota and memory limit, as the container sees them; with v2 the weight. */
+const values =
+  'cat /sys/fs/cgroup/cpu.weight /sys/fs/cgroup/cpu.max /sys/fs/cgroup/memory.max 2>/dev/null || cat /sys/fs/cgroup/cpu/cpu.shares /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/memory/memory.limit_in_bytes';
 
-describe('a pod with a resize request', () => {
+describe('in-place resize', () => {
   let node: TestClusterNode;
   before(async () => {
     node = await TestClusterNode.start('cluster-resize');
@@ -32,92 +42,143 @@ describe('a pod with a resize request', () => {
       '-p',
       JSON.stringify({ spec: { containers: [{ name: 'app', resources }] } }),
     );
-  const pending = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === 'PodResizePending');
-  const resizeEvents = async (name: string) => (await node.events(name)).filter(({ reason }) => reason === 'ResizeInfeasible');
-  /** The reported resources of the containers and of the pod. */
-  const resourcesIn = ({ status }: Pod) => {
-    const [container] = status?.containerStatuses ?? [];
-    return {
-      container: { resources: container?.resources, allocatedResources: container?.allocatedResources },
-      pod: { resources: status?.resources, allocatedResources: status?.allocatedResources },
-    };
-  };
-  const admitted = {
-    container: { resources: small, allocatedResources: small.requests },
-    pod: { resources: small, allocatedResources: small.requests },
-  };
-  const isRestarted = ([app]: readonly ContainerStatus[] = []) => app?.restartCount === 1 && app.ready;
+  const eventsOf = async (name: string) =>
+    (await node.events(name))
+      .flatMap(({ reason, count = 1 }) => (reason?.startsWith('Resize') ? Array<string>(count).fill(reason) : []))
+      .toSorted();
+  /** Events are written after the status. */
+  const untilEvents = (name: string, ...reasons: string[]) =>
+    waitUntil(`${name} has the events ${reasons.join()}`, async () => (await eventsOf(name)).join() === reasons.toSorted().join());
+  const untilResized = (name: string, isResized: (app: ContainerStatus) => boolean) =>
+    node.until(name, 'is resized', (pod) => hasNoResize(pod) && isResized(appOf(pod)!) && appOf(pod)!.state?.running !== undefined);
+  const valuesIn = async (name: string) =>
+    (await node.exec(name, values))
+      .trim()
+      .split('\n')
+      .map((line) => line.trim());
+  /** With v2 the weight is coarser. */
+  const expected = (shares: number, quota: number, memory: number) => [String(shares), String(quota), String(memory)];
 
-  test('reports the resources of its containers and of the pod', async () => {
+  test('a pod reports the resources of its containers and its own', async () => {
     await node.create('shown', withResources(small));
-    assert.deepEqual(resourcesIn(await node.untilRunning('shown')), admitted);
+    const { status } = await node.untilRunning('shown');
+    const [app] = status?.containerStatuses ?? [];
+    assert.deepEqual([app?.resources, app?.allocatedResources], [small, small.requests]);
+    assert.deepEqual([status?.resources, status?.allocatedResources], [small, small.requests]);
     await node.create('none', withResources({}));
-    const { container, pod } = resourcesIn(await node.untilRunning('none'));
-    assert.deepEqual(
-      [container, pod],
-      [
-        { resources: {}, allocatedResources: undefined },
-        { resources: {}, allocatedResources: undefined },
-      ],
-    );
+    const none = await node.untilRunning('none');
+    assert.deepEqual([appOf(none)?.resources, appOf(none)?.allocatedResources, none.status?.resources], [{}, undefined, {}]);
   });
 
-  test('keeps its admitted resources, and takes none from other pods', async () => {
+  test('CPU and memory grow and shrink in the running container', async () => {
+    await node.create('resized', withResources(guaranteed('100m', '64Mi')));
+    const before = appOf(await node.untilRunning('resized'))!;
+    assert.deepEqual(await valuesIn('resized'), expected(102, 10_000, 64 * mebibyte));
+    await resize('resized', guaranteed('200m', '128Mi'));
+    const grown = await untilResized('resized', ({ resources }) => resources?.limits?.['memory'] === '128Mi');
+    assert.deepEqual(await valuesIn('resized'), expected(204, 20_000, 128 * mebibyte));
+    await resize('resized', guaranteed('50m', '32Mi'));
+    const shrunk = await untilResized('resized', ({ resources }) => resources?.limits?.['memory'] === '32Mi');
+    assert.deepEqual(await valuesIn('resized'), expected(51, 5000, 32 * mebibyte));
+    for (const [pod, cpu, memory] of [
+      [grown, '200m', '128Mi'],
+      [shrunk, '50m', '32Mi'],
+    ] as const) {
+      const app = appOf(pod)!;
+      assert.deepEqual([app.resources, app.allocatedResources], [guaranteed(cpu, memory), { cpu, memory }]);
+      assert.deepEqual([pod.status?.resources, pod.status?.allocatedResources], [guaranteed(cpu, memory), { cpu, memory }]);
+      assert.deepEqual([app.containerID, app.restartCount], [before.containerID, 0]);
+    }
+    await untilEvents('resized', 'ResizeCompleted', 'ResizeCompleted', 'ResizeStarted', 'ResizeStarted');
+  });
+
+  test('a container restarts once if its policy says so, with the new values', async () => {
+    const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
+    await node.create('restarts', withResources(guaranteed('100m', '64Mi'), { resizePolicy }));
+    await node.untilRunning('restarts');
+    await resize('restarts', guaranteed('200m', '128Mi'));
+    const resized = await untilResized('restarts', ({ restartCount, ready }) => restartCount === 1 && ready);
+    assert.deepEqual(appOf(resized)?.resources, guaranteed('200m', '128Mi'));
+    assert.deepEqual(await valuesIn('restarts'), expected(204, 20_000, 128 * mebibyte));
+    assert.equal(await node.exec('restarts', 'echo $CPU'), '200\n');
+    await resize('restarts', guaranteed('100m', '128Mi'));
+    const again = await untilResized('restarts', ({ resources }) => resources?.limits?.['cpu'] === '100m');
+    assert.equal(appOf(again)?.restartCount, 1);
+  });
+
+  test('a memory limit below the usage is refused without harm, and set when the memory is free', async () => {
+    const spec = withResources(guaranteed('50m', '128Mi'), { volumeMounts: [{ name: 'memory', mountPath: '/m' }] });
+    await node.create('full', { ...spec, volumes: [{ name: 'memory', emptyDir: { medium: 'Memory' } }] });
+    await node.untilRunning('full');
+    await node.exec('full', 'dd if=/dev/zero of=/m/file bs=1M count=80 2>/dev/null');
+    await resize('full', guaranteed('50m', '50Mi'));
+    const failing = await node.until('full', 'says why', (pod) => condition(pod, 'PodResizeInProgress')?.reason === 'Error');
+    assert.match(
+      condition(failing, 'PodResizeInProgress')?.message ?? '',
+      /^cannot decrease memory limits: .*limit \(52428800\) below current usage \(\d+\)/,
+    );
+    assert.deepEqual(appOf(failing)?.resources, guaranteed('50m', '128Mi'));
+    assert.equal((await valuesIn('full'))[2], String(128 * mebibyte));
+    await node.exec('full', 'rm /m/file');
+    const resized = await untilResized('full', ({ resources }) => resources?.limits?.['memory'] === '50Mi');
+    assert.equal(appOf(resized)?.restartCount, 0);
+  });
+
+  test('a resize that does not fit is deferred, and allocated when room is free; other pods count what is allocated', async () => {
+    const { status: nodeStatus } = await node.api.get<{ status: { allocatable: { cpu: string } } }>(node.nodePath);
+    const allocatable = Number(nodeStatus.allocatable.cpu) * 1000;
     await node.create('greedy', withResources(small));
     await node.untilRunning('greedy');
-    // The API server refuses to resize a pod to more than the node has.
-    const { status: nodeStatus } = await node.api.get<{ status: { allocatable: { cpu: string } } }>(node.nodePath);
-    const { cpu } = nodeStatus.allocatable;
-    await resize('greedy', { requests: { cpu }, limits: { memory: '128Mi' } });
-    const resized = await node.until('greedy', 'has its resize pending', (pod) => pending(pod) !== undefined);
-    const { status, reason, message, observedGeneration } = pending(resized)!;
-    assert.deepEqual([status, reason, message, observedGeneration], ['True', 'Infeasible', 'In-place resize is not supported.', 2]);
-    assert.deepEqual(resourcesIn(resized), admitted);
-    const event = await node.untilEvent('greedy', 'ResizeInfeasible', /^Pod resize Infeasible: /);
-    assert.deepEqual(JSON.parse(event.message.slice('Pod resize Infeasible: '.length)), {
-      containers: [{ name: 'app', resources: { limits: { memory: '128Mi' }, requests: { cpu, memory: '32Mi' } } }],
-      generation: 2,
-      error: 'In-place resize is not supported.',
-    });
-
+    const fills = { restartPolicy: 'Never', ...withResources({ requests: { cpu: `${allocatable - 1200}m` } }) } as const;
+    await node.create('filler', fills);
+    await node.untilRunning('filler');
+    await resize('greedy', { requests: { cpu: `${allocatable - 900}m` } });
+    const deferred = await node.until('greedy', 'is deferred', (pod) => condition(pod, 'PodResizePending') !== undefined);
+    const { reason, message, observedGeneration } = condition(deferred, 'PodResizePending')!;
+    assert.deepEqual([reason, observedGeneration], ['Deferred', 2]);
+    assert.match(message ?? '', /^Node didn't have enough resource: cpu, requested: \d+, used: \d+, capacity: \d+$/);
+    assert.deepEqual(appOf(deferred)?.allocatedResources, small.requests);
     await node.create('neighbour', withResources({ requests: { cpu: '100m' } }));
     await node.untilRunning('neighbour');
 
-    // The shell may exit with the container before it has printed the result.
-    await node.exec('greedy', 'kill 1').catch(() => {});
-    const restarted = await node.until('greedy', 'runs again', ({ status }) => isRestarted(status?.containerStatuses));
-    assert.deepEqual(resourcesIn(restarted), admitted);
-    const limit = 'cat /sys/fs/cgroup/memory.max 2>/dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes';
-    assert.equal(await node.exec('greedy', `echo $CPU; ${limit}`), `20\n${64 * 1024 * 1024}\n`);
-  });
-
-  test('keeps PodResizePending across a restart, until its spec matches again', async () => {
-    const { metadata } = await node.get('greedy');
-    const before = pending(await node.get('greedy'));
+    await untilEvents('greedy', 'ResizeDeferred');
     await node.restartKubelet('SIGKILL');
     await node.untilReady();
-    await node.create('after-restart', withResources({ requests: { cpu: '100m' } }));
-    await node.untilRunning('after-restart');
-    const after = await node.get('greedy');
-    assert.deepEqual([after.metadata.uid, pending(after), resourcesIn(after)], [metadata.uid, before, admitted]);
-    assert.equal((await resizeEvents('greedy')).length, 1);
-    await resize('greedy', { requests: { cpu: '0.02' }, limits: { memory: '64Mi' } });
-    const restored = await node.until('greedy', 'has nothing pending', (pod) => pending(pod) === undefined);
-    assert.deepEqual(resourcesIn(restored), admitted);
+    const kept = await node.get('greedy');
+    assert.deepEqual(condition(kept, 'PodResizePending'), condition(deferred, 'PodResizePending'));
+    await node.exec('filler', 'kill 1').catch(() => {});
+    const resized = await untilResized('greedy', ({ allocatedResources }) => allocatedResources?.['cpu'] !== '20m');
+    assert.equal(appOf(resized)?.restartCount, 0);
+    await untilEvents('greedy', 'ResizeCompleted', 'ResizeDeferred', 'ResizeStarted');
   });
 
-  test('cannot be resized at pod level, which the Node does not declare', async () => {
-    const podLevel = { requests: { cpu: '50m' }, limits: { memory: '128Mi' } };
-    await node.create('pod-level', { ...withResources(small), resources: podLevel });
-    const { pod } = resourcesIn(await node.untilRunning('pod-level'));
-    assert.deepEqual(pod, {
-      resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { memory: '128Mi' } },
-      allocatedResources: { cpu: '50m', memory: '32Mi' },
-    });
-    const patch = JSON.stringify({ spec: { resources: { requests: { cpu: '60m' } } } });
-    await assert.rejects(
-      node.kubectl('patch', 'pod', 'pod-level', '--subresource', 'resize', '-p', patch),
-      /InPlacePodLevelResourcesVerticalScaling/,
+  test('a resize that is taken back is forgotten', async () => {
+    const { status: nodeStatus } = await node.api.get<{ status: { allocatable: { cpu: string } } }>(node.nodePath);
+    await node.create('undecided', withResources(small));
+    await node.untilRunning('undecided');
+    await resize('undecided', { requests: { cpu: nodeStatus.allocatable.cpu } });
+    await node.until('undecided', 'is deferred', (pod) => condition(pod, 'PodResizePending') !== undefined);
+    await resize('undecided', { requests: { cpu: '20m' } });
+    await node.until('undecided', 'has nothing pending', hasNoResize);
+    await untilEvents('undecided', 'ResizeDeferred');
+  });
+
+  test('the pod’s own resources are resized', async () => {
+    const podLevel = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '100m', memory: '128Mi' } };
+    await node.create('pod-level', { ...withResources({}), resources: podLevel });
+    await node.untilRunning('pod-level');
+    assert.deepEqual(await eventsOf('pod-level'), []);
+    const patch = JSON.stringify({ spec: { resources: { limits: { cpu: '200m' } } } });
+    await node.kubectl('patch', 'pod', 'pod-level', '--subresource', 'resize', '-p', patch);
+    const resized = await node.until(
+      'pod-level',
+      'is resized',
+      (pod) => hasNoResize(pod) && pod.status?.resources?.limits?.['cpu'] === '200m',
     );
+    assert.equal(appOf(resized)?.restartCount, 0);
+    assert.equal((await valuesIn('pod-level'))[1], '20000');
+    const completed = await node.untilEvent('pod-level', 'ResizeCompleted', /^Pod resize completed: /);
+    const { resources } = JSON.parse(completed.message.slice('Pod resize completed: '.length)) as { resources: unknown };
+    assert.deepEqual(resources, { limits: { cpu: '200m', memory: '128Mi' }, requests: { cpu: '50m', memory: '64Mi' } });
   });
 });

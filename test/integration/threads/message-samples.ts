@@ -471,10 +471,19 @@ export const samples: Samples = {
   'task.beginRestart': [
     { request: { type: 'beginRestart', id: 4, containers: [containerID] }, reply: { type: 'beginRestart', id: 4, allowed: false } },
   ],
+  'task.recordActuated': [
+    {
+      request: { type: 'recordActuated', id: 5, actuated: { containers: new Map([['app', { limits: { cpu: '1' } }]]) } },
+      reply: { type: 'recordActuated', id: 5 },
+    },
+  ],
   'task.transferPermit': [{ type: 'transferPermit', id: 2 }],
   'task.releasePermit': [{ type: 'releasePermit', id: 2, succeeded: false }],
   'task.volumesMounted': [{ type: 'volumesMounted', volumes: ['data'] }],
   'task.containersEnded': [{ type: 'containersEnded' }],
+  'task.actuated': [
+    { type: 'actuated', actuated: { containers: new Map([['app', { requests: { cpu: '1' } }]]), podLevel: { limits: { memory: '1Gi' } } } },
+  ],
   'task.containerWaiting': [
     { type: 'containerWaiting', container: 'app', waiting: { reason: 'CreateContainerConfigError', message: 'm' } },
   ],

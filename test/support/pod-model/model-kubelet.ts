@@ -97,6 +97,7 @@ export class ModelKubelet {
       isAdmitted: (uid: PodUID) => host.admitted.has(uid),
       setAllocatedResources: (pod: Pod) => void host.admitted.add(pod.metadata.uid),
       updatePodFromAllocation: asAllocated,
+      countedPod: asAllocated,
       removePod: (uid: PodUID) => void host.admitted.delete(uid),
     };
     this.pool = new ModelPool({ kubelet: life, clock, dependencies: (thread) => taskDependencies(host, life, thread) });
@@ -117,6 +118,9 @@ export class ModelKubelet {
       timelines,
       runtimeHandler: standaloneRuntimeHandler,
       exclusive: { restore: async () => undefined },
+      allocation: { actuated: () => undefined },
+      resizes: { observe: () => {}, onError: () => {} },
+      onTerminated: () => {},
       policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
       clock,
       logger,
@@ -133,7 +137,18 @@ export class ModelKubelet {
     this.workers = workers;
     const images = { ensureImage: async ({ image }: { image: string }) => ({ outcome: 'present', imageRef: `sha256:${image}` }) as const };
     this.pool.setHandlers(
-      createTaskHandlers({ images, podManager, cache, events, podObjects: undefined, volumes, scheduler, workers, timelines }),
+      createTaskHandlers({
+        images,
+        podManager,
+        cache,
+        events,
+        podObjects: undefined,
+        volumes,
+        scheduler,
+        workers,
+        timelines,
+        resizes: { onActuated: () => {}, recordActuated: async () => {} },
+      }),
     );
     const handlers: PodHandlers = new PodHandlers({
       podManager,
@@ -142,6 +157,8 @@ export class ModelKubelet {
       events,
       admitHandlers: [],
       exclusive: { isNeededBy: () => false, allocate: async () => null },
+      resizeFit: () => null,
+      resizes: { onAdded: () => {}, onUpdated: () => {}, retry: () => {} },
       allocationManager,
       timelines,
       faults,

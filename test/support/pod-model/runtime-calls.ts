@@ -89,6 +89,8 @@ export class RuntimeCalls {
             .filter((one) => one.sandbox.id === sandboxID && one.name === name)
             .map(({ id, attempt, state }) => ({ id: id as ContainerID, attempt, state })),
         ),
+      updateContainerResources: (id) => call('UpdateContainerResources', () => void runtime.containers.get(id)),
+      updatePodSandboxResources: (id) => call('UpdatePodSandboxResources', () => void runtime.sandboxes.get(id)),
       execSync: (id, _command, deadlineMs, signal) =>
         call(
           'ExecSync',

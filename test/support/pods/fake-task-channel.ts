@@ -60,6 +60,7 @@ export class FakeTaskChannel implements ChannelPort {
     }
     if (request.type === 'beginRestart')
       queueMicrotask(() => this.#onMessage({ type: 'beginRestart', id: request.id, allowed: this.allowsRestarts }));
+    if (request.type === 'recordActuated') queueMicrotask(() => this.#onMessage({ type: 'recordActuated', id: request.id }));
     if (request.type === 'ensureImage') {
       const present: EnsureImageResult = { outcome: 'present', imageRef: `sha256:${request.image.image}` };
       const result = this.images.get(request.image.image) ?? present;

@@ -33,10 +33,13 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     faults: new PodFaults({ events, clock, logger, random: () => 0 }),
     admitHandlers: [() => (setup.rejection ? { rejection: setup.rejection } : null)],
     exclusive: { isNeededBy: () => false, allocate: async () => null },
+    resizeFit: () => null,
+    resizes: { onAdded: () => {}, onUpdated: () => {}, retry: () => {} },
     allocationManager: {
       isAdmitted: () => false,
       setAllocatedResources: () => {},
       updatePodFromAllocation: asAllocated,
+      countedPod: asAllocated,
       removePod: () => {},
     },
     refreshNode: null,

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import type { EnsureImageResult } from '../../../src/shared/contracts/images.ts';
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { ContainerBackoff, PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
-import type { UserNamespaceChoice } from '../../../src/shared/contracts/pod-sync/allocation.ts';
+import type { ActuatedResources, UserNamespaceChoice } from '../../../src/shared/contracts/pod-sync/allocation.ts';
+import type { PodCgroupValues } from '../../../src/workers/pod-sync/cgroups/index.ts';
 import type { PodSyncTask, RuntimeHandlerChoice } from '../../../src/shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
@@ -55,6 +56,11 @@ export class PodSyncHarness {
   runtimeHandler: RuntimeHandlerChoice | null = null;
   userNamespace: UserNamespaceChoice | null = null;
   backoffs: readonly ContainerBackoff[] = [];
+  actuated: ActuatedResources | null = null;
+  /** Of the pod's cgroup. */
+  cgroupValues: PodCgroupValues | null = null;
+  /** Bytes. */
+  memoryUsage: number | undefined = 0;
 
   readonly settings: PodSyncSettings = {
     ...someSettings,
@@ -118,6 +124,7 @@ export class PodSyncHarness {
         volumesMounted: this.volumesMounted,
         ...handler,
         ...allocation,
+        ...(this.actuated && { actuated: this.actuated }),
       },
       podUID(pod),
     );
@@ -179,6 +186,10 @@ export class PodSyncHarness {
           await effect('make cgroup');
           this.hasCgroup = true;
         },
+        resizableValues: async () => this.cgroupValues,
+        setResizableValue: (_pod, part) => effect(`set ${part} of the cgroup`),
+        podMemoryUsage: async () => this.memoryUsage,
+        containerMemoryUsage: async () => this.memoryUsage,
         thaw: () => Promise.resolve(),
         kill: () => effect('kill processes'),
         remove: () => effect('remove cgroup'),

@@ -4,9 +4,14 @@
  */
 import type { RuntimeContainerStatus, RuntimePodStatus, RuntimeSandboxStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import { CriError, grpcCode } from '../../../src/shared/cri/cri-error.ts';
-import { PodSandboxStatus, type ContainerConfig, type PodSandboxConfig } from '../../../src/shared/cri/generated/cri-v1.ts';
+import {
+  PodSandboxStatus,
+  type ContainerConfig,
+  type LinuxContainerResources,
+  type PodSandboxConfig,
+} from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
-import type { ExecResult, PodRuntime } from '../../../src/workers/pod-sync/pod-runtime.ts';
+import type { ExecResult, PodRuntime, SandboxResources } from '../../../src/workers/pod-sync/pod-runtime.ts';
 import type { FakeClock } from '../fake-clock.ts';
 
 interface FakeSandbox extends RuntimeSandboxStatus {
@@ -17,6 +22,10 @@ export class FakeRuntime implements PodRuntime {
   readonly calls: string[] = [];
   readonly sandboxConfigs: PodSandboxConfig[] = [];
   readonly containerConfigs: ContainerConfig[] = [];
+  /** Of `updateContainerResources`. */
+  readonly updates: LinuxContainerResources[] = [];
+  /** Of `updatePodSandboxResources`. */
+  readonly sandboxUpdates: LinuxContainerResources[] = [];
   /** Ms that a container of this name takes to exit after SIGTERM; Infinity: the container exits only when killed. */
   readonly stopDelaysMs = new Map<string, number>();
   /** Runs a command in a container. Succeeds by default. */
@@ -144,6 +153,18 @@ export class FakeRuntime implements PodRuntime {
     const container = this.#byId(id);
     this.#call('startContainer', container.name);
     this.#set(id, { state: 'running', startedAtMs: this.#clock.now() });
+    return Promise.resolve();
+  }
+
+  async updateContainerResources(id: ContainerID, resources: LinuxContainerResources): Promise<void> {
+    this.#call('updateContainerResources', this.#byId(id).name);
+    this.updates.push(resources);
+    return Promise.resolve();
+  }
+
+  async updatePodSandboxResources(_id: SandboxID, { resources }: SandboxResources): Promise<void> {
+    this.#call('updatePodSandboxResources');
+    this.sandboxUpdates.push(resources);
     return Promise.resolve();
   }
 

@@ -36,6 +36,7 @@ const standaloneParts: ShutdownPart[] = [
   'node-shutdown',
   'eviction',
   'pod-faults',
+  'resizes',
   'allocation-manager',
   'config-reload',
   'sources',

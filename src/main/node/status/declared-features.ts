@@ -2,13 +2,18 @@
  * Computes `status.declaredFeatures`: optional behaviour of this node that the scheduler and the API server may rely on. Pure. Upstream:
  * component-helpers/nodedeclaredfeatures.
  *
- * Declares only features that this kubelet implements. In-place resize is missing, whatever its gates are set to.
+ * Declares only features that this kubelet implements. The resize of memory-backed volumes is missing, whatever its gate is set to.
  */
 import type { RuntimeInfo } from '../../../shared/contracts/pleg.ts';
 import type { FeatureGates } from '../../config/feature-gates.ts';
 
 /** Each feature has the name of its gate. Sorted by name. */
-const implementedFeatures = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
+const implementedFeatures = [
+  'ExtendWebSocketsToKubelet',
+  'InPlacePodLevelResourcesVerticalScaling',
+  'InPlacePodVerticalScalingInitContainers',
+  'RestartAllContainersOnContainerExits',
+];
 
 /** Features that the runtime must have too. */
 const featuresOfRuntime = [

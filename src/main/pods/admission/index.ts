@@ -7,7 +7,7 @@ export { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 export { countRejection } from './count-rejection.ts';
 export { missingFeaturesForUpdate } from './features.ts';
 export { predicateAdmission } from './predicates.ts';
-export { isCriticalPod } from './preemption.ts';
 export { pressureAdmission } from './pressure.ts';
+export { resizeFit } from './resize-fit.ts';
 export { sysctlAdmission } from './sysctl-admission.ts';
 export type { AdmissionNode, AdmitHandler, Preemption, AdmitResult } from './admit-handler.ts';

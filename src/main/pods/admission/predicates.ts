@@ -7,7 +7,8 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 import { hasFreeHostPorts } from './host-ports.ts';
 import { matchesNode } from './node-affinity.ts';
-import { isCriticalPod, podsToPreempt } from './preemption.ts';
+import { podsToPreempt } from './preemption.ts';
+import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';
 import { insufficientResources, type InsufficientResource } from './resource-fit.ts';
 import { toleratesNoExecute } from './taints.ts';
 import type { AdmissionNode, AdmitHandler, Rejection, AdmitResult } from './admit-handler.ts';
@@ -73,13 +74,13 @@ function failureUnless(fits: boolean, predicate: string, message: string): Rejec
   return fits ? [] : [{ reason: predicate, message: `Predicate ${predicate} failed: ${message}` }];
 }
 
-function toRejection({ resource, requested, used, capacity }: InsufficientResource): Rejection {
+export function toRejection({ resource, requested, used, capacity }: InsufficientResource): Rejection {
   const message = `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
   return { reason: `OutOf${resource}`, message };
 }
 
 /** Preempts other pods when the node has insufficient resources for a critical pod. */
-function preemptFor(pod: Pod, active: readonly AllocatedPod[], insufficient: readonly InsufficientResource[]): AdmitResult {
+export function preemptFor(pod: Pod, active: readonly AllocatedPod[], insufficient: readonly InsufficientResource[]): AdmitResult {
   if (insufficient.length === 0) return null;
   const choice = podsToPreempt(pod, active, insufficient);
   if ('victims' in choice) return { preemption: { victims: choice.victims, resources: insufficient.map(({ resource }) => resource) } };

@@ -4,13 +4,9 @@
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { AllocatedPod } from '../../allocation/index.ts';
+import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';
 import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts';
-import { isMirrorPod } from '../static/mirror-pod.ts';
-import { isStaticPod } from '../static/static-pod.ts';
 import { requestOf, type InsufficientResource } from './resource-fit.ts';
-
-/** Upstream's scheduling.SystemCriticalPriority. */
-const systemCriticalPriority = 2_000_000_000;
 
 /** Upstream: admissionRequirement. */
 export interface Requirement {
@@ -32,11 +28,6 @@ export function podsToPreempt(pod: Pod, active: readonly AllocatedPod[], insuffi
   const burstableVictims = podsByDistance(burstable, subtract(requirements, [...bestEffort, ...guaranteedVictims]));
   const bestEffortVictims = podsByDistance(bestEffort, subtract(requirements, [...burstableVictims, ...guaranteedVictims]));
   return { victims: [...bestEffortVictims, ...burstableVictims, ...guaranteedVictims] };
-}
-
-/** Upstream: kubetypes.IsCriticalPod. */
-export function isCriticalPod(pod: Pod): boolean {
-  return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= systemCriticalPriority;
 }
 
 function canPreempt(pod: Pod, other: Pod): boolean {

@@ -5,7 +5,7 @@
 import type { PressureCondition } from '../../../shared/contracts/eviction.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import type { AdmitHandler } from './admit-handler.ts';
-import { isCriticalPod } from './preemption.ts';
+import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';
 import { toleratesTaint } from './taints.ts';
 
 /** @param tolerationComparisons gate TaintTolerationComparisonOperators */

@@ -10,11 +10,10 @@ import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.
 import { contain, faultText, reportFault } from '../../../shared/errors/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
-import { priorityBuckets } from '../../../shared/kubernetes/priority-bucket.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { defaultRestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { pendingResizes, podStartDuration } from '../../../shared/metrics/definitions/pods.ts';
+import { podStartDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { generateApiPodStatus, type StatusFeatures } from './generate-api-pod-status.ts';
 import { continuedStatus } from './mirror-status.ts';
@@ -26,7 +25,7 @@ import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from '../first-seen.ts';
 import type { FailedPod } from '../termination/failed-pod.ts';
 import { isMirrorOf } from '../static/mirror-pod.ts';
-import type { PendingResize } from '../../allocation/index.ts';
+import type { AllocatedPod, PodResizeConditions } from '../../allocation/index.ts';
 import { hasEnded, type PodLifecycle } from '../workers/pod-lifecycle.ts';
 import { isPodRunning } from '../pod-running.ts';
 import type { ProbeManager } from '../../probes/index.ts';
@@ -69,6 +68,9 @@ export interface ApiStatusCacheDependencies {
   readonly sink?: StatusUpdateSink;
   /** Absent: no pod is probed. */
   readonly probes?: Pick<ProbeManager, 'adopt' | 'results' | 'hooks' | 'onStatusGenerated' | 'forget'>;
+  readonly resizeConditions?: { get(uid: PodUID): PodResizeConditions | undefined };
+  /** Returns the pod with the resources that are in force. Absent: those of its spec. */
+  readonly actuatedPod?: (pod: AllocatedPod) => Pod;
   /** Default: upstream's default gates. */
   readonly features?: StatusFeatures;
   readonly clock: Clock;
@@ -78,7 +80,6 @@ export interface ApiStatusCacheDependencies {
 export class ApiStatusCache {
   readonly #entries = new Map<PodUID, Entry>();
   readonly #failed = new Map<PodUID, FailedPod>();
-  readonly #pendingResizes = new Map<PodUID, PendingResize>();
   readonly #deps: ApiStatusCacheDependencies;
 
   constructor(dependencies: ApiStatusCacheDependencies) {
@@ -193,22 +194,6 @@ export class ApiStatusCache {
     this.#failed.set(uid, failed);
   }
 
-  /** Sets the pod's pending resize for the next `regenerate`; null when none is pending. Returns true when it changed. */
-  setPendingResize(uid: PodUID, pending: PendingResize | null): boolean {
-    const hasChanged = this.#pendingResizes.get(uid)?.desired !== pending?.desired;
-    if (pending) this.#pendingResizes.set(uid, pending);
-    else this.#pendingResizes.delete(uid);
-    if (hasChanged) this.#countPendingResizes();
-    return hasChanged;
-  }
-
-  #countPendingResizes(): void {
-    const buckets = [...this.#pendingResizes.values()].map(({ priorityBucket }) => priorityBucket);
-    for (const bucket of priorityBuckets) {
-      pendingResizes.set(buckets.filter((one) => one === bucket).length, { reason: 'infeasible', priority_bucket: bucket });
-    }
-  }
-
   /** Sets the final status of a pod that was not admitted. Upstream: rejectPod. */
   reject(pod: Pod, { reason, message }: FailedPod): void {
     const startTime = toApiTime(this.#deps.clock.now());
@@ -241,7 +226,6 @@ export class ApiStatusCache {
   forget(uid: PodUID): void {
     this.#entries.delete(uid);
     this.#failed.delete(uid);
-    this.setPendingResize(uid, null);
     this.#deps.probes?.forget(uid);
     this.#deps.sink?.forget(uid);
   }
@@ -254,7 +238,8 @@ export class ApiStatusCache {
   #generate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle, entry: Entry | undefined): PodStatus {
     const { node, clock, features, probes } = this.#deps;
     const failed = this.#failed.get(podUID(pod));
-    const pendingResize = this.#pendingResizes.get(podUID(pod));
+    const { resizeConditions, actuatedPod } = this.#deps;
+    const resize = resizeConditions?.get(podUID(pod));
     const mirrorStatus = entry ? undefined : this.#mirrorStatus(pod);
     const previousStatus = entry?.status ?? this.#reportedStatus(pod);
     if (previousStatus) probes?.adopt(pod, status, previousStatus);
@@ -270,7 +255,8 @@ export class ApiStatusCache {
         isStarting: (container, id) => probes.hooks.mayRun(podUID(pod), container, id),
       }),
       node: node(),
-      ...(pendingResize && { pendingResize }),
+      ...(resize && { resize }),
+      ...(actuatedPod && { actuated: actuatedPod(pod as AllocatedPod) }),
       ...features,
       lifecycle: {
         terminating: lifecycle.state !== 'syncing',

@@ -6,6 +6,8 @@ import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podSandboxChanged, sandboxNotReady } from '../../../shared/kubernetes/pod-sandbox.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
+import type { PodResizeConditions, ResizeCondition } from '../../allocation/index.ts';
 import { allContainersRestartingCondition, hasRestartAllRule } from './restart-all.ts';
 
 /** The conditions that only the kubelet writes: upstream types.PodConditionsByKubelet with those behind default-on gates. */
@@ -39,8 +41,8 @@ export interface ConditionsInput {
   readonly restartAllContainers: boolean;
   /** Why this kubelet ends the pod (an eviction, a node shutdown). */
   readonly disruption?: { readonly reason: string; readonly message: string } | undefined;
-  /** Set when the pod's spec requests other resources than allocated. */
-  readonly pendingResize?: { readonly reason: string; readonly message: string };
+  /** The conditions of a resize that has not ended. */
+  readonly resize?: PodResizeConditions;
   readonly now: string;
 }
 
@@ -52,9 +54,7 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
   const disruption = disruptionCondition(input);
   const foreignConditions = disruption ? [...foreign.filter(({ type }) => type !== disruptionTarget), disruption] : foreign;
   const containersReady = containersReadyCondition(input);
-  const { reason, message } = input.pendingResize ?? {};
   const kubeletConditions: readonly (readonly [string, ConditionContent])[] = [
-    ...(reason && !lifecycle.ended ? [['PodResizePending', { status: 'True', reason, message }] as const] : []),
     ['PodReadyToStartContainers', sandboxCondition(input)],
     ['Initialized', initializedCondition(input)],
     ['Ready', containersReady.status === 'True' ? readinessGatesCondition(pod, foreignConditions) : containersReady],
@@ -64,7 +64,24 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
       ? [['AllContainersRestarting', allContainersRestartingCondition(pod, status, restarting, phase)] as const]
       : []),
   ];
-  return [...foreignConditions, ...kubeletConditions.map(([type, content]) => toCondition(type, content, input))];
+  const { pending, inProgress } = (!lifecycle.ended && input.resize) || {};
+  const resizeConditions = [
+    ...(pending ? [toResizeCondition('PodResizePending', pending)] : []),
+    ...(inProgress ? [toResizeCondition('PodResizeInProgress', inProgress)] : []),
+  ];
+  return [...foreignConditions, ...resizeConditions, ...kubeletConditions.map(([type, content]) => toCondition(type, content, input))];
+}
+
+/** It is about the generation of its resize, and its transition time changes with the reason (upstream updatedPodResizeCondition). */
+function toResizeCondition(type: string, { reason, message, observedGeneration, sinceMs }: ResizeCondition): PodCondition {
+  return {
+    type,
+    ...(observedGeneration ? { observedGeneration } : {}),
+    lastTransitionTime: toApiTime(sinceMs),
+    status: 'True',
+    ...(reason && { reason }),
+    ...(message && { message }),
+  };
 }
 
 function sandboxCondition({ pod, status, lifecycle }: ConditionsInput): ConditionContent {

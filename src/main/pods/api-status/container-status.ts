@@ -9,6 +9,8 @@ import { toApiTime, toOptionalApiTime } from '../../../shared/kubernetes/api-tim
 
 export interface ContainerContext {
   readonly container: Container;
+  /** What is in force while it runs. */
+  readonly actuated: ResourceRequirements | undefined;
   readonly previousStatus: ContainerStatus | undefined;
   readonly runtimeName: string;
   /** The pod's runtime handler supports recursive read-only mounts. */
@@ -35,7 +37,7 @@ export function toContainerStatus(instance: RuntimeContainerStatus, context: Con
     imageID: instance.imageRef,
     containerID,
     ...(container.resources?.requests ? { allocatedResources: container.resources.requests } : {}),
-    resources: actualResources(container, instance),
+    resources: actualResources(context, instance),
     ...withImageRefs(volumeMountsOf(context), instance, context),
     ...(instance.user ? { user: { linux: { ...instance.user } } } : {}),
     ...(stopSignals && instance.stopSignal ? { stopSignal: instance.stopSignal } : {}),
@@ -131,12 +133,23 @@ const minMilliCPULimit = 10;
 const minShares = 2;
 
 /** The spec's resources, replaced by the runtime's actual values for a running container (upstream convertContainerStatusResources). */
-function actualResources({ resources = {} }: Container, instance: RuntimeContainerStatus): ResourceRequirements {
+function actualResources({ container, actuated }: ContainerContext, instance: RuntimeContainerStatus): ResourceRequirements {
+  const { resources = {} } = container;
   if (instance.state !== 'running' || !instance.resources) return resources;
+  // The runtime does not know the memory request.
+  const memoryRequest = actuated?.requests?.['memory'];
   return {
     ...resources,
     ...(resources.limits ? { limits: { ...resources.limits, ...actualLimits(resources.limits, instance.resources) } } : {}),
-    ...(resources.requests ? { requests: { ...resources.requests, ...actualRequests(resources.requests, instance.resources) } } : {}),
+    ...(resources.requests
+      ? {
+          requests: {
+            ...resources.requests,
+            ...(memoryRequest && 'memory' in resources.requests && { memory: memoryRequest }),
+            ...actualRequests(resources.requests, instance.resources),
+          },
+        }
+      : {}),
   };
 }
 

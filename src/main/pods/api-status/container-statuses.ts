@@ -4,7 +4,7 @@
  */
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
-import type { Container, ContainerState, ContainerStatus, Pod } from '../../../shared/kubernetes/api.ts';
+import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import {
@@ -24,6 +24,8 @@ export type ContainerKind = 'init' | 'regular' | 'ephemeral';
 
 export interface ContainerStatusesInput {
   readonly pod: Pod;
+  /** The pod with the resources that are in force. Absent: the allocated ones. */
+  readonly actuated?: Pod;
   readonly status: RuntimePodStatus | null;
   readonly waiting: WaitingReasons;
   readonly node: Pick<NodeInfo, 'runtimeName'> & Partial<Pick<NodeInfo, 'runtimeHandlers'>>;
@@ -73,6 +75,7 @@ function statusFromRuntime(
   const handler = input.status?.sandboxes[0]?.runtimeHandler ?? '';
   const context = {
     container,
+    actuated: actuatedOf(container, input),
     previousStatus,
     runtimeName,
     supportsRecursiveReadOnly: supportsRecursiveReadOnly(runtimeHandlers, handler),
@@ -88,6 +91,13 @@ function statusFromRuntime(
   if (lastState) return { ...status, lastState };
   if (older) return { ...status, lastState: toContainerStatus(older, context).state ?? {} };
   return { ...status, lastState: lastStateOf(status, previousStatus) };
+}
+
+/** Undefined when it is what was allocated. */
+function actuatedOf({ name }: Container, { pod, actuated = pod }: ContainerStatusesInput): ResourceRequirements | undefined {
+  if (actuated === pod) return undefined;
+  const { initContainers = [], containers } = actuated.spec;
+  return [...initContainers, ...containers].find((container) => container.name === name)?.resources;
 }
 
 const noVolumes: ReadonlySet<string> = new Set();

@@ -17,6 +17,7 @@ import { computePhase, isTerminalPhase } from './phase.ts';
 import { isStaticPod } from '../static/static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { podResourcesStatus } from './pod-resources-status.ts';
+import type { PodResizeConditions } from '../../allocation/index.ts';
 import { isRestartingAll } from './restart-all.ts';
 import { truncateTerminationMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
@@ -40,8 +41,10 @@ export interface StatusFeatures {
 export interface ApiStatusInput extends StatusFeatures {
   /** The pod with its allocated resources. */
   readonly pod: Pod;
-  /** Set when the pod's spec requests other resources than allocated. */
-  readonly pendingResize?: { readonly reason: string; readonly message: string };
+  /** The conditions of a resize that has not ended. */
+  readonly resize?: PodResizeConditions;
+  /** The pod with the resources that are in force. Absent: the allocated ones. */
+  readonly actuated?: Pod;
   /** Null when the runtime has neither a sandbox nor a container of the pod. */
   readonly status: RuntimePodStatus | null;
   /** The last result of this function; undefined for a pod that is new to this kubelet. */
@@ -112,7 +115,8 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
     containerStatuses: containers.containerStatuses,
     ...(containers.ephemeralContainerStatuses.length > 0 ? { ephemeralContainerStatuses: containers.ephemeralContainerStatuses } : {}),
     qosClass: previousStatus?.qosClass ?? qosClass(pod),
-    ...((given.podResources ?? true) && podResourcesStatus(pod, phase === 'Running', given.podLevelResources ?? true)),
+    ...((given.podResources ?? true) &&
+      podResourcesStatus(pod, (phase === 'Running' && (given.actuated ?? pod)) || null, given.podLevelResources ?? true)),
   });
 }
 

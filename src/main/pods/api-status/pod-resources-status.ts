@@ -13,21 +13,26 @@ type PodResources = Pick<PodStatus, 'resources' | 'allocatedResources'>;
 const minShares = 2;
 
 /** Caches the sums per version of a pod, because statuses are regenerated often. */
-const cache = new WeakMap<Pod, { readonly podLevelResources: boolean; readonly isRunning: boolean; readonly status: PodResources }>();
+const cache = new WeakMap<Pod, { readonly podLevelResources: boolean; readonly inForce: Pod | null; readonly status: PodResources }>();
 
-/** `pod` has its allocated resources. `podLevelResources` is the feature gate. */
-export function podResourcesStatus(pod: Pod, isRunning: boolean, podLevelResources: boolean): PodResources {
+/**
+ * @param pod has its allocated resources
+ * @param inForce the pod with the resources that are in force; null when it does not run
+ * @param podLevelResources the feature gate
+ */
+export function podResourcesStatus(pod: Pod, inForce: Pod | null, podLevelResources: boolean): PodResources {
   const cached = cache.get(pod);
-  if (cached?.isRunning === isRunning && cached.podLevelResources === podLevelResources) return cached.status;
-  const status = compute(pod, isRunning, podLevelResources);
-  cache.set(pod, { podLevelResources, isRunning, status });
+  if (cached?.inForce === inForce && cached.podLevelResources === podLevelResources) return cached.status;
+  const status = compute(pod, inForce, podLevelResources);
+  cache.set(pod, { podLevelResources, inForce, status });
   return status;
 }
 
-function compute(pod: Pod, isRunning: boolean, podLevelResources: boolean): PodResources {
+function compute(pod: Pod, inForce: Pod | null, podLevelResources: boolean): PodResources {
   const options = { skipPodLevel: !podLevelResources };
-  const amounts = { requests: podRequests(pod, options), limits: podLimits(pod, options) };
-  const { requests, limits } = isRunning ? cgroupAmounts(pod, amounts, podLevelResources) : amounts;
+  const amountsOf = (one: Pod) => ({ requests: podRequests(one, options), limits: podLimits(one, options) });
+  const amounts = amountsOf(pod);
+  const { requests, limits } = inForce ? cgroupAmounts(inForce, amountsOf(inForce), podLevelResources) : amounts;
   return {
     resources: { ...toFieldIfAny('limits', limits), ...toFieldIfAny('requests', requests) },
     ...toFieldIfAny('allocatedResources', amounts.requests),

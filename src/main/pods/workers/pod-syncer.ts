@@ -5,6 +5,7 @@
 import type { ContainerBackoff, CreatedObjects, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../allocation/index.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
@@ -64,13 +65,14 @@ export class PodSyncer {
   }
 
   /** Returns whether the next step follows at once. */
-  async syncPod(pod: Pod): Promise<boolean> {
+  async syncPod(pod: AllocatedPod): Promise<boolean> {
     const uid = this.#uid;
     const { statuses } = this.#deps;
     const runtimeHandler = pod.spec.runtimeClassName ? await this.#deps.runtimeHandler(pod) : undefined;
     const status = await this.#reader.getLatest();
     if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
+    this.#deps.resizes.observe(pod, status);
     const apiStatus = statuses.regenerate(pod, status, this.#worker.lifecycle);
     if (isTerminalPhase(apiStatus.phase)) {
       this.#worker.apply({ type: 'completed' });
@@ -80,6 +82,7 @@ export class PodSyncer {
     if (this.#worker.lifecycle.state !== 'syncing') return true;
     const allocation = await this.#deps.exclusive.restore(pod, { status, runtimeHandler });
     if (this.#worker.lifecycle.state !== 'syncing') return true;
+    const actuated = this.#deps.allocation.actuated(uid);
     const probes = this.#deps.probes?.verdicts(pod);
     this.#deps.probes?.hooks.onSyncStarted(pod, status);
     const result = await this.#tasks.run({
@@ -96,6 +99,7 @@ export class PodSyncer {
       ...(probes && { probes }),
       ...(runtimeHandler && { runtimeHandler }),
       ...(allocation && { allocation }),
+      ...(actuated && { actuated }),
     });
     this.#reader.onTaskEnded();
     this.#deps.probes?.hooks.onSyncEnded(uid);
@@ -103,6 +107,8 @@ export class PodSyncer {
     const isWaitingChanged = statuses.setWaitingReasons(uid, result.waiting);
     this.#completion.complete('sync', result);
     if (result.changedRuntime) await this.#inspectAfterSync(result.created);
+    if (result.resizeError !== undefined) this.#deps.resizes.onError(pod, result.resizeError);
+    else if (result.changedRuntime) this.#deps.resizes.observe(pod, this.#deps.cache.get(uid));
     // A sync without an effect changes no status; other changes in the runtime arrive from the pleg thread.
     if (isWaitingChanged || result.changedRuntime) this.#worker.refreshStatus();
     if (result.outcome === 'failed') {

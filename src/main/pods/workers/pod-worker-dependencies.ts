@@ -4,7 +4,7 @@ import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.t
 import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
-import type { AllocatedPod, ExclusiveAllocations } from '../../allocation/index.ts';
+import type { AllocatedPod, AllocationManager, ExclusiveAllocations, ResizeManager } from '../../allocation/index.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -39,6 +39,8 @@ export interface PodWorkerDependencies {
   /** Called for pods with a runtime class. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly exclusive: Pick<ExclusiveAllocations, 'restore'>;
+  readonly allocation: Pick<AllocationManager, 'actuated'>;
+  readonly resizes: Pick<ResizeManager, 'observe' | 'onError'>;
   readonly timelines?: PodTimelines;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;

@@ -34,6 +34,8 @@ export interface PodWorkersDependencies extends PodWorkerDependencies {
   /** Every source has reported its pods. */
   readonly sourcesReady: () => boolean;
   readonly syncs: SyncsInProgress;
+  /** Called when no container of a pod runs any more: what it requested is free. */
+  readonly onTerminated: (uid: PodUID) => void;
   /** Called when a pod has finished: housekeeping may run at once. */
   readonly onFinished: (uid: PodUID) => void;
   /** Called when nothing is left of this UID: a pod with the same UID may start. */
@@ -260,6 +262,7 @@ export class PodWorkers implements PodWorkerOwner {
 
   onTerminated(worker: PodIdentity): void {
     this.#killer.onTerminated(worker.uid);
+    this.#deps.onTerminated(worker.uid);
     this.#deps.volumes.removeDesired(worker.uid);
   }
 

@@ -1,6 +1,8 @@
-/** What was allocated to one pod alone, and goes into the configurations of its sandbox and containers. Main's allocation providers decide it. */
+/** What was allocated to a pod, and what of it is in force. Main decides the allocation; tasks of the sync pool bring it into force. */
+import type { ResourceRequirements } from '../../kubernetes/api.ts';
 import type { MappedIDs } from '../runtime-status.ts';
 
+/** What the pod holds alone: it goes into the configurations of its sandbox and containers. */
 export interface ExclusiveAllocation {
   /** Present for a pod with `hostUsers: false`. */
   readonly userNamespace?: UserNamespaceChoice;
@@ -20,4 +22,11 @@ export interface ContainerAllocation {
   readonly cpusetCpus?: string;
   /** NUMA nodes of the memory manager. */
   readonly cpusetMems?: string;
+}
+
+/** The resources that are in force in a pod. */
+export interface ActuatedResources {
+  /** By container. The limits of a container without limits are those of its pod. */
+  readonly containers: ReadonlyMap<string, ResourceRequirements>;
+  readonly podLevel?: ResourceRequirements;
 }

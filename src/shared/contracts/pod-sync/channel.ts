@@ -8,6 +8,7 @@ import type { EnsureImageRequest, EnsureImageResult } from '../images.ts';
 import type { PodObjectRef, PodObjectResult } from '../pod-objects.ts';
 import type { PhaseReport } from '../timeline.ts';
 import type { WaitingReason } from './result.ts';
+import type { ActuatedResources } from './allocation.ts';
 
 /** The `id` of the permit that comes with a task, also once the permit is transferred to a container. No request has this ID. */
 export const sandboxPermitID = -1;
@@ -26,7 +27,9 @@ export type PodSyncRequest =
   /** Objects of the API server that the pod's volumes and environment need. */
   | { readonly type: 'podObjects'; readonly id: number; readonly refs: readonly PodObjectRef[] }
   /** Sent before the task stops running containers in order to restart them. Main publishes no stop of these containers from its reply on. */
-  | { readonly type: 'beginRestart'; readonly id: number; readonly containers: readonly ContainerID[] };
+  | { readonly type: 'beginRestart'; readonly id: number; readonly containers: readonly ContainerID[] }
+  /** Sent before a container is created with other resources than the record has. The reply comes when the record is durable, or can't be written. */
+  | { readonly type: 'recordActuated'; readonly id: number; readonly actuated: ActuatedResources };
 
 /** Main to task, for one request. */
 export type PodSyncReply =
@@ -35,7 +38,8 @@ export type PodSyncReply =
   /** One result for each requested reference, in the same order. */
   | { readonly type: 'podObjects'; readonly id: number; readonly results: readonly PodObjectResult[] }
   /** `allowed` is false when main knows that one of the containers has exited by itself. */
-  | { readonly type: 'beginRestart'; readonly id: number; readonly allowed: boolean };
+  | { readonly type: 'beginRestart'; readonly id: number; readonly allowed: boolean }
+  | { readonly type: 'recordActuated'; readonly id: number };
 
 /** Task to main; no reply. */
 export type PodSyncNotification =
@@ -48,6 +52,8 @@ export type PodSyncNotification =
   | { readonly type: 'containersEnded' }
   /** A container could not be started. The result has it too, but other containers of the pod may delay the result by minutes. */
   | { readonly type: 'containerWaiting'; readonly container: string; readonly waiting: WaitingReason }
+  /** The resources of these containers, or of the pod, are in force now. */
+  | { readonly type: 'actuated'; readonly actuated: ActuatedResources }
   | { readonly type: 'event'; readonly event: RecordedEvent }
   /** A phase of the pod's timeline has begun or ended. Waits for another message of the task, for a short time. */
   | { readonly type: 'phase'; readonly report: PhaseReport };

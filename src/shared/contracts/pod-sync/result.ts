@@ -21,6 +21,8 @@ export interface PodSyncReport {
   readonly retryAtMs?: number;
   /** True: the task changed something in the runtime, so main inspects the pod. */
   readonly changedRuntime: boolean;
+  /** Why a resize is not complete. Main syncs the pod again, after a back-off of its own. */
+  readonly resizeError?: string;
   /** All objects that the task created. Absent when the task cannot be sure of them: the inspection then lists the pod. */
   readonly created?: CreatedObjects;
 }

@@ -7,7 +7,7 @@ import type { Pod, PodStatus } from '../../kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../../kubernetes/ids.ts';
 import type { NodeInfo } from '../node-info.ts';
 import type { RuntimePodStatus } from '../runtime-status.ts';
-import type { ExclusiveAllocation } from './allocation.ts';
+import type { ActuatedResources, ExclusiveAllocation } from './allocation.ts';
 import type { PodSyncNotification } from './channel.ts';
 import type { ContainerBackoff, PodSyncResult } from './result.ts';
 
@@ -42,6 +42,8 @@ export interface SyncPodTask extends TaskBase {
   readonly probes?: ProbeVerdicts;
   /** The handler of the pod's RuntimeClass. Absent: the runtime's default. */
   readonly runtimeHandler?: RuntimeHandlerChoice;
+  /** What is in force, of a pod that was admitted. Absent: as allocated. */
+  readonly actuated?: ActuatedResources;
   /** What the pod holds alone. Absent: nothing. */
   readonly allocation?: ExclusiveAllocation;
 }

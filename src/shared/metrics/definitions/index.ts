@@ -17,6 +17,7 @@ import * as pods from './pods.ts';
 import * as podsAPI from './pods-api.ts';
 import * as probes from './probes.ts';
 import * as process from './process.ts';
+import * as resize from './resize.ts';
 import * as resources from './resources.ts';
 import * as restClient from './rest-client.ts';
 import * as runtimeOperations from './runtime-operations.ts';
@@ -42,6 +43,7 @@ const files: readonly Readonly<Record<string, MetricDefinition>>[] = [
   podsAPI,
   probes,
   process,
+  resize,
   resources,
   restClient,
   runtimeOperations,

@@ -78,10 +78,6 @@ export const admissionRejections = counter(
 export const preemptions = counter('kubelet_preemptions', 'Cumulative number of pod preemptions by preemption resource', [
   'preemption_signal',
 ]);
-export const infeasibleResizes = counter('kubelet_pod_infeasible_resizes_total', 'Number of infeasible resizes for pods, by reason.', [
-  'reason_detail',
-]);
-export const pendingResizes = gauge('kubelet_pod_pending_resizes', 'Number of pending resizes for pods.', ['reason', 'priority_bucket']);
 export const podLevelResourcesAdmissions = counter(
   'kubelet_pod_level_resources_admission_total',
   'Total number of admitted pods, by where their resources are set (pod_level, container_level, pod_and_container_level, or empty) and by QoS class.',

@@ -115,8 +115,14 @@ export class CgroupTree {
 
   /** Returns the bytes that the cgroup uses; 0 when they cannot be read. */
   async memoryUsage(path: string): Promise<number> {
+    return (await this.memoryUsageOf(path)) ?? 0;
+  }
+
+  /** Returns the bytes that the cgroup uses; undefined when they cannot be read. */
+  async memoryUsageOf(path: string): Promise<number | undefined> {
     const file = this.#options.version === 1 ? 'memory.usage_in_bytes' : 'memory.current';
-    return Number(await this.read(path, 'memory', file)) || 0;
+    const text = await this.read(path, 'memory', file);
+    return text ? Number(text) : undefined;
   }
 
   /** Returns the names of the direct child cgroups in all hierarchies. */

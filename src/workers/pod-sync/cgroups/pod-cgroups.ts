@@ -7,7 +7,7 @@ import type { CgroupChange, SyncCgroupsResult, SyncCgroupsTask } from '../../../
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
+import { podUID, type ContainerID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts';
 import {
   cgroupPath,
@@ -26,6 +26,7 @@ import { isGateEnabled } from '../feature-gate-defaults.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import { toCgroupFiles } from './cgroup-files.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
+import { partOf, resizableFiles, toResizableValues, type PodCgroupValues } from './resizable-values.ts';
 import { roundedForSystemd } from './systemd/unit-properties.ts';
 
 export type PodCgroupSettings = Pick<
@@ -93,10 +94,13 @@ export class PodCgroups {
 
   async #hasValues(pod: Pod): Promise<boolean> {
     if (!this.#perQOS) return true;
-    const { settings, tree, manager } = this.#options;
-    const resources = this.#resources(pod);
-    const written = manager.driver === 'systemd' ? roundedForSystemd(resources) : resources;
-    return tree.hasValues(this.cgroupParent(pod), toCgroupFiles(written, settings.cgroupVersion, []));
+    const { settings, tree } = this.#options;
+    return tree.hasValues(this.cgroupParent(pod), toCgroupFiles(this.#written(this.#resources(pod)), settings.cgroupVersion, []));
+  }
+
+  /** As the driver writes them. */
+  #written(resources: CgroupResources): CgroupResources {
+    return this.#options.manager.driver === 'systemd' ? roundedForSystemd(resources) : resources;
   }
 
   #resources(pod: Pod): CgroupResources {
@@ -111,6 +115,36 @@ export class PodCgroups {
       reservesMemory: hasMemoryQos && settings.memoryReservationPolicy === 'TieredReservation',
       memoryThrottlingFactor: hasMemoryQos ? settings.memoryThrottlingFactor : null,
     });
+  }
+
+  /** Returns the values that a resize changes; null when the node has no pod cgroups. */
+  async resizableValues(pod: Pod): Promise<PodCgroupValues | null> {
+    if (!this.#perQOS) return null;
+    const { settings, tree } = this.#options;
+    const path = this.cgroupParent(pod);
+    const files = await Promise.all(
+      resizableFiles[settings.cgroupVersion].map(({ controller, file }) => tree.read(path, controller, file)),
+    );
+    return toResizableValues(files, this.#written(this.#resources(pod)), settings.cgroupVersion);
+  }
+
+  /** Sets one of these values. Rejects with the error of the file system or of systemd. */
+  async setResizableValue(pod: Pod, part: keyof PodCgroupValues): Promise<void> {
+    const resources = partOf(this.#resources(pod), part);
+    await this.#measure('update', () => this.#options.manager.update(this.#podCgroupName(pod), resources));
+  }
+
+  /** Returns bytes; undefined when there is no cgroup. */
+  async podMemoryUsage(pod: Pod): Promise<number | undefined> {
+    return this.#perQOS ? this.#options.tree.memoryUsageOf(this.cgroupParent(pod)) : undefined;
+  }
+
+  /** Returns bytes; undefined when no cgroup below the pod's is named after the container. */
+  async containerMemoryUsage(pod: Pod, id: ContainerID): Promise<number | undefined> {
+    if (!this.#perQOS) return undefined;
+    const path = this.cgroupParent(pod);
+    const child = (await this.#options.tree.children(path)).find((name) => name.includes(id));
+    return child === undefined ? undefined : this.#options.tree.memoryUsageOf(`${path}/${child}`);
   }
 
   /** Kills the processes of the pod, and leaves its cgroups to the runtime. Needs only the UID. */

@@ -6,10 +6,12 @@ import { podSandboxChanged, type SandboxChange } from '../../../shared/kubernete
 import { computeInitContainerActions } from './init-containers.ts';
 import { computeRegularContainerActions } from './regular-containers.ts';
 import { computeContainersToReset } from './containers-to-reset.ts';
+import { computeResizeActions } from './resizes.ts';
 import { computeNewSandboxActions } from './new-sandbox.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
 export { findContainerStatus } from './pod-actions.ts';
+export type { ContainerResize, ResizeActions, ResizedResource } from './resizes.ts';
 export type { ContainerToKill, ContainerToReset, KillReason, PodActions, PodActionsInput } from './pod-actions.ts';
 
 export function computePodActions(input: PodActionsInput): PodActions {
@@ -31,17 +33,29 @@ export function computePodActions(input: PodActionsInput): PodActions {
     initContainersToStart: init.toStart,
     containersToKill: init.toKill,
   };
-  if (init.killPod || !init.initialized) return actions;
+  const starting = (names: readonly string[]) =>
+    [...(pod.spec.initContainers ?? []), ...pod.spec.containers].filter(({ name }) => names.includes(name));
+  const resizeInput = { ...input, podLevelResizes: input.podLevelResizes ?? false };
+  if (init.killPod || !init.initialized) {
+    const candidates = { kept: init.kept, starting: starting(init.toStart) };
+    return init.killPod ? actions : { ...actions, resize: computeResizeActions(candidates, resizeInput) };
+  }
 
   const regular = computeRegularContainerActions(input);
   // No regular container runs or will run: sidecars must not keep the pod running.
-  const isFinished = regular.keptCount === 0 && regular.toStart.length === 0;
+  const isFinished = regular.kept.length === 0 && regular.toStart.length === 0;
   return {
     ...actions,
     killPod: isFinished,
     initContainersToStart: isFinished ? [] : init.toStart,
     containersToStart: regular.toStart,
     containersToKill: [...init.toKill, ...regular.toKill],
+    resize: isFinished
+      ? null
+      : computeResizeActions(
+          { kept: [...init.kept, ...regular.kept], starting: starting([...init.toStart, ...regular.toStart]) },
+          resizeInput,
+        ),
   };
 }
 
@@ -56,5 +70,6 @@ function emptyActions({ changed, attempt, sandboxID }: SandboxChange): PodAction
     containersToStart: [],
     containersToKill: [],
     containersToReset: [],
+    resize: null,
   };
 }

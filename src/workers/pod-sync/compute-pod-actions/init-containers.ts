@@ -8,6 +8,8 @@ import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { effectiveRestartPolicy, isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { killBeforeRestart, shouldStart } from './regular-containers.ts';
+import { containerResize, needsRestart } from './resizes.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { findActiveContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface InitContainerActions {
@@ -16,6 +18,8 @@ export interface InitContainerActions {
   readonly killPod: boolean;
   readonly toStart: readonly string[];
   readonly toKill: readonly ContainerToKill[];
+  /** Those that keep running. */
+  readonly kept: readonly { readonly id: ContainerID; readonly container: Container }[];
 }
 
 /** The actions of one init container, regardless of the others. */
@@ -29,13 +33,14 @@ interface InitStep {
 
 export function computeInitContainerActions(input: PodActionsInput): InitContainerActions {
   const containers = input.pod.spec.initContainers ?? [];
-  if (containers.length === 0) return { initialized: true, killPod: false, toStart: [], toKill: [] };
+  if (containers.length === 0) return { initialized: true, killPod: false, toStart: [], toKill: [], kept: [] };
 
   let initialized = hasRegularContainer(input);
   /** True when a later container proves that all init containers before it have been initialized. */
   let predecessorsDone = initialized;
   const toStart: string[] = [];
   const toKill: ContainerToKill[] = [];
+  const kept: { id: ContainerID; container: Container }[] = [];
   for (const [index, container] of [...containers.entries()].reverse()) {
     const sidecar = isRestartableInitContainer(container);
     const current = findActiveContainerStatus(input.status, container.name);
@@ -45,7 +50,7 @@ export function computeInitContainerActions(input: PodActionsInput): InitContain
     }
     if (predecessorsDone && !sidecar) continue;
     const step = sidecar ? computeSidecarStep(container, current, input) : computeInitContainerStep(container, current, input);
-    if (step.fatal) return { initialized: false, killPod: true, toStart: [], toKill };
+    if (step.fatal) return { initialized: false, killPod: true, toStart: [], toKill, kept: [] };
     if (step.done) {
       const next = containers[index + 1];
       if (!next) initialized = true;
@@ -53,11 +58,12 @@ export function computeInitContainerActions(input: PodActionsInput): InitContain
       else if (!predecessorsDone) toStart.push(next.name);
     }
     if (step.kill) toKill.push(step.kill);
+    else if (current.state === 'running') kept.unshift({ id: current.id, container });
     if (step.restart) toStart.push(container.name);
     predecessorsDone = true;
   }
   if (!predecessorsDone) toStart.push(containers[0]!.name);
-  return { initialized, killPod: false, toStart: toStart.reverse(), toKill };
+  return { initialized, killPod: false, toStart: toStart.reverse(), toKill, kept };
 }
 
 /** A regular container proves that the init containers ran, even when those have been removed. Upstream: HasAnyActiveRegularContainerStarted. */
@@ -104,7 +110,8 @@ function computeSidecarStep(container: Container, current: RuntimeContainerStatu
   }
 }
 
-function computeRunningSidecarStep(container: Container, current: RuntimeContainerStatus, { probes }: PodActionsInput): InitStep {
+function computeRunningSidecarStep(container: Container, current: RuntimeContainerStatus, input: PodActionsInput): InitStep {
+  const { probes } = input;
   const { id, name } = current;
   const replace = (cause: string, reason: KillReason) => ({
     restart: true,
@@ -119,6 +126,10 @@ function computeRunningSidecarStep(container: Container, current: RuntimeContain
   // The next init container does not wait for the liveness probe.
   if (container.livenessProbe && probes?.liveness.get(id) === 'failure') {
     return { done: true, ...replace('failed liveness probe', 'LivenessProbe') };
+  }
+  const resize = containerResize(container, { ...input, podLevelResizes: input.podLevelResizes ?? false });
+  if (resize && needsRestart(container, resize.current, resize.desired)) {
+    return { done: true, restart: true, kill: { id, name, message: `Container ${name} resize requires restart`, reason: '' } };
   }
   return { done: true };
 }

@@ -1,8 +1,8 @@
 /** The input and the result of computePodActions. */
 import type { ProbeVerdicts } from '../../../shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
+import type { ResizeActions, ResizeInput } from './resizes.ts';
 import type { RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 
 /** Selects the grace period of the kill. Empty for a changed definition. */
@@ -40,15 +40,18 @@ export interface PodActions {
   readonly containersToKill: readonly ContainerToKill[];
   /** In removal order: the containers that triggered the reset come last. */
   readonly containersToReset: readonly ContainerToReset[];
+  /** Null: all allocated resources are in force. */
+  readonly resize: ResizeActions | null;
 }
 
-export interface PodActionsInput extends RestartGates {
-  readonly pod: Pod;
+export interface PodActionsInput extends RestartGates, Omit<ResizeInput, 'podLevelResizes'> {
   readonly status: RuntimePodStatus | null;
   /** Absent for a pod that is not probed: then nothing waits for a probe. */
   readonly probes?: ProbeVerdicts;
   /** The pod's condition AllContainersRestarting is true. */
   readonly restartAllContainers?: boolean;
+  /** Gate InPlacePodLevelResourcesVerticalScaling. Default: off. */
+  readonly podLevelResizes?: boolean;
 }
 
 /** Returns the newest instance of a container; the statuses are sorted newest first. */

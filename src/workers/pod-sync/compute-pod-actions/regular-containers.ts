@@ -3,19 +3,21 @@ import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-s
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { effectiveRestartPolicy, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import { containerResize, needsRestart } from './resizes.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { findContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface RegularContainerActions {
   readonly toStart: readonly string[];
   readonly toKill: readonly ContainerToKill[];
-  /** The number of containers that keep running. */
-  readonly keptCount: number;
+  /** The containers that keep running. */
+  readonly kept: readonly { readonly id: ContainerID; readonly container: Container }[];
 }
 
 export function computeRegularContainerActions(input: PodActionsInput): RegularContainerActions {
   const toStart: string[] = [];
   const toKill: ContainerToKill[] = [];
-  let keptCount = 0;
+  const kept: { id: ContainerID; container: Container }[] = [];
   for (const container of input.pod.spec.containers) {
     const current = findContainerStatus(input.status, container.name);
     if (current?.state !== 'running') {
@@ -26,14 +28,14 @@ export function computeRegularContainerActions(input: PodActionsInput): RegularC
     }
     const kill = computeKill(container, current, input);
     if (!kill) {
-      keptCount += 1;
+      kept.push({ id: current.id, container });
       continue;
     }
     if (kill.restart) toStart.push(container.name);
-    const message = kill.restart ? `${kill.message}, will be restarted` : kill.message;
+    const message = kill.restart && !kill.isResize ? `${kill.message}, will be restarted` : kill.message;
     toKill.push({ id: current.id, name: container.name, message, reason: kill.reason });
   }
-  return { toStart, toKill, keptCount };
+  return { toStart, toKill, kept };
 }
 
 /** A container in an unknown state may still run, and two instances of one container must never exist. */
@@ -54,7 +56,7 @@ function computeKill(
   container: Container,
   current: RuntimeContainerStatus,
   input: PodActionsInput,
-): { message: string; reason: KillReason; restart: boolean } | undefined {
+): { message: string; reason: KillReason; restart: boolean; isResize?: boolean } | undefined {
   const { pod, probes } = input;
   const { name } = container;
   // A changed definition is started regardless of the restart policy.
@@ -66,6 +68,10 @@ function computeKill(
   }
   if (probes?.startup.get(current.id) === 'failure') {
     return { message: `Container ${name} failed startup probe`, reason: 'StartupProbe', restart };
+  }
+  const resize = containerResize(container, { ...input, podLevelResizes: input.podLevelResizes ?? false });
+  if (resize && needsRestart(container, resize.current, resize.desired)) {
+    return { message: `Container ${name} resize requires restart`, reason: '', restart: true, isResize: true };
   }
   return undefined;
 }

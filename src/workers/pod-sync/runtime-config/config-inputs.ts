@@ -82,8 +82,12 @@ export interface EnvironmentInput {
   readonly envFiles?: ReadonlyMap<string, string>;
 }
 
-export interface ContainerConfigInput extends PodConfigInput, ContainerAllocation {
+/** What the resources of a container follow from. */
+export interface ContainerResourcesInput extends PodConfigInput, ContainerAllocation {
   readonly container: Container | EphemeralContainer;
+}
+
+export interface ContainerConfigInput extends ContainerResourcesInput {
   readonly restartCount: number;
   /** The back-off after the container's next exit; absent before its first exit. */
   readonly restartBackOff?: ContainerBackoff;

@@ -20,3 +20,4 @@ export { usesPodIPs } from './downward-api-fields.ts';
 export { readEnvironmentObjects } from './environment-objects.ts';
 export { makeContainerConfig } from './container-config.ts';
 export { checkSysctls } from '../../../shared/kubernetes/sysctls.ts';
+export { containerResources, sandboxResources } from './linux-resources.ts';

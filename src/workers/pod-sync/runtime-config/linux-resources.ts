@@ -2,14 +2,15 @@
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { HugepageLimit, LinuxContainerResources } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';
 import { hasPodLevelResources, podLimits, podRequests } from '../../../shared/kubernetes/pod-resources.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { compareQuantities, isZeroQuantity, milliValue, type QuantityLike, value } from '../../../shared/kubernetes/quantity.ts';
 import { hugePageSizeName, quotaFromMilliCPU, sharesFromMilliCPU } from '../../../shared/linux/cgroup-values.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { computeMemoryQos } from './memory-qos.ts';
-import { isCriticalPod, computeOOMScoreAdj } from './oom-score.ts';
-import type { ContainerConfigInput, PodConfigInput } from './config-inputs.ts';
+import { computeOOMScoreAdj } from './oom-score.ts';
+import type { ContainerResourcesInput, PodConfigInput } from './config-inputs.ts';
 
 /** 100 ms, the kernel's default. */
 const defaultPeriodUs = 100_000;
@@ -30,7 +31,7 @@ export function sandboxResources({ pod, settings }: PodConfigInput): {
   };
 }
 
-export function containerResources(input: ContainerConfigInput): LinuxContainerResources {
+export function containerResources(input: ContainerResourcesInput): LinuxContainerResources {
   const { pod, container, settings, hostInfo, node } = input;
   const podLevel = isGateEnabled(settings, 'PodLevelResources') && hasPodLevelResources(pod.spec);
   const limits = effectiveLimits(pod, container, podLevel);
@@ -51,7 +52,7 @@ export function containerResources(input: ContainerConfigInput): LinuxContainerR
   };
 }
 
-function memoryQos({ pod, container, settings, node }: ContainerConfigInput, podLevel: boolean): Record<string, string> {
+function memoryQos({ pod, container, settings, node }: ContainerResourcesInput, podLevel: boolean): Record<string, string> {
   if (settings.cgroupVersion === 1) return {};
   // A container that was made with the gate may still be throttled.
   if (!isGateEnabled(settings, 'MemoryQoS')) return { 'memory.high': 'max' };
@@ -111,14 +112,14 @@ function hugepageLimits(sizes: readonly string[], limits: Limits): HugepageLimit
 type Swap = Partial<Pick<LinuxContainerResources, 'memorySwapLimitInBytes' | 'unified'>>;
 
 /** v1 limits memory and swap together, here to the memory limit. v2 limits swap separately. */
-function swapLimit(input: ContainerConfigInput, { memoryLimitInBytes, unified }: LinuxContainerResources): Swap {
+function swapLimit(input: ContainerResourcesInput, { memoryLimitInBytes, unified }: LinuxContainerResources): Swap {
   if (!input.hostInfo.swapControllerAvailable) return {};
   if (input.settings.cgroupVersion === 1) return { memorySwapLimitInBytes: memoryLimitInBytes };
   return { unified: { ...unified, 'memory.swap.max': String(swapBytes(input)) } };
 }
 
 /** LimitedSwap: a Burstable container gets the share of the node's swap that its memory request is of the node's memory. */
-function swapBytes({ pod, container, settings, hostInfo, node }: ContainerConfigInput): number {
+function swapBytes({ pod, container, settings, hostInfo, node }: ContainerResourcesInput): number {
   const { requests, limits } = container.resources ?? {};
   const request = requests?.['memory'];
   if (settings.memorySwapBehavior !== 'LimitedSwap' || isCriticalPod(pod) || qosClass(pod) !== 'Burstable') return 0;

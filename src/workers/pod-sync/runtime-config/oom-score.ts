@@ -3,7 +3,7 @@
  * first. A Burstable container that uses more than its request reaches a score of 1000, whatever the request is.
  */
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
-import { configMirrorAnnotation, configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
+import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';
 import { isPodLevelResource, podRequests } from '../../../shared/kubernetes/pod-resources.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { value } from '../../../shared/kubernetes/quantity.ts';
@@ -13,15 +13,6 @@ const guaranteed = -997;
 const bestEffort = 1000;
 /** Keeps Burstable pods above a Guaranteed pod, whose score is at most 10 even if it uses all memory. */
 const leastBurstable = 1000 + guaranteed;
-const systemCriticalPriority = 2_000_000_000;
-
-/** Static pods, mirror pods and pods with a system priority are critical (upstream types.IsCriticalPod). */
-export function isCriticalPod({ metadata: { annotations = {} }, spec }: Pod): boolean {
-  const source = annotations[configSourceAnnotation];
-  return (
-    (source !== undefined && source !== 'api') || configMirrorAnnotation in annotations || (spec.priority ?? 0) >= systemCriticalPriority
-  );
-}
 
 export function computeOOMScoreAdj(
   pod: Pod,

@@ -17,6 +17,7 @@ import { beginPhase, inPhase } from '../in-phase.ts';
 import { killContainer } from '../kill/index.ts';
 import { readEnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
 import { descriptionOf } from '../pod-runtime.ts';
+import { recordStart } from '../resize/index.ts';
 import { createContainer } from './create-container.ts';
 import { makeLogFolder } from './container-log-folder.ts';
 import { countImageVolumes, ensureImages, type ContainerImages } from './ensure-image.ts';
@@ -54,6 +55,7 @@ export async function startContainer(context: TaskContext, request: StartRequest
     throw toStartError(context, container.name, 'CreateContainerConfigError', err);
   });
   context.channel.signal.throwIfAborted();
+  await recordStart(context, request.pod, container);
   // The wait for the permit is part of the phase.
   const endCreation = beginPhase(context, 'Create', { container: container.name });
   const creation = { request, config, imageVolumes: images.imageVolumes.size, endCreation };

@@ -13,13 +13,6 @@ const missing: Readonly<Record<string, readonly RegExp[]>> = {
     /^kubelet_(?:cpu|memory|topology)_manager_/,
     /^kubelet_resource_manager_/,
   ],
-  'no resizes in place': [
-    /^kubelet_container_requested_resizes_total$/,
-    /^kubelet_pod_deferred_accepted_resizes_total$/,
-    /^kubelet_pod_deferred_resize_duration_seconds$/,
-    /^kubelet_pod_in_progress_resizes$/,
-    /^kubelet_pod_resize_duration_milliseconds$/,
-  ],
   'no volumes of CSI drivers and of claims, and no SELinux': [
     /^csi_(?:operations_seconds|node_storage_health_status)$/,
     /^kubelet_volume_stats_/,

@@ -47,7 +47,12 @@ test('the status of a new node is complete', async () => {
     daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
     images: [{ names: ['registry/a@sha256:1', 'registry/a:1'], sizeBytes: 7 }],
     runtimeHandlers: [],
-    declaredFeatures: ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'],
+    declaredFeatures: [
+      'ExtendWebSocketsToKubelet',
+      'InPlacePodLevelResourcesVerticalScaling',
+      'InPlacePodVerticalScalingInitContainers',
+      'RestartAllContainersOnContainerExits',
+    ],
   });
 });
 
@@ -171,10 +176,14 @@ test('the largest images come first, each with at most five names', () => {
 test('declared features follow their gates, and there are none without the gate NodeDeclaredFeatures', () => {
   assert.deepEqual(declaredFeatures(computeFeatureGates({}).gates, null), [
     'ExtendWebSocketsToKubelet',
+    'InPlacePodLevelResourcesVerticalScaling',
+    'InPlacePodVerticalScalingInitContainers',
     'RestartAllContainersOnContainerExits',
   ]);
   assert.deepEqual(declaredFeatures(computeFeatureGates({ RestartAllContainersOnContainerExits: false }).gates, null), [
     'ExtendWebSocketsToKubelet',
+    'InPlacePodLevelResourcesVerticalScaling',
+    'InPlacePodVerticalScalingInitContainers',
   ]);
   const off = { enabled: (name: string) => name !== 'NodeDeclaredFeatures', all: () => [] };
   assert.equal(declaredFeatures(off, null), null);

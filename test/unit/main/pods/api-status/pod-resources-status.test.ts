@@ -61,6 +61,9 @@ const rows: { name: string; spec: Partial<PodSpec>; isRunning?: boolean; podLeve
 
 table('pod-level resources', (row) => {
   for (const { name, spec, isRunning = true, podLevel = true, want } of rows) {
-    row(name, () => assert.deepEqual(podResourcesStatus(aPod({ spec }), isRunning, podLevel), want));
+    row(name, () => {
+      const pod = aPod({ spec });
+      assert.deepEqual(podResourcesStatus(pod, isRunning ? pod : null, podLevel), want);
+    });
   }
 });

@@ -43,6 +43,7 @@ test('a running pod that makes an admit handler throw does not block other pods'
       isAdmitted: (uid) => admitted.has(uid),
       setAllocatedResources: () => {},
       updatePodFromAllocation: asAllocated,
+      countedPod: asAllocated,
       removePod: () => {},
     },
   });

@@ -1,0 +1,115 @@
+/**
+ * Writes checkpoint files durably and in batches: one write at a time, and all changes during a write go into the next one. A file whose content is the
+ * same as last time is not written again. A write that fails is repeated until it succeeds.
+ */
+import { writeDurably } from '../../shared/linux/write-durably.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+
+/** After a failed write: a full disk is a matter of minutes, and evictions free space each ten seconds. */
+const retryDelayMs = 10_000;
+
+export interface CheckpointWriterOptions {
+  /** In the order in which they are written. */
+  readonly files: readonly { readonly path: string; readonly encode: () => string }[];
+  /** The log line of a failure. */
+  readonly consequence: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Replaced in tests. */
+  readonly write?: typeof writeDurably;
+}
+
+export class CheckpointWriter {
+  readonly #options: CheckpointWriterOptions;
+  readonly #written = new Map<string, string>();
+  #cancelWrite: (() => void) | null = null;
+  #dueAtMs = Infinity;
+  /** There are changes since the current write began. */
+  #isDue = false;
+  #isFailing = false;
+  #isClosing = false;
+  #writing: Promise<void> | null = null;
+  /** Those who wait for the next write. */
+  #waiting = Promise.withResolvers<void>();
+
+  constructor(options: CheckpointWriterOptions) {
+    this.#options = options;
+    this.#waiting.promise.catch(() => {});
+  }
+
+  /** Writes all changes within this time. An earlier write that is pending stays. */
+  writeWithin(delayMs: number): void {
+    const { clock } = this.#options;
+    const atMs = clock.monotonic() + delayMs;
+    if (this.#dueAtMs <= atMs) return;
+    this.#cancelPending();
+    this.#dueAtMs = atMs;
+    this.#cancelWrite = clock.after(delayMs, () => {
+      this.#cancelPending();
+      this.#write();
+    });
+  }
+
+  /** Resolves when everything that has changed until now is durable; rejects with the error of the write. */
+  flush(): Promise<void> {
+    this.#cancelPending();
+    const { promise } = this.#waiting;
+    this.#write();
+    return promise;
+  }
+
+  /** Writes pending changes. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    if (this.#cancelPending()) this.#write();
+    await this.#writing;
+  }
+
+  #write(): void {
+    this.#isDue = true;
+    this.#writing ??= this.#writeAll();
+  }
+
+  async #writeAll(): Promise<void> {
+    const { files, consequence, logger } = this.#options;
+    const path = files.at(-1)?.path;
+    while (this.#isDue) {
+      this.#isDue = false;
+      const waiting = this.#waiting;
+      this.#waiting = Promise.withResolvers();
+      this.#waiting.promise.catch(() => {});
+      try {
+        await this.#writeFiles();
+        if (this.#isFailing) logger.info({ path }, 'Wrote the checkpoint again');
+        this.#isFailing = false;
+        waiting.resolve();
+      } catch (err) {
+        if (!this.#isFailing) logger.error({ path, err }, consequence);
+        this.#isFailing = true;
+        waiting.reject(err);
+      }
+    }
+    this.#writing = null;
+    if (this.#isFailing && !this.#isClosing) this.writeWithin(retryDelayMs);
+  }
+
+  async #writeFiles(): Promise<void> {
+    const { files, write = writeDurably } = this.#options;
+    for (const { path, encode } of files) {
+      const content = encode();
+      if (content === this.#written.get(path)) continue;
+      await write(path, `${path}.new`, content);
+      this.#written.set(path, content);
+    }
+  }
+
+  /** Returns whether a write was pending. */
+  #cancelPending(): boolean {
+    const isPending = this.#cancelWrite !== null;
+    this.#cancelWrite?.();
+    this.#cancelWrite = null;
+    this.#dueAtMs = Infinity;
+    return isPending;
+  }
+}

@@ -1,0 +1,32 @@
+/** Whether what was allocated is not in force yet. Pure. Upstream: IsPodResizeInProgress in pkg/kubelet/kuberuntime. */
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { Container } from '../../../shared/kubernetes/api.ts';
+import { isSameResizable, resizableResources, withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
+import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
+import type { AllocatedPod } from '../allocated-pod.ts';
+import type { PodAllocation } from '../pod-allocation.ts';
+
+/** @param podLevel gate InPlacePodLevelResourcesVerticalScaling */
+export function isResizeInProgress(
+  { spec }: AllocatedPod,
+  status: RuntimePodStatus | null,
+  actuated: PodAllocation | undefined,
+  podLevel: boolean,
+): boolean {
+  if (!actuated) return false;
+  const podResources = podLevel ? spec.resources : undefined;
+  if (podResources && actuated.podLevel && !isSameResizable(resizableResources(podResources), resizableResources(actuated.podLevel)))
+    return true;
+  const containers = [...(spec.initContainers ?? []).filter(isRestartableInitContainer), ...spec.containers];
+  return containers.some((container) => isRunning(container, status) && !isInForce(container));
+
+  function isInForce({ name, resources = {} }: Container): boolean {
+    const allocated = resizableResources(withPodLimits(resources, podResources));
+    return isSameResizable(allocated, resizableResources(actuated?.containers.get(name)));
+  }
+}
+
+/** One that does not run gets the right values when it starts. */
+function isRunning({ name }: Container, status: RuntimePodStatus | null): boolean {
+  return status?.containers.find((container) => container.name === name)?.state === 'running';
+}

@@ -1,0 +1,235 @@
+/**
+ * Resizes pods in place: allocates what a pod asks for as soon as it fits, and follows it until it is in force. A resize that does not fit is deferred,
+ * and tried again when something may have been freed. Upstream: pkg/kubelet/allocation/allocation_manager.go, SyncPod in pkg/kubelet/kubelet.go.
+ */
+import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
+import { reportFault } from '../../../shared/errors/contain.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import { deferredAcceptedResizes, infeasibleResizes, requestedResizes } from '../../../shared/metrics/definitions/resize.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { podReference, type EventSink } from '../../events/index.ts';
+import type { AllocatedPod } from '../allocated-pod.ts';
+import type { AllocationManager } from '../allocation-manager.ts';
+import { infeasibleBecause, type ResizeSettings } from './feasibility.ts';
+import { resizeMessage } from './messages.ts';
+import { inOrder } from './order.ts';
+import { isResizeInProgress } from './progress.ts';
+import { requestedChanges } from './requested-changes.ts';
+import type { ResizeConditions, Resolution } from './resize-conditions.ts';
+
+/** Upstream's labels of pod_deferred_accepted_resizes_total. */
+export type RetryTrigger = 'pod_resized' | 'pod_updated' | 'pods_added' | 'pods_removed' | 'pod_terminated' | 'periodic_retry';
+
+/** Upstream's retryDelay. Whatever frees resources tries again at once: this is the safety net. */
+const periodMs = 3 * 60_000;
+/** Before all sources have reported, and after a checkpoint could not be written. */
+const soonMs = 10_000;
+/** After an error, doubled with each further one. Upstream: its back-off of 10 s. */
+const minErrorBackoffMs = 1000;
+const maxErrorBackoffMs = 10_000;
+
+export interface ResizeManagerDependencies {
+  readonly settings: ResizeSettings;
+  readonly podLevelResources: boolean;
+  readonly allocationManager: Pick<
+    AllocationManager,
+    'isAdmitted' | 'updatePodFromAllocation' | 'resize' | 'actuated' | 'setActuated' | 'settleWrites'
+  >;
+  readonly conditions: ResizeConditions;
+  /** The pod as its source wants it now; undefined when none does, or when the pod ends. */
+  readonly wanted: (uid: PodUID) => Pod | undefined;
+  /** Returns why the pod does not fit beside the others; null when it does. */
+  readonly refusal: (pod: Pod) => { readonly message: string } | null;
+  /** Other resources were allocated to the pod: its containers get them. */
+  readonly onAllocated: (pod: AllocatedPod) => void;
+  /** The conditions of the pod have changed. */
+  readonly onConditions: (uid: PodUID) => void;
+  /** Syncs the pod after this time. */
+  readonly syncAfter: (uid: PodUID, delayMs: number) => void;
+  readonly sourcesReady: () => boolean;
+  readonly events: EventSink;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class ResizeManager {
+  readonly #deps: ResizeManagerDependencies;
+  readonly #pending = new Set<PodUID>();
+  /** Their allocation becomes durable. */
+  readonly #allocating = new Set<PodUID>();
+  /** The number of errors that followed each other. */
+  readonly #errors = new Map<PodUID, number>();
+  #cancelRetry: (() => void) | null = null;
+
+  constructor(dependencies: ResizeManagerDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** A source has a pod that runs already, in a new version. */
+  onUpdated(before: Pod | undefined, pod: Pod): void {
+    for (const change of before ? requestedChanges(before, pod) : []) requestedResizes.inc({ ...change });
+    this.#consider(pod, 'pod_updated');
+  }
+
+  /** A pod that was admitted before this kubelet has started, or is admitted now. */
+  onAdded(pod: Pod): void {
+    this.#deps.conditions.adopt(pod);
+    this.#consider(pod, 'pods_added');
+  }
+
+  /** Something may have been freed. */
+  retry(trigger: RetryTrigger): void {
+    const { clock, sourcesReady, conditions, allocationManager, podLevelResources } = this.#deps;
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
+    if (this.#pending.size === 0) return;
+    this.#cancelRetry = clock.after(sourcesReady() ? periodMs : soonMs, () => this.retry('periodic_retry'));
+    // Until then pods are missing that count.
+    if (!sourcesReady()) return;
+    const candidates = [...this.#pending].flatMap((uid) => {
+      const pod = this.#deps.wanted(uid);
+      if (!pod) this.#drop(uid);
+      if (!pod || this.#allocating.has(uid)) return [];
+      return [{ pod, allocated: allocationManager.updatePodFromAllocation(pod), sinceMs: conditions.get(uid)?.pending?.sinceMs }];
+    });
+    // One that does not fit holds up none behind it.
+    for (const { pod, allocated } of inOrder(candidates, podLevelResources)) this.#try(pod, allocated, trigger);
+  }
+
+  /** Called before each sync. The conditions are those of the next status. */
+  observe(pod: AllocatedPod, status: RuntimePodStatus | null): void {
+    const { allocationManager, conditions, settings } = this.#deps;
+    const uid = podUID(pod);
+    if (!conditions.get(uid)?.inProgress) return;
+    if (isResizeInProgress(pod, status, allocationManager.actuated(uid), settings.podLevel)) return;
+    this.#errors.delete(uid);
+    const ended = conditions.clearInProgress(pod);
+    if (ended) this.#record(pod, 'Normal', 'ResizeCompleted', resizeMessage('completed', pod, ended.generation));
+    // A smaller pod has freed something.
+    this.retry('pod_resized');
+  }
+
+  /** A sync has changed what is in force. */
+  onActuated(uid: PodUID, actuated: ActuatedResources): void {
+    this.#deps.allocationManager.setActuated(uid, actuated);
+  }
+
+  /** Resolves when the record is durable, or can't be written: a container starts nevertheless. */
+  async recordActuated(uid: PodUID, actuated: ActuatedResources): Promise<void> {
+    this.onActuated(uid, actuated);
+    await this.#deps.allocationManager.settleWrites();
+  }
+
+  /** A sync could not bring a resize into force. It is tried again. */
+  onError(pod: AllocatedPod, error: string): void {
+    const uid = podUID(pod);
+    const changed = this.#deps.conditions.setError(pod, error);
+    if (changed) this.#record(pod, 'Warning', 'ResizeError', resizeMessage('error', pod, changed.generation, error));
+    const count = this.#errors.get(uid) ?? 0;
+    this.#errors.set(uid, count + 1);
+    this.#deps.syncAfter(uid, Math.min(maxErrorBackoffMs, minErrorBackoffMs * 2 ** Math.min(count, 10)));
+  }
+
+  forget(uid: PodUID): void {
+    this.#drop(uid);
+    this.#errors.delete(uid);
+    this.#deps.conditions.forget(uid);
+  }
+
+  close(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
+  }
+
+  #consider(pod: Pod, trigger: RetryTrigger): void {
+    const { allocationManager } = this.#deps;
+    const uid = podUID(pod);
+    if (!allocationManager.isAdmitted(uid)) return;
+    if (allocationManager.updatePodFromAllocation(pod) === pod) return this.#settle(pod, 'reverted');
+    this.#pending.add(uid);
+    this.retry(trigger);
+  }
+
+  #try(pod: Pod, allocated: AllocatedPod, trigger: RetryTrigger): void {
+    const { settings, refusal } = this.#deps;
+    if (allocated === pod) return this.#settle(pod, 'reverted');
+    const infeasible = infeasibleBecause(pod, allocated, settings);
+    if (infeasible) {
+      infeasibleResizes.inc({ reason_detail: infeasible.detail });
+      this.#pending.delete(podUID(pod));
+      return this.#refuse(pod, 'Infeasible', infeasible.message);
+    }
+    const refused = refusal(pod);
+    if (refused) return this.#refuse(pod, 'Deferred', refused.message);
+    void this.#allocate(pod, trigger);
+  }
+
+  #refuse(pod: Pod, reason: 'Deferred' | 'Infeasible', message: string): void {
+    const before = this.#deps.conditions.get(podUID(pod))?.pending;
+    const isNew = this.#deps.conditions.setPending(pod, reason, message);
+    if (isNew) this.#record(pod, 'Warning', `Resize${reason}`, resizeMessage(reason, pod, pod.metadata.generation, message));
+    if (isNew || before?.message !== message) this.#deps.onConditions(podUID(pod));
+  }
+
+  /** Never rejects. */
+  async #allocate(pod: Pod, trigger: RetryTrigger): Promise<void> {
+    const { allocationManager, conditions, logger } = this.#deps;
+    const uid = podUID(pod);
+    this.#allocating.add(uid);
+    try {
+      await allocationManager.resize(pod);
+      this.#allocating.delete(uid);
+      if (conditions.get(uid)?.pending?.reason === 'Deferred') deferredAcceptedResizes.inc({ retry_trigger: trigger });
+      this.#onDurable(pod);
+    } catch (err) {
+      this.#allocating.delete(uid);
+      logger.error({ podUID: uid, err: messageOf(err) }, 'Could not record the resources of a resized pod');
+      this.#refuse(pod, 'Deferred', `cannot record the allocation: ${messageOf(err)}`);
+      this.#retryWithin(soonMs);
+    }
+  }
+
+  #onDurable(pod: Pod): void {
+    const { allocationManager, conditions, wanted, onAllocated, logger } = this.#deps;
+    const uid = podUID(pod);
+    this.#errors.delete(uid);
+    conditions.clearPending(pod, 'accepted');
+    conditions.start(pod);
+    this.#record(pod, 'Normal', 'ResizeStarted', resizeMessage('started', pod, pod.metadata.generation));
+    const newest = wanted(uid);
+    if (!newest) return this.#drop(uid);
+    try {
+      onAllocated(allocationManager.updatePodFromAllocation(newest));
+    } catch (err) {
+      reportFault({ handler: 'resize', logger, fields: { podUID: uid } }, err);
+    }
+    // The pod may have changed meanwhile.
+    this.#pending.delete(uid);
+    this.#consider(newest, 'pod_updated');
+    this.retry('pod_resized');
+  }
+
+  /** What the pod asks for is allocated. */
+  #settle(pod: Pod, resolution: Resolution): void {
+    const uid = podUID(pod);
+    this.#pending.delete(uid);
+    if (this.#deps.conditions.clearPending(pod, resolution)) this.#deps.onConditions(uid);
+  }
+
+  #drop(uid: PodUID): void {
+    this.#pending.delete(uid);
+  }
+
+  #retryWithin(delayMs: number): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = this.#deps.clock.after(delayMs, () => this.retry('periodic_retry'));
+  }
+
+  #record(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#deps.events.record({ object: podReference(pod), type, reason, message });
+  }
+}

@@ -1,0 +1,28 @@
+/** Opens what the kubelet has recorded of the pods' resources, and their resize conditions. */
+import { AllocationManager, ResizeConditions } from '../allocation/index.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+
+export interface Allocation {
+  readonly allocationManager: AllocationManager;
+  readonly resizeConditions: ResizeConditions;
+}
+
+export async function openAllocation({
+  options,
+  log,
+  shutdown,
+}: Pick<KubeletContext, 'options' | 'log' | 'shutdown'>): Promise<Allocation> {
+  const { flags, featureGates } = options;
+  const allocationManager = await AllocationManager.open({
+    rootDir: flags.rootDirectory,
+    gates: {
+      podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
+      initContainers: featureGates.enabled('InPlacePodVerticalScalingInitContainers'),
+    },
+    clock,
+    logger: log('admission'),
+  });
+  shutdown.register('allocation-manager', () => allocationManager.close());
+  return { allocationManager, resizeConditions: new ResizeConditions(clock) };
+}

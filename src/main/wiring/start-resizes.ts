@@ -1,0 +1,54 @@
+/** Creates the resize manager. */
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import { type PodUID } from '../../shared/kubernetes/ids.ts';
+import { ResizeManager } from '../allocation/index.ts';
+import type { EventSink } from '../events/index.ts';
+import { isDeleted } from '../pods/termination/is-deleted.ts';
+import type { PodHandlers } from '../pods/pod-handlers.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import type { PodWorkers, WorkQueue } from '../pods/workers/index.ts';
+import type { Allocation } from './open-allocation.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+
+export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' | 'threads' | 'shutdown'>, Allocation {
+  readonly podManager: PodManager;
+  readonly workers: () => PodWorkers;
+  readonly podHandlers: () => PodHandlers;
+  readonly workQueue: WorkQueue;
+  readonly sourcesReady: () => boolean;
+  readonly events: EventSink;
+}
+
+export function startResizes(start: ResizesOptions): ResizeManager {
+  const { options, log, threads, shutdown, allocationManager, resizeConditions, podManager, workers, podHandlers, workQueue } = start;
+  const { sourcesReady, events } = start;
+  const { config, featureGates } = options;
+  const wanted = (uid: PodUID) => {
+    const pod = podManager.get(uid);
+    return pod && !isDeleted(pod) && !workers().isTerminationRequested(uid) ? pod : undefined;
+  };
+  const resizes = new ResizeManager({
+    settings: {
+      cgroupVersion: threads.host.cgroupVersion,
+      podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
+      memoryBackedVolumes: featureGates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'),
+      exclusiveCPUs: config.cpuManagerPolicy === 'static' && !featureGates.enabled('InPlacePodVerticalScalingExclusiveCPUs'),
+      exclusiveMemory: config.memoryManagerPolicy === 'Static' && !featureGates.enabled('InPlacePodVerticalScalingExclusiveMemory'),
+      limitedSwap: config.memorySwap.swapBehavior === 'LimitedSwap' && threads.host.cgroupVersion === 2,
+    },
+    podLevelResources: featureGates.enabled('PodLevelResources'),
+    allocationManager,
+    conditions: resizeConditions,
+    wanted,
+    refusal: (pod) => podHandlers().resizeRefusal(pod),
+    onAllocated: (pod) => workers().update(pod, 'update'),
+    onConditions: (uid) => workers().refreshStatuses([uid]),
+    syncAfter: (uid, delayMs) => workQueue.enqueue(uid, delayMs),
+    sourcesReady,
+    events,
+    clock,
+    logger: log('resizes'),
+  });
+  shutdown.register('resizes', async () => resizes.close());
+  return resizes;
+}
