@@ -1,5 +1,7 @@
 /** In-place resize: the resources of running pods change, without a restart unless their policy asks for one. */
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
@@ -140,6 +142,12 @@ describe('in-place resize', () => {
     assert.deepEqual(appOf(deferred)?.allocatedResources, small.requests);
     await node.create('neighbour', withResources({ requests: { cpu: '100m' } }));
     await node.untilRunning('neighbour');
+    // The shell may exit with the container before it has printed the result. The next instance has what is allocated.
+    await node.exec('greedy', 'kill 1').catch(() => {});
+    const isRestarted = (pod: Pod) => appOf(pod)?.restartCount === 1 && appOf(pod)?.ready === true;
+    const restarted = await node.until('greedy', 'runs again', isRestarted);
+    assert.deepEqual([(await valuesIn('greedy'))[0], appOf(restarted)?.resources], ['20', small]);
+    assert.equal(condition(restarted, 'PodResizePending')?.reason, 'Deferred');
 
     await untilEvents('greedy', 'ResizeDeferred');
     await node.restartKubelet('SIGKILL');
@@ -148,8 +156,38 @@ describe('in-place resize', () => {
     assert.deepEqual(condition(kept, 'PodResizePending'), condition(deferred, 'PodResizePending'));
     await node.exec('filler', 'kill 1').catch(() => {});
     const resized = await untilResized('greedy', ({ allocatedResources }) => allocatedResources?.['cpu'] !== '20m');
-    assert.equal(appOf(resized)?.restartCount, 0);
+    assert.equal(appOf(resized)?.restartCount, 1);
     await untilEvents('greedy', 'ResizeCompleted', 'ResizeDeferred', 'ResizeStarted');
+  });
+
+  test('more memory ends the loop of a container that runs out of it', async () => {
+    const sh =
+      '[ $(cat /sys/fs/cgroup/memory.max 2>/dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes) -gt 100000000 ] && exec sleep 1000; head -c 104857600 /dev/zero | tail -n1 >/dev/null || exit 137';
+    await node.create('oom', withResources(guaranteed('100m', '64Mi'), { sh }));
+    await node.until('oom', 'is in a crash loop', (pod) => appOf(pod)?.state?.waiting?.reason === 'CrashLoopBackOff');
+    await resize('oom', guaranteed('100m', '256Mi'));
+    const resized = await untilResized('oom', ({ resources }) => resources?.limits?.['memory'] === '256Mi');
+    assert.equal((await valuesIn('oom'))[2], String(256 * mebibyte));
+    const isV1 = existsSync('/sys/fs/cgroup/memory');
+    const cgroup = join('/sys/fs/cgroup', isV1 ? 'memory' : '', node.node.cgroupRoot, 'kubepods', `pod${resized.metadata.uid}`);
+    const limit = readFileSync(join(cgroup, isV1 ? 'memory.limit_in_bytes' : 'memory.max'), 'utf8').trim();
+    assert.equal(limit, String(256 * mebibyte));
+  });
+
+  test('only a memory request changes; and values below the kernel’s minimum are reported as they were asked for', async () => {
+    await node.create('request', withResources({ requests: { cpu: '20m', memory: '32Mi' }, limits: { cpu: '40m', memory: '64Mi' } }));
+    await node.untilRunning('request');
+    await resize('request', { requests: { memory: '48Mi' } });
+    const requested = await untilResized('request', ({ resources }) => resources?.requests?.['memory'] === '48Mi');
+    assert.equal(appOf(requested)?.restartCount, 0);
+    await resize('request', { requests: { cpu: '1m' }, limits: { cpu: '5m' } });
+    const tiny = await untilResized('request', ({ resources }) => resources?.limits?.['cpu'] === '5m');
+    assert.deepEqual([appOf(tiny)?.resources?.requests?.['cpu'], (await valuesIn('request')).slice(0, 2)], ['1m', ['2', '1000']]);
+    await node.restartKubelet('SIGKILL');
+    await node.untilReady();
+    const restarted = await node.get('request');
+    assert.ok(hasNoResize(restarted));
+    await untilEvents('request', 'ResizeCompleted', 'ResizeCompleted', 'ResizeStarted', 'ResizeStarted');
   });
 
   test('a resize that is taken back is forgotten', async () => {
