@@ -1,5 +1,5 @@
 /**
- * A fork bomb beside fifty other pods. With podPidsLimit it only gets its own process IDs; without, it takes those of the whole node until the kubelet evicts
+ * A fork bomb beside other pods. With podPidsLimit it only gets its own process IDs; without, it takes those of the whole node until the kubelet evicts
  * it. Nothing can be started in the guest meanwhile, so the node is watched by a process that runs already.
  */
 import assert from 'node:assert/strict';
@@ -14,8 +14,8 @@ import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 const project = join(import.meta.dirname, '../..');
-const bystanders = 50;
-/** The node itself with its fifty pods needs a thousand. */
+const bystanders = 25;
+/** The node itself with its pods needs some seven hundred. */
 const pidMax = 3000;
 const podPidsLimit = 200;
 /** More than the node has without a bomb. */
@@ -74,7 +74,7 @@ function assertHealthy(states: readonly NodeState[]): void {
   );
 }
 
-describe('a fork bomb beside fifty pods', () => {
+describe('a fork bomb beside other pods', () => {
   let node: GuestNode;
   let cluster: SmallCluster;
   before(async () => {
