@@ -57,6 +57,10 @@ export class ApiClient {
   create<T>(path: string, body: object): Promise<T> {
     return this.#json('POST', path, body);
   }
+  /** @param body the envelope of Kubernetes' protobuf encoding: what is longer as JSON than the API server takes */
+  createProtobuf<T>(path: string, body: Uint8Array): Promise<T> {
+    return this.#json('POST', path, body, 'application/vnd.kubernetes.protobuf');
+  }
   replace<T>(path: string, body: object): Promise<T> {
     return this.#json('PUT', path, body);
   }
@@ -71,6 +75,11 @@ export class ApiClient {
   /** Returns a plain text response, for example of `/readyz` or of logs. */
   async text(path: string): Promise<string> {
     return (await this.#call('GET', path)).body.text();
+  }
+
+  /** Returns a response that is read as fast as the caller reads it. */
+  async stream(path: string, signal: AbortSignal): Promise<AsyncIterator<Uint8Array>> {
+    return (await this.#call('GET', path, undefined, undefined, signal)).body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   }
 
   /** Returns undefined when the object does not exist. */
@@ -120,7 +129,7 @@ export class ApiClient {
       signal,
       dispatcher: this.#agent,
       headers: { ...this.#headers, ...(body && { 'content-type': contentType }) },
-      body: body ? JSON.stringify(body) : null,
+      body: body instanceof Uint8Array ? body : body ? JSON.stringify(body) : null,
       // A watch may be without events for any time.
       bodyTimeout: 0,
     });

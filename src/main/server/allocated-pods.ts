@@ -1,20 +1,23 @@
 /**
- * The bodies of `/allocatedPods`: active pods that were admitted, with their allocated resources and without status. Pure.
+ * The answers of `/allocatedPods`: active pods that were admitted, with their allocated resources and without status. Pure.
  * Upstream: getAllocatedPods and getAllocatedPod of pkg/kubelet/server, GetAllocatedPodByName of pkg/kubelet.
  */
-import { contain } from '../../shared/errors/contain.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
-import type { Logger } from '../../shared/log/logger.ts';
 import type { AllocatedPodQuery } from '../../shared/contracts/server/calls.ts';
+import type { PodList } from './pod-lists.ts';
 
-/** Omits a pod that cannot be serialized. */
-export function allocatedPodListJson(pods: readonly AllocatedPod[], logger: Logger): string {
-  const items = pods.flatMap((pod) => {
-    const toJson = () => JSON.stringify({ ...pod, status: {} });
-    return contain({ handler: 'allocated pods', logger, fields: { podUID: podUID(pod) } }, toJson) ?? [];
-  });
-  return `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[${items.join(',')}]}`;
+export function allocatedPodList(pods: () => readonly AllocatedPod[]): PodList {
+  return {
+    uids: () => pods().map(podUID),
+    find: () => {
+      const byUID = new Map(pods().map((pod) => [podUID(pod), pod]));
+      return (uid) => {
+        const pod = byUID.get(uid);
+        return pod && { ...pod, status: {} };
+      };
+    },
+  };
 }
 
 /** Returns null when no such pod is active and admitted. */

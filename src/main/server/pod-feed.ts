@@ -31,6 +31,8 @@ const maxUnverifiedMs = 5_000;
 const forgetAfterMs = 30_000;
 /** Serializing a pod takes 40 µs. */
 const maxPodsPerReply = 50;
+/** The last pod of a reply may exceed it. */
+const maxReplyLength = 1024 * 1024;
 
 export class PodFeed {
   readonly #deps: PodFeedDependencies;
@@ -100,8 +102,9 @@ export class PodFeed {
     const sourcesReady = this.#checkReady();
     const pods: PodState[] = [];
     const removed: PodUID[] = [];
+    let length = 0;
     for (const uid of this.#changed) {
-      if (pods.length + removed.length >= maxPodsPerReply) break;
+      if (pods.length + removed.length >= maxPodsPerReply || length >= maxReplyLength) break;
       this.#changed.delete(uid);
       const pod = podManager.get(uid);
       if (!pod) {
@@ -109,7 +112,9 @@ export class PodFeed {
         continue;
       }
       const state = contain({ handler: 'pods API', logger, fields: { podUID: uid } }, () => this.#stateOf(uid, pod));
-      if (state) pods.push(state);
+      if (!state) continue;
+      pods.push(state);
+      length += state.json.length;
     }
     this.#repliedAtMs = clock.monotonic();
     return { cursor: this.#cursor, isStart, isComplete: this.#changed.size === 0, sourcesReady, pods, removed };

@@ -1,4 +1,5 @@
 /** Starts the server thread and answers its requests: pods and containers from main's state, reviews of callers from the API server. */
+import { transfer } from 'comlink';
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -10,14 +11,15 @@ import type { Reviews } from '../api/index.ts';
 import { flagValues } from '../flags/flag-values.ts';
 import type { KubeletOptions } from '../cli/options.ts';
 import type { PodFeed } from './pod-feed.ts';
-import { allocatedPodJson, allocatedPodListJson } from './allocated-pods.ts';
-import { podListJson } from './pod-list.ts';
+import { allocatedPodJson, allocatedPodList } from './allocated-pods.ts';
+import { PodLists } from './pod-lists.ts';
+import { sourcePodList } from './source-pod-list.ts';
 import type { PodResourcesLister } from '../pod-resources/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import { containerResolver } from './resolve-container.ts';
-import { runningPodListJson } from './running-pod-list.ts';
+import { runningPodList } from './running-pod-list.ts';
 import { secureServerFault, serverSettings } from './server-settings.ts';
 import type { HealthThread } from '../threads/health-thread.ts';
 import { ServerThread } from '../threads/server-thread.ts';
@@ -79,15 +81,21 @@ export function startServer({
   const fault = secureServerFault(config, hasApiServer);
   if (config.enableServer && fault !== null)
     logger.warn({ reason: fault }, 'the authenticated server is not started: no client could be authenticated');
+  const podLists = new PodLists(
+    { pods: sourcePodList(podManager, statuses), runningPods: runningPodList(cache), allocatedPods: allocatedPodList(allocatedPods) },
+    logger,
+  );
   return ServerThread.start({
     state,
     logger,
     settings: serverSettings(options, { nodeName, snapshot, usage, storage, timelines, hasApiServer }),
     mainApi: {
-      pods: async () => podListJson(podManager, statuses, logger),
-      allocatedPods: async () => allocatedPodListJson(allocatedPods(), logger),
+      podListUIDs: async (list) => podLists.uids(list),
+      async podListItems(list, uids) {
+        const items = podLists.items(list, uids);
+        return transfer(items, [items.json.buffer as ArrayBuffer]);
+      },
       allocatedPod: async (query) => allocatedPodJson(allocatedPods(), query),
-      runningPods: async () => runningPodListJson(cache.all()),
       imageGcPlan,
       evictionPlan: async (signal) => JSON.stringify(evictionPlan(signal ?? undefined)),
       configz: async () => options.live.configz(),

@@ -22,8 +22,6 @@ export interface PlainServerOptions {
 const connectionLimits = { unauthorized: 256, unauthorizedPerAddress: 256, authorized: 0 };
 /** Limit for response bodies that are not sent yet. A metrics page, or the pod list of a large node, has a few MB. */
 const maxUnsentLength = 32 * 1024 * 1024;
-/** What a reply in pieces counts: the usage of 2,000 cgroups, from which its pieces are made. */
-const heldByPieces = 4 * 1024 * 1024;
 
 export class PlainServer {
   readonly #options: PlainServerOptions;
@@ -75,7 +73,7 @@ export class PlainServer {
       return error(500, messageOf(err));
     });
     if (request.socket.destroyed) return;
-    const length = answer.pieces ? heldByPieces : answer.body.length;
+    const length = answer.heldLength ?? answer.body.length;
     if (this.#unsentLength > 0 && this.#unsentLength + length > maxUnsentLength)
       return sendReply(request, response, withConnectionClose(error(503, 'too many clients have not taken their responses')));
     this.#unsentLength += length;

@@ -7,8 +7,12 @@ export interface Reply {
    * Follow the body. Made while they are sent, one at a time: for pages that are long, and take long to make. An empty piece only gives other requests their
    * turn.
    */
-  readonly pieces?: Iterable<string | Uint8Array>;
+  readonly pieces?: Pieces;
+  /** What the pieces hold in memory until they are sent. */
+  readonly heldLength?: number;
 }
+
+export type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 const plainText = { 'Content-Type': 'text/plain; charset=utf-8' };
 
@@ -16,8 +20,9 @@ export function ok(body: string, contentType = plainText['Content-Type']): Reply
   return { status: 200, headers: { 'Content-Type': contentType }, body };
 }
 
-export function inPieces(pieces: Iterable<string | Uint8Array>, contentType: string): Reply {
-  return { ...ok('', contentType), pieces };
+/** @param heldLength default: the usage of 2,000 cgroups, from which the pages of metrics are made */
+export function inPieces(pieces: Pieces, contentType: string, heldLength = 4 * 1024 * 1024): Reply {
+  return { ...ok('', contentType), pieces, heldLength };
 }
 
 /** Returns a reply that closes the connection. */

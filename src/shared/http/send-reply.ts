@@ -4,9 +4,11 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
-import type { Reply } from './reply.ts';
+import type { Pieces, Reply } from './reply.ts';
 
 const minCompressedBytes = 1024;
+/** A client that takes a reply in pieces more slowly loses its connection: what the reply holds is bounded for all clients. */
+const maxSendMs = 10 * 60_000;
 const compress = promisify(gzip);
 
 export async function sendReply(
@@ -32,18 +34,16 @@ export async function sendReply(
 }
 
 /** Makes the next piece when the client has taken the ones before, and other requests had their turn. A client may leave at any time. */
-async function sendPieces(
-  request: IncomingMessage,
-  response: ServerResponse,
-  pieces: Iterable<string | Uint8Array>,
-  compressed: boolean,
-): Promise<void> {
+async function sendPieces(request: IncomingMessage, response: ServerResponse, pieces: Pieces, compressed: boolean): Promise<void> {
   if (request.method === 'HEAD') {
     response.end();
     return;
   }
+  const signal = AbortSignal.timeout(maxSendMs);
   try {
-    await (compressed ? pipeline(takeTurns(pieces), createGzip(), response) : pipeline(takeTurns(pieces), response));
+    await (compressed
+      ? pipeline(takeTurns(pieces), createGzip(), response, { signal })
+      : pipeline(takeTurns(pieces), response, { signal }));
   } catch (err) {
     if (!clientLeft.has((err as NodeJS.ErrnoException).code ?? '')) throw err;
   }
@@ -51,8 +51,8 @@ async function sendPieces(
 
 const clientLeft = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ECONNRESET', 'EPIPE']);
 
-async function* takeTurns(pieces: Iterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
-  for (const piece of pieces) {
+async function* takeTurns(pieces: Pieces): AsyncGenerator<string | Uint8Array> {
+  for await (const piece of pieces) {
     if (piece.length > 0) yield piece;
     await setImmediate();
   }

@@ -18,6 +18,7 @@ import { createMainClient } from './main-client.ts';
 import { GrpcServices } from './grpc-services.ts';
 import { LocalSocket } from './local-socket.ts';
 import { createStatsPages } from './stats/index.ts';
+import { createPodLists } from './pod-lists/index.ts';
 import { replyEviction } from './eviction/index.ts';
 import { replyTimeline } from './timeline/index.ts';
 
@@ -43,7 +44,7 @@ const sources: RouteSources = {
       stats,
       metricsProvider: workerData.stats.fromRuntime ? 'cri' : 'cadvisor',
     }),
-  main,
+  podList: createPodLists(main),
 };
 
 const readOnly =

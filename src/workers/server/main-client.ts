@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { evictionSignals } from '../../shared/contracts/eviction.ts';
 import type { ResolvedContainer, MainApi } from '../../shared/contracts/server/calls.ts';
+import { podListNames } from '../../shared/contracts/server/pods.ts';
 import { metricsFormats, type MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 
@@ -30,9 +31,8 @@ export function createMainClient(port: MessagePort): MainApi {
     }
   };
   return {
-    pods: shared(() => boundedCall('pods', () => main.pods())),
-    runningPods: shared(() => boundedCall('runningPods', () => main.runningPods())),
-    allocatedPods: shared(() => boundedCall('allocatedPods', () => main.allocatedPods())),
+    podListUIDs: sharedPerList((list) => boundedCall('podListUIDs', () => main.podListUIDs(list))),
+    podListItems: (list, uids) => boundedCall('podListItems', () => main.podListItems(list, uids)),
     allocatedPod: (query) => boundedCall('allocatedPod', async () => main.allocatedPod(query)),
     imageGcPlan: shared(() => boundedCall('imageGcPlan', () => main.imageGcPlan())),
     evictionPlan: sharedPerSignal((signal) => boundedCall('evictionPlan', () => main.evictionPlan(signal))),
@@ -57,6 +57,11 @@ function shared<T>(call: () => Promise<T>): () => Promise<T> {
     pending ??= call().finally(() => (pending = null));
     return pending;
   };
+}
+
+function sharedPerList(call: MainApi['podListUIDs']): MainApi['podListUIDs'] {
+  const calls = new Map(podListNames.map((list) => [list, shared(() => call(list))]));
+  return async (list) => (calls.get(list) ?? (() => call(list)))();
 }
 
 function sharedPerFormat<T>(call: (format: MetricsFormat) => Promise<T>): (format: MetricsFormat) => Promise<T> {

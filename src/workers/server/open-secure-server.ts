@@ -79,6 +79,7 @@ export async function openSecureServer({
     health: sources.health,
     metrics: sources,
     summary: sources.summary,
+    podList: sources.podList,
     main,
     logs,
     streaming,

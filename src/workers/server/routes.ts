@@ -1,10 +1,10 @@
 /** The routes of the read-only server, and the routes that it shares with the authenticated server. Handlers return replies and send nothing. */
-import type { MainApi } from '../../shared/contracts/server/calls.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { HealthCheck } from '../../shared/health/health.ts';
 import { isHealthz, replyHealthz } from '../../shared/health/healthz.ts';
 import { negotiate, type MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { PlainRequest } from '../../shared/http/plain-request.ts';
+import type { ReplyPodList } from './pod-lists/index.ts';
 import {
   accepts,
   error,
@@ -26,9 +26,9 @@ export interface RouteSources {
   /** The gate of that name. */
   readonly nativeHistograms: boolean;
   readonly metrics: (page: MetricsPage, format: MetricsFormat) => Promise<Iterable<string | Uint8Array>>;
-  /** Renders /stats/summary. Throws until the node was measured once. */
-  readonly summary: (onlyCpuAndMemory: boolean) => string;
-  readonly main: Pick<MainApi, 'pods'>;
+  /** Renders /stats/summary, in pieces. Throws until the node was measured once. */
+  readonly summary: (onlyCpuAndMemory: boolean) => Iterable<string>;
+  readonly podList: ReplyPodList;
 }
 
 export type MetricsSources = Pick<RouteSources, 'metrics' | 'nativeHistograms' | 'resetHealthMetrics'>;
@@ -57,7 +57,7 @@ export const metricsPages: Readonly<Record<string, MetricsPage>> = {
 export async function replyOnReadOnly(request: PlainRequest, sources: RouteSources): Promise<Reply> {
   const { method, path } = request;
   if (isHealthz(path)) return replyHealthz(path, request.query, sources.health());
-  if (path === '/pods' || path === '/pods/') return replyJSON(request, () => sources.main.pods());
+  if (path === '/pods' || path === '/pods/') return replyPods(request, sources.podList);
   if (path === '/stats' || path.startsWith('/stats/')) return replyStats(method, path, request.query, request.accept, sources.summary);
   const page = metricsPages[path];
   if (page) return replyMetrics(page, request, sources);
@@ -77,15 +77,9 @@ export async function replyMetrics(
     return ok('metrics reset\n');
   }
   const { encoding, contentType } = negotiate(accept);
-  if (encoding === 'protobuf') return inPieces(await metrics(page, nativeHistograms ? 'nativeProtobuf' : 'protobuf'), contentType);
-  const pieces = await metrics(page, 'text');
-  return page === 'cadvisor' ? inPieces(pieces, contentType) : ok(textOfPieces(pieces), contentType);
+  const protobuf = nativeHistograms ? 'nativeProtobuf' : 'protobuf';
+  return inPieces(await metrics(page, encoding === 'protobuf' ? protobuf : 'text'), contentType);
 }
-
-function textOfPieces(pieces: Iterable<string | Uint8Array>): string {
-  return Array.from(pieces, (piece) => (typeof piece === 'string' ? piece : utf8.decode(piece))).join('');
-}
-const utf8 = new TextDecoder();
 
 /** Upstream: CreateHandlers of pkg/kubelet/server/stats/handler.go. */
 export function replyStats(
@@ -100,18 +94,13 @@ export function replyStats(
   if (!accepts(accept, 'application/json')) return notAcceptable('application/json');
   const values = query.getAll('only_cpu_and_memory');
   try {
-    return ok(summary(values.length === 1 && values[0] === 'true'), 'application/json');
+    return inPieces(summary(values.length === 1 && values[0] === 'true'), 'application/json');
   } catch (err) {
     return message(500, `Internal Error: ${messageOf(err)}`);
   }
 }
 
-async function replyJSON({ method, accept }: PlainRequest, getBody: () => Promise<string>): Promise<Reply> {
+async function replyPods({ method, accept }: PlainRequest, podList: ReplyPodList): Promise<Reply> {
   if (method !== 'GET') return methodNotAllowed('GET');
-  if (!accepts(accept, 'application/json')) return notAcceptable('application/json');
-  try {
-    return ok(await getBody(), 'application/json');
-  } catch (err) {
-    return error(500, messageOf(err));
-  }
+  return accepts(accept, 'application/json') ? podList('pods') : notAcceptable('application/json');
 }

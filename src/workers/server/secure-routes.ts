@@ -12,6 +12,7 @@ import type { ContainerLogs } from './logs/index.ts';
 import { ServeMux } from './serve-mux.ts';
 import { accepts, error, message, methodNotAllowed, notAcceptable, ok, restfulNotFound, type Reply } from '../../shared/http/reply.ts';
 import { replyEviction } from './eviction/index.ts';
+import type { ReplyPodList } from './pod-lists/index.ts';
 import { debugPrefixes, metricsPages, replyMetrics, replyStats, type MetricsSources } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
 import type { RequestTarget } from './request-target.ts';
@@ -38,8 +39,9 @@ export interface SecureRoutesOptions {
   readonly switches: HandlerSwitches;
   readonly health: () => HealthCheck[];
   readonly metrics: MetricsSources;
-  readonly summary: (onlyCpuAndMemory: boolean) => string;
-  readonly main: Pick<MainApi, 'pods' | 'runningPods' | 'allocatedPods' | 'allocatedPod' | 'imageGcPlan' | 'evictionPlan' | 'configz'>;
+  readonly summary: (onlyCpuAndMemory: boolean) => Iterable<string>;
+  readonly podList: ReplyPodList;
+  readonly main: Pick<MainApi, 'allocatedPod' | 'imageGcPlan' | 'evictionPlan' | 'configz'>;
   readonly logs: ContainerLogs;
   readonly streaming: Streaming;
   readonly extra: ExtraHandlers;
@@ -51,9 +53,9 @@ const timelineDisabledText = 'Debug endpoints are disabled. On the node, the com
 const maxResponseMs = 4 * 3600 * 1000;
 
 export function createSecureRoutes(options: SecureRoutesOptions): ServeMux<Handler> {
-  const { health, main, switches } = options;
+  const { health, podList, switches } = options;
   const healthz: Handler = async ({ path, query }) => replyHealthz(path, query, health());
-  const pods = objectList('/pods', () => main.pods());
+  const pods = objectList('/pods', () => podList('pods'));
   const stats: Handler = async ({ method, path, query, request }) =>
     replyStats(method, path, query, request.headers.accept, options.summary);
   const always: Record<string, Handler> = {
@@ -82,7 +84,7 @@ export function createSecureRoutes(options: SecureRoutesOptions): ServeMux<Handl
   return new ServeMux(switches.statusz ? { ...served, '/statusz': options.extra.statusz(new ServeMux(served).roots()) } : served);
 }
 
-function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesOptions): Record<string, Handler> {
+function debugHandlers({ switches, main, podList, logs, streaming, extra }: SecureRoutesOptions): Record<string, Handler> {
   const disabledHandler =
     (message: string): Handler =>
     async () =>
@@ -101,9 +103,9 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
       logs.serve(request, response, target, query),
     ),
     '/configz': configz,
-    '/runningpods/': objectList('/runningpods', () => main.runningPods()),
+    '/runningpods/': objectList('/runningpods', () => podList('runningPods')),
     // Upstream has no dry runs of image garbage collection and of evictions.
-    '/debug/image-gc': objectList('/debug/image-gc', () => main.imageGcPlan()),
+    '/debug/image-gc': objectList('/debug/image-gc', () => toJSONReply(() => main.imageGcPlan())),
     '/debug/eviction': async ({ method, query, request }) =>
       replyEviction((signal) => main.evictionPlan(signal), { method, query, accept: request.headers.accept }),
     '/logs/': switches.systemLogs ? extra.systemLogs : disabledHandler('logs endpoint is disabled.'),
@@ -117,15 +119,15 @@ function debugHandlers({ switches, main, logs, streaming, extra }: SecureRoutesO
     );
     served['/checkpoint/'] = checkpoint['/checkpoint/']!;
   }
-  if (switches.allocatedPods) Object.assign(served, allocatedPodHandlers(main));
+  if (switches.allocatedPods) Object.assign(served, allocatedPodHandlers(main, podList));
   if (switches.flagz) served['/flagz'] = extra.flagz;
   return served;
 }
 
 /** Upstream: the routes of KubeletAllocatedPodsEndpoint in InstallAuthRequiredHandlers. */
-function allocatedPodHandlers(main: SecureRoutesOptions['main']): Record<string, Handler> {
+function allocatedPodHandlers(main: SecureRoutesOptions['main'], podList: ReplyPodList): Record<string, Handler> {
   const root = '/allocatedPods';
-  const list = objectList(root, () => main.allocatedPods());
+  const list = objectList(root, () => podList('allocatedPods'));
   const handler: Handler = async (routed) => {
     const target = sandbox(segmentsBelow(root, routed.path));
     if (target === null) return list(routed);
@@ -139,11 +141,11 @@ function allocatedPodHandlers(main: SecureRoutesOptions['main']): Record<string,
 }
 
 /** Serves a list of API objects as go-restful does. */
-function objectList(root: string, getBody: () => Promise<string>): Handler {
+function objectList(root: string, getList: () => Promise<Reply>): Handler {
   return async ({ method, path, request }) => {
     if (segmentsBelow(root, path).length > 0) return restfulNotFound;
     if (method !== 'GET') return methodNotAllowed('GET');
-    return accepts(request.headers.accept, 'application/json') ? toJSONReply(getBody) : notAcceptable('application/json');
+    return accepts(request.headers.accept, 'application/json') ? getList() : notAcceptable('application/json');
   };
 }
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
-import { aBusybox } from '../../support/kubelet/test-node.ts';
+import { protobufPod } from '../../support/cluster/protobuf-pod.ts';
+import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
 /** The API server's JSON writes six bytes for each, and takes 1.5 MB of them. */
 const escaped = (length: number) => '<'.repeat(length);
@@ -59,6 +60,30 @@ describe('large inputs', () => {
     await assertUnharmed('beside-long');
     stop.abort();
     await changing;
+    await deleteAll(names);
+  });
+
+  test('a list of pods of 200 megabytes, with clients that read slowly', async () => {
+    const names = Array.from({ length: 25 }, (_, index) => `control-${index}`);
+    // Rejected, so that no container of them starts.
+    const spec = { nodeName: node.nodeName, nodeSelector: { no: 'such' }, containers: [aBusybox({ args: ['\u0001'.repeat(1_300_000)] })] };
+    for (const name of names) await node.api.createProtobuf(node.podsPath, protobufPod(aManifest(name, spec)));
+    for (const name of names) await node.untilEnded(name);
+    const stop = new AbortController();
+    const open = () => node.api.stream(`${node.nodePath}/proxy/pods`, stop.signal);
+    const slow = await Promise.all([open(), open()]);
+    for (const reader of slow) await reader.next();
+    let length = 0;
+    let end = '';
+    const reader = await open();
+    for (let piece = await reader.next(); !piece.done; piece = await reader.next()) {
+      length += piece.value.length;
+      end = Buffer.from(piece.value).toString();
+    }
+    assert.ok(length > 25 * 6 * 1_300_000, String(length));
+    assert.match(end, /\]\}$/);
+    stop.abort();
+    await assertUnharmed('beside-list');
     await deleteAll(names);
   });
 

@@ -181,7 +181,7 @@ test('requests of one connection are answered sequentially, and too many pipelin
 });
 
 test('an upgrade before the response to an earlier request ends the connection, not the thread', async () => {
-  const { port, ask, lines } = await aSecureServer(t, { mainApi: { pods: () => new Promise(() => {}) } });
+  const { port, ask, lines } = await aSecureServer(t, { mainApi: { podListUIDs: () => new Promise(() => {}) } });
   const bytes =
     'GET /pods HTTP/1.1\r\nHost: a\r\n\r\nPOST /exec/ns/pod/app?command=sh&output=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
   assert.equal(await raw(port, bytes), '');

@@ -346,9 +346,8 @@ export const samples: Samples = {
   'server.addresses': [{ request: [], reply: { readOnly: address, secure: null } }],
   'server.setServingCertificate': [{ request: [{ cert: 'c', key: 'k' }], reply: undefined }],
   'server.close': emptyCall,
-  'main.pods': [{ request: [], reply: '{"kind":"PodList"}' }],
-  'main.runningPods': [{ request: [], reply: '{"kind":"PodList"}' }],
-  'main.allocatedPods': [{ request: [], reply: '{"kind":"PodList"}' }],
+  'main.podListUIDs': [{ request: ['runningPods'], reply: [podUID] }],
+  'main.podListItems': [{ request: ['pods', [podUID]], reply: { taken: 1, json: new Uint8Array([123, 125]) } }],
   'main.allocatedPod': [
     { request: [{ namespace: 'ns', name: 'web' }], reply: '{"kind":"Pod"}' },
     { request: [{ namespace: 'ns', name: 'web', uid: 'u' }], reply: null },

@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { HealthThread, ServerThread, SharedThreadState } from '../../../src/main/threads/index.ts';
 import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
 import type { ListenAddress } from '../../../src/shared/contracts/server/settings.ts';
+import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { aLogger } from '../../support/logger.ts';
 import { anyPort, serverSettings, fakeMainApi } from '../../support/server/server.ts';
 
@@ -37,7 +38,7 @@ async function aServer(over: { healthz?: ListenAddress; mainApi?: Partial<MainAp
 test('the server answers health, pods and metrics', async () => {
   const { get } = await aServer();
   assert.equal(await (await get('/healthz', {}, 'healthz')).text(), 'ok');
-  assert.equal(await (await get('/pods')).text(), '{"kind":"PodList"}');
+  assert.equal(await (await get('/pods')).text(), '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"kind":"Pod"}]}');
   const metrics = await get('/metrics');
   assert.equal(metrics.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores');
   assert.equal(metrics.headers.get('content-encoding'), 'gzip');
@@ -109,19 +110,27 @@ test('health checks of both ports are counted together, and reset together', asy
 
 test('an error of main is an error response, and concurrent requests share one call to main', async () => {
   let calls = 0;
-  const reply = Promise.withResolvers<string>();
-  const pods = () => {
+  const reply = Promise.withResolvers<PodUID[]>();
+  const podListUIDs = () => {
     calls += 1;
     return calls === 1 ? Promise.reject(new Error('not ready')) : reply.promise;
   };
-  const { get } = await aServer({ mainApi: { pods } });
+  let portions = 0;
+  const podListItems = async () => {
+    portions += 1;
+    await reply.promise;
+    return { taken: 1, json: Buffer.from('{}') };
+  };
+  const { get } = await aServer({ mainApi: { podListUIDs, podListItems } });
   const failed = await get('/pods');
   assert.deepEqual([failed.status, await failed.text()], [500, 'not ready\n']);
   const answers = Array.from({ length: 10 }, () => get('/pods'));
   assert.equal((await get('/healthz')).status, 200);
-  reply.resolve('{}');
-  for (const answer of await Promise.all(answers)) assert.equal(await answer.text(), '{}');
+  reply.resolve(['a' as PodUID]);
+  const want = '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{}]}';
+  for (const answer of await Promise.all(answers)) assert.equal(await answer.text(), want);
   assert.equal(calls, 2);
+  assert.ok(portions < 10, `${portions} portions`);
 });
 
 test('the health thread retries a port in use until it is free', async () => {

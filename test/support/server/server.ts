@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { ServerSettings } from '../../../src/main/threads/server-thread.ts';
 import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
 import type { SecureServerSettings } from '../../../src/shared/contracts/server/settings.ts';
+import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
 import { createStorageTable } from '../../../src/shared/state/storage-table.ts';
 import { createUsageTable } from '../../../src/shared/state/usage-table.ts';
@@ -76,9 +77,8 @@ export function secureSettings(folder: string, over: Partial<SecureServerSetting
 
 export function fakeMainApi(over: Partial<MainApi> = {}): MainApi {
   return {
-    pods: async () => '{"kind":"PodList"}',
-    runningPods: async () => '{"kind":"PodList"}',
-    allocatedPods: async () => '{"kind":"PodList"}',
+    podListUIDs: async () => ['u' as PodUID],
+    podListItems: async (_, uids) => ({ taken: uids.length, json: Buffer.from('{"kind":"Pod"}') }),
     allocatedPod: async ({ name, uid = 'u' }) => (name === 'web' && uid === 'u' ? '{"kind":"Pod"}' : null),
     imageGcPlan: async () => '{"images":[]}',
     evictionPlan: async (signal) => JSON.stringify({ ranking: { signal } }),

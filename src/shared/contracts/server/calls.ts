@@ -3,7 +3,7 @@ import type { MetricsFormat } from '../../metrics/exposition/negotiate.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../kubernetes/ids.ts';
 import type { AllocatableResourcesResponse, PodResources } from '../../pod-resources/generated/podresources-v1.ts';
 import type { EvictionSignal } from '../eviction.ts';
-import type { PodChanges } from './pods.ts';
+import type { PodChanges, PodListItems, PodListName } from './pods.ts';
 import type { ListenAddress, ServingCertificate } from './settings.ts';
 
 /** Main to server, over Comlink. */
@@ -22,13 +22,11 @@ export interface ServerAddresses {
 
 /** Server to main, over Comlink. Bodies are ready to send. A rejection becomes an error response of the HTTP request. */
 export interface MainApi {
-  /** A v1 PodList, as JSON. */
-  pods(): Promise<string>;
-  /** A v1 PodList of the pods that the runtime runs, whether a source has them or not. */
-  runningPods(): Promise<string>;
-  /** A PodList of the admitted pods with their allocated resources. */
-  allocatedPods(): Promise<string>;
-  /** One of them. Null: there is none of these names, or of this UID. */
+  /** The pods of a list: those of the sources, those that the runtime runs whether a source has them or not, or the admitted ones. */
+  podListUIDs(list: PodListName): Promise<readonly PodUID[]>;
+  /** The items of the first of these pods, about half a megabyte. The bytes are transferred. */
+  podListItems(list: PodListName, uids: readonly PodUID[]): Promise<PodListItems>;
+  /** An admitted pod with its allocated resources, as JSON. Null: there is none of these names, or of this UID. */
   allocatedPod(query: AllocatedPodQuery): Promise<string | null>;
   /** What the collection of images would do now: an ImageGcPlan, as JSON. */
   imageGcPlan(): Promise<string>;

@@ -1,4 +1,7 @@
-/** The pods that main sends to the server thread for the pods API: all pods once, then those that change. The server thread asks again and again. */
+/**
+ * The pods that main sends to the server thread: for the pods API all pods once, then those that change (the server thread asks again and again); for the lists over
+ * HTTP a portion at each request.
+ */
 import type { PodUID } from '../../kubernetes/ids.ts';
 
 export interface PodChanges {
@@ -25,4 +28,16 @@ export interface PodState {
   readonly hasStatus: boolean;
   /** Nothing of the pod is left on the node. Watchers are notified of its deletion; it is listed until its source drops it. */
   readonly isFinished: boolean;
+}
+
+/** The lists over HTTP: `/pods`, `/runningpods/` and `/allocatedPods`. */
+export const podListNames = ['pods', 'runningPods', 'allocatedPods'] as const;
+export type PodListName = (typeof podListNames)[number];
+
+/** Items of a v1 PodList. */
+export interface PodListItems {
+  /** How many of the requested UIDs were handled, at least one. Some of them may have no item. */
+  readonly taken: number;
+  /** Items separated by commas, possibly none. */
+  readonly json: Uint8Array;
 }

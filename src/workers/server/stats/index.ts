@@ -25,8 +25,8 @@ export interface StatsPagesOptions {
 }
 
 export interface StatsPages {
-  /** Throws until the node was measured once, a few seconds after the start. */
-  summary(onlyCpuAndMemory: boolean): string;
+  /** Returns the text in pieces. Throws until the node was measured once, a few seconds after the start. */
+  summary(onlyCpuAndMemory: boolean): Iterable<string>;
   resource(): Iterable<MetricFamily>;
   /** A part of the page /metrics. */
   logs(): readonly MetricFamily[];

@@ -35,9 +35,20 @@ export interface NodeFilesystems {
   readonly container: FilesystemUsage | undefined;
 }
 
-export function renderSummary(node: SummaryNode, usage: NodeUsage, options: SummaryOptions): string {
-  return `{"node":${nodeStats(node, usage, options)},"pods":[${usage.pods.map((pod) => podStats(pod, options)).join(',')}]}`;
+/** Yields the text in pieces of about 64 KB. */
+export function* renderSummary(node: SummaryNode, usage: NodeUsage, options: SummaryOptions): Generator<string> {
+  let piece = `{"node":${nodeStats(node, usage, options)},"pods":[`;
+  for (const [index, pod] of usage.pods.entries()) {
+    if (index > 0) piece += ',';
+    piece += podStats(pod, options);
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = '';
+  }
+  yield `${piece}]}`;
 }
+
+const pieceLength = 64 * 1024;
 
 function nodeStats(node: SummaryNode, { root, systemContainers }: NodeUsage, options: SummaryOptions): string {
   const startTime = options.onlyCpuAndMemory ? (root?.identity.createdAtMs ?? node.bootedAtMs) : node.bootedAtMs;

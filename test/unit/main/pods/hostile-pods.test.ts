@@ -5,7 +5,8 @@ import { applyDefaults, legacyDefaults } from '../../../../src/main/config/defau
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
 import { admitHandlers, missingFeaturesForUpdate } from '../../../../src/main/pods/admission/index.ts';
 import { mergeChanges } from '../../../../src/main/sources/merge-pods.ts';
-import { podListJson } from '../../../../src/main/server/pod-list.ts';
+import { podListOf } from '../../../support/server/pod-list.ts';
+import { sourcePodList } from '../../../../src/main/server/source-pod-list.ts';
 import { statusPatch, toApiStatus } from '../../../../src/main/status/status-patch.ts';
 import { referencedObjects, tokenRefs } from '../../../../src/main/objects/referenced-objects.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
@@ -65,7 +66,7 @@ async function runPods(pods: readonly Pod[]): Promise<void> {
     statusPatch(pod, next);
     structuredClone(pod);
   }
-  podListJson(node.podManager, node.statuses, node.logs.logger);
+  podListOf(sourcePodList(node.podManager, node.statuses), node.logs.logger);
   await runHousekeeping();
   node.clock.advance(60_000);
   await settle();

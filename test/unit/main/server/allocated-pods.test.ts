@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AllocatedPod } from '../../../../src/main/allocation/index.ts';
-import { allocatedPodJson, allocatedPodListJson } from '../../../../src/main/server/allocated-pods.ts';
+import { allocatedPodJson, allocatedPodList } from '../../../../src/main/server/allocated-pods.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { aLogger } from '../../../support/logger.ts';
+import { podListOf } from '../../../support/server/pod-list.ts';
 
 const aPod = (name: string, extra: object = {}) =>
   ({
@@ -15,10 +16,12 @@ const aPod = (name: string, extra: object = {}) =>
 const pods = [aPod('pod1'), aPod('pod2')];
 
 test('the list has the pods without their status', () => {
-  const list = JSON.parse(allocatedPodListJson(pods, aLogger().logger)) as { kind: string; items: Pod[] };
-  assert.equal(list.kind, 'PodList');
+  const items = podListOf(
+    allocatedPodList(() => pods),
+    aLogger().logger,
+  );
   assert.deepEqual(
-    list.items.map(({ metadata, status }) => [metadata.name, status]),
+    items.map(({ metadata, status }) => [metadata.name, status]),
     [
       ['pod1', {}],
       ['pod2', {}],
@@ -29,8 +32,8 @@ test('the list has the pods without their status', () => {
 test('a pod that cannot be serialized costs only itself', () => {
   const circular: { self?: unknown } = {};
   circular.self = circular;
-  const list = JSON.parse(allocatedPodListJson([aPod('bad', { spec: circular }), ...pods], aLogger().logger)) as { items: Pod[] };
-  assert.equal(list.items.length, 2);
+  const list = allocatedPodList(() => [aPod('bad', { spec: circular }), ...pods]);
+  assert.equal(podListOf(list, aLogger().logger).length, 2);
 });
 
 test('one pod is found by its names, and by its UID', () => {

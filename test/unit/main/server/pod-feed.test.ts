@@ -50,6 +50,14 @@ test('a receiver gets all pods once, and then those that change', async () => {
   assert.deepEqual(removed, ['uid-a']);
 });
 
+test('long pods come one by one', async () => {
+  const { feed, podManager } = aFeed();
+  for (const name of ['a', 'b', 'c']) podManager.set({ ...aPod(name), spec: { containers: [{ name: 'x'.repeat(2 ** 20) }] } });
+  const first = await feed.next(null);
+  assert.deepEqual([names(first), first.isComplete], [['a'], false]);
+  assert.deepEqual(names(await feed.next(first.cursor)), ['b']);
+});
+
 test('many pods come in parts', async () => {
   const { feed, podManager } = aFeed();
   for (let index = 0; index < 120; index += 1) podManager.set(aPod(String(index)));

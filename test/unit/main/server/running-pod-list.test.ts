@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runningPodListJson } from '../../../../src/main/server/running-pod-list.ts';
+import { runningPodList } from '../../../../src/main/server/running-pod-list.ts';
+import { aLogger } from '../../../support/logger.ts';
+import { podListOf } from '../../../support/server/pod-list.ts';
 import type { RuntimePodStatus } from '../../../../src/shared/contracts/runtime-status.ts';
 
 const pod = (name: string, sandbox: 'ready' | 'notReady', containers: Record<string, 'running' | 'exited'>) =>
@@ -13,12 +15,9 @@ const pod = (name: string, sandbox: 'ready' | 'notReady', containers: Record<str
   }) as unknown as RuntimePodStatus;
 
 test('the list has the running pods with their running containers', () => {
-  const list = JSON.parse(
-    runningPodListJson([pod('a', 'ready', { app: 'running', done: 'exited' }), pod('b', 'notReady', { app: 'exited' })]),
-  ) as {
-    items: unknown[];
-  };
-  assert.deepEqual(list.items, [
+  const pods = [pod('a', 'ready', { app: 'running', done: 'exited' }), pod('b', 'notReady', { app: 'exited' })];
+  const list = runningPodList({ all: () => pods, get: (uid) => pods.find(({ podUID }) => podUID === uid) ?? null });
+  assert.deepEqual(podListOf(list, aLogger().logger), [
     {
       metadata: { name: 'a', namespace: 'default', uid: 'uid-a' },
       spec: { containers: [{ name: 'app', image: 'app:1', resources: {} }] },

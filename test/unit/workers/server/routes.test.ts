@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inPieces } from '../../../../src/shared/http/reply.ts';
+import { createPodLists } from '../../../../src/workers/server/pod-lists/index.ts';
 import { requestLabels } from '../../../../src/workers/server/request-metrics.ts';
 import { replyOnReadOnly, type RouteSources } from '../../../../src/workers/server/routes.ts';
 import { table } from '../../../support/table.ts';
@@ -11,9 +13,9 @@ const sources: RouteSources = {
   resetHealthMetrics: async () => {},
   summary: (onlyCpuAndMemory) => {
     if (onlyCpuAndMemory) throw new Error('nothing is measured');
-    return '{"node":{}}';
+    return ['{"node":', '{}}'];
   },
-  main: { pods: async () => '{"kind":"PodList"}' },
+  podList: async () => inPieces(['{"kind":', '"PodList"}'], 'application/json'),
 };
 const request = (method: string, target: string, accept?: string) => {
   const [path = '', query = ''] = target.split('?');
@@ -64,14 +66,18 @@ table('the read-only port answers', (row) => {
   for (const { ask, want } of readOnly) {
     row(`the read-only port answers ${ask.join(' ')} with ${want[0]}`, async () => {
       const { status, headers, body, pieces = [] } = await replyOnReadOnly(request(...ask), sources);
-      assert.deepEqual([status, headers['Content-Type'], body + [...pieces].map(String).join('')], want);
+      assert.deepEqual(
+        [status, headers['Content-Type'], body + (await Array.fromAsync<string | Uint8Array>(pieces)).map(String).join('')],
+        want,
+      );
     });
   }
 });
 
 test('a failed call to main is an internal error with its reason', async () => {
-  const main = { pods: () => Promise.reject(new Error('the main thread did not answer')) };
-  const { status, body } = await replyOnReadOnly(request('GET', '/pods'), { ...sources, main });
+  const fails = () => Promise.reject(new Error('the main thread did not answer'));
+  const podList = createPodLists({ podListUIDs: fails, podListItems: fails });
+  const { status, body } = await replyOnReadOnly(request('GET', '/pods'), { ...sources, podList });
   assert.deepEqual([status, body], [500, 'the main thread did not answer\n']);
 });
 

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asAllocated } from '../../../../../src/main/allocation/index.ts';
 import { ApiStatusCache } from '../../../../../src/main/pods/api-status/index.ts';
-import { podListJson } from '../../../../../src/main/server/pod-list.ts';
+import { podListOf } from '../../../../support/server/pod-list.ts';
+import { sourcePodList } from '../../../../../src/main/server/source-pod-list.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
-import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { aStaticPod, FakeNode } from '../../../../support/pods/fake-node.ts';
 import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
@@ -197,7 +198,11 @@ test('the pod list omits a pod that cannot be serialized', () => {
   const circular = { ...hostile() } as Pod & { itself?: unknown };
   circular.itself = circular;
   const { logger } = aLogger();
-  const text = podListJson({ all: () => [circular, healthy()] }, { get: () => undefined }, logger);
-  const { kind, items } = JSON.parse(text) as { kind: string; items: Pod[] };
-  assert.deepEqual([kind, items.map(({ metadata }) => metadata.name)], ['PodList', ['healthy']]);
+  const pods = [circular, healthy()];
+  const podManager = { all: () => pods, get: (uid: PodUID) => pods.find((pod) => podUID(pod) === uid) };
+  const items = podListOf(sourcePodList(podManager, { get: () => undefined }), logger);
+  assert.deepEqual(
+    items.map(({ metadata }) => metadata.name),
+    ['healthy'],
+  );
 });

@@ -62,11 +62,13 @@ const rest = {
   rlimit: { maxPID: 32768, tasks: 120 },
   nowMs: Date.UTC(2026, 0, 2, 3, 4, 5),
 };
-const summaryOf = (onlyCpuAndMemory: boolean) => JSON.parse(renderSummary(node, groupUsage(rows), { onlyCpuAndMemory, ...rest }));
+const textOfSummary = (pieces: Iterable<string>) => Array.from(pieces).join('');
+const summaryOf = (onlyCpuAndMemory: boolean) =>
+  JSON.parse(textOfSummary(renderSummary(node, groupUsage(rows), { onlyCpuAndMemory, ...rest })));
 
 test('huge pages of the node are not available memory, which is never negative', () => {
   const availableOf = (hugePagesBytes: number) =>
-    JSON.parse(renderSummary({ ...node, hugePagesBytes }, groupUsage(rows), { onlyCpuAndMemory: true, ...rest })).node.memory
+    JSON.parse(textOfSummary(renderSummary({ ...node, hugePagesBytes }, groupUsage(rows), { onlyCpuAndMemory: true, ...rest }))).node.memory
       .availableBytes as number;
   const available = availableOf(0);
   assert.deepEqual([availableOf(2 * 1024), availableOf(2 ** 30)], [available - 2 * 1024, 0]);
