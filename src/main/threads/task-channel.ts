@@ -10,6 +10,7 @@ import {
   type MessageToMain,
   type MessageToTask,
   type PodSyncNotification,
+  type PodSyncRequest,
 } from '../../shared/contracts/pod-sync/channel.ts';
 import type { ActuatedResources } from '../../shared/contracts/pod-sync/allocation.ts';
 import type { PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
@@ -20,6 +21,7 @@ import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
 import { contain } from '../../shared/errors/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { podObjectBytes } from './pod-object-bytes.ts';
 
 /** A task without its channel. The pool creates a new channel each time it sends the task. */
 export type PodTask = PodSyncTask extends infer T ? (T extends unknown ? Omit<T, 'channel'> : never) : never;
@@ -159,7 +161,7 @@ export class TaskChannel {
       case 'ensureImage':
         return this.#reply(() => this.#ensureImage(message.id, message.image));
       case 'podObjects':
-        return this.#reply(() => this.#podObjects(message.id, message.refs));
+        return this.#reply(() => this.#podObjects(message));
       case 'startPermit':
         return this.#reply(() => this.#startPermit(message.id, message.kind));
       default:
@@ -196,14 +198,15 @@ export class TaskChannel {
     this.post({ type: 'ensureImage', id, result });
   }
 
-  async #podObjects(id: number, refs: readonly PodObjectRef[]): Promise<void> {
+  async #podObjects({ id, refs, maxBytes }: Extract<PodSyncRequest, { readonly type: 'podObjects' }>): Promise<void> {
     const failed = (failure: Failure) => refs.map((): PodObjectResult => ({ outcome: 'failed', failure }));
     const results = this.#handlers.podObjects
       ? await this.#handlers
           .podObjects(refs, this.#task, this.#finished.signal)
           .catch((err: unknown) => failed(toFailure(err, 'InternalError')))
       : failed({ reason: 'NoClient', message: 'kube client is not configured: this kubelet runs standalone' });
-    this.post({ type: 'podObjects', id, results });
+    const bytes = podObjectBytes(results);
+    this.post({ type: 'podObjects', id, results: bytes <= maxBytes ? results : null, bytes });
   }
 
   async #recordActuated(id: number, actuated: ActuatedResources): Promise<void> {

@@ -4,10 +4,10 @@
  */
 
 /**
- * The largest CRI message (upstream's maxMsgSize). A chain of about twenty variables, each of which refers twice to the next,
- * would otherwise expand without practical limit.
+ * The kernel's limit of arguments and environment of a process (bprm_stack_limits of fs/exec.c: three quarters of _STK_LIM), below that of CRI messages. A chain of about
+ * twenty variables, each of which refers twice to the next, would otherwise expand without practical limit.
  */
-export const maxExpandedLength = 16 * 1024 * 1024;
+export const maxExpandedLength = 6 * 1024 * 1024;
 
 /** Replaces each reference by `resolve(name)`. Throws an Error when the result exceeds maxExpandedLength. */
 export function expand(input: string, resolve: (name: string) => string): string {
@@ -24,7 +24,7 @@ export function expand(input: string, resolve: (name: string) => string): string
     if (close !== -1) {
       const name = input.slice(dollar + 2, close);
       const value = resolve(name);
-      if (output.length + value.length > maxExpandedLength) throw new Error(`$(${name}): ${tooLong}`);
+      if (output.length + value.length > maxExpandedLength) throw new TooLongError(`$(${name})`);
       output += value;
       literalStart = close + 1;
     } else {
@@ -39,10 +39,14 @@ export function expand(input: string, resolve: (name: string) => string): string
 export function checkExpandedLength(texts: Iterable<{ readonly length: number }>, description: string): void {
   let length = 0;
   for (const text of texts) length += text.length;
-  if (length > maxExpandedLength) throw new Error(`${description}: ${tooLong}`);
+  if (length > maxExpandedLength) throw new TooLongError(description);
 }
 
-const tooLong = `more than ${maxExpandedLength} bytes, which no container runtime takes`;
+export class TooLongError extends Error {
+  constructor(what: string) {
+    super(`${what}: more than ${maxExpandedLength} bytes, with which no process starts`);
+  }
+}
 
 /** Returns a resolver that takes the value from the first map with the name. An unknown name resolves to its own reference. */
 export function resolverFrom(...maps: readonly ReadonlyMap<string, string>[]): (name: string) => string {

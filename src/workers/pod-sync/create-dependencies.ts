@@ -8,6 +8,7 @@ import { tracingStarted } from '../../shared/tracing/index.ts';
 import { CgroupTree, createCgroupManager, HostProcesses, PodCgroups } from './cgroups/index.ts';
 import type { PodSyncDependencies } from './dependencies.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
+import { LargeWorkLimiter } from './large-work.ts';
 import { httpGet } from './hooks/index.ts';
 import { createPodRuntime } from './pod-runtime.ts';
 import { HostInfoReader } from './runtime-config/index.ts';
@@ -35,6 +36,7 @@ export async function createDependencies(settings: PodSyncSettings, logger: Logg
     volumes: new PodVolumes({ rootDir, clusterDomain, featureGates, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
     hostInfo: new HostInfoReader(settings),
     httpGet,
+    largeWork: new LargeWorkLimiter(),
     clock,
     logger,
   };

@@ -8,6 +8,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { HostProcesses, PodCgroups } from './cgroups/index.ts';
 import type { PodEvents, PodIdentity } from './pod-events.ts';
+import type { LargeWork, LargeWorkLimiter } from './large-work.ts';
 import type { HttpGet } from './hooks/http-get.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';
 import type { HostInfoReader } from './runtime-config/index.ts';
@@ -41,12 +42,13 @@ export interface PodSyncDependencies {
   >;
   readonly hostInfo: Pick<HostInfoReader, 'read'>;
   readonly httpGet: HttpGet;
+  readonly largeWork: LargeWorkLimiter;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** One per task. The logger has the pod's name and UID as fields. */
-export interface TaskContext extends PodSyncDependencies {
+export interface TaskContext extends Omit<PodSyncDependencies, 'largeWork'> {
   readonly identity: PodIdentity;
   readonly node: NodeInfo;
   readonly runtimeHandler: RuntimeHandlerChoice;
@@ -57,4 +59,5 @@ export interface TaskContext extends PodSyncDependencies {
   readonly imageVolumePulls: Map<string, Promise<EnsureImageResult>>;
   readonly channel: TaskChannelClient;
   readonly events: PodEvents;
+  readonly largeWork: LargeWork;
 }

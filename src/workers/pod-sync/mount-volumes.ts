@@ -5,11 +5,12 @@
  */
 import type { ContainerBackoff } from '../../shared/contracts/pod-sync/result.ts';
 import type { SyncPodTask } from '../../shared/contracts/pod-sync/task.ts';
-import type { PodObjectRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
 import { stepBackoff, withJitter } from '../../shared/time/backoff.ts';
 import type { TaskContext } from './dependencies.ts';
+import { requestPodObjects } from './pod-objects.ts';
+import type { MountVolumesInput } from './volumes/index.ts';
 import type { SyncReport } from './sync-report.ts';
 
 /** The key among the pod's back-offs. Keys of containers contain a slash. */
@@ -19,8 +20,14 @@ const limits = { initialMs: 500, maxMs: 122_000, resetAfterMs: 244_000 };
 /** Rejects with KubeletError `FailedMount` when a volume is not mounted. A volume that is only outdated does not fail the sync. */
 export async function mountVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport): Promise<void> {
   const { pod, backoffs } = task;
-  const { volumes, node, channel, events, clock, logger } = context;
-  const input = { pod, node, requestPodObjects: (refs: readonly PodObjectRef[]) => channel.podObjects(refs), signal: channel.signal };
+  const { volumes, node, channel, events, clock, logger, largeWork } = context;
+  const input: MountVolumesInput = {
+    pod,
+    node,
+    requestPodObjects: (refs, maxBytes) => requestPodObjects(channel, refs, maxBytes),
+    inTurn: (work) => largeWork.inTurn(channel.signal, work),
+    signal: channel.signal,
+  };
   const failures = await volumes.mountVolumes(input).catch((err: unknown) => {
     channel.signal.throwIfAborted();
     events.onPod('Warning', 'FailedMount', `Unable to attach or mount volumes: ${messageOf(err)}`);

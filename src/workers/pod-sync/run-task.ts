@@ -17,6 +17,7 @@ export async function runTask(dependencies: PodSyncDependencies, task: PodSyncTa
 }
 
 async function runOnChannel(dependencies: PodSyncDependencies, task: PodSyncTask, channel: TaskChannelClient): Promise<PodSyncResult> {
+  const largeWork = dependencies.largeWork.forTask();
   try {
     const identity = identify(task);
     const logger = dependencies.logger.child({ pod: `${identity.namespace}/${identity.name}`, podUID: identity.uid });
@@ -32,12 +33,15 @@ async function runOnChannel(dependencies: PodSyncDependencies, task: PodSyncTask
       channel,
       events: new PodEvents(channel, identity),
       logger,
+      largeWork,
     };
     const result = await dispatch(context, task);
     if (result.outcome === 'failed') logger.debug({ task: task.kind, ...result.failure }, 'task failed');
     return result;
   } catch (err) {
     return new SyncReport().result(err);
+  } finally {
+    largeWork.close();
   }
 }
 

@@ -16,7 +16,7 @@ import type { ActuatedResources } from '../../shared/contracts/pod-sync/allocati
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../shared/contracts/images.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
-import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
+import type { PodObjectRef } from '../../shared/contracts/pod-objects.ts';
 import type { PhaseReport } from '../../shared/contracts/timeline.ts';
 import { RequestWindow } from './request-window.ts';
 
@@ -40,6 +40,8 @@ export interface ChannelPort {
 const phaseDelayMs = 250;
 
 type ReplyTo<Request extends PodSyncRequest> = Extract<PodSyncReply, { readonly type: Request['type'] }>;
+
+type PodObjectsRequest = Extract<PodSyncRequest, { readonly type: 'podObjects' }>;
 
 interface PendingRequest {
   readonly resolve: (reply: PodSyncReply) => void;
@@ -100,9 +102,9 @@ export class TaskChannelClient {
     return (await this.#request((id) => ({ type: 'ensureImage', id, image }))).result;
   }
 
-  /** Reads objects of the API server. Resolves with one result for each reference, in order. Rejects with Stopped only. */
-  async podObjects(refs: readonly PodObjectRef[]): Promise<readonly PodObjectResult[]> {
-    return (await this.#request((id) => ({ type: 'podObjects', id, refs }))).results;
+  /** Reads objects of the API server. Resolves with one result for each reference, in order; null for more than `maxBytes`. Rejects with Stopped only. */
+  podObjects(refs: readonly PodObjectRef[], maxBytes: number): Promise<Pick<ReplyTo<PodObjectsRequest>, 'results' | 'bytes'>> {
+    return this.#request((id) => ({ type: 'podObjects', id, refs, maxBytes }));
   }
 
   /**

@@ -87,6 +87,24 @@ describe('large inputs', () => {
     await deleteAll(names);
   });
 
+  test('a config map of a megabyte in two hundred volumes with an fsGroup, beside environments that expand to five', async () => {
+    await node.api.create(`/api/v1/namespaces/${node.namespace}/configmaps`, {
+      metadata: { name: 'big' },
+      data: { big: 'x'.repeat(1_000_000) },
+    });
+    const volumes = Array.from({ length: 200 }, (_, index) => ({ name: `v${index}`, configMap: { name: 'big' } }));
+    const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+    await node.create('volumes', { volumes, securityContext: { fsGroup: 77 }, containers: [aBusybox({ volumeMounts })] });
+    // The kernel refuses them: no argument of a process has more than 128 KiB.
+    const doubled = Array.from({ length: 14 }, (_, index) => ({ name: `V${index + 1}`, value: `$(V${index})$(V${index})` }));
+    const env = [{ name: 'V0', value: 'x'.repeat(150) }, ...doubled];
+    const expanding = Array.from({ length: 8 }, (_, index) => `env-${index}`);
+    for (const name of expanding) await node.create(name, { containers: [aBusybox({ env })] });
+    await assertUnharmed('beside-volumes');
+    await node.until('volumes', 'runs', ({ status }) => status?.phase === 'Running');
+    await deleteAll(['volumes', ...expanding]);
+  });
+
   test('hooks that would make the list of containers too long for the runtime', async () => {
     const lifecycle = { preStop: { exec: { command: ['true', escaped(1_300_000)] } } };
     const names = ['hooked-0', 'hooked-1', 'hooked-2'];

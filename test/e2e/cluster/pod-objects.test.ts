@@ -160,7 +160,7 @@ describe('API objects in volumes and variables', () => {
         'shows CreateContainerConfigError',
         ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerConfigError',
       );
-      assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /^\$\(V17\): more than 16777216 bytes/);
+      assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /^container "app": \$\(V15\): more than 6291456 bytes/);
       await node.create('after-doubled');
       await node.untilRunning('after-doubled');
     });

@@ -148,7 +148,7 @@ test('an environment file is read only within its volume', async () => {
   const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
   await writeFile(join(path, 'env'), "A='from a file'\n");
   const envFiles = await volumes.readEnvFiles(fixture.pod, fixture.container);
-  const [services] = await standalone([{ kind: 'Services', namespace: '', links: true }]);
+  const [services] = await standalone([{ kind: 'Services', namespace: '', links: true }], Infinity);
   const noObjects = { services: services!, configMaps: new Map(), secrets: new Map() };
   const values = makeEnvironment({
     pod: fixture.pod,

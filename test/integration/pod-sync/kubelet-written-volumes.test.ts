@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../src/shared/kubernetes/api.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
+import { LargeWorkError, LargeWorkLimiter } from '../../../src/workers/pod-sync/large-work.ts';
 import { type RequestPodObjects, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
 import {
   aPodWith,
@@ -370,4 +371,45 @@ test('writing and comparing the files of a config map with thousands of keys doe
   const path = join(fixture.dir, 'volumes/kubernetes.io~configmap/many');
   assert.equal(await readFile(join(path, 'key-2999'), 'utf8'), 'two');
   assert.equal((await readdir(path)).length, 3002);
+});
+
+test('volumes with large files are set up one after the other', async () => {
+  const data = { big: 'x'.repeat(900_000), small: 'y' };
+  const list = Array.from({ length: 12 }, (_, index): Volume => ({ name: `v${index}`, configMap: { name: 'conf' } }));
+  const fixture = aPodWith(list, {}, { securityContext: { fsGroup: 77 } });
+  const { signal } = new AbortController();
+  const work = new LargeWorkLimiter().forTask();
+  let large = 0;
+  const request: RequestPodObjects = async (refs, maxBytes) => {
+    if (maxBytes < 900_000) throw new LargeWorkError();
+    large += 1;
+    return serverWith({ 'ConfigMap conf': configMap(data) })(refs, maxBytes);
+  };
+  let running = 0;
+  const inTurn = <T>(set: () => Promise<T>) =>
+    work.inTurn(signal, async () => {
+      running += 1;
+      assert.equal(running, 1);
+      return set().finally(() => (running -= 1));
+    });
+  await setUp(fixture, request, volumes, inTurn);
+  assert.equal(large, 12);
+  for (const { name } of list) {
+    const path = join(fixture.dir, 'volumes/kubernetes.io~configmap', name);
+    assert.equal((await readFile(join(path, 'big'), 'utf8')).length, 900_000);
+    assert.equal((await stat(join(path, 'small'))).gid, 77);
+  }
+});
+
+test('a volume with too many bytes fails with its name, and makes no more of them', async () => {
+  const items = Array.from({ length: 200 }, (_, index) => ({ key: 'big', path: `copy-${index}` }));
+  const server = serverWith({ 'ConfigMap conf': configMap({ big: 'x'.repeat(600_000) }) });
+  const many = aPodWith([{ name: 'copies', configMap: { name: 'conf', items } }]);
+  await assert.rejects(
+    setUp(many, server),
+    /missing: MountVolume.SetUp failed for volume "copies" : its files have more than 10485760 bytes/,
+  );
+  const sources = Array.from({ length: 20 }, () => ({ configMap: { name: 'conf', items: items.slice(0, 10) } }));
+  const same = aPodWith([{ name: 'same', projected: { sources } }]);
+  await setUp(same, server);
 });

@@ -466,7 +466,9 @@ export const samples: Samples = {
     { request: { type: 'ensureImage', id: 1, image }, reply: { type: 'ensureImage', id: 1, result: { outcome: 'failed', failure } } },
   ],
   'task.startPermit': [{ request: { type: 'startPermit', id: 2, kind: 'sandbox' }, reply: { type: 'startPermit', id: 2 } }],
-  'task.podObjects': [{ request: { type: 'podObjects', id: 3, refs }, reply: { type: 'podObjects', id: 3, results: podObjects } }],
+  'task.podObjects': [
+    { request: { type: 'podObjects', id: 3, refs, maxBytes: 9000 }, reply: { type: 'podObjects', id: 3, results: podObjects, bytes: 800 } },
+  ],
   'task.beginRestart': [
     { request: { type: 'beginRestart', id: 4, containers: [containerID] }, reply: { type: 'beginRestart', id: 4, allowed: false } },
   ],

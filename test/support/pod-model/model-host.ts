@@ -1,4 +1,5 @@
 /** What outlives a kubelet, and what its threads do with it. */
+import { LargeWorkLimiter } from '../../../src/workers/pod-sync/large-work.ts';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiClient } from '../../../src/main/api/index.ts';
@@ -80,6 +81,7 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
   mkdirSync(settings.containerLogsDir, { recursive: true });
   return {
     settings,
+    largeWork: new LargeWorkLimiter(),
     runtime: calls.forTasks(life),
     cgroups: {
       cgroupParent: (pod) => `/kubepods/pod${pod.metadata.uid}`,

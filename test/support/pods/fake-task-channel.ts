@@ -56,7 +56,7 @@ export class FakeTaskChannel implements ChannelPort {
     if (request.type === 'podObjects') {
       const noClient: PodObjectResult = { outcome: 'failed', failure: { reason: 'NoClient', message: 'no client' } };
       const results = request.refs.map((ref) => this.podObjects.get(`${ref.kind} ${'name' in ref ? ref.name : ''}`.trim()) ?? noClient);
-      queueMicrotask(() => this.#onMessage({ type: 'podObjects', id: request.id, results }));
+      queueMicrotask(() => this.#onMessage({ type: 'podObjects', id: request.id, results, bytes: 0 }));
     }
     if (request.type === 'beginRestart')
       queueMicrotask(() => this.#onMessage({ type: 'beginRestart', id: request.id, allowed: this.allowsRestarts }));

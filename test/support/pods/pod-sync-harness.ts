@@ -2,6 +2,7 @@
  * Runs pod sync tasks in the test's thread, with a fake runtime, a fake clock and a fake task channel. Fakes of volumes and cgroups record
  * their calls. The pod's folders are real, below a temporary folder.
  */
+import { LargeWorkLimiter } from '../../../src/workers/pod-sync/large-work.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -209,6 +210,7 @@ export class PodSyncHarness {
         unmountVolumes: (_uid, signal) => (this.unmountHangs ? rejectWhenAborted(signal) : effect('unmount volumes')),
         removePodDirectory: () => effect('remove folder'),
       },
+      largeWork: new LargeWorkLimiter(),
       hostInfo: {
         read: () =>
           Promise.resolve({

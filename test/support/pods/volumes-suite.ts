@@ -9,7 +9,12 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { unmount } from '../../../src/shared/linux/native.ts';
 import { HelperClient } from '../../../src/shared/helper-client/index.ts';
-import { type ContainerMountsInput, type RequestPodObjects, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
+import {
+  type ContainerMountsInput,
+  type MountVolumesInput,
+  type RequestPodObjects,
+  PodVolumes,
+} from '../../../src/workers/pod-sync/volumes/index.ts';
 import { aLogger } from '../logger.ts';
 import { aContainer, aPod } from './pods.ts';
 import { aNode } from './runtime-config-inputs.ts';
@@ -48,9 +53,10 @@ export const setUp = async (
   { pod }: Pick<PodWithVolumes, 'pod'>,
   requestPodObjects: RequestPodObjects = standalone,
   by: PodVolumes = volumes,
+  inTurn?: MountVolumesInput['inTurn'],
 ) => {
   await mkdir(join(rootDir, 'pods', pod.metadata.uid), { recursive: true, mode: 0o750 });
-  const failures = await by.mountVolumes({ pod, node: aNode, requestPodObjects: requestPodObjects });
+  const failures = await by.mountVolumes({ pod, node: aNode, requestPodObjects, ...(inTurn && { inTurn }) });
   if (failures.length > 0) throw new Error(failures.map(({ state, message }) => `${state}: ${message}`).join('\n'));
 };
 /** Returns an API server with these objects, by kind and name. All others are not found. */

@@ -24,8 +24,8 @@ export type PodSyncRequest =
   | { readonly type: 'ensureImage'; readonly id: number; readonly image: EnsureImageRequest }
   /** Sent before the task starts a sandbox or a container. The task releases the permit when that call to the runtime has ended. */
   | { readonly type: 'startPermit'; readonly id: number; readonly kind: 'sandbox' | 'container' }
-  /** Objects of the API server that the pod's volumes and environment need. */
-  | { readonly type: 'podObjects'; readonly id: number; readonly refs: readonly PodObjectRef[] }
+  /** Objects of the API server that the pod's volumes and environment need, if they are not longer than `maxBytes` in total. */
+  | { readonly type: 'podObjects'; readonly id: number; readonly refs: readonly PodObjectRef[]; readonly maxBytes: number }
   /** Sent before the task stops running containers in order to restart them. Main publishes no stop of these containers from its reply on. */
   | { readonly type: 'beginRestart'; readonly id: number; readonly containers: readonly ContainerID[] }
   /** Sent before a container is created with other resources than the record has. The reply comes when the record is durable, or can't be written. */
@@ -35,8 +35,8 @@ export type PodSyncRequest =
 export type PodSyncReply =
   | { readonly type: 'ensureImage'; readonly id: number; readonly result: EnsureImageResult }
   | { readonly type: 'startPermit'; readonly id: number }
-  /** One result for each requested reference, in the same order. */
-  | { readonly type: 'podObjects'; readonly id: number; readonly results: readonly PodObjectResult[] }
+  /** One result for each requested reference, in the same order. Null: they have more than `maxBytes`. */
+  | { readonly type: 'podObjects'; readonly id: number; readonly results: readonly PodObjectResult[] | null; readonly bytes: number }
   /** `allowed` is false when main knows that one of the containers has exited by itself. */
   | { readonly type: 'beginRestart'; readonly id: number; readonly allowed: boolean }
   | { readonly type: 'recordActuated'; readonly id: number };

@@ -1,13 +1,15 @@
 /** Makes the CRI config of a container (upstream kuberuntime_container.go, generateContainerConfig). */
 import { type ContainerConfig, type LinuxContainerConfig, NamespaceMode, Signal } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
-import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
+import { expand, checkExpandedLength, resolverFrom, TooLongError } from '../../../shared/kubernetes/expansion.ts';
 import { containerLogPath } from '../../../shared/kubernetes/paths.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { containerAnnotations, containerLabels } from './runtime-labels.ts';
 import { containerResources } from './linux-resources.ts';
 import { containerSecurityContext, verifyRunAsNonRoot } from './container-security-context.ts';
-import type { ContainerConfigInput } from './config-inputs.ts';
+import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
+import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import type { ContainerConfigInput, EnvValue } from './config-inputs.ts';
 
 const utf8 = new TextEncoder();
 
@@ -17,16 +19,15 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     verifyRunAsNonRoot(input.pod, input.container, input.imageUser);
     return toContainerConfig(input);
   } catch (err) {
-    throw new KubeletError('CreateContainerConfigError', messageOf(err), { cause: err });
+    const prefix = err instanceof TooLongError ? `container ${goQuote(input.container.name)}: ` : '';
+    throw new KubeletError('CreateContainerConfigError', `${prefix}${messageOf(err)}`, { cause: err });
   }
 }
 
 function toContainerConfig(input: ContainerConfigInput): ContainerConfig {
   const { pod, container, restartCount, imageRef, env } = input;
   const resolve = resolverFrom(new Map(env.map(({ name, value }) => [name, value])));
-  const expanded = (parts: readonly string[] = []) => parts.map((part) => expand(part, resolve));
-  const [command, args] = [expanded(container.command), expanded(container.args)];
-  checkExpandedLength([...command, ...args], 'command and arguments');
+  const { command, args } = expandCommand(container, resolve);
   const linux = linuxConfig(input);
   const { uids: uidMappings = [], gids: gidMappings = [] } = linux.securityContext?.namespaceOptions?.usernsOptions ?? {};
   return {
@@ -53,6 +54,22 @@ function toContainerConfig(input: ContainerConfigInput): ContainerConfig {
     CDIDevices: (input.cdiDeviceNames ?? []).map((name) => ({ name })),
     stopSignal: stopSignal(input),
   };
+}
+
+function expandCommand(
+  { command = [], args = [] }: Pick<Container, 'command' | 'args'>,
+  resolve: (name: string) => string,
+): { readonly command: string[]; readonly args: string[] } {
+  const expanded = { command: command.map((part) => expand(part, resolve)), args: args.map((part) => expand(part, resolve)) };
+  checkExpandedLength([...expanded.command, ...expanded.args], 'command and arguments');
+  return expanded;
+}
+
+/** Returns the length of all environment values and of the expanded command, before they are copied into a config. Throws an Error for a command that is too long. */
+export function expandedLength(container: Container | EphemeralContainer, env: readonly EnvValue[]): number {
+  const { command, args } = expandCommand(container, resolverFrom(new Map(env.map(({ name, value }) => [name, value]))));
+  const texts = [...command, ...args, ...env.map(({ value, bytes }) => bytes ?? value)];
+  return texts.reduce((sum, { length }) => sum + length, 0);
 }
 
 function linuxConfig(input: ContainerConfigInput): LinuxContainerConfig {

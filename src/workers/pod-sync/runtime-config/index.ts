@@ -18,6 +18,6 @@ export { makeSandboxConfig, type SandboxConfig } from './sandbox-config.ts';
 export { envFileKey, makeEnvironment } from './make-environment.ts';
 export { usesPodIPs } from './downward-api-fields.ts';
 export { readEnvironmentObjects } from './environment-objects.ts';
-export { makeContainerConfig } from './container-config.ts';
+export { expandedLength, makeContainerConfig } from './container-config.ts';
 export { checkSysctls } from '../../../shared/kubernetes/sysctls.ts';
 export { containerResources, sandboxResources } from './linux-resources.ts';

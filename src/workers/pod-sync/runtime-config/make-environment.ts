@@ -2,7 +2,7 @@
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EnvVar } from '../../../shared/kubernetes/api.ts';
 import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
-import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
+import { expand, checkExpandedLength, resolverFrom, TooLongError } from '../../../shared/kubernetes/expansion.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { envFileValue, parseEnvFile, type EnvFile } from './env-file.ts';
 import { envField } from './downward-api-fields.ts';
@@ -20,7 +20,8 @@ export function makeEnvironment(input: EnvironmentInput): EnvValue[] {
   try {
     return resolveVariables(input);
   } catch (err) {
-    throw new KubeletError('CreateContainerConfigError', messageOf(err), { cause: err });
+    const prefix = err instanceof TooLongError ? `container ${goQuote(input.container.name)}: ` : '';
+    throw new KubeletError('CreateContainerConfigError', `${prefix}${messageOf(err)}`, { cause: err });
   }
 }
 

@@ -1,5 +1,6 @@
 /** Reads all inputs of one container's config and makes it: environment, mounts, image user. */
 import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result.ts';
+import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
@@ -7,7 +8,17 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { findContainerStatus } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { makeContainerConfig, makeEnvironment, type EnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
+import { LargeWorkError, maxLargeBytes, maxSmallBytes } from '../large-work.ts';
+import { requestPodObjects } from '../pod-objects.ts';
+import {
+  expandedLength,
+  makeContainerConfig,
+  makeEnvironment,
+  readEnvironmentObjects,
+  type EnvironmentObjects,
+  type EnvValue,
+  type HostInfo,
+} from '../runtime-config/index.ts';
 import type { ContainerImages } from './ensure-image.ts';
 import { runtimeHandlerOf } from './runtime-handler.ts';
 
@@ -23,23 +34,27 @@ export interface ConfigRequest {
 }
 
 export interface ConfigInputs {
-  readonly objects: EnvironmentObjects;
+  /** Null when they are large: they are read once the config is made. */
+  readonly objects: EnvironmentObjects | null;
   readonly restartCount: number;
 }
 
-/** The pod's volumes must be mounted. Rejects with KubeletError, whose reason becomes the container's waiting reason, or with an Error. */
+/** The pod's volumes must be mounted. A container with a large environment has the permission for large work then, until it is created. Rejects with KubeletError, whose reason becomes the container's waiting reason, or with an Error. */
 export async function prepareContainerConfig(
   context: TaskContext,
   request: ConfigRequest,
   { imageRef, imageVolumes }: ContainerImages,
   { objects, restartCount }: ConfigInputs,
 ): Promise<ContainerConfig> {
-  const { settings, node, volumes, runtime, channel, allocation } = context;
+  const { settings, node, volumes, runtime, channel, allocation, largeWork } = context;
   const { pod, container, hostInfo, podIPs, restartBackOff } = request;
   const { signal } = channel;
   const targetContainerID = targetContainerIDOf(request);
   const envFiles = await volumes.readEnvFiles(pod, container, signal);
-  const env = makeEnvironment({ pod, container, node, settings, podIPs: podIPs ?? [], envFiles, objects });
+  if (!objects) await largeWork.enter(container.name, signal);
+  const environmentObjects = objects ?? (await readEnvironmentObjects(largeRequest(context), pod, container));
+  const env = makeEnvironment({ pod, container, node, settings, podIPs: podIPs ?? [], envFiles, objects: environmentObjects });
+  if (isLarge(container, env)) await largeWork.enter(container.name, signal);
   const supportsRRO = supportsRecursiveReadOnly(node.runtimeHandlers, runtimeHandlerOf(context));
   const [mounts, imageUser] = await Promise.all([
     volumes.makeContainerMounts({
@@ -70,6 +85,29 @@ export async function prepareContainerConfig(
     ...(targetContainerID && { targetContainerID }),
     ...(restartBackOff && { restartBackOff }),
   });
+}
+
+/** Returns the objects of a container's environment; null when they are large. */
+export async function readSmallObjects(context: TaskContext, { pod, container }: Pick<ConfigRequest, 'pod' | 'container'>) {
+  try {
+    return await readEnvironmentObjects((refs) => requestPodObjects(context.channel, refs, maxSmallBytes), pod, container);
+  } catch (err) {
+    if (err instanceof LargeWorkError) return null;
+    throw err;
+  }
+}
+
+function largeRequest({ channel }: TaskContext): (refs: readonly PodObjectRef[]) => Promise<readonly PodObjectResult[]> {
+  return (refs) => requestPodObjects(channel, refs, maxLargeBytes);
+}
+
+function isLarge(container: Container | EphemeralContainer, env: readonly EnvValue[]): boolean {
+  try {
+    return expandedLength(container, env) > maxSmallBytes;
+  } catch {
+    // The config reports it.
+    return false;
+  }
 }
 
 /** Returns the container whose PID namespace an ephemeral container joins. */

@@ -7,10 +7,10 @@ import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import type { ContainerConfig } from '../../../shared/cri/generated/cri-v1.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { usesPodIPs, readEnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
+import { usesPodIPs, type HostInfo } from '../runtime-config/index.ts';
 import { makeLogFolder } from './container-log-folder.ts';
 import { ensureImages, type ContainerImages } from './ensure-image.ts';
-import { prepareContainerConfig, type ConfigInputs } from './prepare-container-config.ts';
+import { prepareContainerConfig, readSmallObjects, type ConfigInputs } from './prepare-container-config.ts';
 import { readPullSecrets, type PullSecrets } from './pull-secrets.ts';
 
 /** Every promise may reject; a rejection without a handler is already marked as handled. */
@@ -19,8 +19,10 @@ export interface PreparedContainer {
   readonly pullSecrets: Promise<PullSecrets>;
   readonly images: Promise<ContainerImages>;
   readonly inputs: Promise<ConfigInputs>;
-  /** Undefined when the config needs the pod's IPs. */
-  readonly config: Promise<ContainerConfig> | undefined;
+  /** False when the config needs the pod's IPs. */
+  readonly hasConfig: boolean;
+  /** Returns the config once, so that nothing holds it when the container is created; undefined without one. */
+  takeConfig(): Promise<ContainerConfig> | undefined;
   /** True once the config is made. */
   isReady(): boolean;
 }
@@ -47,16 +49,21 @@ export function prepareFirstContainer(
   // Fills the cache of `imageUser`, which the config reads.
   const imageUser = images.then(({ imageRef }) => context.runtime.imageUser(imageRef));
   const inputs = sandboxRequested.then(async () => ({
-    objects: await readEnvironmentObjects((refs) => context.channel.podObjects(refs), pod, container),
+    objects: await readSmallObjects(context, { pod, container }),
     restartCount: await makeLogFolder(context, pod, container),
   }));
   const makeConfig = async () => {
     const [containerImages, configInputs, info] = await Promise.all([images, inputs, hostInfo, volumes]);
     return prepareContainerConfig(context, { pod, container, status, hostInfo: info, podIPs: null }, containerImages, configInputs);
   };
-  const config = pod.spec.hostNetwork || usesPodIPs(container) ? undefined : makeConfig();
+  let config = pod.spec.hostNetwork || usesPodIPs(container) ? undefined : makeConfig();
   let isReady = false;
   config?.then(() => (isReady = true)).catch(() => {});
   for (const promise of [pullSecrets, images, imageUser, inputs]) promise.catch(() => {});
-  return { container: container.name, pullSecrets, images, inputs, config, isReady: () => isReady };
+  const takeConfig = () => {
+    const taken = config;
+    config = undefined;
+    return taken;
+  };
+  return { container: container.name, pullSecrets, images, inputs, hasConfig: config !== undefined, takeConfig, isReady: () => isReady };
 }

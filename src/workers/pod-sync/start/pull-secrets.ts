@@ -13,12 +13,22 @@ export interface PullSecrets {
   readonly missing: readonly string[];
 }
 
+/** Held while images are pulled. Docker's config of a thousand registries has about as much. */
+const maxPullSecretBytes = 256 * 1024;
+
 /** Rejects with Stopped only. */
 export async function readPullSecrets({ channel, logger }: TaskContext, { metadata, spec }: Pod): Promise<PullSecrets> {
   const { namespace } = metadata;
   const names = (spec.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
   if (names.length === 0) return { found: [], missing: [] };
-  const results = await channel.podObjects(names.map((name) => ({ kind: 'Secret', namespace, name })));
+  const { results, bytes } = await channel.podObjects(
+    names.map((name) => ({ kind: 'Secret', namespace, name })),
+    maxPullSecretBytes,
+  );
+  if (!results) {
+    logger.warn({ bytes }, 'The pull secrets of a pod are too long, and none is used');
+    return { found: [], missing: names };
+  }
   const missing: string[] = [];
   const found = results.flatMap((result, index): PullSecret[] => {
     const name = names[index]!;

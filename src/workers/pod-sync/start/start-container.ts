@@ -15,14 +15,14 @@ import type { TaskContext } from '../dependencies.ts';
 import { podIPForHooks, runHook } from '../hooks/index.ts';
 import { beginPhase, inPhase } from '../in-phase.ts';
 import { killContainer } from '../kill/index.ts';
-import { readEnvironmentObjects, type HostInfo } from '../runtime-config/index.ts';
+import type { HostInfo } from '../runtime-config/index.ts';
 import { descriptionOf } from '../pod-runtime.ts';
 import { recordStart } from '../resize/index.ts';
 import { createContainer } from './create-container.ts';
 import { makeLogFolder } from './container-log-folder.ts';
 import { countImageVolumes, ensureImages, type ContainerImages } from './ensure-image.ts';
 import { linkContainerLog } from './link-container-log.ts';
-import { prepareContainerConfig } from './prepare-container-config.ts';
+import { prepareContainerConfig, readSmallObjects } from './prepare-container-config.ts';
 import type { PreparedContainer } from './prepare-first-container.ts';
 import { removeUnstarted } from './remove-unstarted.ts';
 import { StaleStatusError } from './stale-status.ts';
@@ -51,27 +51,29 @@ export interface StartRequest {
 export async function startContainer(context: TaskContext, request: StartRequest, onCreated: (id: ContainerID) => void): Promise<void> {
   const { container, prepared } = request;
   const images = await (prepared?.images ?? ensureImages(context, request));
-  const config = await (prepared?.config ?? makeConfig(context, request, images)).catch((err: unknown) => {
-    throw toStartError(context, container.name, 'CreateContainerConfigError', err);
-  });
-  context.channel.signal.throwIfAborted();
-  await recordStart(context, request.pod, container);
-  // The wait for the permit is part of the phase.
-  const endCreation = beginPhase(context, 'Create', { container: container.name });
-  const creation = { request, config, imageVolumes: images.imageVolumes.size, endCreation };
-  const { id, started } = await context.channel.withPermit('container', () => createAndStart(context, creation, onCreated));
-  if (!started) return;
-  await linkContainerLog(context, request, config, id);
-  await runPostStart(context, request, id);
+  const startWithConfig = async () => {
+    const config = await (prepared?.takeConfig() ?? makeConfig(context, request, images)).catch((err: unknown) => {
+      throw toStartError(context, container.name, 'CreateContainerConfigError', err);
+    });
+    context.channel.signal.throwIfAborted();
+    await recordStart(context, request.pod, container);
+    // The wait for the permit is part of the phase.
+    const endCreation = beginPhase(context, 'Create', { container: container.name });
+    const creation = { request, config, imageVolumes: images.imageVolumes.size, endCreation };
+    const { id, started } = await context.channel.withPermit('container', () => createAndStart(context, creation, onCreated));
+    if (started) await linkContainerLog(context, request, config, id);
+    return { id, started };
+  };
+  // The config is not held during the hook.
+  const { id, started } = await startWithConfig().finally(() => context.largeWork.leave(container.name));
+  if (started) await runPostStart(context, request, id);
 }
 
 async function makeConfig(context: TaskContext, request: StartRequest, images: ContainerImages): Promise<ContainerConfig> {
   const { pod, container, prepared } = request;
   const podIPs = (await request.podIPs) ?? [];
   const restartCount = await nextRestartCount(context, request);
-  const inputs = prepared?.inputs ?? {
-    objects: await readEnvironmentObjects((refs) => context.channel.podObjects(refs), pod, container),
-  };
+  const inputs = prepared?.inputs ?? { objects: await readSmallObjects(context, { pod, container }) };
   return prepareContainerConfig(context, { ...request, podIPs }, images, { ...(await inputs), restartCount });
 }
 
@@ -108,7 +110,7 @@ async function createAndStart(
   const { request, config, imageVolumes, endCreation } = creation;
   const { name } = request.container;
   // A prepared config does not contain the pod's IPs. The hosts file is needed only when the container starts: write it during the creation.
-  const hostsWritten = request.prepared?.config ? writeHostsFile(context, request) : Promise.resolve(true);
+  const hostsWritten = request.prepared?.hasConfig ? writeHostsFile(context, request) : Promise.resolve(true);
   hostsWritten.catch(() => {});
   const create = async () => {
     await removeUnstarted(context, request.status, request.sandboxID, name);

@@ -33,7 +33,7 @@ export async function startContainers(
   const pullSecrets = await (firstContainer?.pullSecrets ?? readPullSecrets(context, task.pod));
   const start = async (kind: ContainerType, container: Container | EphemeralContainer) => {
     const prepared = firstContainer?.container === container.name ? firstContainer : undefined;
-    if (!prepared?.config && !(await sandbox.podIPs)) return false;
+    if (!prepared?.hasConfig && !(await sandbox.podIPs)) return false;
     return startWithBackoff(context, task, kind, container, { ...sandbox, pullSecrets: pullSecrets.found, prepared }, report);
   };
   try {

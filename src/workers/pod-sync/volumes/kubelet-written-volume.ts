@@ -52,13 +52,14 @@ async function makePayload(context: VolumeContext, volume: string, { kind, sourc
     kind === 'secret'
       ? ({ kind: 'Secret', namespace, name: source.secretName ?? '' } as const)
       : ({ kind: 'ConfigMap', namespace, name: source.name ?? '' } as const);
-  const [result] = await context.requestPodObjects([ref]);
+  const [result] = await context.requestPodObjects([ref], context.maxBytes);
   return makeObjectPayload(requireSecretOrConfigMap(ref.kind, result, optional, `${kind} volume ${volume}`), {
     items,
     mode,
     optional,
     defaultUser,
     resolveFileUser,
+    maxBytes: context.maxBytes,
   });
 }
 

@@ -33,9 +33,18 @@ export function resolveSubPath({ subPath = '', subPathExpr }: VolumeMount, env: 
   return path;
 }
 
+/** By environment: a container may have thousands of mounts and of variables. */
+const valuesByEnv = new WeakMap<Env, ReadonlyMap<string, string>>();
+
+function valuesOf(env: Env): ReadonlyMap<string, string> {
+  const values = valuesByEnv.get(env) ?? new Map(env.map(({ name, value }) => [name, value]));
+  valuesByEnv.set(env, values);
+  return values;
+}
+
 /** An empty value counts as missing: with it, two pods would share the volume's root. */
 function expandSubPath(expression: string, env: Env): string {
-  const values = new Map(env.map(({ name, value }) => [name, value]));
+  const values = valuesOf(env);
   const missing = new Set<string>();
   const path = expand(expression, (name) => {
     const value = values.get(name) ?? '';

@@ -2,6 +2,7 @@
 import type { ConfigMapObject, SecretObject } from '../../../shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../shared/kubernetes/api.ts';
 import type { FileProjection, Payload } from './atomic-writer.ts';
+import { collectFiles } from './check-payload.ts';
 import type { ResolveFileUser } from './file-user.ts';
 
 export type KeyToPath = NonNullable<NonNullable<Volume['secret']>['items']>[number];
@@ -13,28 +14,30 @@ export interface PayloadOptions {
   readonly resolveFileUser: ResolveFileUser;
   /** Skips missing keys. */
   readonly optional: boolean;
+  readonly maxBytes: number;
 }
 
 /** Throws an Error that names the missing key. */
 export function makeObjectPayload(
   object: SecretObject | ConfigMapObject,
-  { items = [], mode, optional, defaultUser, resolveFileUser }: PayloadOptions,
+  { items = [], mode, optional, defaultUser, resolveFileUser, maxBytes }: PayloadOptions,
 ): Payload {
   const content = contentOf(object);
-  if (items.length === 0) {
-    const user = resolveFileUser(undefined, defaultUser);
-    return new Map([...content].map(([key, bytes]) => [key, { content: bytes, mode, user }]));
-  }
-  return new Map(
-    items.flatMap(({ key, path, mode: own, user }): [string, FileProjection][] => {
+  function* files(): Generator<[string, FileProjection]> {
+    if (items.length === 0) {
+      const user = resolveFileUser(undefined, defaultUser);
+      for (const [key, bytes] of content) yield [key, { content: bytes, mode, user }];
+    }
+    for (const { key, path, mode: own, user } of items) {
       const bytes = content.get(key);
-      if (bytes !== undefined) return [[path, { content: bytes, mode: own ?? mode, user: resolveFileUser(user, defaultUser) }]];
-      if (optional) return [];
-      throw new Error(
-        object.kind === 'Secret' ? `references non-existent secret key: ${key}` : `configmap references non-existent config key: ${key}`,
-      );
-    }),
-  );
+      if (bytes !== undefined) yield [path, { content: bytes, mode: own ?? mode, user: resolveFileUser(user, defaultUser) }];
+      else if (!optional)
+        throw new Error(
+          object.kind === 'Secret' ? `references non-existent secret key: ${key}` : `configmap references non-existent config key: ${key}`,
+        );
+    }
+  }
+  return collectFiles(files(), maxBytes);
 }
 
 function contentOf(object: SecretObject | ConfigMapObject): ReadonlyMap<string, string | Uint8Array> {

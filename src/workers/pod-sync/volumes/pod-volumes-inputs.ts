@@ -22,6 +22,8 @@ export interface MountVolumesInput {
   readonly pod: Pod;
   readonly node: NodeInfo;
   readonly requestPodObjects: RequestPodObjects;
+  /** Runs the set-up of volumes with large files one after the other. Default: at once. */
+  readonly inTurn?: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signal?: AbortSignal;
 }
 

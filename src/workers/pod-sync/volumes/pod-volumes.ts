@@ -21,10 +21,16 @@ import { ProjectQuotas } from './project-quota/index.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
 import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
 import { isWrittenByKubelet, volumeKind, pluginNameOf, volumesToMount, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
-import { hasPublishedFiles, setUpKubeletWrittenVolume } from './kubelet-written-volume.ts';
+import { forEachParallel } from '../../../shared/concurrency/for-each-parallel.ts';
+import { LargeWorkError, maxLargeBytes, maxSmallBytes } from '../large-work.ts';
+import { hasPublishedFiles, setUpKubeletWrittenVolume, type KubeletWrittenVolume } from './kubelet-written-volume.ts';
 
 /** Bounds the memory that an environment file can take. */
 const maxEnvFileBytes = 1024 * 1024;
+/** With files of up to `maxSmallBytes` each. */
+const maxParallelWritten = 16;
+/** The fields of volumes whose files the kubelet writes. */
+const writtenFields = ['configMap', 'secret', 'projected', 'downwardAPI'] as const;
 
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
@@ -42,7 +48,13 @@ export class PodVolumes {
    * Sets up each volume that a container uses, in the pod's folders, which the sync has created. A repeated call updates the files that the
    * kubelet writes and leaves everything else. Resolves with the failures.
    */
-  async mountVolumes({ pod, node, requestPodObjects, signal }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
+  async mountVolumes({
+    pod,
+    node,
+    requestPodObjects,
+    inTurn = (work) => work(),
+    signal,
+  }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
     const { helper, logger } = this.#options;
     const rootDir = await realpath(this.#options.rootDir);
     const volumes = volumesToMount(pod);
@@ -52,6 +64,8 @@ export class PodVolumes {
       rootDir,
       helper,
       requestPodObjects,
+      maxBytes: maxSmallBytes,
+      inTurn,
       logger,
       nestedMountpoints: nestedMountpoints(pod),
       podLevelResources: isGateEnabled(this.#gates, 'PodLevelResources'),
@@ -60,9 +74,19 @@ export class PodVolumes {
       projectQuotas: this.#projectQuotas,
       signal,
     };
-    const failures = await Promise.all(volumes.map((volume) => setUpVolume(context, volume)));
+    const failures = new Map<Volume, VolumeFailure>();
+    const setUp = async (volume: Volume) => {
+      const failure = await setUpVolume(context, volume);
+      if (failure) failures.set(volume, failure);
+    };
+    const written = volumes.filter((volume) => writtenFields.some((field) => volume[field]));
+    // Each holds its files while it writes them. What the other kinds wait for is not in this thread.
+    await Promise.all([
+      forEachParallel(written, maxParallelWritten, setUp),
+      ...volumes.filter((volume) => !written.includes(volume)).map(setUp),
+    ]);
     signal?.throwIfAborted();
-    return failures.filter((failure) => failure !== undefined);
+    return volumes.flatMap((volume) => failures.get(volume) ?? []);
   }
 
   /**
@@ -189,12 +213,22 @@ async function setUpByKind(context: VolumeContext, volume: Volume, volumeKind: V
     case 'projected':
     case 'configMap':
     case 'secret':
-      await setUpKubeletWrittenVolume(context, volume.name, volumeKind);
+      await setUpWritten(context, volume.name, volumeKind);
       return true;
     case 'image':
       return false;
     default:
       return volumeKind satisfies never;
+  }
+}
+
+/** A volume with large files waits for its turn. */
+async function setUpWritten(context: VolumeContext, volume: string, kind: KubeletWrittenVolume): Promise<void> {
+  try {
+    await setUpKubeletWrittenVolume(context, volume, kind);
+  } catch (err) {
+    if (!(err instanceof LargeWorkError)) throw err;
+    await context.inTurn(() => setUpKubeletWrittenVolume({ ...context, maxBytes: maxLargeBytes }, volume, kind));
   }
 }
 

@@ -7,6 +7,8 @@ import { requireSecretOrConfigMap, requirePodObject } from './pod-object-results
 import type { VolumeContext } from './volume-context.ts';
 import { defaultFileMode, makeDownwardAPIPayload } from './downward-api.ts';
 import { commonRunAsUser } from './common-run-as-user.ts';
+import { LargeWorkError } from '../large-work.ts';
+import { checkLength } from './check-payload.ts';
 import { makeObjectPayload } from './object-payload.ts';
 
 type Projected = NonNullable<Volume['projected']>;
@@ -36,16 +38,20 @@ export async function makeProjectedPayload(
     }),
   );
   const requested = refs.filter((ref) => ref !== undefined);
-  const replies = (requested.length === 0 ? [] : await context.requestPodObjects(requested)).values();
+  const replies = (requested.length === 0 ? [] : await context.requestPodObjects(requested, context.maxBytes)).values();
   const results = refs.map((ref) => (ref ? replies.next().value : undefined));
   const payload = new Map<string, FileProjection>();
+  let bytes = 0;
   const failures = new Set<string>();
   for (const [index, source] of sources.entries()) {
     try {
       for (const [path, file] of makeSourcePayload(context, volume, source, projected, results[index])) {
+        bytes += file.content.length - (payload.get(path)?.content.length ?? 0);
         payload.set(path, file);
       }
+      checkLength(bytes, context.maxBytes);
     } catch (err) {
+      if (err instanceof LargeWorkError || bytes > context.maxBytes) throw err;
       failures.add(messageOf(err));
     }
   }
@@ -103,6 +109,7 @@ function makeSourcePayload(
       optional,
       defaultUser,
       resolveFileUser,
+      maxBytes: context.maxBytes,
     });
   }
   if (downwardAPI) return makeDownwardAPIPayload(context, downwardAPI.items ?? [], { defaultMode: mode, defaultUser });

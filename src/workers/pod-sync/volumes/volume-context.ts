@@ -7,8 +7,8 @@ import type { ResolveFileUser } from './file-user.ts';
 import type { ProjectQuotas } from './project-quota/index.ts';
 import type { HelperClient } from '../../../shared/helper-client/index.ts';
 
-/** Requests API objects from main. Resolves with one result for each ref, in the same order. */
-export type RequestPodObjects = (refs: readonly PodObjectRef[]) => Promise<readonly PodObjectResult[]>;
+/** Requests API objects from main. Resolves with one result for each ref, in the same order. Rejects with LargeWorkError, or an Error, for more than `maxBytes`. */
+export type RequestPodObjects = (refs: readonly PodObjectRef[], maxBytes: number) => Promise<readonly PodObjectResult[]>;
 
 export interface VolumeContext {
   readonly pod: Pod;
@@ -17,6 +17,10 @@ export interface VolumeContext {
   readonly rootDir: string;
   readonly helper: HelperClient;
   readonly requestPodObjects: RequestPodObjects;
+  /** The longest files that this set-up of a volume may make, in total: `maxSmallBytes` or `maxLargeBytes`. */
+  readonly maxBytes: number;
+  /** Runs the set-ups with large files one after the other. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly logger: Logger;
   /** Made by the function of the same name. */
   readonly nestedMountpoints: (volume: string) => string[];

@@ -27,7 +27,7 @@ async function replyToPodObjects(t: TestContext, podObjects?: NonNullable<TaskHa
     channel.close();
     channel.port.close();
   });
-  channel.port.postMessage([{ type: 'podObjects', id: 7, refs }]);
+  channel.port.postMessage([{ type: 'podObjects', id: 7, refs, maxBytes: 1000 }]);
   const [reply] = (await once(channel.port, 'message')) as [MessageToTask];
   return reply;
 }
@@ -44,14 +44,21 @@ test('the reply to a request for pod objects has one result for each reference, 
       { outcome: 'failed', failure: { reason: 'Secret', message: '' } },
       { outcome: 'failed', failure: { reason: 'Services', message: '' } },
     ],
+    bytes: 0,
   });
+});
+
+test('objects that are longer than the task takes are not copied', async (t) => {
+  const token = 'x'.repeat(800);
+  const reply = await replyToPodObjects(t, async () => refs.map(() => ({ outcome: 'value', value: { kind: 'Token', token } })));
+  assert.deepEqual(reply, { type: 'podObjects', id: 7, results: null, bytes: 1600 });
 });
 
 test('a kubelet without an API server replies NoClient', async (t) => {
   const reply = await replyToPodObjects(t);
   assert.ok(reply.type === 'podObjects');
   assert.deepEqual(
-    reply.results.map((result) => result.outcome === 'failed' && result.failure.reason),
+    reply.results?.map((result) => result.outcome === 'failed' && result.failure.reason),
     ['NoClient', 'NoClient'],
   );
 });

@@ -95,7 +95,7 @@ test('a container that would violate runAsNonRoot is an error with a reason', ()
 test('a command with too long arguments is rejected', () => {
   const env = [{ name: 'LONG', value: 'x'.repeat(1_000_000) }];
   const container = aContainer({ command: ['echo'], args: Array.from({ length: 20 }, () => '$(LONG)') });
-  const message = /^command and arguments: more than 16777216 bytes/;
+  const message = /^container "app": command and arguments: more than 6291456 bytes/;
   assert.throws(() => makeContainerConfig(aContainerConfigInput({ container, env })), { reason: 'CreateContainerConfigError', message });
 });
 

@@ -201,7 +201,7 @@ test('env from a file: assignments before an invalid line are valid', () => {
 test('a too large environment is rejected', () => {
   const envFrom = Array.from({ length: 40 }, (_, index) => ({ prefix: `P${index}_`, configMapRef: { name: 'cm' } }));
   const objects = { configMaps: new Map([['cm', found({ kind: 'ConfigMap', data: { k: 'x'.repeat(500_000) }, binaryData: {} })]]) };
-  assert.throws(() => environment({ envFrom }, { objects }), /the environment: more than 16777216 bytes/);
+  assert.throws(() => environment({ envFrom }, { objects }), /container "app": the environment: more than 6291456 bytes/);
 });
 
 const found = (value: PodObject): PodObjectResult => ({ outcome: 'value', value });
