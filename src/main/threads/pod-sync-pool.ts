@@ -1,6 +1,6 @@
 /**
  * Main's half of the sync pool. Each thread runs hundreds of tasks at a time, because a sync mostly waits. When a thread dies, its tasks are sent
- * again: tasks are idempotent.
+ * again: tasks are idempotent. A task that was in a thread at two deaths runs alone.
  */
 import type { Piscina } from 'piscina';
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
@@ -17,7 +17,9 @@ import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import { currentTraceParent } from '../../shared/tracing/index.ts';
 import { entryUrl } from './entry-url.ts';
 import type { ThreadDependencies } from './start-thread.ts';
+import { QuarantinePool } from './quarantine-pool.ts';
 import { SupervisedPool } from './supervised-pool.ts';
+import { Suspects } from './suspects.ts';
 import { TaskChannel, type PodTask, type TaskHandlers } from './task-channel.ts';
 
 export interface PodSyncRun {
@@ -37,7 +39,7 @@ export interface PodSyncPoolOptions extends ThreadDependencies {
   readonly entry?: URL;
 }
 
-/** Threads die rarely. The limit keeps a task that kills its thread from killing all of them. */
+/** Threads die rarely. The limit bounds what a manifest or another task that kills its thread can do; the task of a pod ends with the death of a thread that it had alone. */
 const maxSends = 4;
 const resendDelayMs = 50;
 const closeDeadlineMs = 2_000;
@@ -49,6 +51,8 @@ export function defaultPodSyncThreads(cores: number): number {
 
 export class PodSyncPool {
   readonly #pool: SupervisedPool;
+  readonly #quarantine: QuarantinePool;
+  readonly #suspects = new Suspects();
   readonly #threads: number;
   #handlers: TaskHandlers | undefined;
   readonly #logger: Logger;
@@ -66,7 +70,9 @@ export class PodSyncPool {
     this.#logger = logger;
     this.#clock = clock;
     const workerData = state.podSyncWorkerData(settings);
-    this.#pool = new SupervisedPool({ entry, workerData, threads, threadStatuses, watchdog, logger, clock });
+    const options = { entry, workerData, threadStatuses, watchdog, logger, clock };
+    this.#pool = new SupervisedPool({ ...options, threads });
+    this.#quarantine = new QuarantinePool(options);
   }
 
   static start(options: PodSyncPoolOptions): PodSyncPool {
@@ -128,7 +134,7 @@ export class PodSyncPool {
       }
     };
     return {
-      result: this.#sendUntilDone(`the ${task.kind} task of pod ${task.podUID}`, sendOnce).catch((err: unknown): PodSyncResult => {
+      result: this.#runUntilDone(task, sendOnce).catch((err: unknown): PodSyncResult => {
         if (this.#closed) throw err;
         return failedResult(err, { reason: 'SyncThreadLost', backoffs: task.kind === 'sync' ? task.backoffs : [] });
       }),
@@ -187,7 +193,7 @@ export class PodSyncPool {
     const deadline = this.#clock.sleep(closeDeadlineMs, timeout.signal);
     // A thread that is terminated while it loads an addon aborts the process (shared/linux/native.ts).
     await Promise.race([this.#preparing, deadline]);
-    await Promise.race([this.#pool.destroy(), deadline]).finally(() => timeout.abort());
+    await Promise.race([Promise.all([this.#pool.destroy(), this.#quarantine.destroy()]), deadline]).finally(() => timeout.abort());
   }
 
   /** Terminates a thread as a fault would, by its index in the pool. For tests. */
@@ -195,19 +201,42 @@ export class PodSyncPool {
     await this.#pool.current.threads[index]?.terminate();
   }
 
-  async #sendUntilDone<T>(description: string, sendOnce: (pool: Piscina) => Promise<T>): Promise<T> {
+  async #runUntilDone({ kind, podUID }: PodTask, sendOnce: (pool: Piscina) => Promise<PodSyncResult>): Promise<PodSyncResult> {
+    const suspects = this.#suspects;
+    const result = await this.#sendUntilDone(`the ${kind} task of pod ${podUID}`, sendOnce, {
+      isSuspect: () => suspects.isSuspect(podUID),
+      onLost: () => {
+        if (suspects.recordDeath(podUID))
+          this.#logger.warn(
+            { podUID, task: kind },
+            'A task was in a thread at two deaths; the tasks of its pod run alone until one ends well',
+          );
+      },
+    });
+    suspects.clear(podUID);
+    return result;
+  }
+
+  async #sendUntilDone<T>(
+    description: string,
+    sendOnce: (pool: Piscina) => Promise<T>,
+    { isSuspect, onLost }: LossHandling = { isSuspect: () => false, onLost: () => {} },
+  ): Promise<T> {
     const closed = Promise.withResolvers<never>();
     closed.promise.catch(() => {});
     if (this.#closed) throw new KubeletError('ThreadClosed', 'the sync pool is closed');
     this.#pending.add(closed.reject);
     try {
       for (let sends = 1; ; sends += 1) {
-        const sending = this.#pool.run(sendOnce);
+        let isBlamed = false;
+        const sending = isSuspect() ? this.#quarantine.run(sendOnce, () => (isBlamed = true)) : this.#pool.run(sendOnce);
         try {
           return await Promise.race([sending, closed.promise]);
         } catch (err) {
           sending.catch(() => {});
-          if (this.#closed || isFinal(err) || sends >= maxSends) throw err;
+          if (this.#closed || isFinal(err)) throw err;
+          onLost();
+          if (isBlamed || sends >= maxSends) throw err;
           this.#logger.debug({ task: description, err, sends }, 'a task was lost with its thread; it is sent again');
           await Promise.race([this.#clock.sleep(withJitter(resendDelayMs * 2 ** (sends - 1), 0.5)), closed.promise]);
         }
@@ -216,6 +245,13 @@ export class PodSyncPool {
       this.#pending.delete(closed.reject);
     }
   }
+}
+
+interface LossHandling {
+  /** Whether the task runs in quarantine. Its loss there is final if it is to blame. */
+  readonly isSuspect: () => boolean;
+  /** Called when the task was lost with its thread. */
+  readonly onLost: () => void;
 }
 
 /** True if sending the task again would fail in the same way. */

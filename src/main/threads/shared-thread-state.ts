@@ -15,6 +15,7 @@ import { MemoryTrimmer } from './memory-trimmer.ts';
 import { HangWatchdog, type HangWatchdogOptions } from './hang-watchdog.ts';
 import { startThreadHeartbeat } from '../../shared/thread/enter-thread.ts';
 import type { Heartbeat } from '../../shared/state/start-heartbeat.ts';
+import { quarantineThreads } from './quarantine-pool.ts';
 import { EventLoopDelays } from './event-loop-delays.ts';
 import { ThreadPriorities } from './thread-priorities.ts';
 
@@ -28,7 +29,7 @@ const relistThresholdMs = 3 * 60_000;
 
 export interface SharedThreadStateOptions {
   readonly logging: LoggingOptions;
-  /** The number of pool threads. There are twice as many slots, because a replacement starts while its predecessor still exits. */
+  /** The number of pool threads, without those of the quarantine. There are twice as many slots, because a replacement starts while its predecessor still exits. */
   readonly podSyncThreads: number;
   readonly syncFrequencyMs: number;
   readonly priorities?: ThreadPriorities;
@@ -59,7 +60,7 @@ export class SharedThreadState {
     tracing = null,
     watchdogLimits,
   }: SharedThreadStateOptions) {
-    const slots = Array.from({ length: podSyncThreads * 2 }, (_, slot) => `pod-sync-${slot}`);
+    const slots = Array.from({ length: (podSyncThreads + quarantineThreads) * 2 }, (_, slot) => `pod-sync-${slot}`);
     const loopLimitsMs: Partial<Record<string, number>> = {
       main: Math.max(2 * syncFrequencyMs, minimumSyncLoopAgeMs),
       pleg: relistThresholdMs,

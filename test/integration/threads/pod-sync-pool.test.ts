@@ -132,6 +132,28 @@ test('a task that kills every thread fails, and the pool continues', async () =>
   assert.equal((await pool.run(aTask('any')).result).outcome, 'synced');
 });
 
+test('a task that was in a thread at two deaths runs alone, and ends no task of another pod from then on', async () => {
+  const { pool, threads, lines } = aPool();
+  const deaths = () => threads().reduce((sum, thread) => sum + thread.deaths, 0);
+  await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('any')).result));
+  const others = Array.from({ length: 4 }, () => pool.run(aTask('until-stopped')));
+  const killer = await pool.run(aTask('kills-its-thread')).result;
+  assert.equal(killer.outcome, 'failed');
+  assert.equal(deaths(), 3);
+  // Those that were in both threads are stopped, and do not delay the next attempts.
+  for (const other of others) other.stop(false);
+  assert.ok((await Promise.all(others.map(({ result }) => result))).every(({ outcome }) => outcome === 'stopped'));
+  const innocent = Array.from({ length: 20 }, () => pool.run(aTask('until-shrunk')));
+  const lost = () => lines.filter(({ msg }) => msg.startsWith('a task was lost')).length;
+  const before = lost();
+  for (let attempt = 0; attempt < 3; attempt += 1) assert.equal((await pool.run(aTask('kills-its-thread')).result).outcome, 'failed');
+  assert.equal(deaths(), 6);
+  assert.equal(lost(), before);
+  for (const one of innocent) one.shrinkGracePeriod(1);
+  assert.ok((await Promise.all(innocent.map(({ result }) => result))).every(({ outcome }) => outcome === 'synced'));
+  assert.equal(pool.pending, 0);
+});
+
 test('threads that are killed at any moment, also while they start, are replaced, and no task is lost', async () => {
   const { pool } = aPool();
   for (let round = 0; round < 5; round += 1) {
