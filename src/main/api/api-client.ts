@@ -34,6 +34,8 @@ export interface WatchEvent<T> {
   readonly object: T;
   /** Why the object was not read. It then has only the metadata that identifies it. */
   readonly problem?: string;
+  /** The event was held back, and later events came before it. Its object has changed no more since. */
+  readonly isLate?: true;
 }
 
 export interface ApiClient {

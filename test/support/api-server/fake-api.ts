@@ -140,6 +140,11 @@ export class FakeWatch {
     this.#queue.push({ type, object: structuredClone(object), ...(problem !== undefined && { problem }) });
     this.#wake();
   }
+  /** An event that the client has held back. */
+  pushLate(type: WatchEvent<unknown>['type'], object: unknown): void {
+    this.#queue.push({ type, object: structuredClone(object), isLate: true });
+    this.#wake();
+  }
   /** Ends the watch after the pushed events. */
   end(): void {
     this.#end ??= {};

@@ -1,6 +1,9 @@
 /** Parses the body of a watch: one JSON object per line, of bounded length. */
 import { isMap } from '../../config/field-codecs.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { systemClock } from '../../../shared/time/clock.ts';
 import type { WatchEvent } from '../api-client.ts';
+import { DeferredLines, type EventLine } from './deferred-lines.ts';
 import type { WireCodec } from './wire-codec.ts';
 
 /**
@@ -18,12 +21,76 @@ const cutEvent = 'ended in the middle of an event';
 const newline = 0x0a;
 const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
 
-/** Yields an event with a problem for a line that is too long. Throws an Error that describes the malformed line. */
+/**
+ * Yields an event with a problem for a line that is too long, and marks an event as late whose line has waited. Throws an Error that describes the malformed line;
+ * lines that wait are read before.
+ */
 export async function* readEvents<T>(
   chunks: AsyncIterable<Buffer>,
   codec: WireCodec,
-  maxBytes: number = maxEventBytes,
+  { maxBytes = maxEventBytes, clock = systemClock }: ReadEventsOptions = {},
 ): AsyncGenerator<WatchEvent<T>> {
+  const lines = readLines(chunks, maxBytes);
+  const deferred = new DeferredLines();
+  let next: Promise<IteratorResult<EventLine, void>> | null = null;
+  async function* handle(line: EventLine, uid: string | undefined, isLate: boolean): AsyncGenerator<WatchEvent<T>> {
+    const startedAtMs = clock.monotonic();
+    const event = toEvent<T>(line, codec, maxBytes);
+    if (event) yield isLate ? { ...event, isLate: true } : event;
+    const nowMs = clock.monotonic();
+    if (uid !== undefined) deferred.handled(uid, line, nowMs - startedAtMs, nowMs);
+  }
+  async function* handleDeferred(): AsyncGenerator<WatchEvent<T>> {
+    const line = deferred.takeNext();
+    if (line) yield* handle(line, identify(line).uid, true);
+  }
+  try {
+    for (;;) {
+      next ??= lines.next();
+      const dueInMs = deferred.nextDueInMs(clock.monotonic());
+      const read = dueInMs === undefined ? await next : dueInMs === 0 ? null : await readWithin(next, dueInMs, clock);
+      if (read === null) {
+        yield* handleDeferred();
+        continue;
+      }
+      next = null;
+      if (read.done) break;
+      const line = read.value;
+      const { type, uid } = deferred.concerns(line) ? identify(line) : {};
+      if (uid === undefined || type === undefined || !deferred.defer(uid, type, line, clock.monotonic())) yield* handle(line, uid, false);
+    }
+    while (deferred.nextDueInMs(0) !== undefined) yield* handleDeferred();
+  } catch (err) {
+    next = null;
+    while (deferred.nextDueInMs(0) !== undefined) yield* handleDeferred();
+    throw err;
+  } finally {
+    // A line that is being read ends with the connection.
+    next?.catch(() => {});
+    const ended = lines.return();
+    if (next) ended.catch(() => {});
+    else await ended;
+  }
+}
+
+export interface ReadEventsOptions {
+  readonly maxBytes?: number;
+  readonly clock?: Clock;
+}
+
+/** Resolves with null when the time is over first. */
+async function readWithin<R>(read: Promise<R>, ms: number, clock: Clock): Promise<R | null> {
+  const timeout = Promise.withResolvers<null>();
+  const cancel = clock.after(ms, () => timeout.resolve(null));
+  try {
+    return await Promise.race([read, timeout.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+/** Yields each line without its newline. Throws when the body ends in the middle of a line that is too long. */
+async function* readLines(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<EventLine, void> {
   let parts: Buffer[] = [];
   let length = 0;
   const take = (part: Buffer) => {
@@ -33,35 +100,47 @@ export async function* readEvents<T>(
     if (length > maxBytes) parts = [Buffer.concat(parts, Math.min(headBytes, length))];
     if (length > maxBytes * maxSkippedLimits) throw new Error(`has an event of more than ${maxBytes} bytes`);
   };
-  const toEvent = (otherwise?: string) => {
-    const line = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-    const bytes = length;
+  const toLine = (): EventLine => {
+    const line = { start: parts.length === 1 ? parts[0]! : Buffer.concat(parts), bytes: length };
     parts = [];
     length = 0;
-    if (bytes > maxBytes) return tooLarge<T>(line, bytes, maxBytes);
-    return isBlank(line) ? null : decode<T>(line, codec, otherwise);
+    return line;
   };
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
       take(chunk.subarray(start, end));
       start = end + 1;
-      const event = toEvent();
-      if (event) yield event;
+      yield toLine();
     }
     if (start < chunk.length) take(chunk.subarray(start));
   }
   // A last line without a newline is complete if it can be decoded.
   if (length > maxBytes) throw new Error(cutEvent);
-  const event = toEvent(cutEvent);
-  if (event) yield event;
+  if (length > 0) yield { ...toLine(), isLast: true };
+}
+
+function toEvent<T>({ start, bytes, isLast }: EventLine, codec: WireCodec, maxBytes: number): WatchEvent<T> | null {
+  if (bytes > maxBytes) return tooLarge<T>(start, bytes, maxBytes);
+  return isBlank(start) ? null : decode<T>(start, codec, isLast ? cutEvent : undefined);
+}
+
+/** Reads from the start of a line which object it is about. */
+function identify({ start }: EventLine): { readonly type?: string | undefined; readonly uid?: string | undefined } {
+  const head = start.toString('utf8', 0, headBytes);
+  return { type: typePattern.exec(head)?.[1], uid: fieldPattern('uid').exec(head)?.[1] };
+}
+
+const typePattern = /^\{"type":"([A-Z]+)","object":\{/;
+function fieldPattern(field: string): RegExp {
+  return new RegExp(`"${field}":"([^"\\\\]{1,253})"`);
 }
 
 /** Throws when the start of the line does not say which object it has: it is then no event. */
 function tooLarge<T>(line: Buffer, bytes: number, maxBytes: number): WatchEvent<T> {
   const head = line.toString('utf8', 0, headBytes);
-  const [, type] = /^\{"type":"([A-Z]+)","object":\{/.exec(head) ?? [];
-  const textOf = (field: string) => new RegExp(`"${field}":"([^"\\\\]{1,253})"`).exec(head)?.[1];
+  const [, type] = typePattern.exec(head) ?? [];
+  const textOf = (field: string) => fieldPattern(field).exec(head)?.[1];
   const [name, namespace, uid, resourceVersion] = ['name', 'namespace', 'uid', 'resourceVersion'].map(textOf);
   const problem = `has an event of more than ${maxBytes} bytes`;
   if (!types.has(type) || type === 'ERROR' || name === undefined || uid === undefined) throw new Error(problem);

@@ -53,7 +53,7 @@ export async function openWatch<T>(
     async function* events(): AsyncGenerator<WatchEvent<T>> {
       const stream = chunks();
       try {
-        yield* readEvents<T>(withAttemptErrors(stream, attempt), requestDefaults.codec);
+        yield* readEvents<T>(withAttemptErrors(stream, attempt), requestDefaults.codec, { clock });
       } catch (err) {
         throw err instanceof NoResponseError || signal.aborted ? err : attempt.unreadableResponse(messageOf(err));
       } finally {

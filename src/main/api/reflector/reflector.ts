@@ -211,14 +211,14 @@ export class Reflector<T extends ApiObject> {
   }
 
   #handleEvent(event: WatchEvent<unknown>): 'versionWentBack' | null {
-    const { type, object: raw } = event;
+    const { type, object: raw, isLate } = event;
     if (type === 'ERROR') throw errorOf(raw);
     const { resourceVersion } = metadataOf(raw);
-    if (isOlder(resourceVersion, this.#state.resourceVersion)) return 'versionWentBack';
+    if (!isLate && isOlder(resourceVersion, this.#state.resourceVersion)) return 'versionWentBack';
     const object = type === 'BOOKMARK' ? null : type === 'DELETED' ? this.#validator.identify(raw) : this.#validator.accept(event);
     const changes = object ? (type === 'DELETED' ? this.#store.delete(object) : this.#store.set(object)) : [];
     for (const change of changes) this.#changes.add(change);
-    if (resourceVersion !== '') this.#state = advance(this.#state, { type: 'versionObserved', resourceVersion }).state;
+    if (resourceVersion !== '' && !isLate) this.#state = advance(this.#state, { type: 'versionObserved', resourceVersion }).state;
     return null;
   }
 

@@ -13,7 +13,7 @@ async function read(chunks: readonly (string | Buffer)[], maxBytes?: number): Pr
   }
   const seen: string[] = [];
   try {
-    for await (const { type, object, problem } of readEvents<{ metadata?: { name: string } }>(stream(), jsonCodec, maxBytes))
+    for await (const { type, object, problem } of readEvents<{ metadata?: { name: string } }>(stream(), jsonCodec, { maxBytes }))
       seen.push(problem === undefined ? `${type} ${object.metadata?.name}` : `${type} ${JSON.stringify(object)}: ${problem}`);
   } catch (err) {
     seen.push((err as Error).message);

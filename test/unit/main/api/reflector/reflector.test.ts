@@ -158,6 +158,18 @@ test('initial events that never end fall back to a list', async () => {
   await reflector.close();
 });
 
+test('an event that was held back is no version that went back, and not the last one', async () => {
+  const { api, watch, clock, notifications, reflector } = await aSyncedReflector();
+  watch.push('MODIFIED', pod('b', '13'));
+  watch.pushLate('MODIFIED', pod('a', '12'));
+  await settle();
+  assert.deepEqual(notifications, ['MODIFIED b', 'MODIFIED a']);
+  watch.end();
+  await clock.advance(2_000);
+  assert.equal((await api.nextWatch(podsPath)).call.query?.['resourceVersion'], '13');
+  await reflector.close();
+});
+
 test('a watch closed by the server resumes at the last version, including bookmarks', async () => {
   const { api, watch, clock, notifications, reflector } = await aSyncedReflector();
   await clock.advance(400_000);
