@@ -10,7 +10,8 @@ export interface FaultRule {
    * hang: does not reply until the fault is cleared or the call is cancelled.
    * late: as hang, but does not notice that the call is cancelled: executes it when the fault is cleared.
    * fail: returns an error and does nothing. failAfter: executes the call and returns an error.
-   * delay: replies later. oversize: returns a list larger than the 16 MiB limit of CRI messages.
+   * delay: replies later. oversize: returns a list larger than the 16 MiB limit of CRI messages,
+   * if the request has no filter.
    */
   readonly kind: 'hang' | 'late' | 'fail' | 'failAfter' | 'delay' | 'oversize';
   /** gRPC code of `fail` and `failAfter`. Default: UNAVAILABLE (14). */

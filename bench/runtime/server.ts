@@ -99,7 +99,8 @@ export class RuntimeServer {
       call.on('cancelled', () => abort.abort());
       try {
         const { reply, oversize } = await runCall(name, call.request, abort.signal, handler, this.#environment);
-        callback(null, oversize && reply instanceof EncodedList ? reply.withPadding(oversizeBytes) : reply);
+        const isWhole = !('filter' in call.request) || call.request.filter === undefined;
+        callback(null, oversize && isWhole && reply instanceof EncodedList ? reply.withPadding(oversizeBytes) : reply);
       } catch (err) {
         callback(toServiceError(err));
       }

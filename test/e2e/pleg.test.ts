@@ -93,6 +93,18 @@ describe('the PLEG', { concurrency: true }, () => {
         await runtime.call('startContainer', { containerId }, limits);
         return containerId;
       };
+      const createLargeContainers = async () => {
+        const others = { ...sandbox, metadata: { name: 'others', namespace: 'default', uid: 'others' }, labels: {} };
+        const { podSandboxId: id } = await runtime.call('runPodSandbox', { config: others }, limits);
+        for (const name of ['a', 'b', 'c']) {
+          const config = { metadata: { name }, image: { image: busybox }, annotations: { note: 'x'.repeat(6_000_000) }, linux: {} };
+          await runtime.call('createContainer', { podSandboxId: id, config, sandboxConfig: others }, limits);
+        }
+        await assert.rejects(runtime.call('listContainers', {}, limits), /ResourceExhausted/);
+        await pleg.relist();
+        assert.ok(node.lines.some(({ msg }) => msg.endsWith('exceeds the message limit, and comes in portions')));
+        return id;
+      };
       const stays = await startContainer('stays', 'sleep 1000');
       const fails = await startContainer('fails', 'echo one; echo two >&2; sleep 0.5; exit 3');
       const inspected = (await pleg.inspectPod(uid))!;
@@ -132,13 +144,18 @@ describe('the PLEG', { concurrency: true }, () => {
       ]);
       assert.equal(node.lines.filter(({ level }) => level >= 50).length, 1);
 
+      // The events of such containers are too long, too.
+      const otherSandboxID = version === '1.6' ? await createLargeContainers() : null;
+
       await runtime.call('stopContainer', { containerId: stays, timeout: 0n }, limits);
       await runtime.call('stopPodSandbox', { podSandboxId }, limits);
       const stopped = (await pleg.inspectPod(uid))!;
       assert.deepEqual([stopped.sandboxes[0]?.state, stopped.podIPs], ['notReady', inspected.podIPs]);
-      await runtime.call('removePodSandbox', { podSandboxId }, limits);
+      for (const id of [podSandboxId, otherSandboxID])
+        if (id !== null) await runtime.call('removePodSandbox', { podSandboxId: id }, limits);
       assert.equal(await pleg.inspectPod(uid), null);
       await waitUntil('the pod is reported as gone', () => node.messages.some(({ removed: gone }) => gone.includes(uid)));
+      await pleg.relist();
       assert.equal(node.snapshot.size, 0);
       assert.deepEqual(
         node.lines.filter(({ msg }) => msg.startsWith('The event stream of the runtime broke')).length,

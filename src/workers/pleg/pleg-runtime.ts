@@ -13,12 +13,14 @@ import { criLosingSupport } from '../../shared/metrics/definitions/runtime-opera
 import { podUIDLabel } from '../../shared/kubernetes/annotations.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+import { listContainersBySandbox, listSandboxesByState, type KnownContainers } from './relist/list-portions.ts';
 import { RawList } from './relist/raw-list.ts';
 
 export interface PlegRuntime {
   /** Resolve with the complete lists as bytes, in one or several messages. */
   listSandboxes(signal: AbortSignal): Promise<readonly Uint8Array[]>;
-  listContainers(signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  /** @param knownIn for lists of several messages */
+  listContainers(signal: AbortSignal, knownIn: KnownContainers): Promise<readonly Uint8Array[]>;
   /** Lists one pod's sandboxes and containers. */
   listPod(
     podUID: PodUID,
@@ -50,6 +52,7 @@ export class CriPlegRuntime implements PlegRuntime {
   readonly #cri: CriClient;
   readonly #sandboxes: RawList;
   readonly #containers: RawList;
+  #knownIn: KnownContainers = () => [];
   readonly #requestTimeoutMs: number;
   readonly #inspectionDeadlineMs: number;
   /** The name and version of a runtime that has no RuntimeConfig. A newer one may have it. */
@@ -66,6 +69,7 @@ export class CriPlegRuntime implements PlegRuntime {
       streamCall: 'StreamPodSandboxes',
       fetchUnary: (signal) => runtime.callRaw('listPodSandbox', {}, limits(signal)),
       fetchStream: (signal) => runtime.streamRaw('streamPodSandboxes', {}, limits(signal)),
+      fetchPortions: (signal) => listSandboxesByState((filter) => runtime.callRaw('listPodSandbox', { filter }, limits(signal))),
       logger,
     });
     this.#containers = new RawList({
@@ -73,6 +77,12 @@ export class CriPlegRuntime implements PlegRuntime {
       streamCall: 'StreamContainers',
       fetchUnary: (signal) => runtime.callRaw('listContainers', {}, limits(signal)),
       fetchStream: (signal) => runtime.streamRaw('streamContainers', {}, limits(signal)),
+      fetchPortions: async (signal) =>
+        listContainersBySandbox(
+          await this.listSandboxes(signal),
+          (filter) => runtime.callRaw('listContainers', { filter }, limits(signal)),
+          this.#knownIn,
+        ),
       logger,
     });
   }
@@ -81,7 +91,8 @@ export class CriPlegRuntime implements PlegRuntime {
     return this.#sandboxes.fetch(signal);
   }
 
-  listContainers(signal: AbortSignal): Promise<readonly Uint8Array[]> {
+  listContainers(signal: AbortSignal, knownIn: KnownContainers): Promise<readonly Uint8Array[]> {
+    this.#knownIn = knownIn;
     return this.#containers.fetch(signal);
   }
 

@@ -141,6 +141,12 @@ export class PodRecords {
     }
   }
 
+  /** Returns the IDs of the containers of a sandbox's pod. */
+  containersOf(sandboxID: string): string[] {
+    const items = this.#sandboxes.get(sandboxID)?.pod.items.values() ?? [];
+    return [...items].filter(({ kind }) => kind === 'container').map(({ id }) => id);
+  }
+
   sandbox(id: SandboxID): SandboxItem | undefined {
     return this.#sandboxes.get(id);
   }

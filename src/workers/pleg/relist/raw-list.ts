@@ -1,7 +1,7 @@
 /**
  * Fetches one of the runtime's two lists as bytes. The list comes in one reply while it fits in 16 MiB, the limit of CRI messages. Above
- * this limit, the streaming call replaces the unary call where the runtime supports it. An incomplete list is an error, never a shorter
- * list.
+ * this limit, the streaming call replaces the unary call where the runtime supports it, and else several calls with filters. An incomplete
+ * list is an error, never a shorter list.
  */
 import { isResourceExhausted, isUnimplemented } from '../../../shared/cri/cri-error.ts';
 import { maxMessageBytes } from '../../../shared/cri/message-limit.ts';
@@ -10,6 +10,8 @@ import type { Logger } from '../../../shared/log/logger.ts';
 
 /** The size of 200,000 containers. A larger list indicates a fault and would exhaust the memory. */
 const maxStreamedBytes = 256 * 1024 * 1024;
+/** Some minutes. A list that fails because of its size costs the runtime as much as one that fits. */
+const listsInPortions = 300;
 
 export interface RawListOptions {
   /** The names of the calls, for errors and the log: `ListContainers`, `StreamContainers`. */
@@ -17,12 +19,16 @@ export interface RawListOptions {
   readonly streamCall: string;
   readonly fetchUnary: (signal: AbortSignal) => Promise<Uint8Array>;
   readonly fetchStream: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
+  /** Lists by filters that together match every item that exists during all calls. An item may come twice: the later one is newer. */
+  readonly fetchPortions: (signal: AbortSignal) => Promise<readonly Uint8Array[]>;
   readonly logger: Logger;
 }
 
 export class RawList {
   readonly #options: RawListOptions;
   #streamed = false;
+  /** How many of the next lists come in portions, before the list is tried in one reply again. */
+  #inPortions = 0;
 
   constructor(options: RawListOptions) {
     this.#options = options;
@@ -30,7 +36,11 @@ export class RawList {
 
   /** Resolves with one or several messages, whose items are field 1. Rejects with CriError or KubeletError. */
   async fetch(signal: AbortSignal): Promise<readonly Uint8Array[]> {
-    const { listCall, streamCall, fetchUnary, logger } = this.#options;
+    const { listCall, streamCall, fetchUnary, fetchPortions, logger } = this.#options;
+    if (this.#inPortions > 0) {
+      this.#inPortions -= 1;
+      return this.#bounded(await fetchPortions(signal));
+    }
     if (this.#streamed) {
       try {
         return await this.#fetchStreamed(signal);
@@ -54,10 +64,21 @@ export class RawList {
         );
         return messages;
       } catch (streamErr) {
-        const streamError = isUnimplemented(streamErr) ? `the runtime has no ${streamCall}` : messageOf(streamErr);
-        throw new KubeletError('RuntimeListTooLarge', `${limitError}, and ${streamError}`, { cause: err });
+        if (!isUnimplemented(streamErr))
+          throw new KubeletError('RuntimeListTooLarge', `${limitError}, and ${messageOf(streamErr)}`, { cause: err });
       }
+      const portions = await fetchPortions(signal).catch((portionErr: unknown) => {
+        throw new KubeletError('RuntimeListTooLarge', `${limitError}, and in portions: ${messageOf(portionErr)}`, { cause: err });
+      });
+      this.#inPortions = listsInPortions;
+      logger.warn({ list: listCall, err }, 'A list of the runtime exceeds the message limit, and comes in portions');
+      return this.#bounded(portions);
     }
+  }
+
+  #bounded(messages: readonly Uint8Array[]): readonly Uint8Array[] {
+    if (messages.reduce((sum, { length }) => sum + length, 0) <= maxStreamedBytes) return messages;
+    throw new KubeletError('RuntimeListTooLarge', `${this.#options.listCall}: more than ${maxStreamedBytes} bytes`);
   }
 
   async #fetchStreamed(signal: AbortSignal): Promise<readonly Uint8Array[]> {

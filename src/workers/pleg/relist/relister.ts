@@ -108,7 +108,7 @@ export class Relister {
     try {
       const [sandboxes, containers] = await Promise.all([
         runtime.listSandboxes(controller.signal),
-        runtime.listContainers(controller.signal),
+        runtime.listContainers(controller.signal, (id) => records.containersOf(id)),
       ]);
       const listedAtMs = clock.monotonic();
       for (const uid of snapshot.dropInherited()) this.#inherited.add(uid);

@@ -7,7 +7,7 @@ import { aLogger } from '../../../../support/logger.ts';
 const fails = (call: string, grpcCode: number) => new CriError(call, grpcCode, 'no');
 
 /** A runtime whose unary and streaming calls each reply or fail with a code. The test can change both. */
-function aList(replies: { unary: number | 'whole'; stream: number | 'whole' }) {
+function aList(replies: { unary: number | 'whole'; stream: number | 'whole'; portions?: number | 'whole' }) {
   const calls: string[] = [];
   const { logger, lines } = aLogger();
   const list = new RawList({
@@ -23,6 +23,11 @@ function aList(replies: { unary: number | 'whole'; stream: number | 'whole' }) {
       yield Uint8Array.of(1);
       if (replies.stream !== 'whole') throw fails('StreamContainers', replies.stream);
       yield Uint8Array.of(2);
+    },
+    fetchPortions: async () => {
+      calls.push('portions');
+      if (replies.portions !== 'whole') throw fails('ListContainers', replies.portions ?? grpcCode.RESOURCE_EXHAUSTED);
+      return [Uint8Array.of(3), Uint8Array.of(4)];
     },
     logger,
   });
@@ -58,12 +63,33 @@ suite('a list of the runtime, as bytes', () => {
     assert.deepEqual(calls, ['unary', 'stream', 'stream', 'unary']);
   });
 
-  const failures: { name: string; unary: number; stream: number; want: RegExp }[] = [
-    {
-      name: 'names the limit when the runtime has no stream',
+  test('above the limit comes in portions from a runtime without streams, and is tried in one reply again later', async () => {
+    const { fetch, calls, lines, replies } = aList({
       unary: grpcCode.RESOURCE_EXHAUSTED,
       stream: grpcCode.UNIMPLEMENTED,
-      want: /^KubeletError: ListContainers: the reply is over the limit of 16777216 bytes for a message, and the runtime has no StreamContainers/,
+      portions: 'whole',
+    });
+    assert.deepEqual(
+      [await fetch(), await fetch()],
+      [
+        [3, 4],
+        [3, 4],
+      ],
+    );
+    assert.deepEqual(calls, ['unary', 'stream', 'portions', 'portions']);
+    assert.equal(lines.length, 1);
+    replies.unary = 'whole';
+    for (let list = 0; list < 299; list += 1) await fetch();
+    assert.deepEqual(await fetch(), [1]);
+    assert.equal(calls.at(-1), 'unary');
+  });
+
+  const failures: { name: string; unary: number; stream: number; want: RegExp }[] = [
+    {
+      name: 'names the limit when the runtime has no stream, and a portion is too long, too',
+      unary: grpcCode.RESOURCE_EXHAUSTED,
+      stream: grpcCode.UNIMPLEMENTED,
+      want: /^KubeletError: ListContainers: the reply is over the limit of 16777216 bytes for a message, and in portions: ListContainers: rpc error: code = ResourceExhausted/,
     },
     {
       name: 'is never a partial stream',
