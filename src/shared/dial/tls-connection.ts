@@ -6,7 +6,7 @@ import { constants } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { goGroups, goSignatureAlgorithms } from '../x509/go-tls.ts';
-import { maxReceivedBytes, WatchedConnection, type ReceivedBytes } from './watched-connection.ts';
+import { maxReceivedBytes, WatchedConnection, type OnSpent, type ReceivedBytes } from './watched-connection.ts';
 
 /**
  * Four certificates with RSA keys of 4,096 bits have 8 KiB. Go allows 256 KiB of certificates, which cost its client nothing: OpenSSL verifies them even when the
@@ -37,6 +37,7 @@ export interface TLSOptions {
   readonly protocols: readonly string[];
   /** grpc-go does not offer the ciphers that HTTP/2 forbids. */
   readonly onlyAEAD?: boolean;
+  readonly onSpent?: OnSpent | undefined;
 }
 
 /**
@@ -45,9 +46,9 @@ export interface TLSOptions {
  */
 export function secureConnection(
   connection: Socket,
-  { host, protocols, onlyAEAD = false }: TLSOptions,
+  { host, protocols, onlyAEAD = false, onSpent }: TLSOptions,
 ): { readonly socket: TLSSocket; readonly received: ReceivedBytes } {
-  const watched = new WatchedConnection(connection, maxHandshakeBytes);
+  const watched = new WatchedConnection(connection, maxHandshakeBytes, onSpent);
   const socket = connect({
     socket: watched,
     secureContext: contextOf(onlyAEAD),
@@ -57,6 +58,18 @@ export function secureConnection(
   });
   socket.once('secureConnect', () => (watched.maxBytes = maxReceivedBytes));
   return { socket, received: watched };
+}
+
+/** Go: checkKeySize in crypto/tls, for the keys of all certificates. OpenSSL has a limit of 16,384 bits, and verifies what the others sign before this. */
+const maxRSABits = 8192;
+/** A longer key and the server's signature with it have more. To read the key costs 35 µs. */
+const minCheckedBytes = (2 * maxRSABits) / 8;
+
+/** Returns Go's text for a key that its client refuses. */
+export function serverKeyFault(socket: TLSSocket, { count }: ReceivedBytes): string | undefined {
+  if (count < minCheckedBytes) return undefined;
+  const { modulusLength = 0 } = socket.getPeerX509Certificate()?.publicKey.asymmetricKeyDetails ?? {};
+  return modulusLength > maxRSABits ? `tls: server sent certificate containing RSA key larger than ${maxRSABits} bits` : undefined;
 }
 
 const contexts = new Map<boolean, SecureContext>();

@@ -1,4 +1,4 @@
-/** A connection that counts and bounds the bytes that it receives, and keeps the first ones: an error text of Go depends on them. */
+/** A connection that counts, times and bounds the bytes that it receives, and keeps the first ones: an error text of Go depends on them. */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
@@ -14,6 +14,9 @@ export interface ReceivedBytes {
   readonly count: number;
 }
 
+/** Called with the ms that the thread was busy with what has arrived: TLS, HTTP/2 and the handlers of the response run meanwhile. */
+export type OnSpent = (ms: number) => void;
+
 /** Destroyed together with its connection. Fails when it has received more than `maxBytes`. */
 export class WatchedConnection extends Duplex implements ReceivedBytes {
   readonly #connection: Socket;
@@ -21,7 +24,7 @@ export class WatchedConnection extends Duplex implements ReceivedBytes {
   first = Buffer.alloc(0);
   count = 0;
 
-  constructor(connection: Socket, maxBytes: number) {
+  constructor(connection: Socket, maxBytes: number, onSpent?: OnSpent) {
     super({ decodeStrings: true });
     this.#connection = connection;
     this.maxBytes = maxBytes;
@@ -29,7 +32,11 @@ export class WatchedConnection extends Duplex implements ReceivedBytes {
       this.count += chunk.length;
       if (this.first.length < firstBytesLength) this.first = Buffer.concat([this.first, chunk]).subarray(0, firstBytesLength);
       if (this.count > this.maxBytes) this.destroy(new TooMuchReceivedError(this.maxBytes));
-      else if (!this.push(chunk)) connection.pause();
+      else {
+        const startedAtMs = performance.now();
+        if (!this.push(chunk)) connection.pause();
+        onSpent?.(performance.now() - startedAtMs);
+      }
     });
     connection.on('end', () => this.push(null));
     connection.on('error', (err) => this.destroy(err));

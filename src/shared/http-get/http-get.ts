@@ -6,8 +6,8 @@ import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 import { openConnection, type OpeningConnection } from '../dial/open-connection.ts';
 import { addressesOf, codeOf, readError } from '../dial/socket-error.ts';
-import { secureConnection } from '../dial/tls-connection.ts';
-import { maxReceivedBytes, WatchedConnection, type ReceivedBytes } from '../dial/watched-connection.ts';
+import { secureConnection, serverKeyFault } from '../dial/tls-connection.ts';
+import { maxReceivedBytes, WatchedConnection, type OnSpent, type ReceivedBytes } from '../dial/watched-connection.ts';
 import { faultText } from '../errors/contain.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
 import { withJitter } from '../time/backoff.ts';
@@ -40,6 +40,8 @@ export interface HttpGetHandlers {
   readonly tlsHandshakeTimeoutMs?: number;
   /** A server with TLS may choose HTTP/2. */
   readonly offersHttp2?: boolean;
+  /** Called with the time that the thread was busy with TLS and HTTP/2. */
+  readonly onSpent?: OnSpent | undefined;
 }
 
 /** A request that runs. It calls one handler once, unless it is cancelled. */
@@ -172,7 +174,11 @@ class Exchange implements RunningGet {
     const { tlsHandshakeTimeoutMs, offersHttp2 = false } = this.#handlers;
     // Go's transport for HTTP/2 without TLS offers no protocol after a redirect to TLS.
     const protocols = offersHttp2 && !this.#hasPriorKnowledge ? ['h2', 'http/1.1'] : [];
-    const { socket, received } = secureConnection(connection, { host: this.#request.url.host, protocols });
+    const { socket, received } = secureConnection(connection, {
+      host: this.#request.url.host,
+      protocols,
+      onSpent: this.#handlers.onSpent,
+    });
     const onTimeout = () => this.fail('net/http: TLS handshake timeout', 'time');
     this.#received = received;
     this.#handshake = { received, timer: tlsHandshakeTimeoutMs === undefined ? undefined : setTimeout(onTimeout, tlsHandshakeTimeoutMs) };
@@ -183,6 +189,8 @@ class Exchange implements RunningGet {
     socket.on('end', onHandshakeEnd);
     socket.once('secureConnect', () => {
       this.#endHandshake();
+      const fault = serverKeyFault(socket, received);
+      if (fault !== undefined) return this.fail(fault);
       if (socket.alpnProtocol === 'h2') return this.#sendHttp2(socket, received);
       socket.off('error', onHandshakeError);
       socket.off('end', onHandshakeEnd);
@@ -192,7 +200,7 @@ class Exchange implements RunningGet {
 
   #sendUnencryptedHttp2(connection: Socket): void {
     connection.on('error', () => {});
-    const watched = new WatchedConnection(connection, maxReceivedBytes);
+    const watched = new WatchedConnection(connection, maxReceivedBytes, this.#handlers.onSpent);
     this.#socket = watched;
     watched.on('error', (err) => this.#onSocketError(err, watched));
     this.#sendHttp2(watched, watched);

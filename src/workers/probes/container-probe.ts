@@ -100,7 +100,8 @@ export class ContainerProbe {
       if (lateMs >= rephasedAfterMs) this.schedule(startedAtMs + this.#spec.periodSeconds * 1000);
       const { containerID } = this.#options;
       const { action, timeoutSeconds } = this.#spec;
-      this.#run = new ProbeRun(this.#deps, this.#spec.probe, { action, containerID, timeoutSeconds }, (result) => {
+      const onSpent = (ms: number) => runLimiter.charge(this.#options.podUID, ms);
+      this.#run = new ProbeRun(this.#deps, this.#spec.probe, { action, containerID, timeoutSeconds, onSpent }, (result) => {
         this.#run = undefined;
         this.#release = undefined;
         runLimiter.release(slot);

@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict';
 import { createServer as createRawServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { createServer as createHttpServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type TlsOptions } from 'node:tls';
 import type { ProbeAction } from '../../../src/shared/contracts/probes.ts';
 import { toHttpGet } from '../../../src/shared/http-get/request-parts.ts';
 import { httpGet } from '../../../src/workers/pod-sync/hooks/http-get.ts';
 import { costlyChain } from '../../support/probes/costly-chain.ts';
 import { attempt } from '../../support/probes/attempt.ts';
-import { httpAction } from '../../support/probes/probed-pod.ts';
+import { httpAction, probedContainer, probedPod, probeSpec } from '../../support/probes/probed-pod.ts';
+import { startProbesThread } from '../../support/probes/probes-thread.ts';
 import { listen as listenFor } from '../../support/server/listen.ts';
 import { table } from '../../support/table.ts';
 
@@ -88,4 +91,31 @@ test('a chain of certificates that is costly to verify is not read to its end', 
       'Get "https://127.0.0.1:PORT/healthz": read tcp 127.0.0.1:LOCAL->127.0.0.1:PORT: read: the server sent more than 16384 bytes';
     assert.equal(await outcome(https(port), port), want);
   }
+});
+
+test('forty probes a second of one pod with costly chains leave the probes of others in time', { timeout: 60_000 }, async () => {
+  const costly = await serve(costlyChain('ec', 11));
+  let answered = 0;
+  const healthy = await listenFor(
+    { after },
+    createHttpServer((_, response) => {
+      answered += 1;
+      response.end();
+    }),
+  );
+  const harness = startProbesThread();
+  after(() => harness.close());
+  const { probes } = harness;
+  const pod = (name: string, count: number, action: ProbeAction) =>
+    probedPod(
+      name,
+      Array.from({ length: count }, (_, index) => probedContainer(`${name}-${index}`, [probeSpec(action)])),
+    );
+  await probes.setPods([pod('costly', 40, https(costly))]);
+  await sleep(1500);
+  await probes.setPods([pod('healthy', 5, httpAction(healthy))]);
+  await sleep(1000);
+  const before = answered;
+  await sleep(3000);
+  assert.ok(answered - before >= 12, `${answered - before} of 15 probes`);
 });

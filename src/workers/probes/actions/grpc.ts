@@ -6,7 +6,8 @@ import type { Socket } from 'node:net';
 import { codeName, grpcCode } from '../../../shared/cri/cri-error.ts';
 import { openConnection, type OpeningConnection } from '../../../shared/dial/open-connection.ts';
 import { addressesOf, joinHostPort } from '../../../shared/dial/socket-error.ts';
-import { secureConnection } from '../../../shared/dial/tls-connection.ts';
+import type { OnSpent } from '../../../shared/dial/watched-connection.ts';
+import { secureConnection, serverKeyFault } from '../../../shared/dial/tls-connection.ts';
 import { goDuration, goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from './attempt.ts';
@@ -17,8 +18,8 @@ import type { RpcStatus } from './grpc-reply.ts';
 /** grpc-go's connection back-off (backoff.DefaultConfig). */
 const reconnectLimits = { initialMs: 1000, maxMs: 120_000, factor: 1.6 };
 
-export function startGRPC(action: ActionOf<'grpc'>, timeoutSeconds: number, done: OnAttemptDone): Attempt {
-  const attempt = new GrpcAttempt(action, timeoutSeconds, done);
+export function startGRPC(action: ActionOf<'grpc'>, timeoutSeconds: number, done: OnAttemptDone, onSpent?: OnSpent): Attempt {
+  const attempt = new GrpcAttempt(action, timeoutSeconds, done, onSpent);
   attempt.connect();
   return attempt;
 }
@@ -27,6 +28,7 @@ class GrpcAttempt implements Attempt {
   readonly #action: ActionOf<'grpc'>;
   readonly #timeoutSeconds: number;
   readonly #done: OnAttemptDone;
+  readonly #onSpent: OnSpent | undefined;
   #opening: OpeningConnection | undefined;
   #connection: GrpcConnection | undefined;
   #handshake: { readonly close: () => void } | undefined;
@@ -35,7 +37,8 @@ class GrpcAttempt implements Attempt {
   #isReady = false;
   #isOver = false;
 
-  constructor(action: ActionOf<'grpc'>, timeoutSeconds: number, done: OnAttemptDone) {
+  constructor(action: ActionOf<'grpc'>, timeoutSeconds: number, done: OnAttemptDone, onSpent: OnSpent | undefined) {
+    this.#onSpent = onSpent;
     this.#action = action;
     this.#timeoutSeconds = timeoutSeconds;
     this.#done = done;
@@ -73,7 +76,12 @@ class GrpcAttempt implements Attempt {
 
   /** grpc-go takes a handshake that fails, and a server that does not choose HTTP/2, for a server that is not ready yet. */
   #secure(connection: Socket, addresses: string): void {
-    const { socket, received } = secureConnection(connection, { host: this.#action.host, protocols: ['h2'], onlyAEAD: true });
+    const { socket, received } = secureConnection(connection, {
+      host: this.#action.host,
+      protocols: ['h2'],
+      onlyAEAD: true,
+      onSpent: this.#onSpent,
+    });
     const close = () => {
       socket.destroy();
       connection.destroy();
@@ -85,7 +93,7 @@ class GrpcAttempt implements Attempt {
     const onClose = () => this.#retryLater();
     socket.once('close', onClose);
     socket.once('secureConnect', () => {
-      if (socket.alpnProtocol !== 'h2') return close();
+      if (socket.alpnProtocol !== 'h2' || serverKeyFault(socket, received) !== undefined) return close();
       socket.off('close', onClose);
       this.#call({ socket, addresses, receivedBytes: () => received.count });
     });

@@ -1,4 +1,5 @@
 /** An HTTP probe: a GET whose status is the result (upstream DoHTTPProbe in pkg/probe/http/http.go). */
+import type { OnSpent } from '../../../shared/dial/watched-connection.ts';
 import { prepareGet, sendGet, type HttpGetFailure, type HttpResponse, type PreparedGet } from '../../../shared/http-get/http-get.ts';
 import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from './attempt.ts';
 import { success } from './attempt.ts';
@@ -9,7 +10,7 @@ const prepared = new WeakMap<ActionOf<'http'>, PreparedGet>();
 /** Upstream: the transport's default (SetTransportDefaults). It matters to a probe with a longer timeout. */
 const tlsHandshakeTimeoutMs = 10_000;
 
-export function startHTTP(action: ActionOf<'http'>, done: OnAttemptDone): Attempt {
+export function startHTTP(action: ActionOf<'http'>, done: OnAttemptDone, onSpent?: OnSpent): Attempt {
   let get = prepared.get(action);
   if (!get) {
     get = prepareGet(action);
@@ -20,6 +21,7 @@ export function startHTTP(action: ActionOf<'http'>, done: OnAttemptDone): Attemp
     onFailure: (failure) => done(failureResult(failure)),
     tlsHandshakeTimeoutMs,
     offersHttp2: true,
+    onSpent,
   });
 }
 

@@ -1,6 +1,7 @@
 /** Starts an attempt of a probe's action. */
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { ProbeAction } from '../../../shared/contracts/probes.ts';
+import type { OnSpent } from '../../../shared/dial/watched-connection.ts';
 import type { Attempt, OnAttemptDone } from './attempt.ts';
 import type { ExecSync } from './exec.ts';
 import { startExec } from './exec.ts';
@@ -12,16 +13,17 @@ export interface AttemptTarget {
   readonly action: ProbeAction;
   readonly containerID: ContainerID;
   readonly timeoutSeconds: number;
+  readonly onSpent?: OnSpent;
 }
 
 export type StartAttempt = (target: AttemptTarget, done: OnAttemptDone) => Attempt;
 
 /** `execSync` calls the runtime. `done` may be called before the attempt is returned. */
 export function attemptStarter(execSync: ExecSync): StartAttempt {
-  return ({ action, containerID, timeoutSeconds }, done) => {
-    if (action.type === 'http') return startHTTP(action, done);
+  return ({ action, containerID, timeoutSeconds, onSpent }, done) => {
+    if (action.type === 'http') return startHTTP(action, done, onSpent);
     if (action.type === 'tcp') return startTCP(action, done);
-    if (action.type === 'grpc') return startGRPC(action, timeoutSeconds, done);
+    if (action.type === 'grpc') return startGRPC(action, timeoutSeconds, done, onSpent);
     if (action.type === 'exec') return startExec({ action, containerID, timeoutSeconds, execSync }, done);
     done({ outcome: 'unknown', output: action.message, isError: true });
     return { timeOut() {}, cancel() {} };

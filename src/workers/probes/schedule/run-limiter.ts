@@ -1,9 +1,11 @@
 /**
  * Limits how many probes run at once, fairly between pods: the pods that wait take turns. A run that has taken long no longer counts against the limit,
  * because it waits and needs no CPU; so commands that hang don't keep others from running. A second limit bounds all runs, a third those of one pod.
- * A pod chooses its timeouts, so a few pods could hold all runs for days: each pod has some runs that the second limit does not count.
+ * A pod chooses its timeouts, so a few pods could hold all runs for days: each pod has some runs that the second limit does not count. The runs of a pod that has
+ * spent more than its share of the thread's time wait.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import { PodBudget } from './pod-budget.ts';
 import type { TimerEntry, TimerQueue } from './timer-queue.ts';
 
 export interface RunLimits {
@@ -28,6 +30,7 @@ export interface Slot {
 export class RunLimiter {
   readonly #limits: RunLimits;
   readonly #timers: TimerQueue;
+  readonly #budget: PodBudget;
   /** The pods in the order of their turns, each with its waiting runs. */
   readonly #waiting = new Map<PodUID, Set<Slot>>();
   /** In the order of their starts. */
@@ -35,9 +38,11 @@ export class RunLimiter {
   readonly #overdue = new Set<Slot>();
   readonly #runsOfPod = new Map<PodUID, number>();
   #overdueTimer: TimerEntry | undefined;
+  #budgetTimer: TimerEntry | undefined;
 
-  constructor(limits: RunLimits, timers: TimerQueue) {
+  constructor(limits: RunLimits, timers: TimerQueue, budget = new PodBudget()) {
     this.#limits = limits;
+    this.#budget = budget;
     this.#timers = timers;
   }
 
@@ -64,6 +69,11 @@ export class RunLimiter {
     if (queue?.delete(slot) && queue.size === 0) this.#waiting.delete(slot.podUID);
   }
 
+  /** Call this when a run of the pod has kept the thread busy. */
+  charge(podUID: PodUID, spentMs: number): void {
+    this.#budget.charge(podUID, spentMs, this.#timers.nowMs());
+  }
+
   #startWaiting(): void {
     while (this.#waiting.size > 0) {
       this.#markOverdue();
@@ -78,12 +88,13 @@ export class RunLimiter {
       slot.start();
     }
     this.#setOverdueTimer();
+    this.#setBudgetTimer();
   }
 
-  /** The first pod with fewer runs than `perPod` has its turn, and waits behind the others for its next one. */
+  /** The first pod with fewer runs than `perPod`, and with time left, has its turn, and waits behind the others for its next one. */
   #takeNext(perPod: number): Slot | undefined {
     for (const [podUID, queue] of this.#waiting) {
-      if ((this.#runsOfPod.get(podUID) ?? 0) >= perPod) continue;
+      if ((this.#runsOfPod.get(podUID) ?? 0) >= perPod || this.#budget.startsAtMs(podUID) > this.#timers.nowMs()) continue;
       const [slot] = queue;
       queue.delete(slot!);
       this.#waiting.delete(podUID);
@@ -91,6 +102,22 @@ export class RunLimiter {
       return slot;
     }
     return undefined;
+  }
+
+  /** Wakes the first pod that waits for its share. */
+  #setBudgetTimer(): void {
+    if (this.#budgetTimer || this.#waiting.size === 0) return;
+    const nowMs = this.#timers.nowMs();
+    let nextMs = Infinity;
+    for (const podUID of this.#waiting.keys()) {
+      const startsAtMs = this.#budget.startsAtMs(podUID);
+      if (startsAtMs > nowMs) nextMs = Math.min(nextMs, startsAtMs);
+    }
+    if (nextMs === Infinity) return;
+    this.#budgetTimer = this.#timers.at(nextMs, () => {
+      this.#budgetTimer = undefined;
+      this.#startWaiting();
+    });
   }
 
   #markOverdue(): void {

@@ -22,7 +22,8 @@ function aLimiter(over: Partial<RunLimits> = {}) {
       );
   };
   const release = (name: string) => limiter.release(slots.get(name)!);
-  return { clock, started, acquire, release };
+  const charge = (pod: string, ms: number) => limiter.charge(pod as PodUID, ms);
+  return { clock, started, acquire, release, charge };
 }
 
 test('runs start at once below the limit, then pods take turns', () => {
@@ -85,4 +86,24 @@ test('a limit without active runs does not keep a pod from its guaranteed run', 
   const { started, acquire } = aLimiter({ active: Infinity, overdueAfterMs: Infinity, total: 2, perPod: 2, guaranteed: 1 });
   acquire('a1', 'a2', 'a3', 'b1', 'b2');
   assert.deepEqual(started, ['a1', 'a2', 'b1']);
+});
+
+test('a pod that has kept the thread busy waits until its share has paid for it, and others do not', async () => {
+  const { clock, started, acquire, release, charge } = aLimiter({ active: Infinity, overdueAfterMs: Infinity });
+  acquire('a1');
+  charge('a', 500);
+  release('a1');
+  acquire('a2');
+  charge('a', 100);
+  release('a2');
+  acquire('a3', 'b1');
+  assert.deepEqual(started, ['a1', 'a2', 'b1']);
+  await clock.advance(1999);
+  assert.deepEqual(started, ['a1', 'a2', 'b1']);
+  await clock.advance(1);
+  assert.deepEqual(started, ['a1', 'a2', 'b1', 'a3']);
+  await clock.advance(60_000);
+  release('a3');
+  acquire('a4');
+  assert.equal(started.at(-1), 'a4');
 });
