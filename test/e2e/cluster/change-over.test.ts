@@ -102,6 +102,10 @@ async function changeOver(host: Host, prefix: string, next: KubeletProgram): Pro
   const before = { node: await snapshotOf(node, uids), certificates: await certificates(), checkpoint: allocations(node.rootDir) };
   const counted = pods.get(`${prefix}-crashing`)?.status?.containerStatuses?.[0]?.restartCount ?? NaN;
   const seen = pods.allSeen().length;
+  const cpu = (limit: string) => ({ requests: { cpu: limit }, limits: { cpu: limit } });
+  const resized = `resized-${prefix}`;
+  await pods.create(aManifest(resized, { nodeName, containers: [aBusybox({ resources: cpu('10m') })] }, { namespace }));
+  const { containerID } = (await pods.until(resized, 'is ready', isReady)).status!.containerStatuses![0]!;
 
   await node.stopKubelet();
   await node.startKubelet(next);
@@ -123,6 +127,19 @@ async function changeOver(host: Host, prefix: string, next: KubeletProgram): Pro
   assert.deepEqual(await certificates(), before.certificates);
   const crashes = pods.seen(`${prefix}-crashing`).map(({ status }) => status?.containerStatuses?.[0]?.restartCount ?? 0);
   assert.ok(crashes.at(-1)! >= counted && crashes.every((count, i) => count >= (crashes[i - 1] ?? 0)), `restart counts ${crashes.join()}`);
+
+  // A container of the previous kubelet is resized by the next one.
+  await cluster.api.patch(`/api/v1/namespaces/${namespace}/pods/${resized}/resize`, {
+    spec: { containers: [{ name: 'app', resources: cpu('20m') }] },
+  });
+  const isResized = ({ status }: Pod) =>
+    status?.containerStatuses?.[0]?.resources?.limits?.['cpu'] === '20m' &&
+    !status.conditions?.some(({ type }) => type.startsWith('PodResize'));
+  const after = await pods.until(resized, 'is resized', isResized);
+  assert.deepEqual(
+    [after.status?.containerStatuses?.[0]?.containerID, after.status?.containerStatuses?.[0]?.restartCount],
+    [containerID, 0],
+  );
 
   // What ends under the next kubelet.
   writeFileSync(join(shared, `${prefix}-done`), '');
