@@ -19,7 +19,9 @@ import { entryUrl } from './entry-url.ts';
 import type { ThreadDependencies } from './start-thread.ts';
 import { QuarantinePool } from './quarantine-pool.ts';
 import { SupervisedPool } from './supervised-pool.ts';
+import { podWeight } from './pod-weight.ts';
 import { Suspects } from './suspects.ts';
+import { WeightLimiter } from './weight-limiter.ts';
 import { TaskChannel, type PodTask, type TaskHandlers } from './task-channel.ts';
 
 export interface PodSyncRun {
@@ -53,6 +55,7 @@ export class PodSyncPool {
   readonly #pool: SupervisedPool;
   readonly #quarantine: QuarantinePool;
   readonly #suspects = new Suspects();
+  readonly #weights: WeightLimiter;
   readonly #threads: number;
   #handlers: TaskHandlers | undefined;
   readonly #logger: Logger;
@@ -73,6 +76,7 @@ export class PodSyncPool {
     const options = { entry, workerData, threadStatuses, watchdog, logger, clock };
     this.#pool = new SupervisedPool({ ...options, threads });
     this.#quarantine = new QuarantinePool(options);
+    this.#weights = new WeightLimiter(clock);
   }
 
   static start(options: PodSyncPoolOptions): PodSyncPool {
@@ -99,7 +103,7 @@ export class PodSyncPool {
 
   /** The number of tasks under way or queued, including those of `decodeManifest`. */
   get pending(): number {
-    return this.#pending.size;
+    return this.#pending.size + this.#weights.waiting;
   }
 
   /** Runs one task on the least busy thread. Sends the task again when its thread dies. */
@@ -110,6 +114,7 @@ export class PodSyncPool {
     let channel: TaskChannel | null = null;
     let stopped: { readonly podEnds: boolean } | null = null;
     let gracePeriodSeconds: number | null = null;
+    const stop = new AbortController();
     const sendOnce = async (pool: Piscina): Promise<PodSyncResult> => {
       channel = new TaskChannel(task, handlers, this.#logger);
       // Repeats commands that were sent to a thread which has died.
@@ -134,12 +139,14 @@ export class PodSyncPool {
       }
     };
     return {
-      result: this.#runUntilDone(task, sendOnce).catch((err: unknown): PodSyncResult => {
+      result: this.#runInTurn(task, sendOnce, stop.signal).catch((err: unknown): PodSyncResult => {
         if (this.#closed) throw err;
+        if (err === stop.signal.reason) return stoppedResult;
         return failedResult(err, { reason: 'SyncThreadLost', backoffs: task.kind === 'sync' ? task.backoffs : [] });
       }),
       stop: (podEnds) => {
         stopped = { podEnds: podEnds || (stopped?.podEnds ?? false) };
+        stop.abort(isStopped);
         channel?.stop(stopped.podEnds);
       },
       shrinkGracePeriod: (seconds) => {
@@ -188,6 +195,7 @@ export class PodSyncPool {
     this.#closed = true;
     const err = new KubeletError('ThreadClosed', 'the sync pool is closed');
     for (const reject of this.#pending) reject(err);
+    this.#weights.close(err);
     this.#pool.close();
     const timeout = new AbortController();
     const deadline = this.#clock.sleep(closeDeadlineMs, timeout.signal);
@@ -199,6 +207,19 @@ export class PodSyncPool {
   /** Terminates a thread as a fault would, by its index in the pool. For tests. */
   async kill(index: number): Promise<void> {
     await this.#pool.current.threads[index]?.terminate();
+  }
+
+  /** The tasks of large pods take turns. One that is stopped while it waits rejects with the signal's reason. */
+  async #runInTurn(task: PodTask, sendOnce: (pool: Piscina) => Promise<PodSyncResult>, signal: AbortSignal): Promise<PodSyncResult> {
+    const turn = 'pod' in task && task.pod ? this.#weights.enter(podWeight(task.pod), signal) : null;
+    if (!turn) return this.#runUntilDone(task, sendOnce);
+    if (this.#closed) throw new KubeletError('ThreadClosed', 'the sync pool is closed');
+    const end = await turn;
+    try {
+      return await this.#runUntilDone(task, sendOnce);
+    } finally {
+      end();
+    }
   }
 
   async #runUntilDone({ kind, podUID }: PodTask, sendOnce: (pool: Piscina) => Promise<PodSyncResult>): Promise<PodSyncResult> {
@@ -246,6 +267,9 @@ export class PodSyncPool {
     }
   }
 }
+
+const isStopped = new KubeletError('Stopped', 'the task was stopped before it began');
+const stoppedResult: PodSyncResult = { outcome: 'stopped', waiting: {}, backoffs: [], changedRuntime: false };
 
 interface LossHandling {
   /** Whether the task runs in quarantine. Its loss there is final if it is to blame. */
