@@ -29,6 +29,15 @@ export const testLists: readonly TestList[] = [
     processes: 8,
   },
   {
+    name: 'resizes',
+    suite: 'cluster',
+    contents: 'in-place resizes, also slow and serial ones',
+    focus: ['InPlace Resize|Pod Allocated Endpoint'],
+    skip: [],
+    labelFilter: '',
+    processes: 8,
+  },
+  {
     name: 'auth',
     suite: 'cluster',
     contents: 'service accounts, trust bundles, pod certificates, the node authorizer',
