@@ -213,14 +213,16 @@ test('SIGHUP reloads the configuration: the verbosity of all threads changes', a
   assert.equal((await running.ended).code, 0);
 });
 
-test('a configuration that the kubelet may not read any more is kept, with an error', async (t) => {
+test('starts with a field of a newer version, with a warning; a configuration that it may not read any more is kept, with an error', async (t) => {
   ensureBuilt();
   const prepared = await prepareKubelet(t);
   const file = join(prepared.folder, 'kubelet.json');
+  prepared.configure({ fieldOfANewerVersion: true });
   // Without these capabilities the permissions of files are those of root's own.
   const capabilities = ['--inh-caps=-dac_override,-dac_read_search', '--bounding-set=-dac_override,-dac_read_search'];
   const running = new RunningKubelet([...capabilities, kubeletPath, ...prepared.args], { command: 'setpriv' });
   await waitUntilHealthy(prepared);
+  assert.match(running.stderr, /^W.*"Part of the configuration is ignored" .*line \d+: unknown field \\?"fieldOfANewerVersion/m);
   chmodSync(file, 0);
   running.kill('SIGHUP');
   const failed = /^E.*"Could not reload the configuration; the running one stays in force" .*EACCES: permission denied/m;

@@ -1,13 +1,14 @@
 /** Loads the configuration that the flags name, and validates it, at the start and for each reload. Imports nothing that a short-lived thread must not load. */
 import type { ConfigurationInputs } from '../config/configuration-inputs.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
+import type { Decoding } from '../config/read-config-file.ts';
 import { loadConfiguration, type LoadedConfiguration } from '../config/load-configuration.ts';
 import { validateConfiguration } from '../config/validation/index.ts';
 import { applyFlags } from '../flags/apply-flags.ts';
 
 /** Throws a ConfigurationError. */
-export function loadValidConfiguration({ values, host }: ConfigurationInputs): LoadedConfiguration {
-  const loaded = loadConfiguration({ ...configurationPaths(values), applyFlags: (config) => applyFlags(config, values) });
+export function loadValidConfiguration({ values, host }: ConfigurationInputs, decoding: Decoding): LoadedConfiguration {
+  const loaded = loadConfiguration({ ...configurationPaths(values), decoding, applyFlags: (config) => applyFlags(config, values) });
   refuse(
     'failed to validate kubelet configuration, error: ',
     validateConfiguration({ config: loaded.config, gates: loaded.featureGates, host }),

@@ -48,7 +48,7 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
       'failed to create kubelet: ',
       minimumContainerTTL < 0 ? [`invalid minimum garbage collection age: ${goDuration(minimumContainerTTL)}`] : [],
     );
-    loaded = loadValidConfiguration(inputs);
+    loaded = loadValidConfiguration(inputs, 'lenient');
     credentialProviders = loadCredentialProviders(
       flags.imageCredentialProviderConfig,
       flags.imageCredentialProviderBinDir,
@@ -93,10 +93,11 @@ function toOptions(
 /** Logs what an operator should know about the configuration. */
 function report(
   logger: Logger,
-  { config, warnings, skippedFiles, explicit }: LoadedConfiguration,
+  { config, warnings, skippedFiles, ignored, explicit }: LoadedConfiguration,
   values: ReadonlyMap<string, unknown>,
 ): void {
   logger.info({ config: stringify(toWire(config)) }, 'Effective KubeletConfiguration');
+  for (const { file, warning } of ignored) logger.warn({ file, warning }, 'Part of the configuration is ignored');
   for (const { message, featureGate, value } of warnings) logger.warn({ featureGate, value }, message);
   const flagFields = new Map([...values.keys()].map((name) => [name, fieldOf.get(name)]));
   const settings = findUnsupportedSettings(explicit, flagFields);

@@ -13,7 +13,7 @@ export type LoaderReply = { readonly config: KubeletConfiguration } | { readonly
 
 function load(inputs: ConfigurationInputs): LoaderReply {
   try {
-    return { config: loadValidConfiguration(inputs).config };
+    return { config: loadValidConfiguration(inputs, 'strict').config };
   } catch (err) {
     return { error: err instanceof ConfigurationError ? err.message : `unexpected: ${messageOf(err)}` };
   }

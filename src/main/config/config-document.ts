@@ -1,6 +1,6 @@
 /**
  * Parses the text of a configuration file to plain data, and keeps the line of every field for messages. Files may be hostile: the result
- * has no cycles, no exploding aliases and no duplicate keys, and every failure is a ConfigurationError.
+ * has no cycles and no exploding aliases, and every failure is a ConfigurationError.
  */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair, type Tags } from 'yaml';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -14,6 +14,10 @@ export interface ConfigDocument {
   readonly value: unknown;
   /** Returns the line (from 1) of a field or list item, or of its nearest existing parent. */
   lineOf(path: Path): number;
+  /** One text for each field whose name is in its map already, with the line. `value` has the last of them. */
+  readonly duplicates: readonly string[];
+  /** A sentence when more documents follow. Only the first one is read, as upstream does. */
+  readonly furtherDocuments: readonly string[];
 }
 
 /** Limits the nodes that aliases may copy. A file of ten lines could otherwise expand to billions. */
@@ -37,12 +41,15 @@ export function parseConfigDocument(text: string): ConfigDocument {
     });
     const documents = Array.isArray(parsed) ? parsed.filter((each) => each.contents !== null || each.errors.length > 0) : [];
     const [document, second] = documents;
-    if (!document) return { value: null, lineOf: () => 1 };
+    if (!document) return { value: null, lineOf: () => 1, duplicates: [], furtherDocuments: [] };
     const [error] = document.errors;
     if (error) throw new ConfigurationError(`line ${lineAt(error.pos[0])}: ${error.message.replaceAll(/\s+/g, ' ')}`);
-    if (second) throw new ConfigurationError(`line ${lineAt(second.range[0])}: a second document begins, where only one is read`);
-    refuseDuplicates(document, lineAt);
-    return { value: document.toJS({ maxAliasCount }), lineOf: (path) => lineAt(offsetOf(document, path)) };
+    return {
+      value: document.toJS({ maxAliasCount }),
+      lineOf: (path) => lineAt(offsetOf(document, path)),
+      duplicates: findDuplicates(document, lineAt),
+      furtherDocuments: second ? [`line ${lineAt(second.range[0])}: a second document begins, and only the first one is read`] : [],
+    };
   } catch (err) {
     if (err instanceof ConfigurationError) throw err;
     // The nesting exceeds the stack, or aliases exceed their limit.
@@ -50,8 +57,7 @@ export function parseConfigDocument(text: string): ConfigDocument {
   }
 }
 
-/** As upstream's strict decoding, rejects two fields of one name, which are ambiguous. */
-function refuseDuplicates(document: Document.Parsed, lineAt: (offset: number) => number): void {
+function findDuplicates(document: Document.Parsed, lineAt: (offset: number) => number): string[] {
   const problems: string[] = [];
   const walk = (node: unknown, path: Path): void => {
     if (isSeq(node)) node.items.forEach((item, index) => walk(item, [...path, index]));
@@ -65,7 +71,7 @@ function refuseDuplicates(document: Document.Parsed, lineAt: (offset: number) =>
     }
   };
   walk(document.contents, []);
-  if (problems.length > 0) throw new ConfigurationError(problems.join(', '));
+  return problems;
 }
 
 function offsetOf(document: Document.Parsed, path: Path): number {

@@ -11,7 +11,7 @@ import { computeFeatureGates, type FeatureGates, type FeatureGateWarning } from 
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { mergePatch } from './merge-patch.ts';
 import { FieldPath, type FieldProblem } from './field-path.ts';
-import { readConfigFile } from './read-config-file.ts';
+import { readConfigFile, type Decoding } from './read-config-file.ts';
 import { kubeletConfiguration, type RawConfiguration } from './schema.ts';
 
 export interface ConfigurationSources {
@@ -19,6 +19,7 @@ export interface ConfigurationSources {
   readonly file: string;
   /** The flag `--config-dir`. Empty: no drop-ins. */
   readonly dropInDir: string;
+  readonly decoding: Decoding;
   /** Overrides fields of a configuration with the command line's flags. */
   readonly applyFlags: <T extends RawConfiguration>(config: T) => T;
 }
@@ -31,18 +32,29 @@ export interface LoadedConfiguration {
   readonly explicit: unknown;
   /** Files of the drop-in folder that are not named `*.conf`. */
   readonly skippedFiles: readonly string[];
+  /** What lenient decoding ignored, by file. */
+  readonly ignored: readonly IgnoredPart[];
+}
+
+export interface IgnoredPart {
+  readonly file: string;
+  readonly warning: string;
 }
 
 /** Throws a ConfigurationError that names the file. */
-export function loadConfiguration({ file, dropInDir, applyFlags }: ConfigurationSources): LoadedConfiguration {
+export function loadConfiguration({ file, dropInDir, decoding, applyFlags }: ConfigurationSources): LoadedConfiguration {
   // A default may depend on a feature gate, so each layer is completed with the final gates.
   const complete = (raw: RawConfiguration): KubeletConfiguration =>
     applyDefaults(raw, computeFeatureGates(applyFlags(raw).featureGates).gates);
-  let { raw, wire: explicit } = file === '' ? { raw: legacyDefaults(), wire: {} as unknown } : loadFile(file);
+  const main: LoadedFile = file === '' ? { raw: legacyDefaults(), wire: {}, ignored: [] } : loadFile(file, decoding);
+  let { raw, wire: explicit } = main;
+  const ignored = [...main.ignored];
   let skippedFiles: readonly string[] = [];
   if (dropInDir !== '') {
     const { files, skipped } = findDropIns(dropInDir);
-    const patches = files.map(readDropIn);
+    const dropIns = files.map((path) => readDropIn(path, decoding));
+    const patches = dropIns.map(({ wire }) => wire);
+    ignored.push(...dropIns.flatMap((dropIn) => dropIn.ignored));
     raw = mergeDropIns(complete(raw), patches);
     explicit = patches.reduce(mergePatch, explicit);
     skippedFiles = skipped;
@@ -51,14 +63,24 @@ export function loadConfiguration({ file, dropInDir, applyFlags }: Configuration
   const config = applyFlags(complete(raw));
   const { gates, errors, warnings } = computeFeatureGates(config.featureGates);
   if (errors.length > 0) throw new ConfigurationError(`failed to set feature gates: ${errors.join(', ')}`);
-  return { config, featureGates: gates, warnings, explicit, skippedFiles };
+  return { config, featureGates: gates, warnings, explicit, skippedFiles, ignored };
 }
 
-function loadFile(path: string): { raw: RawConfiguration; wire: unknown } {
+interface LoadedFile {
+  readonly raw: RawConfiguration;
+  readonly wire: unknown;
+  readonly ignored: readonly IgnoredPart[];
+}
+
+function loadFile(path: string, decoding: Decoding): LoadedFile {
   const absolute = resolve(path);
   try {
-    const { raw, wire } = readConfigFile(absolute);
-    return { raw: resolvePaths({ ...raw, evictionHard: fileEvictionHard(raw) }, dirname(absolute)), wire };
+    const { raw, wire, warnings } = readConfigFile(absolute, decoding);
+    return {
+      raw: resolvePaths({ ...raw, evictionHard: fileEvictionHard(raw) }, dirname(absolute)),
+      wire,
+      ignored: toIgnored(path, warnings),
+    };
   } catch (err) {
     throw new ConfigurationError(`failed to load kubelet config file, path: ${path}, error: ${messageOf(err)}`, { cause: err });
   }
@@ -80,12 +102,17 @@ function resolvePaths(raw: RawConfiguration, folder: string): RawConfiguration {
   };
 }
 
-function readDropIn(path: string): unknown {
+function readDropIn(path: string, decoding: Decoding): Pick<LoadedFile, 'wire' | 'ignored'> {
   try {
-    return readConfigFile(path).wire;
+    const { wire, warnings } = readConfigFile(path, decoding);
+    return { wire, ignored: toIgnored(path, warnings) };
   } catch (err) {
     throw new ConfigurationError(`failed to load kubelet dropin file, path: ${path}, error: ${messageOf(err)}`, { cause: err });
   }
+}
+
+function toIgnored(file: string, warnings: readonly string[]): IgnoredPart[] {
+  return warnings.map((warning) => ({ file, warning }));
 }
 
 function mergeDropIns(base: KubeletConfiguration, patches: readonly unknown[]): RawConfiguration {

@@ -1,4 +1,7 @@
-/** Reads a KubeletConfiguration file or drop-in and reports every unknown field, duplicate field and wrong type. */
+/**
+ * Reads a KubeletConfiguration file or drop-in and reports every unknown field, duplicate field and wrong type (upstream:
+ * pkg/kubelet/kubeletconfig/util/codec).
+ */
 import { constants, openSync, closeSync, fstatSync, readSync } from 'node:fs';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
@@ -13,18 +16,23 @@ export interface ConfigFile {
   readonly wire: Readonly<Record<string, unknown>>;
   /** The same fields with the defaults of the missing ones. */
   readonly raw: RawConfiguration;
+  /** One text for each part of the file that is ignored, with the line. */
+  readonly warnings: readonly string[];
 }
+
+/** `lenient`: unknown and duplicate fields are ignored with a warning. `strict`: they are errors. Wrong types always are. */
+export type Decoding = 'lenient' | 'strict';
 
 /** All fields of v1beta1 with long values have about 20 KiB. */
 const maxFileBytes = 1024 * 1024;
 
 /** Throws a ConfigurationError. The caller adds the name of the file. */
-export function readConfigFile(path: string): ConfigFile {
-  return parseConfigFile(readConfigText(path));
+export function readConfigFile(path: string, decoding: Decoding): ConfigFile {
+  return parseConfigFile(readConfigText(path), decoding);
 }
 
 /** Parses the text of a file. Throws a ConfigurationError. */
-export function parseConfigFile(text: string): ConfigFile {
+export function parseConfigFile(text: string, decoding: Decoding): ConfigFile {
   const document = parseConfigDocument(text);
   if (!isMap(document.value)) throw new ConfigurationError(`must be a map of fields, got ${describeValue(document.value)}`);
   const { apiVersion: givenVersion, kind: givenKind, ...wire } = document.value;
@@ -35,8 +43,22 @@ export function parseConfigFile(text: string): ConfigFile {
   // Another kind has other fields. Reporting them all would hide the actual problem.
   if (problems.length > 0) throw new ConfigurationError(describeProblems(problems, document));
   const raw = kubeletConfiguration.read(wire, root);
-  if (problems.length > 0) throw new ConfigurationError(describeProblems(problems, document));
-  return { wire, raw };
+  const unknown = problems.filter(({ message }) => message === unknownField);
+  const isLenient = decoding === 'lenient';
+  if (problems.length > (isLenient ? unknown.length : 0)) throw new ConfigurationError(describeProblems(problems, document));
+  if (!isLenient && document.duplicates.length > 0) throw new ConfigurationError(document.duplicates.join(', '));
+  const paths = unknown.map(({ path }) => path);
+  const warnings = [...placeProblems(unknown, document), ...document.duplicates, ...document.furtherDocuments];
+  return { wire: withoutFields(wire, paths), raw, warnings };
+}
+
+function withoutFields(wire: Readonly<Record<string, unknown>>, paths: readonly FieldProblem['path'][]): Record<string, unknown> {
+  const copy = structuredClone(wire);
+  for (const path of paths) {
+    const parent = path.slice(0, -1).reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], copy);
+    Reflect.deleteProperty(parent as object, path.at(-1)!);
+  }
+  return copy;
 }
 
 function expect(fieldPath: FieldPath, actual: unknown, expected: string): void {
@@ -46,11 +68,14 @@ function expect(fieldPath: FieldPath, actual: unknown, expected: string): void {
 
 /** Formats all problems on one line, in the order of the file. */
 export function describeProblems(problems: readonly FieldProblem[], document: ConfigDocument): string {
+  return `strict decoding error: ${placeProblems(problems, document).join(', ')}`;
+}
+
+function placeProblems(problems: readonly FieldProblem[], document: ConfigDocument): string[] {
   const placed = problems.map(({ path, message }) => ({ line: document.lineOf(path), name: formatFieldPath(path), message }));
-  const texts = placed
+  return placed
     .sort((a, b) => a.line - b.line)
     .map(({ line, name, message }) => `line ${line}: ${message === unknownField ? `${message} ${goQuote(name)}` : `${name} ${message}`}`);
-  return `strict decoding error: ${texts.join(', ')}`;
 }
 
 /** Reads a regular file of bounded size as UTF-8. Throws a ConfigurationError without the file's name. */

@@ -68,12 +68,12 @@ for (const { name, args, want } of invalidArguments) {
 
 test('an error in the configuration names file, line and path', (t) => {
   const file = join(aFolder(t), 'kubelet.yaml');
-  writeFileSync(file, `${header}authentication:\n  anonymous:\n    enable: true\n`);
+  writeFileSync(file, `${header}authentication:\n  anonymous:\n    enabled: 1\n    enable: true\n`);
   const { code, stderr } = kubelet('--config', file);
   assert.equal(code, 1);
   assert.equal(
     stderr,
-    `Error: failed to load kubelet config file, path: ${file}, error: strict decoding error: line 5: unknown field "authentication.anonymous.enable"\n`,
+    `Error: failed to load kubelet config file, path: ${file}, error: strict decoding error: line 5: authentication.anonymous.enabled must be true or false, got 1, line 6: unknown field "authentication.anonymous.enable"\n`,
   );
 });
 

@@ -13,9 +13,10 @@ interface Given {
   /** The content of `config.yaml` and of drop-ins below `conf.d/`, by path. */
   readonly files?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
+  readonly decoding?: 'lenient' | 'strict';
 }
 
-function load({ files = {}, args = [] }: Given): LoadedConfiguration {
+function load({ files = {}, args = [], decoding = 'strict' }: Given): LoadedConfiguration {
   const folder = mkdtempSync(join(tmpdir(), 'kubelet-config-'));
   try {
     for (const [path, text] of Object.entries(files)) {
@@ -27,6 +28,7 @@ function load({ files = {}, args = [] }: Given): LoadedConfiguration {
     return loadConfiguration({
       file: names.includes('config.yaml') ? join(folder, 'config.yaml') : '',
       dropInDir: names.some((name) => name.startsWith('conf.d/')) ? join(folder, 'conf.d') : '',
+      decoding,
       applyFlags: (config) => applyFlags(config, values),
     });
   } finally {
@@ -124,6 +126,22 @@ test('explicit fields are distinguished from defaults', () => {
   assert.deepEqual(explicit, { maxPods: 1, port: 1 });
 });
 
+test('at the start an unknown field of the file or of a drop-in is ignored, with a warning that names the file', () => {
+  const { config, explicit, ignored } = load({
+    files: { 'config.yaml': 'maxPods: 1\nfoo: 1', 'conf.d/a.conf': 'port: 1\nauthentication: {anonymus: {}}' },
+    decoding: 'lenient',
+  });
+  assert.deepEqual([config.maxPods, config.port], [1, 1]);
+  assert.deepEqual(explicit, { maxPods: 1, port: 1, authentication: {} });
+  assert.deepEqual(
+    ignored.map(({ file, warning }) => [file.split('/').at(-1), warning]),
+    [
+      ['config.yaml', 'line 4: unknown field "foo"'],
+      ['a.conf', 'line 4: unknown field "authentication.anonymus"'],
+    ],
+  );
+});
+
 const refused: { name: string; given: Given; want: RegExp }[] = [
   {
     name: 'an empty file is rejected',
@@ -149,7 +167,7 @@ test('a file that is too large, not text, a folder or missing is rejected', () =
   const folder = mkdtempSync(join(tmpdir(), 'kubelet-config-'));
   const refuse = (name: string, want: RegExp): void => {
     const file = join(folder, name);
-    assert.throws(() => loadConfiguration({ file, dropInDir: '', applyFlags: (config) => config }), {
+    assert.throws(() => loadConfiguration({ file, dropInDir: '', decoding: 'strict', applyFlags: (config) => config }), {
       name: 'ConfigurationError',
       message: want,
     });

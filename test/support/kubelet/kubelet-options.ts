@@ -11,6 +11,7 @@ export function kubeletOptions(fields: Partial<KubeletConfiguration> = {}, gates
   const { config: defaults, featureGates } = loadConfiguration({
     file: '',
     dropInDir: '',
+    decoding: 'strict',
     applyFlags: (raw) => ({ ...raw, featureGates: gates }),
   });
   const config = { ...defaults, ...fields };

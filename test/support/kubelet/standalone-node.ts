@@ -138,7 +138,7 @@ export class StandaloneNode {
     ]);
     const file = join(this.folder, 'kubelet.yaml');
     writeFileSync(file, JSON.stringify({ ...this.#configuration(), ...configuration }));
-    const { config, featureGates } = loadConfiguration({ file, dropInDir: '', applyFlags: (loaded) => loaded });
+    const { config, featureGates } = loadConfiguration({ file, dropInDir: '', decoding: 'strict', applyFlags: (loaded) => loaded });
     const flags = toKubeletFlags(values);
     return {
       flags,

@@ -60,6 +60,7 @@ function extensionOf(name: string): string {
 export function decode(content: string): readonly RawCredentialProvider[] {
   const document = parseConfigDocument(content);
   if (!isMap(document.value)) throw new ConfigurationError(`must be a map of fields, got ${describeValue(document.value)}`);
+  if (document.duplicates.length > 0) throw new ConfigurationError(document.duplicates.join(', '));
   const { apiVersion, kind, ...wire } = document.value;
   if (kind !== configKind) throw new ConfigurationError(`failed to decode ${describeValue(kind ?? '')} (wrong Kind)`);
   const codec = configVersions.get(String(apiVersion));

@@ -8,7 +8,7 @@ import { parseConfigFile } from '../../../../src/main/config/read-config-file.ts
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
 function configzOf(text: string): Record<string, unknown> {
-  const config = applyDefaults(parseConfigFile(header + text).raw, computeFeatureGates({}).gates);
+  const config = applyDefaults(parseConfigFile(header + text, 'strict').raw, computeFeatureGates({}).gates);
   return (JSON.parse(toConfigz(config)) as { kubeletconfig: Record<string, unknown> }).kubeletconfig;
 }
 
@@ -38,7 +38,7 @@ test('/configz has pointers and booleans with a value, including false', () => {
 
 test('/configz can be parsed as a configuration, with the same result', () => {
   const shown = configzOf('maxParallelImagePulls: 4\nclusterDNS: [10.0.0.10]\nregisterWithTaints: [{key: a, effect: NoSchedule}]\n');
-  const again = applyDefaults(parseConfigFile(JSON.stringify(shown)).raw, computeFeatureGates({}).gates);
+  const again = applyDefaults(parseConfigFile(JSON.stringify(shown), 'strict').raw, computeFeatureGates({}).gates);
   assert.deepEqual(JSON.parse(toConfigz(again)), { kubeletconfig: shown });
 });
 

@@ -61,7 +61,6 @@ const refused: { name: string; text: string; want: string | RegExp }[] = [
   { name: 'a list is not a configuration', text: '- a\n', want: 'must be a map of fields, got a list' },
   { name: 'a comment alone is not a configuration', text: '# nothing\n', want: 'must be a map of fields, got null' },
   { name: 'invalid YAML is reported with its line', text: `${header}a: [1\nb: 2\n`, want: /^line [34]: / },
-  { name: 'a second document is rejected', text: `${header}---\nport: 1\n`, want: /^line 3: a second document begins/ },
   { name: 'too deep nesting is rejected', text: `${header}a: ${'['.repeat(2500)}`, want: /nested too deeply|line 3/ },
   {
     name: 'exploding aliases are rejected',
@@ -72,43 +71,75 @@ const refused: { name: string; text: string; want: string | RegExp }[] = [
 ];
 table('an invalid configuration is rejected with the line and the field', (row) => {
   for (const { name, text, want } of refused) {
-    row(name, () => assert.throws(() => parseConfigFile(text), { name: 'ConfigurationError', message: want }));
+    row(name, () => assert.throws(() => parseConfigFile(text, 'strict'), { name: 'ConfigurationError', message: want }));
   }
 });
 
 test('YAML 1.1 is parsed as upstream does: yes is true', () => {
-  assert.equal(parseConfigFile(`${header}serializeImagePulls: no\n`).raw.serializeImagePulls, false);
+  assert.equal(parseConfigFile(`${header}serializeImagePulls: no\n`, 'strict').raw.serializeImagePulls, false);
 });
 
 test('anchors and merge keys may be used', () => {
-  const { raw } = parseConfigFile(`${header}systemReserved: &r {cpu: "1"}\nkubeReserved:\n  <<: *r\n  memory: 1Gi\n`);
+  const { raw } = parseConfigFile(`${header}systemReserved: &r {cpu: "1"}\nkubeReserved:\n  <<: *r\n  memory: 1Gi\n`, 'strict');
   assert.deepEqual(raw.kubeReserved, { cpu: '1', memory: '1Gi' });
 });
 
 test('null means not set', () => {
-  const { raw } = parseConfigFile(`${header}port: null\nhealthzPort: ~\nauthentication:\nclusterDNS:\n`);
+  const { raw } = parseConfigFile(`${header}port: null\nhealthzPort: ~\nauthentication:\nclusterDNS:\n`, 'strict');
   assert.deepEqual([raw.port, raw.healthzPort, raw.authentication.anonymous.enabled, raw.clusterDNS], [10250, 10248, false, []]);
 });
 
 test('zero takes the default of a plain field, and stays in a field that is a pointer upstream', () => {
   const { raw } = parseConfigFile(
     `${header}port: 0\nsyncFrequency: 0s\nhealthzPort: 0\nregistryPullQPS: 0\noomScoreAdj: 0\nresolvConf: ""\n`,
+    'strict',
   );
   assert.deepEqual([raw.port, raw.syncFrequency], [10250, 60_000]);
   assert.deepEqual([raw.healthzPort, raw.registryPullQPS, raw.oomScoreAdj, raw.resolvConf], [0, 0, 0, '']);
 });
 
 test('the flush frequency may be a number of nanoseconds', () => {
-  const { raw } = parseConfigFile(`${header}logging: {flushFrequency: 5000000000}\n`);
+  const { raw } = parseConfigFile(`${header}logging: {flushFrequency: 5000000000}\n`, 'strict');
   assert.equal(raw.logging.flushFrequency, 5000);
 });
 
 test('quantities are kept in canonical form', () => {
-  const { raw } = parseConfigFile(`${header}reservedMemory: [{numaNode: 0, limits: {memory: 1.5Gi, hugepages-2Mi: 0}}]\n`);
+  const { raw } = parseConfigFile(`${header}reservedMemory: [{numaNode: 0, limits: {memory: 1.5Gi, hugepages-2Mi: 0}}]\n`, 'strict');
   assert.deepEqual(raw.reservedMemory, [{ numaNode: 0, limits: { memory: '1536Mi', 'hugepages-2Mi': '0' } }]);
 });
 
 test('a timestamp in YAML stays text', () => {
-  const { raw } = parseConfigFile(`${header}registerWithTaints: [{key: a, effect: NoSchedule, timeAdded: 2026-01-01T00:00:00Z}]\n`);
+  const { raw } = parseConfigFile(
+    `${header}registerWithTaints: [{key: a, effect: NoSchedule, timeAdded: 2026-01-01T00:00:00Z}]\n`,
+    'strict',
+  );
   assert.equal(raw.registerWithTaints[0]?.timeAdded, '2026-01-01T00:00:00Z');
+});
+
+test('lenient decoding ignores unknown and duplicate fields, each with a warning', () => {
+  const { wire, raw, warnings } = parseConfigFile(
+    `${header}port: 1\nfoo: {a: 1}\nport: 3\nregisterWithTaints:\n- {key: a, effect: NoSchedule, kee: b}\n__proto__: 1\n`,
+    'lenient',
+  );
+  assert.equal(raw.port, 3);
+  assert.deepEqual(wire, { port: 3, registerWithTaints: [{ key: 'a', effect: 'NoSchedule' }] });
+  assert.deepEqual(warnings, [
+    'line 4: unknown field "foo"',
+    'line 7: unknown field "registerWithTaints[0].kee"',
+    'line 8: unknown field "__proto__"',
+    'line 5: duplicate field "port"',
+  ]);
+});
+
+test('lenient decoding ignores no wrong type', () => {
+  assert.throws(() => parseConfigFile(`${header}foo: 1\nmaxPods: x\n`, 'lenient'), {
+    name: 'ConfigurationError',
+    message: /maxPods must be/,
+  });
+});
+
+test('the first document counts, with a warning about the others, also when they are not YAML', () => {
+  const { raw, warnings } = parseConfigFile(`${header}port: 1\n---\nport: [2\n`, 'strict');
+  assert.equal(raw.port, 1);
+  assert.deepEqual(warnings, ['line 4: a second document begins, and only the first one is read']);
 });

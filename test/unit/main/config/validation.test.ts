@@ -400,7 +400,7 @@ table('a configuration is valid, or every problem is reported', (row) => {
   for (const { name, config: text, gates: set = {}, cgroupVersion = 2, want } of cases) {
     row(name, () => {
       const { gates } = computeFeatureGates(set);
-      const config = applyDefaults(parseConfigFile(`${header}${text}\n`).raw, gates);
+      const config = applyDefaults(parseConfigFile(`${header}${text}\n`, 'strict').raw, gates);
       const found = validateConfiguration({ config, gates, host: { cgroupVersion, onlineCPUs: '0-7' } });
       assert.equal(found.length, want.length, found.join('\n'));
       want.forEach((part, index) => assert.ok(found[index]?.includes(part), `${found[index]}\ndoes not contain\n${part}`));
