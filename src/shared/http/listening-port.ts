@@ -45,7 +45,8 @@ export class ListeningPort {
 
   #listen(): void {
     const { server, listen } = this.#options;
-    server.listen({ host: listen.address, port: listen.port, backlog });
+    // As in Go, 0.0.0.0 means every address of both families. Without a host Node does so too, and listens by IPv4 only where IPv6 is missing.
+    server.listen({ ...(listen.address !== '0.0.0.0' && { host: listen.address }), port: listen.port, backlog });
   }
 
   #onListening(): void {

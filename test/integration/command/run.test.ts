@@ -258,6 +258,10 @@ test('connections to the healthz port from one client port are counted individua
     return /^kubelet_server_connections_ended_total\{reason="evicted",server="healthz"\} [1-9]/m.test(metrics);
   });
   for (const socket of sockets) socket.destroy();
+  // 0.0.0.0 means the addresses of both families, as in Go.
+  for (const path of [`:${prepared.healthzPort}/healthz`, `:${readOnlyPort}/healthz`]) {
+    assert.equal((await fetch(`http://[::1]${path}`)).status, 200);
+  }
   running.kill('SIGTERM');
   assert.equal((await running.ended).code, 0);
 });
