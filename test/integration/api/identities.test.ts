@@ -1,8 +1,11 @@
 /** The API client's credentials and trusted servers: tokens, exec plugins, client certificates, certificate authorities. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { TestAuthority } from '../../support/api-server/certificates.ts';
 import { sendJSON } from '../../support/api-server/scripted-api-server.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aClient, getPod, isError, pod, server, useServer } from '../../support/api-server/api-client-suite.ts';
@@ -18,6 +21,30 @@ test('a server with an untrusted certificate or another name gets no request', a
   const insecure = await aClient({}, { cluster: { 'certificate-authority': undefined, 'insecure-skip-tls-verify': true } });
   await insecure.client.call(getPod);
   assert.equal(server.requests.length, 1);
+});
+
+test('the certificate of a server must be valid for a tls-server-name that is an address', async () => {
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
+  const at = (name: string) => aClient({}, { cluster: { server: `https://localhost:${server.port}`, 'tls-server-name': name } });
+  assert.deepEqual(await (await at('127.0.0.1')).client.call(getPod), pod);
+  await assert.rejects((await at('127.0.0.2')).client.call(getPod), isError(0, 'Unreachable'));
+});
+
+test('an intermediate authority is a trust anchor without its root', async (t) => {
+  const intermediate = new TestAuthority('intermediate', new TestAuthority('root'));
+  const { cert, key } = intermediate.issue({ commonName: 'kube-apiserver', address: '127.0.0.1' });
+  const other = createServer({ cert, key }, (_request, response) => void response.end(JSON.stringify(pod)));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  t.after(() => other.close());
+  const trusting = (authority: TestAuthority) => ({
+    server: `https://127.0.0.1:${(other.address() as AddressInfo).port}`,
+    'certificate-authority': undefined,
+    'certificate-authority-data': Buffer.from(authority.cert).toString('base64'),
+  });
+  const { client } = await aClient({}, { cluster: trusting(intermediate) });
+  assert.deepEqual(await client.call(getPod), pod);
+  const stranger = await aClient({}, { cluster: trusting(new TestAuthority('intermediate')) });
+  await assert.rejects(stranger.client.call(getPod), isError(0, 'Unreachable'));
 });
 
 test('a kubeconfig with a missing or invalid file is rejected', async () => {

@@ -5,7 +5,8 @@
  *
  * A new client certificate or certificate authority requires new connections. The old ones finish their calls.
  */
-import type { ConnectionOptions } from 'node:tls';
+import { isIP } from 'node:net';
+import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import { Agent, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import type { Logger } from '../../../shared/log/logger.ts';
 import {
@@ -41,6 +42,13 @@ const connectionWindowBytes = 16 * 1024 * 1024;
 interface TLSIdentity {
   readonly authorities: Authorities;
   readonly clientCertificate: ClientCertificate | undefined;
+}
+
+/** As in Go, a name that is an address is not sent to the server (RFC 6066), but the server's certificate must be valid for it. */
+function serverName(name: string): ConnectionOptions {
+  if (name === '') return {};
+  if (isIP(name) === 0) return { servername: name };
+  return { checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate) };
 }
 
 export class Transport {
@@ -109,7 +117,9 @@ export class Transport {
     const tls: ConnectionOptions = {
       ca: authorities as Buffer | string[],
       rejectUnauthorized: !cluster.insecureSkipTLSVerify,
-      ...(cluster.tlsServerName === '' ? {} : { servername: cluster.tlsServerName }),
+      // As in Go, an intermediate authority is a trust anchor, also without its root.
+      allowPartialTrustChain: true,
+      ...serverName(cluster.tlsServerName),
       ...clientCertificate,
     };
     const pingMs = this.#options.pingIntervalMs ?? pingIntervalMs;
