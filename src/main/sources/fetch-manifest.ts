@@ -1,8 +1,10 @@
 /**
  * Fetches the manifest URL like Go's HTTP client, which upstream uses: up to ten redirects, credentials only for the configured host,
- * proxies from the environment, a deadline of ten seconds for everything.
+ * proxies from the environment by the rules of the API client, the host's certificate authorities, a deadline of ten seconds for everything.
  */
-import { EnvHttpProxyAgent, type Dispatcher } from 'undici';
+import { getCACertificates } from 'node:tls';
+import { Agent, ProxyAgent, type Dispatcher } from 'undici';
+import { selectProxy } from '../api/http/select-proxy.ts';
 import { stripURLCredentials } from '../config/strip-url-credentials.ts';
 import { maxManifestBytes } from './manifest-source.ts';
 
@@ -20,18 +22,42 @@ const sensitiveHeaders: ReadonlySet<string> = new Set(['authorization', 'www-aut
 
 /** Owns the connections. Each source creates one. */
 export function manifestFetcher(): { readonly fetchManifest: FetchManifest; readonly close: () => Promise<void> } {
-  const local = ['localhost', '127.0.0.1', '::1'];
-  const agent = new EnvHttpProxyAgent({
-    noProxy: [process.env['no_proxy'] ?? process.env['NO_PROXY'], ...local].filter(Boolean).join(','),
-  });
+  const connections = new ManifestConnections(process.env);
   return {
     fetchManifest: (url, headers, signal) =>
-      fetchFollowing(agent, new URL(url), headers, AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])),
-    close: () => agent.destroy(),
+      fetchFollowing(connections, new URL(url), headers, AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])),
+    close: () => connections.destroy(),
   };
 }
 
-async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Headers, signal: AbortSignal): Promise<Uint8Array> {
+/** Direct connections, and those through the proxies of the environment, which has one for each scheme. */
+class ManifestConnections {
+  readonly #environment: Readonly<Record<string, string | undefined>>;
+  readonly #byRoute = new Map<string, Dispatcher>();
+
+  constructor(environment: Readonly<Record<string, string | undefined>>) {
+    this.#environment = environment;
+  }
+
+  to(url: URL): Dispatcher {
+    const proxy = selectProxy(url, '', this.#environment);
+    const isTLS = url.protocol === 'https:';
+    const route = `${isTLS} ${proxy}`;
+    const known = this.#byRoute.get(route);
+    if (known) return known;
+    // As in Go, an intermediate authority in the host's store is a trust anchor.
+    const tls = isTLS ? { ca: getCACertificates('system'), allowPartialTrustChain: true } : {};
+    const dispatcher = proxy === null ? new Agent({ connect: tls }) : new ProxyAgent({ uri: proxy, requestTls: tls });
+    this.#byRoute.set(route, dispatcher);
+    return dispatcher;
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#byRoute.values()].map((dispatcher) => dispatcher.destroy()));
+  }
+}
+
+async function fetchFollowing(connections: ManifestConnections, first: URL, headers: Headers, signal: AbortSignal): Promise<Uint8Array> {
   let url = first;
   for (let hops = 0; hops < maxRedirects; hops += 1) {
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
@@ -40,7 +66,7 @@ async function fetchFollowing(dispatcher: Dispatcher, first: URL, headers: Heade
       statusCode,
       headers: responseHeaders,
       body,
-    } = await dispatcher.request({
+    } = await connections.to(url).request({
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'GET',
