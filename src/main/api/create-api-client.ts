@@ -68,6 +68,8 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
   // Upstream reports infinity until an exec plugin has returned a certificate.
   execPluginTTL.set(Infinity);
   const kubeconfig = options.managed?.kubeconfig ?? (await loadKubeconfig(options.kubeconfigPath));
+  for (const warning of kubeconfig.warnings)
+    logger.warn({ kubeconfig: options.kubeconfigPath, warning }, 'The kubeconfig is used with a warning');
   // Parsing the YAML and creating the first secure context each block for long, so they run in separate event-loop iterations.
   await yieldToEventLoop();
   const { cluster, user, namespace } = kubeconfig;

@@ -16,7 +16,8 @@ import { readUser } from './read-user.ts';
 export function parseKubeconfig(content: string, path: string): Kubeconfig {
   const document = parseConfigDocument(content);
   const problems: FieldProblem[] = [];
-  const kubeconfig = readKubeconfig(new FieldReader(document.value, new FieldPath(problems)), dirname(resolve(path)));
+  const warnings = [...document.duplicates, ...document.furtherDocuments];
+  const kubeconfig = readKubeconfig(new FieldReader(document.value, new FieldPath(problems)), dirname(resolve(path)), warnings);
   if (problems.length > 0) {
     const described = problems.map((problem) => ({ line: document.lineOf(problem.path), text: describe(problem) }));
     throw new ConfigurationError(
@@ -33,7 +34,7 @@ function describe({ path, message }: FieldProblem): string {
   return path.length === 0 ? message : `${formatFieldPath(path)} ${message}`;
 }
 
-function readKubeconfig(root: FieldReader, folder: string): Kubeconfig {
+function readKubeconfig(root: FieldReader, folder: string, warnings: string[]): Kubeconfig {
   expectValue(root, 'apiVersion', 'v1');
   expectValue(root, 'kind', 'Config');
   const contextName = root.text('current-context');
@@ -43,8 +44,12 @@ function readKubeconfig(root: FieldReader, folder: string): Kubeconfig {
   if (clusterName === '') context.fieldPath.child('cluster').addProblem('is missing');
   const userName = context.text('user');
   const cluster = readCluster(findEntry(root, 'clusters', 'cluster', clusterName, 'cluster'), folder);
-  const user = readUser(findEntry(root, 'users', 'user', userName, 'user'), folder);
-  return { cluster, user, namespace: context.text('namespace') || 'default' };
+  // As in upstream's DirectClientConfig, a user that is missing has no credentials.
+  const isKnownUser = root.items('users').some(({ value }) => (value as { name?: unknown } | null)?.name === userName);
+  const isMissing = userName !== '' && !isKnownUser;
+  if (isMissing) warnings.push(`users has none with the name ${goQuote(userName)}: requests are anonymous`);
+  const user = readUser(isMissing ? new FieldReader({}, new FieldPath([])) : findEntry(root, 'users', 'user', userName, 'user'), folder);
+  return { cluster, user, namespace: context.text('namespace') || 'default', warnings };
 }
 
 function expectValue(root: FieldReader, name: string, expected: string): void {

@@ -11,6 +11,7 @@ export function kubeconfigFromBootstrap({ cluster }: Kubeconfig, pemPath: string
   return {
     cluster,
     namespace: 'default',
+    warnings: [],
     user: {
       clientCertificate: { certificate: file, key: file },
       token: '',

@@ -67,6 +67,21 @@ test('a context without a user has no credentials, as for a server without authe
   assert.deepEqual([user.token, user.tokenFile, user.clientCertificate, user.basic, user.exec], ['', '', null, null, null]);
 });
 
+test('a context whose user is missing has no credentials, with a warning', () => {
+  const { user, warnings } = parseKubeconfig(aKubeconfig({ root: { users: [] } }), path);
+  assert.deepEqual([user.token, user.tokenFile, user.clientCertificate, user.basic, user.exec], ['', '', null, null, null]);
+  assert.deepEqual(warnings, ['users has none with the name "u": requests are anonymous']);
+});
+
+test('of two fields of one name the last counts, and of two documents the first, each with a warning', () => {
+  const text = `${aKubeconfig({}, stringify)}current-context: c\n---\nkind: Other\n`;
+  const { namespace, warnings } = parseKubeconfig(text, path);
+  assert.equal(namespace, 'ns1');
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0]!, /^line \d+: duplicate field "current-context"$/);
+  assert.match(warnings[1]!, /a second document begins/);
+});
+
 const servers: [given: object, want: string][] = [
   [{ server: 'https://host:6443/k8s/clusters/c-1/?x=1#y' }, 'https://host:6443/k8s/clusters/c-1'],
   [{ server: 'localhost:8080' }, 'http://localhost:8080/'],
@@ -84,7 +99,6 @@ table('the URL of a server is normalized', (row) => {
 const refused: { name: string; given: Given; want: RegExp }[] = [
   { name: 'without a current context', given: { root: { 'current-context': '' } }, want: /current-context is missing/ },
   { name: 'of an unknown context', given: { root: { 'current-context': 'x' } }, want: /contexts has none with the name "x"/ },
-  { name: 'of an unknown user', given: { root: { users: [] } }, want: /users has none with the name "u"/ },
   { name: 'with two clusters of one name', given: { root: { clusters: [{ name: 'k' }, { name: 'k' }] } }, want: /is there twice: "k"/ },
   { name: 'of another kind', given: { root: { kind: 'Pod' } }, want: /kind must be "Config"/ },
   { name: 'whose contexts are not a list', given: { root: { contexts: 3 } }, want: /contexts must be a list, is a number/ },
