@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import type { Pieces, Reply } from './reply.ts';
+import { acceptsGzip } from './accepts-gzip.ts';
 
 const minCompressedBytes = 1024;
 /** A client that takes a reply in pieces more slowly loses its connection: what the reply holds is bounded for all clients. */
@@ -16,14 +17,14 @@ export async function sendReply(
   response: ServerResponse,
   { status, headers, body, pieces }: Reply,
 ): Promise<void> {
-  const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+  const isGzipAccepted = acceptsGzip(request.headers['accept-encoding']?.toString());
   if (hasUnreadBody(request)) response.setHeader('Connection', 'close');
   if (pieces) {
-    response.writeHead(status, { ...headers, ...(acceptsGzip && { 'Content-Encoding': 'gzip' }) });
-    return sendPieces(request, response, pieces, acceptsGzip);
+    response.writeHead(status, { ...headers, ...(isGzipAccepted && { 'Content-Encoding': 'gzip' }) });
+    return sendPieces(request, response, pieces, isGzipAccepted);
   }
   let bytes: Buffer = Buffer.from(body);
-  const compressed = acceptsGzip && bytes.length >= minCompressedBytes;
+  const compressed = isGzipAccepted && bytes.length >= minCompressedBytes;
   if (compressed) bytes = await compress(bytes);
   response.writeHead(status, {
     ...headers,
