@@ -1,6 +1,6 @@
 /**
- * A pod's allocated resources: those of its spec at admission. They stay in force when the spec changes, because this kubelet does not resize
- * running containers: admission counts them, the status shows them, and restarted containers get them. Upstream: pkg/kubelet/allocation.
+ * A pod's allocated resources: those of its spec at admission, or at its last resize. They stay in force when the spec changes, until a resize to
+ * the new ones is accepted: admission counts them, the status shows them, and containers get them. Upstream: pkg/kubelet/allocation.
  */
 import type { Container, Pod, ResourceRequirements } from '../../shared/kubernetes/api.ts';
 import { compareQuantities } from '../../shared/kubernetes/quantity.ts';
@@ -28,9 +28,13 @@ export function toAllocation({ spec }: Pod, gates: AllocationGates): PodAllocati
   return { containers, ...(gates.podLevel && spec.resources && { podLevel: spec.resources }) };
 }
 
-/** Returns the pod with its allocated resources; the same object when they equal its spec's. */
+/**
+ * Returns the pod with its allocated resources; the same object when they equal its spec's. Of containers with the same name, which only an invalid pod
+ * has, none can be resized: they keep the resources of the spec.
+ */
 export function withAllocation(pod: Pod, allocation: PodAllocation, gates: AllocationGates): Pod {
   const { containers, initContainers, resources, ...spec } = pod.spec;
+  const repeated = repeatedNames(pod);
   const isPodLevelSame = !gates.podLevel || isSameRequirements(resources, allocation.podLevel);
   const isSame = isPodLevelSame && [...containers, ...(initContainers ?? [])].every((container) => allocated(container) === container);
   return isSame
@@ -46,11 +50,22 @@ export function withAllocation(pod: Pod, allocation: PodAllocation, gates: Alloc
       };
 
   function allocated(container: Container): Container {
-    const resourcesAtAdmission = allocation.containers.get(container.name);
+    const resourcesAtAdmission = repeated.has(container.name) ? undefined : allocation.containers.get(container.name);
     return !resourcesAtAdmission || isSameRequirements(container.resources, resourcesAtAdmission)
       ? container
       : { ...container, resources: resourcesAtAdmission };
   }
+}
+
+function repeatedNames({ spec }: Pod): ReadonlySet<string> {
+  const seen = new Set<string>();
+  return new Set(
+    [...(spec.initContainers ?? []), ...spec.containers].flatMap(({ name }) => {
+      if (seen.has(name)) return [name];
+      seen.add(name);
+      return [];
+    }),
+  );
 }
 
 function withResources(resources: ResourceRequirements | undefined): { resources?: ResourceRequirements } {

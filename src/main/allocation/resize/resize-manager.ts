@@ -207,9 +207,8 @@ export class ResizeManager {
     } catch (err) {
       reportFault({ handler: 'resize', logger, fields: { podUID: uid } }, err);
     }
-    // The pod may have changed meanwhile.
     this.#pending.delete(uid);
-    this.#consider(newest, 'pod_updated');
+    if (newest !== pod) this.#consider(newest, 'pod_updated');
     this.retry('pod_resized');
   }
 

@@ -88,3 +88,20 @@ table('a pod keeps its allocated resources', (row) => {
     });
   }
 });
+
+const sameNames = [aContainer({ name: 'app', resources: cpu('1') }), aContainer({ name: 'app', resources: cpu('2') })];
+const invalid: Record<string, PodSpec> = {
+  'two containers with one name': { containers: sameNames },
+  'a container with the name of an init container': { initContainers: sameNames.slice(1), containers: sameNames.slice(0, 1) },
+};
+
+// A pod whose own allocation differs from its spec would be resized forever.
+table('a pod equals its own allocation', (row) => {
+  for (const [name, spec] of Object.entries(invalid)) {
+    row(name, () => {
+      const pod = aPod({ spec });
+      const options = { ...gates, initContainers: true };
+      assert.equal(withAllocation(pod, toAllocation(pod, options), options), pod);
+    });
+  }
+});
