@@ -10,6 +10,7 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { deferredAcceptedResizes, infeasibleResizes, requestedResizes } from '../../../shared/metrics/definitions/resize.ts';
+import { nextBackoffMs } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { podReference, type EventSink } from '../../events/index.ts';
 import type { AllocatedPod } from '../allocated-pod.ts';
@@ -28,9 +29,8 @@ export type RetryTrigger = 'pod_resized' | 'pod_updated' | 'pods_added' | 'pods_
 const periodMs = 3 * 60_000;
 /** Before all sources have reported, and after a checkpoint could not be written. */
 const soonMs = 10_000;
-/** After an error, doubled with each further one. Upstream: its back-off of 10 s. */
-const minErrorBackoffMs = 1000;
-const maxErrorBackoffMs = 10_000;
+/** After an error. Upstream: its back-off of 10 s. */
+const errorBackoff = { initialMs: 1000, maxMs: 10_000 };
 
 export interface ResizeManagerDependencies {
   readonly settings: ResizeSettings;
@@ -61,8 +61,8 @@ export class ResizeManager {
   readonly #pending = new Set<PodUID>();
   /** Their allocation becomes durable. */
   readonly #allocating = new Set<PodUID>();
-  /** The number of errors that followed each other. */
-  readonly #errors = new Map<PodUID, number>();
+  /** The delay after the last error, in ms. */
+  readonly #errorBackoffs = new Map<PodUID, number>();
   #cancelRetry: (() => void) | null = null;
 
   constructor(dependencies: ResizeManagerDependencies) {
@@ -83,16 +83,14 @@ export class ResizeManager {
 
   /** Something may have been freed. */
   retry(trigger: RetryTrigger): void {
-    const { clock, sourcesReady, conditions, allocationManager, podLevelResources } = this.#deps;
-    this.#cancelRetry?.();
-    this.#cancelRetry = null;
-    if (this.#pending.size === 0) return;
-    this.#cancelRetry = clock.after(sourcesReady() ? periodMs : soonMs, () => this.retry('periodic_retry'));
+    const { sourcesReady, conditions, allocationManager, podLevelResources } = this.#deps;
+    if (this.#pending.size === 0) return this.#stopRetrying();
+    this.#retryWithin(sourcesReady() ? periodMs : soonMs);
     // Until then pods are missing that count.
     if (!sourcesReady()) return;
     const candidates = [...this.#pending].flatMap((uid) => {
       const pod = this.#deps.wanted(uid);
-      if (!pod) this.#drop(uid);
+      if (!pod) this.#pending.delete(uid);
       if (!pod || this.#allocating.has(uid)) return [];
       return [{ pod, allocated: allocationManager.updatePodFromAllocation(pod), sinceMs: conditions.get(uid)?.pending?.sinceMs }];
     });
@@ -106,7 +104,7 @@ export class ResizeManager {
     const uid = podUID(pod);
     if (!conditions.get(uid)?.inProgress) return;
     if (isResizeInProgress(pod, status, allocationManager.actuated(uid), settings.podLevel)) return;
-    this.#errors.delete(uid);
+    this.#errorBackoffs.delete(uid);
     const ended = conditions.clearInProgress(pod);
     if (ended) this.#record(pod, 'Normal', 'ResizeCompleted', resizeMessage('completed', pod, ended.generation));
     // A smaller pod has freed something.
@@ -129,20 +127,19 @@ export class ResizeManager {
     const uid = podUID(pod);
     const changed = this.#deps.conditions.setError(pod, error);
     if (changed) this.#record(pod, 'Warning', 'ResizeError', resizeMessage('error', pod, changed.generation, error));
-    const count = this.#errors.get(uid) ?? 0;
-    this.#errors.set(uid, count + 1);
-    this.#deps.syncAfter(uid, Math.min(maxErrorBackoffMs, minErrorBackoffMs * 2 ** Math.min(count, 10)));
+    const delayMs = nextBackoffMs(this.#errorBackoffs.get(uid), errorBackoff);
+    this.#errorBackoffs.set(uid, delayMs);
+    this.#deps.syncAfter(uid, delayMs);
   }
 
   forget(uid: PodUID): void {
-    this.#drop(uid);
-    this.#errors.delete(uid);
+    this.#pending.delete(uid);
+    this.#errorBackoffs.delete(uid);
     this.#deps.conditions.forget(uid);
   }
 
   close(): void {
-    this.#cancelRetry?.();
-    this.#cancelRetry = null;
+    this.#stopRetrying();
   }
 
   #consider(pod: Pod, trigger: RetryTrigger): void {
@@ -196,18 +193,18 @@ export class ResizeManager {
   #onDurable(pod: Pod): void {
     const { allocationManager, conditions, wanted, onAllocated, logger } = this.#deps;
     const uid = podUID(pod);
-    this.#errors.delete(uid);
+    this.#errorBackoffs.delete(uid);
     conditions.clearPending(pod, 'accepted');
     conditions.start(pod);
     this.#record(pod, 'Normal', 'ResizeStarted', resizeMessage('started', pod, pod.metadata.generation));
     const newest = wanted(uid);
-    if (!newest) return this.#drop(uid);
+    this.#pending.delete(uid);
+    if (!newest) return;
     try {
       onAllocated(allocationManager.updatePodFromAllocation(newest));
     } catch (err) {
       reportFault({ handler: 'resize', logger, fields: { podUID: uid } }, err);
     }
-    this.#pending.delete(uid);
     if (newest !== pod) this.#consider(newest, 'pod_updated');
     this.retry('pod_resized');
   }
@@ -219,8 +216,9 @@ export class ResizeManager {
     if (this.#deps.conditions.clearPending(pod, resolution)) this.#deps.onConditions(uid);
   }
 
-  #drop(uid: PodUID): void {
-    this.#pending.delete(uid);
+  #stopRetrying(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
   }
 
   #retryWithin(delayMs: number): void {
