@@ -42,7 +42,7 @@ export async function* readEvents<T>(
   }
   async function* handleDeferred(): AsyncGenerator<WatchEvent<T>> {
     const line = deferred.takeNext();
-    if (line) yield* handle(line, identify(line).uid, true);
+    if (line) yield* handle(line, readHead(line.start).uid, true);
   }
   try {
     for (;;) {
@@ -56,7 +56,7 @@ export async function* readEvents<T>(
       next = null;
       if (read.done) break;
       const line = read.value;
-      const { type, uid } = deferred.concerns(line) ? identify(line) : {};
+      const { type, uid } = deferred.concerns(line) ? readHead(line.start) : {};
       if (uid === undefined || type === undefined || !deferred.defer(uid, type, line, clock.monotonic())) yield* handle(line, uid, false);
     }
     while (deferred.nextDueInMs(0) !== undefined) yield* handleDeferred();
@@ -125,23 +125,30 @@ function toEvent<T>({ start, bytes, isLast }: EventLine, codec: WireCodec, maxBy
   return isBlank(start) ? null : decode<T>(start, codec, isLast ? cutEvent : undefined);
 }
 
-/** Reads from the start of a line which object it is about. */
-function identify({ start }: EventLine): { readonly type?: string | undefined; readonly uid?: string | undefined } {
-  const head = start.toString('utf8', 0, headBytes);
-  return { type: typePattern.exec(head)?.[1], uid: fieldPattern('uid').exec(head)?.[1] };
+/** Which object a line is about. */
+interface LineHead {
+  readonly type?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly resourceVersion?: string | undefined;
 }
 
-const typePattern = /^\{"type":"([A-Z]+)","object":\{/;
-function fieldPattern(field: string): RegExp {
-  return new RegExp(`"${field}":"([^"\\\\]{1,253})"`);
+function readHead(line: Buffer): LineHead {
+  const head = line.toString('utf8', 0, headBytes);
+  const textOf = (field: string) => new RegExp(`"${field}":"([^"\\\\]{1,253})"`).exec(head)?.[1];
+  return {
+    type: /^\{"type":"([A-Z]+)","object":\{/.exec(head)?.[1],
+    uid: textOf('uid'),
+    name: textOf('name'),
+    namespace: textOf('namespace'),
+    resourceVersion: textOf('resourceVersion'),
+  };
 }
 
 /** Throws when the start of the line does not say which object it has: it is then no event. */
 function tooLarge<T>(line: Buffer, bytes: number, maxBytes: number): WatchEvent<T> {
-  const head = line.toString('utf8', 0, headBytes);
-  const [, type] = typePattern.exec(head) ?? [];
-  const textOf = (field: string) => fieldPattern(field).exec(head)?.[1];
-  const [name, namespace, uid, resourceVersion] = ['name', 'namespace', 'uid', 'resourceVersion'].map(textOf);
+  const { type, name, namespace, uid, resourceVersion } = readHead(line);
   const problem = `has an event of more than ${maxBytes} bytes`;
   if (!types.has(type) || type === 'ERROR' || name === undefined || uid === undefined) throw new Error(problem);
   const metadata = { name, uid, ...(namespace && { namespace }), ...(resourceVersion && { resourceVersion }) };
