@@ -11,10 +11,10 @@ import { resizeDuration } from '../../../shared/metrics/definitions/resize.ts';
 import type { PodCgroupValues } from '../cgroups/index.ts';
 import type { ContainerResize, ResizeActions, ResizedResource } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { rpcErrorOf, type SandboxResources } from '../pod-runtime.ts';
 import { containerResources, sandboxResources, type HostInfo } from '../runtime-config/index.ts';
 import { mixedRequirements, withActuated, withPart } from './mixed-resources.ts';
+import { podLevelResources } from './pod-level.ts';
 import {
   loweredLimits,
   lowersPodMemory,
@@ -147,7 +147,7 @@ class ResizeExecution {
   }
 
   get #podResources(): ResourceRequirements | undefined {
-    return isGateEnabled(this.#context.settings, 'InPlacePodLevelResourcesVerticalScaling') ? this.#pod.spec.resources : undefined;
+    return podLevelResources(this.#context, this.#pod);
   }
 
   #sandboxOf(pod: Pod): SandboxResources {

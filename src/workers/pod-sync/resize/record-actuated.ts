@@ -3,7 +3,7 @@ import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
 import { isSameResizable, resizableResources, withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { isGateEnabled } from '../feature-gate-defaults.ts';
+import { podLevelResources } from './pod-level.ts';
 
 /**
  * Called before a container is created. A resize may have been allocated since its last instance: without a durable record, the next kubelet would resize
@@ -12,18 +12,14 @@ import { isGateEnabled } from '../feature-gate-defaults.ts';
 export async function recordStart(context: TaskContext, pod: Pod, container: Container | EphemeralContainer): Promise<void> {
   const recorded = context.actuated?.containers.get(container.name);
   if (recorded === undefined) return;
-  const resources = withPodLimits(container.resources ?? {}, podResources(context, pod));
+  const resources = withPodLimits(container.resources ?? {}, podLevelResources(context, pod));
   if (isSameResizable(resizableResources(recorded), resizableResources(resources))) return;
   await context.channel.recordActuated({ containers: new Map([[container.name, resources]]) });
 }
 
 /** Called when the pod's cgroup was made with the allocated resources. */
 export function recordNewCgroup(context: TaskContext, { pod, actuated }: SyncPodTask): void {
-  const podLevel = podResources(context, pod);
+  const podLevel = podLevelResources(context, pod);
   if (!podLevel || !actuated || isSameResizable(resizableResources(actuated.podLevel), resizableResources(podLevel))) return;
   context.channel.actuated({ containers: new Map(), podLevel });
-}
-
-function podResources({ settings }: TaskContext, { spec }: Pod): Pod['spec']['resources'] {
-  return isGateEnabled(settings, 'InPlacePodLevelResourcesVerticalScaling') ? spec.resources : undefined;
 }
