@@ -5,7 +5,7 @@
 
 /**
  * The kernel's limit of arguments and environment of a process (bprm_stack_limits of fs/exec.c: three quarters of _STK_LIM), below that of CRI messages. A chain of about
- * twenty variables, each of which refers twice to the next, would otherwise expand without practical limit.
+ * twenty variables, each of which refers twice to the next, would otherwise expand to more than a million times their length.
  */
 export const maxExpandedLength = 6 * 1024 * 1024;
 

@@ -12,5 +12,7 @@ export async function requestPodObjects(
   const { results, bytes } = await channel.podObjects(refs, maxBytes);
   if (results) return results;
   if (maxBytes < maxLargeBytes) throw new LargeWorkError();
-  throw new Error(`it refers to objects of ${bytes} bytes, of which a kubelet takes ${maxLargeBytes} for one volume or environment`);
+  throw new Error(
+    `it refers to objects of ${bytes} bytes in total, more than the ${maxLargeBytes} bytes that one volume or environment may have`,
+  );
 }

@@ -57,7 +57,7 @@ export interface PodRuntime {
   /** Finds the instances of one container name in a sandbox; restricted like `findSandboxes`. */
   findContainers(sandboxID: SandboxID, name: string): Promise<FoundContainer[]>;
   updateContainerResources(id: ContainerID, resources: LinuxContainerResources): Promise<void>;
-  /** Tells the runtime the resources of the pod's cgroup. Resolves also when the runtime does not have this call. */
+  /** Sends the resources of the pod's cgroup to the runtime. Resolves also when the runtime does not have this call. */
   updatePodSandboxResources(id: SandboxID, resources: SandboxResources): Promise<void>;
   execSync(id: ContainerID, command: readonly string[], deadlineMs: number, signal?: AbortSignal): Promise<ExecResult>;
   /** Returns the user that the image declares; root when neither field is set. */

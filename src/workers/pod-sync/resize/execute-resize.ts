@@ -116,7 +116,7 @@ class ResizeExecution {
       await cgroups.setResizableValue(this.#pod, part);
     } catch (err) {
       await runtime.updatePodSandboxResources(sandboxID, before).catch((failed: unknown) => {
-        logger.error({ err: messageOf(failed), part }, 'could not tell the runtime that the resources of a pod have not changed');
+        logger.error({ err: messageOf(failed), part }, 'could not restore the resources of a pod in the runtime');
       });
       throw err;
     }

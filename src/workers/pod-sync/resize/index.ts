@@ -1,5 +1,5 @@
 /**
- * In-place resize: brings the allocated resources of a pod into force, and tells main what is. `compute-pod-actions` decides what has to change. Called by
+ * In-place resize: brings the allocated resources of a pod into force, and reports to main which are in force. `compute-pod-actions` decides what has to change. Called by
  * the steps of a sync. Upstream: pkg/kubelet/kuberuntime.
  */
 export { executeResize } from './execute-resize.ts';

@@ -44,7 +44,7 @@ export function withActuated(pod: Pod, { containers, podLevel }: ActuatedResourc
   };
 }
 
-/** What the runtime is told of the pod's cgroup: values with a change of one part. */
+/** Returns the values of the pod's cgroup with one part changed. */
 export function withPart(
   before: LinuxContainerResources,
   after: LinuxContainerResources,
