@@ -2,8 +2,7 @@
 import type { EvictionSignal, LocalStorageViolation, RankedPod } from '../../shared/contracts/eviction.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import { isCriticalPod } from '../../shared/kubernetes/critical-pod.ts';
-import { isMirrorPod } from '../pods/static/mirror-pod.ts';
-import { isStaticPod } from '../pods/static/static-pod.ts';
+import { isMirrorPod, isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 import type { FailedPod } from '../pods/termination/failed-pod.ts';
 import { evictionMessage } from './eviction-message.ts';
 import type { Violation } from './local-storage.ts';

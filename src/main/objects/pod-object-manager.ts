@@ -7,7 +7,7 @@ import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/index.ts';
-import { isStaticPod } from '../pods/static/static-pod.ts';
+import { isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 import { CacheBasedSource } from './cache-based-source.ts';
 import { configMapKind, secretKind, type SecretOrConfigMap, type ObjectKind, type ObjectSource } from './object-source.ts';
 import { PodCertificates, type PodCertificatesOptions } from './pod-certificates/index.ts';

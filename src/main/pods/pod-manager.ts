@@ -4,8 +4,7 @@
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import { isMirrorPod } from './static/mirror-pod.ts';
-import { isStaticPod } from './static/static-pod.ts';
+import { isMirrorPod, isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 
 /** Called after a pod or a mirror pod was set or removed. */
 export type PodListener = (pod: Pod, change: 'set' | 'removed') => void;

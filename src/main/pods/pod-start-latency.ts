@@ -11,7 +11,7 @@ import { firstNetworkPodStartSliDuration, podStartSliDuration, podStartTotalDura
 import type { Clock } from '../../shared/time/clock.ts';
 import { isTerminalPhase } from './api-status/index.ts';
 import type { PodManager } from './pod-manager.ts';
-import { isStaticPod } from './static/static-pod.ts';
+import { isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 
 export interface PodStartLatencyDependencies {
   readonly podManager: Pick<PodManager, 'onChange'>;

@@ -10,7 +10,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import { isMirrorPod } from '../pods/static/mirror-pod.ts';
+import { isMirrorPod } from '../../shared/kubernetes/static-pod.ts';
 import { effectiveStatus, isShownAsReady } from './effective-status.ts';
 
 export interface PodFeedDependencies {

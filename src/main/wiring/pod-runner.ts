@@ -28,7 +28,7 @@ import { standaloneRuntimeHandler } from '../objects/index.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { ProbeManager } from '../probes/index.ts';
 import type { PodScheduler } from '../pods/scheduling/index.ts';
-import { isStaticPod } from '../pods/static/static-pod.ts';
+import { isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 import { MountedVolumes } from '../pods/mounted-volumes.ts';
 import type { PodSources, PodUpdate } from '../sources/index.ts';
 import type { SyncLoop, SyncLoopHandlers } from '../sync-loop.ts';

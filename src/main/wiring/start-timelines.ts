@@ -3,7 +3,7 @@ import { podUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { timelineCapacity, timelineTable } from '../../shared/timeline/timeline-table.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
-import { isMirrorPod } from '../pods/static/mirror-pod.ts';
+import { isMirrorPod } from '../../shared/kubernetes/static-pod.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';

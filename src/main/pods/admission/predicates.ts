@@ -4,7 +4,7 @@
  */
 import type { AllocatedPod } from '../../allocation/index.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { isStaticPod } from '../static/static-pod.ts';
+import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { hasFreeHostPorts } from './host-ports.ts';
 import { matchesNode } from './node-affinity.ts';
 import { podsToPreempt } from './preemption.ts';

@@ -14,7 +14,7 @@ import { generateConditions } from './conditions.ts';
 import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
 import { withPreviousAddresses } from './listed-only.ts';
 import { computePhase, isTerminalPhase } from './phase.ts';
-import { isStaticPod } from '../static/static-pod.ts';
+import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { podResourcesStatus } from './pod-resources-status.ts';
 import type { PodResizeConditions } from '../../allocation/index.ts';

@@ -1,7 +1,7 @@
 /** Computes the pod's phase from its containers' statuses (upstream kubelet_pods.go getPhase). */
 import type { Container, ContainerState, ContainerStatus, Pod, PodSpec } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer, shouldRestartContainer, type RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
-import { isStaticPod } from '../static/static-pod.ts';
+import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { restartingAllContainers } from './restart-all.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';

@@ -2,7 +2,7 @@
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { activePods, desiredPods, managedEphemeralContainers, mirrorPods, workingPods } from '../../../shared/metrics/definitions/pods.ts';
 import type { PodWorkerSync } from '../workers/index.ts';
-import { isStaticPod } from '../static/static-pod.ts';
+import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 
 /** Upstream's names of the pod worker states (PodWorkerState). */
 const lifecycles = { syncing: 'sync', terminating: 'terminating', terminated: 'terminated' } as const;

@@ -5,7 +5,7 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { firstSeenMs } from '../first-seen.ts';
 import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';
-import { isStaticPod } from '../static/static-pod.ts';
+import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 
 export type StartKind = 'sandbox' | 'container';
 

@@ -7,11 +7,6 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { Node } from '../../node/index.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
 
-/** True for pods with the mirror annotation, which the kubelet never runs (upstream: kubetypes.IsMirrorPod). */
-export function isMirrorPod(pod: Pick<Pod, 'metadata'>): boolean {
-  return pod.metadata.annotations?.[configMirrorAnnotation] !== undefined;
-}
-
 /** True when the mirror has the static pod's name and the hash of its current manifest. */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   const hash = mirror.metadata.annotations?.[configMirrorAnnotation];

@@ -12,10 +12,10 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, isAlreadyExists, isConflict, isNotFound, type ApiClient } from '../../api/index.ts';
 import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
 import { isDeleted } from '../termination/is-deleted.ts';
-import { isMirrorOf, isMirrorPod, computeMirrorAction, toMirrorPod, type MirrorAction } from './mirror-pod.ts';
+import { isMirrorOf, computeMirrorAction, toMirrorPod, type MirrorAction } from './mirror-pod.ts';
+import { isMirrorPod, isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import type { PodManager } from '../pod-manager.ts';
 import { podPath, deletePodObject } from '../termination/delete-pod-object.ts';
-import { isStaticPod } from './static-pod.ts';
 
 export interface MirrorPodsDependencies {
   readonly client: ApiClient;

@@ -17,7 +17,7 @@ import { PodKiller, type KillPodOptions } from './pod-killer.ts';
 import type { PodIdentity, PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { PodWorker } from './pod-worker.ts';
 import { isPodRunning } from '../pod-running.ts';
-import { isStaticPod } from '../static/static-pod.ts';
+import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { StaticPodOrder } from '../static/static-pod-order.ts';
 import type { SyncsInProgress } from './syncs-in-progress.ts';
 
