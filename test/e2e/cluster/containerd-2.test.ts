@@ -132,7 +132,11 @@ describe('containerd 2.1', () => {
         volumes,
       });
       const stat = `stat -L -c '%u:%g %a' ${files}`;
-      const alone = await cluster.outputOf(`${pods}-alone`, spec(`${stat}; test -r /all/token && echo readable; cat /secret/key || true`));
+      // The lines of one stream keep their order.
+      const alone = await cluster.outputOf(
+        `${pods}-alone`,
+        spec(`${stat}; test -r /all/token && echo readable; cat /secret/key 2>&1 || true`),
+      );
       const shown = (output: string) => output.split('\n').slice(0, 7).join(', ');
       assert.equal(shown(alone), '1001:0 400, 1002:0 644, 1003:0 644, 1005:0 644, 1004:0 644, 1000:0 600, readable');
       assert.match(alone, /cat: can't open '\/secret\/key': Permission denied/);
@@ -147,7 +151,8 @@ describe('containerd 2.1', () => {
         ...volumes.map(({ name }) => ({ name, mountPath: `/${name}` })),
         { name: 'sticky', mountPath: '/below', subPath: 'a' },
       ];
-      const sh = 'stat -c "%n %a" /closed /sticky /memory /usual /below; touch /sticky/x && echo written; touch /closed/x /memory/x; true';
+      const sh =
+        'stat -c "%n %a" /closed /sticky /memory /usual /below; touch /sticky/x && echo written; touch /closed/x /memory/x 2>&1; true';
       const spec = { hostUsers, securityContext: { runAsUser: 1000 }, containers: [aBusybox({ sh, volumeMounts })], volumes };
       const output = await cluster.outputOf(`${pods}-modes`, spec);
       const written = ['/closed 750', '/sticky 1777', '/memory 700', '/usual 777', '/below 1777', 'written'];
