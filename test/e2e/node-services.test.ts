@@ -63,7 +63,13 @@ describe('a standalone node', () => {
     for (const clean of cleanups.toReversed()) await clean();
   });
 
-  async function send(path: string, options: { readonly method?: 'GET' | 'POST' | 'PUT'; readonly body?: string } = {}) {
+  interface SendOptions {
+    readonly method?: 'GET' | 'POST' | 'PUT';
+    readonly body?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  }
+
+  async function send(path: string, options: SendOptions = {}) {
     const { statusCode, body, headers } = await request(`https://127.0.0.1:${port}${path}`, {
       dispatcher: insecure,
       method: 'GET',
@@ -110,6 +116,14 @@ describe('a standalone node', () => {
     assert.match((await send('/metrics/slis')).text, /^kubernetes_healthcheck\{name="ping",type="healthz"\} 1$/m);
     assert.match((await send('/statusz')).text, new RegExp(`^Binary version: ${kubernetesVersion.slice(1)}$`, 'm'));
     assert.match((await send('/flagz')).text, /^hostname-override=test-node$/m);
+    for (const [page, kind] of [
+      ['/statusz', 'Statusz'],
+      ['/flagz', 'Flagz'],
+    ] as const) {
+      const accept = `application/yaml;v=v1beta1;g=config.k8s.io;as=${kind}`;
+      const { status, text } = await send(page, { headers: { accept } });
+      assert.deepEqual([status, text.split('\n').slice(0, 2)], [200, [`kind: ${kind}`, 'apiVersion: config.k8s.io/v1beta1']]);
+    }
     const running = JSON.parse((await send('/runningpods/')).text) as { items: { metadata: { uid: string } }[] };
     assert.ok(running.items.some((pod) => pod.metadata.uid === metadata.uid));
     const allocated = JSON.parse((await send('/allocatedPods')).text) as { items: Pod[] };
