@@ -35,10 +35,9 @@ export function computePodActions(input: PodActionsInput): PodActions {
   };
   const starting = (names: readonly string[]) =>
     [...(pod.spec.initContainers ?? []), ...pod.spec.containers].filter(({ name }) => names.includes(name));
-  const resizeInput = { ...input, podLevelResizes: input.podLevelResizes ?? false };
   if (init.killPod || !init.initialized) {
     const candidates = { kept: init.kept, starting: starting(init.toStart) };
-    return init.killPod ? actions : { ...actions, resize: computeResizeActions(candidates, resizeInput) };
+    return init.killPod ? actions : { ...actions, resize: computeResizeActions(candidates, input) };
   }
 
   const regular = computeRegularContainerActions(input);
@@ -52,10 +51,7 @@ export function computePodActions(input: PodActionsInput): PodActions {
     containersToKill: [...init.toKill, ...regular.toKill],
     resize: isFinished
       ? null
-      : computeResizeActions(
-          { kept: [...init.kept, ...regular.kept], starting: starting([...init.toStart, ...regular.toStart]) },
-          resizeInput,
-        ),
+      : computeResizeActions({ kept: [...init.kept, ...regular.kept], starting: starting([...init.toStart, ...regular.toStart]) }, input),
   };
 }
 

@@ -8,8 +8,7 @@ import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { effectiveRestartPolicy, isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { killBeforeRestart, shouldStart } from './regular-containers.ts';
-import { containerResize, needsRestart } from './resizes.ts';
-import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
+import { resizeNeedsRestart, type KeptContainer } from './resizes.ts';
 import { findActiveContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface InitContainerActions {
@@ -19,7 +18,7 @@ export interface InitContainerActions {
   readonly toStart: readonly string[];
   readonly toKill: readonly ContainerToKill[];
   /** Those that keep running. */
-  readonly kept: readonly { readonly id: ContainerID; readonly container: Container }[];
+  readonly kept: readonly KeptContainer[];
 }
 
 /** The actions of one init container, regardless of the others. */
@@ -40,7 +39,7 @@ export function computeInitContainerActions(input: PodActionsInput): InitContain
   let predecessorsDone = initialized;
   const toStart: string[] = [];
   const toKill: ContainerToKill[] = [];
-  const kept: { id: ContainerID; container: Container }[] = [];
+  const kept: KeptContainer[] = [];
   for (const [index, container] of [...containers.entries()].reverse()) {
     const sidecar = isRestartableInitContainer(container);
     const current = findActiveContainerStatus(input.status, container.name);
@@ -127,8 +126,7 @@ function computeRunningSidecarStep(container: Container, current: RuntimeContain
   if (container.livenessProbe && probes?.liveness.get(id) === 'failure') {
     return { done: true, ...replace('failed liveness probe', 'LivenessProbe') };
   }
-  const resize = containerResize(container, { ...input, podLevelResizes: input.podLevelResizes ?? false });
-  if (resize && needsRestart(container, resize.current, resize.desired)) {
+  if (resizeNeedsRestart(container, input)) {
     return { done: true, restart: true, kill: { id, name, message: `Container ${name} resize requires restart`, reason: '' } };
   }
   return { done: true };

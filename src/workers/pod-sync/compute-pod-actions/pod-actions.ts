@@ -44,14 +44,12 @@ export interface PodActions {
   readonly resize: ResizeActions | null;
 }
 
-export interface PodActionsInput extends RestartGates, Omit<ResizeInput, 'podLevelResizes'> {
+export interface PodActionsInput extends RestartGates, ResizeInput {
   readonly status: RuntimePodStatus | null;
   /** Absent for a pod that is not probed: then nothing waits for a probe. */
   readonly probes?: ProbeVerdicts;
   /** The pod's condition AllContainersRestarting is true. */
   readonly restartAllContainers?: boolean;
-  /** Gate InPlacePodLevelResourcesVerticalScaling. Default: off. */
-  readonly podLevelResizes?: boolean;
 }
 
 /** Returns the newest instance of a container; the statuses are sorted newest first. */

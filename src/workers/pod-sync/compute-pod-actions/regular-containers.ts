@@ -3,21 +3,20 @@ import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-s
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { effectiveRestartPolicy, shouldRestartContainer } from '../../../shared/kubernetes/restart-policy.ts';
-import { containerResize, needsRestart } from './resizes.ts';
-import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
+import { resizeNeedsRestart, type KeptContainer } from './resizes.ts';
 import { findContainerStatus, type ContainerToKill, type KillReason, type PodActionsInput } from './pod-actions.ts';
 
 export interface RegularContainerActions {
   readonly toStart: readonly string[];
   readonly toKill: readonly ContainerToKill[];
   /** The containers that keep running. */
-  readonly kept: readonly { readonly id: ContainerID; readonly container: Container }[];
+  readonly kept: readonly KeptContainer[];
 }
 
 export function computeRegularContainerActions(input: PodActionsInput): RegularContainerActions {
   const toStart: string[] = [];
   const toKill: ContainerToKill[] = [];
-  const kept: { id: ContainerID; container: Container }[] = [];
+  const kept: KeptContainer[] = [];
   for (const container of input.pod.spec.containers) {
     const current = findContainerStatus(input.status, container.name);
     if (current?.state !== 'running') {
@@ -32,8 +31,7 @@ export function computeRegularContainerActions(input: PodActionsInput): RegularC
       continue;
     }
     if (kill.restart) toStart.push(container.name);
-    const message = kill.restart && !kill.isResize ? `${kill.message}, will be restarted` : kill.message;
-    toKill.push({ id: current.id, name: container.name, message, reason: kill.reason });
+    toKill.push({ id: current.id, name: container.name, message: kill.message, reason: kill.reason });
   }
   return { toStart, toKill, kept };
 }
@@ -56,22 +54,24 @@ function computeKill(
   container: Container,
   current: RuntimeContainerStatus,
   input: PodActionsInput,
-): { message: string; reason: KillReason; restart: boolean; isResize?: boolean } | undefined {
+): { message: string; reason: KillReason; restart: boolean } | undefined {
   const { pod, probes } = input;
   const { name } = container;
   // A changed definition is started regardless of the restart policy.
-  if (current.hash !== containerHash(container)) return { message: `Container ${name} definition changed`, reason: '', restart: true };
+  if (current.hash !== containerHash(container)) {
+    return { message: `Container ${name} definition changed, will be restarted`, reason: '', restart: true };
+  }
   // The container still runs, so there is no exit code for a restart rule: only the policies count.
   const restart = effectiveRestartPolicy(container, pod.spec, input) !== 'Never';
+  const consequence = restart ? ', will be restarted' : '';
   if (probes?.liveness.get(current.id) === 'failure') {
-    return { message: `Container ${name} failed liveness probe`, reason: 'LivenessProbe', restart };
+    return { message: `Container ${name} failed liveness probe${consequence}`, reason: 'LivenessProbe', restart };
   }
   if (probes?.startup.get(current.id) === 'failure') {
-    return { message: `Container ${name} failed startup probe`, reason: 'StartupProbe', restart };
+    return { message: `Container ${name} failed startup probe${consequence}`, reason: 'StartupProbe', restart };
   }
-  const resize = containerResize(container, { ...input, podLevelResizes: input.podLevelResizes ?? false });
-  if (resize && needsRestart(container, resize.current, resize.desired)) {
-    return { message: `Container ${name} resize requires restart`, reason: '', restart: true, isResize: true };
+  if (resizeNeedsRestart(container, input)) {
+    return { message: `Container ${name} resize requires restart`, reason: '', restart: true };
   }
   return undefined;
 }

@@ -12,9 +12,13 @@ import {
   type ResizableResources,
 } from '../../../shared/kubernetes/resizable-resources.ts';
 
-export interface ContainerResize {
+/** A container that keeps running. */
+export interface KeptContainer {
   readonly id: ContainerID;
   readonly container: Container;
+}
+
+export interface ContainerResize extends KeptContainer {
   readonly current: ResizableResources;
   readonly desired: ResizableResources;
 }
@@ -34,14 +38,14 @@ export interface ResizeInput {
   readonly pod: Pod;
   /** What is in force. Absent: nothing is resized. */
   readonly actuated?: ActuatedResources;
-  /** Gate InPlacePodLevelResourcesVerticalScaling. */
-  readonly podLevelResizes: boolean;
+  /** Gate InPlacePodLevelResourcesVerticalScaling. Default: off. */
+  readonly podLevelResizes?: boolean;
 }
 
 /** Returns null when the container has what was allocated. */
-export function containerResize(
+function containerResize(
   container: Container,
-  { pod, actuated, podLevelResizes }: ResizeInput,
+  { pod, actuated, podLevelResizes = false }: ResizeInput,
 ): { readonly current: ResizableResources; readonly desired: ResizableResources } | null {
   if (!actuated) return null;
   const podResources = podLevelResizes ? pod.spec.resources : undefined;
@@ -53,8 +57,13 @@ export function containerResize(
   return isSameResizable(current, desired) ? null : { current, desired };
 }
 
-/** Whether the container's resize policy asks for a restart. */
-export function needsRestart({ resizePolicy = [] }: Container, current: ResizableResources, desired: ResizableResources): boolean {
+/** Whether the container gets what was allocated by a restart, as its resize policy asks. */
+export function resizeNeedsRestart(container: Container, input: ResizeInput): boolean {
+  const resize = containerResize(container, input);
+  return resize !== null && needsRestart(container, resize.current, resize.desired);
+}
+
+function needsRestart({ resizePolicy = [] }: Container, current: ResizableResources, desired: ResizableResources): boolean {
   const changes: Readonly<Record<string, boolean>> = {
     memory: current.memoryLimit !== desired.memoryLimit || current.memoryRequest !== desired.memoryRequest,
     cpu: current.cpuLimit !== desired.cpuLimit || current.cpuRequest !== desired.cpuRequest,
@@ -63,7 +72,7 @@ export function needsRestart({ resizePolicy = [] }: Container, current: Resizabl
 }
 
 export interface ResizeCandidates {
-  readonly kept: readonly { readonly id: ContainerID; readonly container: Container }[];
+  readonly kept: readonly KeptContainer[];
   readonly starting: readonly Container[];
 }
 
@@ -84,7 +93,7 @@ export function computeResizeActions({ kept, starting }: ResizeCandidates, input
   return isNothing ? null : actions;
 }
 
-function changesPodLevel({ pod, actuated, podLevelResizes }: ResizeInput): boolean {
+function changesPodLevel({ pod, actuated, podLevelResizes = false }: ResizeInput): boolean {
   if (!podLevelResizes || !pod.spec.resources) return false;
   return !isSameResizable(resizableResources(actuated?.podLevel), resizableResources(pod.spec.resources));
 }
