@@ -1,14 +1,13 @@
 /** Makes the CRI config of a container (upstream kuberuntime_container.go, generateContainerConfig). */
 import { type ContainerConfig, type LinuxContainerConfig, NamespaceMode, Signal } from '../../../shared/cri/generated/cri-v1.ts';
-import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
-import { expand, checkExpandedLength, resolverFrom, TooLongError } from '../../../shared/kubernetes/expansion.ts';
+import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { containerLogPath } from '../../../shared/kubernetes/paths.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
+import { toConfigError } from './config-error.ts';
 import { containerAnnotations, containerLabels } from './runtime-labels.ts';
 import { containerResources } from './linux-resources.ts';
 import { containerSecurityContext, verifyRunAsNonRoot } from './container-security-context.ts';
 import type { Container, EphemeralContainer } from '../../../shared/kubernetes/api.ts';
-import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import type { ContainerConfigInput, EnvValue } from './config-inputs.ts';
 
 const utf8 = new TextEncoder();
@@ -19,8 +18,7 @@ export function makeContainerConfig(input: ContainerConfigInput): ContainerConfi
     verifyRunAsNonRoot(input.pod, input.container, input.imageUser);
     return toContainerConfig(input);
   } catch (err) {
-    const prefix = err instanceof TooLongError ? `container ${goQuote(input.container.name)}: ` : '';
-    throw new KubeletError('CreateContainerConfigError', `${prefix}${messageOf(err)}`, { cause: err });
+    throw toConfigError(input.container, err);
   }
 }
 

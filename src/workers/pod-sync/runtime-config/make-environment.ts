@@ -1,9 +1,9 @@
 /** Makes a container's environment, with every reference resolved (upstream Kubelet.makeEnvironmentVariables). */
-import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Container, EnvVar } from '../../../shared/kubernetes/api.ts';
 import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.ts';
-import { expand, checkExpandedLength, resolverFrom, TooLongError } from '../../../shared/kubernetes/expansion.ts';
+import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { toConfigError } from './config-error.ts';
 import { envFileValue, parseEnvFile, type EnvFile } from './env-file.ts';
 import { envField } from './downward-api-fields.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
@@ -20,8 +20,7 @@ export function makeEnvironment(input: EnvironmentInput): EnvValue[] {
   try {
     return resolveVariables(input);
   } catch (err) {
-    const prefix = err instanceof TooLongError ? `container ${goQuote(input.container.name)}: ` : '';
-    throw new KubeletError('CreateContainerConfigError', `${prefix}${messageOf(err)}`, { cause: err });
+    throw toConfigError(input.container, err);
   }
 }
 
