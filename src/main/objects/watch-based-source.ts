@@ -45,11 +45,6 @@ export class WatchBasedSource implements ObjectSource {
     if (this.#isClosed) return;
     const key = `${namespace}/${name}`;
     let item = this.#items.get(key);
-    // An immutable object is not watched: it may have been recreated while no pod referred to it.
-    if (item?.podUIDs.size === 0 && item.object.isImmutable) {
-      this.#remove(key, item);
-      item = undefined;
-    }
     if (!item) {
       const { client, kind, clock, logger, onChanged } = this.#options;
       const podUIDs = new Set<string>();
@@ -57,6 +52,8 @@ export class WatchBasedSource implements ObjectSource {
       item = { object, podUIDs, unusedSinceMs: 0 };
       if (this.#items.size === 0) this.#scheduleSweep();
       this.#items.set(key, item);
+    } else if (!item.podUIDs.has(podUID)) {
+      item.object.addReader();
     }
     item.podUIDs.add(podUID);
   }

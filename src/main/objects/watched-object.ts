@@ -1,6 +1,7 @@
 /**
  * Keeps one Secret or ConfigMap up to date with its own watch. A GET reads it first, because a watch cache may need a moment to become
- * complete. An immutable object is not watched. Upstream: objectCacheItem in pkg/kubelet/util/manager/watch_based_manager.go.
+ * complete. An immutable object is not watched, but read again for a pod that is new: another object may have its name meanwhile. Upstream:
+ * objectCacheItem in pkg/kubelet/util/manager/watch_based_manager.go, which gives the former object to new pods too.
  */
 import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -33,6 +34,10 @@ export class WatchedObject {
   #cached: CachedObject;
   /** A call of `get` has timed out: the first read must notify. */
   #hasTimedOutReader = false;
+  /** A pod that is newer than the last read refers to the object. */
+  #hasNewReader = false;
+  /** A read that replaces a cached immutable object is under way. */
+  #isReadAgain = false;
   #lastAccessMs: number;
   #reflector: Reflector<SecretOrConfigMap> | null = null;
   #stop: AbortController | null = null;
@@ -54,12 +59,21 @@ export class WatchedObject {
     return this.#cached?.object?.immutable === true;
   }
 
-  /** Rejects with KubeletError `NotFound`, or `NotSynced` when the object was not read within a second. */
+  /** Another pod refers to the object: the next `get` does not return an immutable object that was read before. */
+  addReader(): void {
+    this.#hasNewReader = true;
+  }
+
+  /**
+   * Rejects with KubeletError `NotFound`, or `NotSynced` when the object was not read within a second. An immutable object that cannot be read
+   * again counts as unchanged, so that containers restart while the API server is away.
+   */
   async get(): Promise<SecretOrConfigMap> {
     const { clock, kind, name } = this.#options;
     this.#lastAccessMs = clock.monotonic();
+    if (this.isImmutable && this.#hasNewReader) this.#readAgain();
     if (!this.#stop && !this.isImmutable) this.#start();
-    if (!this.#cached) await this.#wait();
+    if (!this.#cached || this.#isReadAgain) await this.#wait();
     if (!this.#cached) {
       this.#hasTimedOutReader = true;
       throw new KubeletError('NotSynced', `failed to sync ${kind.singular} cache: timed out waiting for the condition`);
@@ -83,29 +97,46 @@ export class WatchedObject {
     await reflector?.close();
   }
 
+  #readAgain(): void {
+    this.#stop?.abort();
+    this.#isReadAgain = true;
+    this.#start();
+  }
+
   #start(): void {
     const stop = new AbortController();
     this.#stop = stop;
-    void this.#fetch(stop.signal).finally(() => {
-      if (!stop.signal.aborted && !this.isImmutable) this.#watch();
+    this.#hasNewReader = false;
+    void this.#fetch(stop.signal).then((wasRead) => {
+      if (stop.signal.aborted) return;
+      if (!wasRead && this.#isReadAgain) this.#endReadAgain();
+      if (!this.isImmutable) this.#watch();
     });
   }
 
-  /** Reads the object, with retries while a `get` may wait for it. */
-  async #fetch(signal: AbortSignal): Promise<void> {
+  /** The cached object is used until a `get` of any pod reads it successfully. */
+  #endReadAgain(): void {
+    this.#isReadAgain = false;
+    this.#hasNewReader = true;
+    for (const resolve of this.#waiters.splice(0)) resolve();
+  }
+
+  /** Reads the object, with retries while a `get` may wait for it. Resolves with whether it was read. Never rejects. */
+  async #fetch(signal: AbortSignal): Promise<boolean> {
     const { client, kind, namespace, name, clock } = this.#options;
     for (const delayMs of [...retryDelaysMs, 0]) {
       try {
         const object = await nullIfNotFound(() => fetchObject(client, kind, namespace, name, { signal }));
         if (!signal.aborted) this.#update(object);
-        return;
+        return true;
       } catch (err) {
-        if (signal.aborted) return;
+        if (signal.aborted) return false;
         this.#logger.debug({ err: messageOf(err), retryAfterMs: delayMs }, 'Could not get an object');
         if (delayMs > 0) await clock.sleep(delayMs, signal).catch(() => {});
-        if (signal.aborted) return;
+        if (signal.aborted) return false;
       }
     }
+    return false;
   }
 
   #watch(): void {
@@ -142,6 +173,7 @@ export class WatchedObject {
       isOlder(versionOf(object), versionOf(previousCached?.object ?? null));
     if (isStale) return;
     this.#cached = { object };
+    this.#isReadAgain = false;
     for (const resolve of this.#waiters.splice(0)) resolve();
     if (this.isImmutable && this.#reflector) {
       this.#logger.debug('Object is immutable, stopped watching it');

@@ -251,17 +251,22 @@ describe('API objects in volumes and variables', () => {
       assert.equal(await node.exec('sub-path', 'cat /part'), 'one');
     });
 
-    test('an immutable secret is read once and not watched', async () => {
-      await node.api.create(`/api/v1/namespaces/${node.namespace}/secrets`, {
-        metadata: { name: 'fixed' },
-        immutable: true,
-        stringData: { a: 'b' },
-      });
+    test('an immutable secret is read once for each pod and not watched, and a new pod sees a recreated one', async () => {
+      const createSecret = (a: string) =>
+        node.api.create(`/api/v1/namespaces/${node.namespace}/secrets`, {
+          metadata: { name: 'fixed' },
+          immutable: true,
+          stringData: { a },
+        });
+      await createSecret('b');
       await node.create('of-fixed', withVolumes(undefined, [{ name: 'fixed', secret: { secretName: 'fixed' } }]));
       await node.untilRunning('of-fixed');
       assert.equal(await node.exec('of-fixed', 'cat /fixed/a'), 'b');
+      await node.api.delete(`/api/v1/namespaces/${node.namespace}/secrets/fixed`);
+      await createSecret('c');
       await node.create('of-fixed-too', withVolumes(undefined, [{ name: 'fixed', secret: { secretName: 'fixed' } }]));
       await node.untilRunning('of-fixed-too');
+      assert.equal(await node.exec('of-fixed-too', 'cat /fixed/a'), 'c');
       const reads = node.requests(({ requestURI }) => requestURI.includes('secrets') && requestURI.includes('fixed'));
       assert.ok(reads.length >= 1 && reads.length <= 3, reads.join());
     });

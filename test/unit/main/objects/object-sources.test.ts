@@ -57,7 +57,7 @@ test('an object without references is retained for the next pod and then dropped
 
 test('an immutable object is read again for the next pod, because it may have been recreated', async () => {
   const { api, source } = aWatchBasedSource(60_000);
-  api.once('GET', path, aSecret('10', { immutable: true }));
+  api.on('GET', path, aSecret('10', { immutable: true }));
   source.addReference('ns', 's', 'a');
   await source.get('ns', 's');
   source.addReference('ns', 's', 'b');
@@ -66,6 +66,59 @@ test('an immutable object is read again for the next pod, because it may have be
   source.deleteReference('ns', 's', 'b');
   api.on('GET', path, { ...aSecret('30', { immutable: true }), metadata: { ...aSecret('30').metadata, uid: 'u2' } });
   source.addReference('ns', 's', 'c');
+  assert.equal((await source.get('ns', 's')).data?.['k'], '30');
+  await source.close();
+});
+
+test('a new pod sees a recreated immutable object while an older pod refers to it, and the older pod is notified', async () => {
+  const { api, changed, source } = aWatchBasedSource();
+  api.on('GET', path, aSecret('10', { immutable: true }));
+  source.addReference('ns', 's', 'a');
+  await source.get('ns', 's');
+  await source.get('ns', 's');
+  assert.equal(api.callsTo('GET', path).length, 1);
+  api.on('GET', path, { ...aSecret('30', { immutable: true }), metadata: { ...aSecret('30').metadata, uid: 'u2' } });
+  source.addReference('ns', 's', 'b');
+  const objects = await Promise.all([source.get('ns', 's'), source.get('ns', 's')]);
+  assert.deepEqual(
+    objects.map(({ data }) => data?.['k']),
+    ['30', '30'],
+  );
+  await source.get('ns', 's');
+  assert.equal(api.callsTo('GET', path).length, 2);
+  assert.deepEqual(changed, [['a', 'b']]);
+  await source.close();
+});
+
+test('an immutable object that was deleted is missing for a new pod, and watched', async () => {
+  const { api, source } = aWatchBasedSource();
+  api.once('GET', path, aSecret('10', { immutable: true })).on('GET', path, apiError(404, 'NotFound', 'secrets "s" not found'));
+  source.addReference('ns', 's', 'a');
+  await source.get('ns', 's');
+  source.addReference('ns', 's', 'b');
+  await assert.rejects(source.get('ns', 's'), { reason: 'NotFound' });
+  const watch = await api.nextWatch(watchPath);
+  watch.push('ADDED', aSecret('30', { immutable: true }));
+  watch.push('BOOKMARK', initialEnd);
+  await settle();
+  assert.equal((await source.get('ns', 's')).data?.['k'], '30');
+  await source.close();
+});
+
+test('a pod that joins during the read of an immutable object reads it again, and an unreachable API server changes nothing', async () => {
+  const { api, clock, source } = aWatchBasedSource();
+  const slow = api.deferResponse('GET', path);
+  source.addReference('ns', 's', 'a');
+  const first = source.get('ns', 's');
+  source.addReference('ns', 's', 'b');
+  slow.resolve(aSecret('10', { immutable: true }));
+  assert.equal((await first).data?.['k'], '10');
+  api.on('GET', path, apiError(0, 'Unreachable'));
+  const unreachable = source.get('ns', 's');
+  await clock.advance(1000);
+  assert.equal((await unreachable).data?.['k'], '10');
+  assert.equal(api.watches.length, 0);
+  api.on('GET', path, aSecret('30', { immutable: true }));
   assert.equal((await source.get('ns', 's')).data?.['k'], '30');
   await source.close();
 });
