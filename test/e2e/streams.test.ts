@@ -123,6 +123,21 @@ describe('kubectl streams', () => {
     assert.equal((await kubectl(['logs', pod, '-c', 'app', '--tail=1'])).stdout, 'last\n');
   });
 
+  test('a line that the runtime writes in pieces is one line for --tail, --timestamps and -f', async () => {
+    const follower = start(['logs', '-f', pod, '-c', 'app', '--tail=0', '--timestamps']);
+    let text = '';
+    follower.stdout.on('data', (data: Buffer) => (text += data.toString()));
+    const print =
+      'head -c 40000 /dev/zero | tr "\\\\0" x > /tmp/lines; echo >> /tmp/lines; echo end >> /tmp/lines; mv /tmp/lines /tmp/print';
+    await kubectl(['exec', pod, '-c', 'app', '--', 'sh', '-c', `sleep 1; ${print}`]);
+    await waitUntil('the long line arrives', () => text.endsWith(' end\n'));
+    const stamped = /^\d{4}-\S+ x{40000}\n\d{4}-\S+ end\n$/;
+    assert.match(text, stamped);
+    assert.match((await kubectl(['logs', pod, '-c', 'app', '--tail=2', '--timestamps'])).stdout, stamped);
+    assert.equal((await kubectl(['logs', pod, '-c', 'app', '--tail=2'])).stdout, `${'x'.repeat(40_000)}\nend\n`);
+    follower.kill();
+  });
+
   test('logs -f misses nothing during a rotation', async () => {
     const follower = start(['logs', '-f', pod, '-c', 'app', '--tail=0']);
     let text = '';

@@ -10,6 +10,8 @@ import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { openLog } from '../../../shared/kubernetes/open-log.ts';
 import { hasWriter } from '../../../shared/linux/file-lease.ts';
 import type { CompressedLog } from './compressed-log.ts';
+import type { SkippedEntries } from './line-output.ts';
+import { findTailStart } from './tail-start.ts';
 
 const blockBytes = 64 * 1024;
 const comparedBytes = 4096;
@@ -67,29 +69,16 @@ export class LogFile {
     return firstBytes;
   }
 
-  /**
-   * Seeks to the start of the n-th line before the end, reading blocks backwards. An incomplete last line is not counted. Upstream:
-   * findTailLineStartIndex. Stops anywhere when the signal aborts.
-   */
-  async seekTail(lines: number, signal: AbortSignal): Promise<void> {
+  /** Seeks to the start of the last lines. Returns how many entries after it do not belong to them. Stops anywhere when the signal aborts. */
+  async seekTail(lines: number, signal: AbortSignal): Promise<SkippedEntries> {
     const { size } = await this.#handle.stat();
-    let newlinesLeft = lines + 1;
-    const buffer = Buffer.allocUnsafeSlow(blockBytes);
-    for (let blockEnd = size; blockEnd > 0 && !signal.aborted;) {
-      const blockStart = Math.max(0, blockEnd - blockBytes);
-      const { bytesRead } = await this.#handle.read(buffer, 0, blockEnd - blockStart, blockStart);
-      for (let lineStart = bytesRead; lineStart > 0;) {
-        lineStart = buffer.lastIndexOf(0x0a, lineStart - 1);
-        if (lineStart < 0) break;
-        newlinesLeft -= 1;
-        if (newlinesLeft === 0) {
-          this.#position = blockStart + lineStart + 1;
-          return;
-        }
-      }
-      blockEnd = blockStart;
-    }
-    this.#position = 0;
+    const readAt = async (position: number, length: number) => {
+      const { buffer, bytesRead } = await this.#handle.read(Buffer.allocUnsafeSlow(length), 0, length, position);
+      return buffer.subarray(0, bytesRead);
+    };
+    const { position, skippedEntries } = await findTailStart(readAt, size, lines, signal);
+    this.#position = position;
+    return skippedEntries;
   }
 
   /** Returns true when the file is shorter than the read position (`copytruncate`), and continues at its start. */

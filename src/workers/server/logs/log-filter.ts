@@ -1,11 +1,10 @@
 /**
- * Converts the bytes of a log file to the bytes for the client: parses lines, selects them and adds timestamps according to the options. Its
- * buffer is bounded: a CRI line that exceeds the buffer is output in pieces. No I/O. Upstream: the loop of ReadLogs and logWriter in
+ * Converts the bytes of a log file to the bytes for the client: parses the entries, and passes them to the output of lines. Its
+ * buffer is bounded: a CRI entry that exceeds the buffer is output in pieces. No I/O. Upstream: the loop of ReadLogs and logWriter in
  * k8s.io/cri-client/pkg/logs.
  */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import type { LogOptions } from './log-options.ts';
-import { isBefore } from './log-time.ts';
+import { LineOutput, type OutputOptions, type SkippedEntries } from './line-output.ts';
 import { parseCriHeader, parseCriLine, parseDockerLine, type LineHeader, type LogLine } from './parse-line.ts';
 
 const newline = 0x0a;
@@ -20,33 +19,30 @@ export class LogFormatError extends Error {
   override readonly name = 'LogFormatError';
 }
 
-type FilterOptions = Pick<LogOptions, 'follow' | 'limitBytes' | 'since' | 'stream' | 'tailLines' | 'timestamps'>;
 /** A line that is output in pieces. The header is null when the line is dropped. */
 type LongLine = { readonly header: LineHeader | null };
 
 export class LogFilter {
-  readonly #options: FilterOptions;
+  readonly #lines: LineOutput;
   #parse: ((line: Buffer) => LogLine | null) | null = null;
   #buffered: Buffer[] = [];
   #bufferedBytes = 0;
   #longLine: LongLine | null = null;
-  #output: Buffer[] = [];
-  #atLineStart = true;
-  #bytesLeft: number;
-  #linesLeft: number;
   #unreadable = 0;
   #firstUnreadable = '';
 
-  constructor(options: FilterOptions) {
-    this.#options = options;
-    this.#bytesLeft = options.limitBytes ?? Infinity;
-    // A tail without follow ends after the requested lines, also when more are written meanwhile.
-    this.#linesLeft = options.tailLines !== null && !options.follow ? options.tailLines : Infinity;
+  constructor(options: OutputOptions) {
+    this.#lines = new LineOutput(options);
   }
 
   /** The requested bytes or lines are complete. */
   get done(): boolean {
-    return this.#bytesLeft <= 0 || this.#linesLeft <= 0;
+    return this.#lines.done;
+  }
+
+  /** Entries of lines before the requested tail. */
+  skip(entries: SkippedEntries): void {
+    this.#lines.skip(entries);
   }
 
   /** Number of lines that were skipped because they could not be parsed. */
@@ -64,14 +60,20 @@ export class LogFilter {
       start = end + 1;
     }
     if (!this.done && start < block.length) this.#buffer(block.subarray(start));
-    return this.#takeOutput();
+    return this.#lines.take();
   }
 
   /** Ends the input and returns the last output: an incomplete line counts as a line. Throws LogFormatError when no line was parsed. */
   end(): Buffer {
     if (!this.done && this.#bufferedBytes > 0) this.#endLine(Buffer.alloc(0));
     this.checkFormat();
-    return this.#takeOutput();
+    return this.flush();
+  }
+
+  /** Returns what waits for the rest of a line of the other stream. */
+  flush(): Buffer {
+    this.#lines.flush();
+    return this.#lines.take();
   }
 
   /** Called after rotation or truncation. Completes a partial line, whose rest will not follow. */
@@ -85,12 +87,6 @@ export class LogFilter {
     if (this.#parse === null && this.#unreadable > 0) {
       throw new LogFormatError(`failed to get parse function: unsupported log format: ${this.#firstUnreadable}`);
     }
-  }
-
-  #takeOutput(): Buffer {
-    const output = this.#output;
-    this.#output = [];
-    return output.length === 1 ? output[0]! : Buffer.concat(output);
   }
 
   #buffer(rest: Buffer): void {
@@ -108,7 +104,7 @@ export class LogFilter {
       this.#parse ??= parseCriLine;
       this.#dropBuffer();
       this.#longLine = { header };
-      this.#startContent(header);
+      this.#lines.begin(header);
       this.#writePiece(this.#longLine, line.subarray(header.contentAt), false);
     } else if (line[0] === openingBrace && this.#parse !== parseCriLine && this.#bufferedBytes <= maxBufferedJsonBytes) {
       this.#buffered = [line];
@@ -130,9 +126,7 @@ export class LogFilter {
     this.#dropBuffer();
     const parsed = this.#parse ? this.#parse(line) : this.#detect(line);
     if (!parsed) return this.#countUnreadable(line);
-    this.#startContent(parsed);
-    this.#write(parsed, parsed.content);
-    this.#endContent(parsed, parsed.content);
+    this.#lines.entry(parsed, parsed.content);
   }
 
   /** The first line that can be parsed determines the format of the file. */
@@ -149,29 +143,8 @@ export class LogFilter {
   #writePiece({ header }: LongLine, bytes: Buffer, isLast: boolean): void {
     if (!header) return;
     const content = isLast && header.partial && bytes.at(-1) === newline ? bytes.subarray(0, -1) : bytes;
-    this.#write(header, content);
-    if (isLast) this.#endContent(header, content);
-  }
-
-  #startContent(header: LineHeader): void {
-    if (this.#options.timestamps && this.#atLineStart) this.#write(header, Buffer.from(`${header.time.text} `, 'latin1'));
-  }
-
-  #endContent(header: LineHeader, content: Buffer): void {
-    this.#linesLeft -= 1;
-    if (this.#isOfStream(header)) this.#atLineStart = content.length === 0 || content.at(-1) === newline;
-  }
-
-  #write(header: LineHeader, bytes: Buffer): void {
-    const { since } = this.#options;
-    if (!this.#isOfStream(header) || (since && isBefore(header.time, since))) return;
-    const fittingBytes = bytes.length > this.#bytesLeft ? bytes.subarray(0, Math.max(0, this.#bytesLeft)) : bytes;
-    this.#bytesLeft -= fittingBytes.length;
-    if (fittingBytes.length > 0) this.#output.push(fittingBytes);
-  }
-
-  #isOfStream({ stream }: LineHeader): boolean {
-    return this.#options.stream === null || this.#options.stream === stream;
+    this.#lines.part(header, content);
+    if (isLast) this.#lines.finish(header, content);
   }
 
   #dropBuffer(): void {

@@ -55,7 +55,7 @@ class LogReader {
   async run(): Promise<void> {
     const { filter, follow, tailLines, onOpen, signal } = this.#source;
     const { file } = this.#current;
-    if (tailLines !== null && file instanceof LogFile) await file.seekTail(tailLines, signal);
+    if (tailLines !== null && file instanceof LogFile) filter.skip(await file.seekTail(tailLines, signal));
     // Starts to watch before reading, so that a line written after the last read wakes the follower.
     this.#follower = follow?.(this.#sequence.folder) ?? null;
     onOpen();
@@ -74,6 +74,7 @@ class LogReader {
     const { filter } = this.#source;
     for (;;) {
       filter.checkFormat();
+      if (!(await this.#write(filter.flush()))) return false;
       const event = await follower.next();
       if (event === 'closed') return false;
       const { file } = this.#current;

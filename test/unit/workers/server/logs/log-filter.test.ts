@@ -41,6 +41,24 @@ const cases: { name: string; file: string; query?: string; want: string }[] = [
     query: 'timestamps=true&stream=Stdout',
     want: `${stamp} ab\n`,
   },
+  {
+    name: 'a line of the other stream comes after a joined one',
+    file: `${time} stdout P a\n${time} stderr F x\n${time} stderr P y\n${time} stdout F b\n${time} stderr F z\n`,
+    query: 'timestamps=true',
+    want: `${stamp} ab\n${stamp} x\n${stamp} yz\n`,
+  },
+  {
+    name: 'a line that stays incomplete hides nothing',
+    file: `${time} stdout P a\n${time} stderr F x\n`,
+    want: 'ax\n',
+  },
+  {
+    name: 'a joined line that began before the time is not shown, and one that began at it is shown as a whole',
+    file: `2016-10-06T00:00:00Z stdout P old\n${time} stdout F rest\n${time} stdout P a\n${time} stdout F b\n`,
+    query: `sinceTime=${time}`,
+    want: 'ab\n',
+  },
+  { name: 'a tail counts joined lines', file: `${time} stdout P a\n${time} stdout F b\n${lines}`, query: 'tailLines=2', want: 'ab\none\n' },
   { name: 'more tags', file: `${time} stdout P:x:y a\n${time} stdout F:z b\n`, want: 'ab\n' },
   { name: 'an empty line', file: `${time} stdout F \n`, want: '\n' },
   { name: 'a last line without its end', file: `${time} stdout F one\n${time} stdout F tw`, want: 'one\ntw' },
@@ -92,7 +110,7 @@ test('a line that exceeds the buffer is output in pieces, unchanged', () => {
   assert.equal(filtered(file, 'timestamps=1', 65_536), `${stamp} one\n${stamp} ${long}${long}\n${stamp} end\n`);
   assert.equal(filtered(file, 'limitBytes=500000', 65_536).length, 500_000);
   assert.equal(filtered(file, 'stream=Stderr', 65_536), '');
-  assert.equal(filtered(file, 'tailLines=2', 65_536), `one\n${long}`);
+  assert.equal(filtered(file, 'tailLines=2', 65_536), `one\n${long}${long}\n`);
 });
 
 test('an endless line that is not a log is not buffered, and the error names its start', () => {
@@ -128,4 +146,15 @@ test('lines that can not be parsed are counted', () => {
   const filter = aFilter();
   filter.push(Buffer.from(`garbage\n${time} stdout F one\ngarbage\n`));
   assert.equal(filter.unparsableLines, 2);
+});
+
+test('lines that wait for an incomplete line of the other stream are output at the latest with the bound, and on demand', () => {
+  const filter = aFilter('follow=true');
+  const one = filter.push(Buffer.from(`${time} stdout P a\n${time} stderr F x\n`));
+  const two = filter.flush();
+  assert.equal(`${one.toString()}|${two.toString()}`, 'a|x\n');
+  filter.push(Buffer.from(`${time} stdout P b\n`));
+  let output = 0;
+  for (let n = 0; n < 100; n += 1) output += filter.push(Buffer.from(`${time} stderr F ${'y'.repeat(1000)}\n`)).length;
+  assert.ok(output > 30_000, String(output));
 });
