@@ -3,24 +3,45 @@
  * it (CVE-2017-1002101, CVE-2021-25741; upstream pkg/volume/util/subpath/subpath_linux.go, doBindSubPath).
  */
 import type { FileHandle } from 'node:fs/promises';
-import { lstat, mkdir, open, rm, rmdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, open, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { HelperOperations } from '../shared/contracts/helper.ts';
 import { mount, MountFlag, unmount, UnmountFlag } from '../shared/linux/native.ts';
 import { findMountAt } from './mount-filesystem.ts';
 import { handlePath, makeDirectoryWithin, openWithin, resolveLinks } from './safe-open.ts';
 
-export async function bindSubpath({ volumePath, subPath, target }: HelperOperations['bindSubpath']['request']): Promise<null> {
+export async function bindSubpath({ volumePath, subPath, target, create }: HelperOperations['bindSubpath']['request']): Promise<null> {
   const base = await resolveLinks(volumePath);
-  await makeDirectoryWithin(base, subPath);
+  if (create) await makeDirectoryWithin(base, subPath);
+  else if (await isMissing(join(base, subPath))) return makeEmptyDirectory(base, target);
   const handle = await openWithin(await resolveLinks(join(base, subPath)), base);
   try {
     if (await isBoundAt(handle, target)) return null;
-    await createMountPoint(handle, target);
+    await makeMountPoint(target, (await handle.stat()).isDirectory());
     await bind(handle, target);
   } finally {
     await handle.close();
   }
+  return null;
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => false,
+    (err: NodeJS.ErrnoException) => {
+      if (err.code === 'ENOENT' || err.code === 'ENOTDIR') return true;
+      throw err;
+    },
+  );
+}
+
+/** Makes the target a folder that looks like the volume. A folder in the volume would be in the way of the file that may appear there. */
+async function makeEmptyDirectory(base: string, target: string): Promise<null> {
+  while (await findMountAt(target)) await unmount(target, UnmountFlag.noFollow | UnmountFlag.detach);
+  const { mode, gid } = await stat(base);
+  await makeMountPoint(target, true);
+  await chown(target, 0, gid);
+  await chmod(target, mode & 0o7777);
   return null;
 }
 
@@ -42,9 +63,8 @@ async function isBoundAt(handle: FileHandle, target: string): Promise<boolean> {
 const corruptedMountCodes = new Set(['ENOTCONN', 'ESTALE', 'EIO', 'EACCES', 'EHOSTDOWN', 'EAGAIN', 'ENODEV']);
 
 /** Creates the mount point: a folder for a folder, a file for everything else. The bind mount gives it the right type. */
-async function createMountPoint(handle: FileHandle, target: string): Promise<void> {
+async function makeMountPoint(target: string, isFolder: boolean): Promise<void> {
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
-  const isFolder = (await handle.stat()).isDirectory();
   const existing = await lstat(target).catch(() => undefined);
   if (existing && existing.isDirectory() !== isFolder) await (existing.isDirectory() ? rmdir(target) : rm(target));
   if (isFolder) await mkdir(target, { recursive: true, mode: 0o750 });

@@ -11,8 +11,11 @@ export interface HelperOperations {
   mountFilesystem: { request: { target: string; fsType: 'tmpfs' | 'hugetlbfs'; source: string; options: string }; reply: null };
   /** `target` has no symlinks. A target that is not mounted, or that leads elsewhere, is a success. */
   unmount: { request: { target: string; force: boolean }; reply: null };
-  /** Creates the directory below the volume if it does not exist, opens it without following symlinks, and bind-mounts it at the target. */
-  bindSubpath: { request: { volumePath: string; subPath: string; target: string }; reply: null };
+  /**
+   * Opens the subPath without following symlinks, and bind-mounts it at the target. When it does not exist, `create` makes it a directory of
+   * the volume; without, the target itself is an empty directory.
+   */
+  bindSubpath: { request: { volumePath: string; subPath: string; target: string; create: boolean }; reply: null };
   /**
    * Removes a tree as removeTree does (shared/linux/remove-tree.ts), for some seconds. `removed` is false when files are left: repeat the
    * request.

@@ -1,6 +1,21 @@
 /** Runs real helper processes as root: their operations, and the handling of a process that hangs. */
 import assert from 'node:assert/strict';
-import { chmod, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -65,21 +80,41 @@ test('a subPath is created with the mode of the volume and mounted once', async 
   const target = join(root, 'subpaths/volume/app/0');
   await mkdir(volumePath);
   await chmod(volumePath, 0o2775);
-  for (let times = 0; times < 2; times += 1) await helper.call('bindSubpath', { volumePath, subPath: 'a/b', target });
+  for (let times = 0; times < 2; times += 1) await helper.call('bindSubpath', { volumePath, subPath: 'a/b', target, create: true });
   assert.equal((await stat(join(volumePath, 'a'))).mode & 0o7777, 0o2775);
   await writeFile(join(volumePath, 'a/b/seen'), 'yes');
   assert.deepEqual(await readdir(target), ['seen']);
   assert.equal((await readMountsBelow(target)).length, 1);
 });
 
+test('a subPath that may appear later is an empty folder outside of the volume, then the file', async () => {
+  const volumePath = join(root, 'optional');
+  const target = join(root, 'subpaths/optional/app/0');
+  await mkdir(volumePath);
+  await chown(volumePath, 0, 3000);
+  await chmod(volumePath, 0o2775);
+  const request = { volumePath, subPath: 'a', target, create: false };
+  for (let times = 0; times < 2; times += 1) await helper.call('bindSubpath', request);
+  const { mode, gid } = await stat(target);
+  assert.deepEqual([mode & 0o7777, gid], [0o2775, 3000]);
+  assert.deepEqual(await readdir(volumePath), []);
+  await writeFile(join(volumePath, 'a'), 'content');
+  await helper.call('bindSubpath', request);
+  assert.equal(await readFile(target, 'utf8'), 'content');
+  await rm(join(volumePath, 'a'));
+  await helper.call('bindSubpath', request);
+  assert.deepEqual(await readdir(target), []);
+  assert.deepEqual(await readMountsBelow(target), []);
+});
+
 test('a subPath that was replaced is mounted again, also when it is a file now', async () => {
   const volumePath = join(root, 'changing');
   const target = join(root, 'subpaths/changing/app/0');
   await mkdir(join(volumePath, 'x'), { recursive: true });
-  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target, create: true });
   await rename(join(volumePath, 'x'), join(volumePath, 'old'));
   await writeFile(join(volumePath, 'x'), 'a file now');
-  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target, create: true });
   assert.equal(await readFile(target, 'utf8'), 'a file now');
   assert.equal((await readMountsBelow(target)).length, 1);
 });
@@ -89,10 +124,10 @@ test('a subPath whose replaced mount is in use is mounted again', async () => {
   const target = join(root, 'subpaths/busy/app/0');
   await mkdir(join(volumePath, 'x'), { recursive: true });
   await writeFile(join(volumePath, 'x/open'), '');
-  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target, create: true });
   const user = await open(join(target, 'open'));
   await rename(join(volumePath, 'x'), join(volumePath, 'old'));
-  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target, create: true });
   await user.close();
   assert.deepEqual(await readdir(target), []);
   assert.equal((await readMountsBelow(target)).length, 1);
@@ -107,7 +142,7 @@ test('a subPath whose mount has lost its filesystem is mounted again', async () 
   await mount('dead', target, 'fuse', 0, `fd=${server.fd},rootmode=40000,user_id=0,group_id=0`);
   await server.close();
   await assert.rejects(lstat(target), { code: 'ENOTCONN' });
-  await helper.call('bindSubpath', { volumePath, subPath: 'x', target });
+  await helper.call('bindSubpath', { volumePath, subPath: 'x', target, create: true });
   assert.equal((await readMountsBelow(target)).length, 1);
   await writeFile(join(target, 'seen'), '');
   assert.deepEqual(await readdir(join(volumePath, 'x')), ['seen']);
@@ -119,11 +154,11 @@ test('a symlink within the volume is followed, and one that leads out of it is r
   await symlink('real', join(volumePath, 'inside'));
   await symlink('/etc', join(volumePath, 'outside'));
   await symlink('../..', join(volumePath, 'real/above'));
-  await helper.call('bindSubpath', { volumePath, subPath: 'inside', target: join(root, 'subpaths/linked/app/0') });
+  await helper.call('bindSubpath', { volumePath, subPath: 'inside', target: join(root, 'subpaths/linked/app/0'), create: true });
   for (const subPath of ['outside', 'outside/made', 'inside/above']) {
     const target = join(root, 'subpaths/linked/app/9');
     await assert.rejects(
-      helper.call('bindSubpath', { volumePath, subPath, target }),
+      helper.call('bindSubpath', { volumePath, subPath, target, create: true }),
       /not within volume path|outside of allowed base|resolving symlinks/,
     );
     assert.deepEqual(await readMountsBelow(target), []);
@@ -154,7 +189,7 @@ test('a folder that is swapped for a symlink during the mount never leads out of
   for (let round = 0; round < 60; round += 1) {
     const target = join(root, `subpaths/raced/app/${round}`);
     // /etc has no `b`: following the symlink would create one.
-    await helper.call('bindSubpath', { volumePath, subPath: 'a/b', target }).catch(() => {});
+    await helper.call('bindSubpath', { volumePath, subPath: 'a/b', target, create: true }).catch(() => {});
     const [mount] = await readMountsBelow(target);
     if (!mount) continue;
     assert.doesNotMatch(mount.root, /\/etc/);

@@ -500,7 +500,7 @@ export const samples: Samples = {
   'helper.checkHostPath': [{ request: { path: '/p', type: 'Directory' }, reply: { failure: 'hostPath type check failed' } }],
   'helper.mountFilesystem': [{ request: { target: '/t', fsType: 'tmpfs', source: 'tmpfs', options: 'size=1' }, reply: null }],
   'helper.unmount': [{ request: { target: '/t', force: true }, reply: null }],
-  'helper.bindSubpath': [{ request: { volumePath: '/v', subPath: 's', target: '/t' }, reply: null }],
+  'helper.bindSubpath': [{ request: { volumePath: '/v', subPath: 's', target: '/t', create: true }, reply: null }],
   'helper.removeTree': [{ request: { path: '/p' }, reply: { removed: false } }],
   'helper.changeOwnership': [
     {

@@ -80,7 +80,8 @@ async function hostPathOf(context: Context, volume: Volume, kind: PathVolumeKind
   if (subPath === '') return path;
   const target = subpathTarget(rootDir, pod.metadata.uid, volume.name, container.name, index);
   try {
-    await helper.call('bindSubpath', { volumePath: path, subPath, target }, { signal });
+    // The file of an optional object may appear later.
+    await helper.call('bindSubpath', { volumePath: path, subPath, target, create: !isWrittenByKubelet(kind.kind) }, { signal });
   } catch (err) {
     signal?.throwIfAborted();
     // Only the log has the cause: the error message must not let a user explore the host's files with subPaths.
