@@ -5,6 +5,7 @@ import type { Container, ContainerState, ContainerStatus, ResourceRequirements, 
 import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernetes/quantity.ts';
 import { recursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
 import { restartingAllContainers } from './restart-all.ts';
+import { shownImage } from './shown-image.ts';
 import { toApiTime, toOptionalApiTime } from '../../../shared/kubernetes/api-time.ts';
 
 export interface ContainerContext {
@@ -33,7 +34,7 @@ export function toContainerStatus(instance: RuntimeContainerStatus, context: Con
     lastState: {},
     ready: false,
     restartCount: lost ? previousStatus.restartCount + 1 : restartCountOf(instance, previousStatus),
-    image: instance.image,
+    image: shownImage(instance, container, previousStatus),
     imageID: instance.imageRef,
     containerID,
     ...(container.resources?.requests ? { allocatedResources: container.resources.requests } : {}),
