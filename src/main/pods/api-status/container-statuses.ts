@@ -17,6 +17,7 @@ import type { ContainerProbeResults } from '../../probes/index.ts';
 import { toContainerStatus, volumeMountsOf, type ContainerContext } from './container-status.ts';
 import { previousLastState, previousContainerStatus } from './listed-only.ts';
 import { removedLastState, removedState } from './restart-all.ts';
+import { withTerminationReason } from './termination-reason.ts';
 
 /** By container name. */
 export type WaitingReasons = Readonly<Record<string, { readonly reason: string; readonly message: string }>>;
@@ -58,7 +59,13 @@ export function generateContainerStatuses(
     // Upstream ignores a mirror pod's status: a lost init container must have completed, and nothing else is known about it.
     const isIgnored = kind === 'init' && input.isPreviousFromMirror && isLostAfterInit(input, container, instances[0]);
     const previousStatus = isIgnored ? undefined : previousByName.get(container.name);
-    const status = withWaiting(input, container, instances[0], statusFromRuntime(input, container, instances, previousStatus), kind);
+    const { state = {}, lastState = {}, ...fields } = statusFromRuntime(input, container, instances, previousStatus);
+    const reported = {
+      ...fields,
+      state: withTerminationReason(state, container, kind === 'init'),
+      lastState: withTerminationReason(lastState, container, kind === 'init'),
+    };
+    const status = withWaiting(input, container, instances[0], reported, kind);
     return withReadiness(input, container, status, kind, instances[0]?.id);
   });
   return kind === 'init' ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
