@@ -29,6 +29,18 @@ testRows('the actions of init containers', [
     status: aRuntimeStatus([]),
     want: ['start init i1'],
   },
+  {
+    name: 'a dead sandbox is replaced under Never when its init containers completed and no container ran',
+    pod: withInit({ restartPolicy: 'Never' }),
+    status: aRuntimeStatus([exited('i2', 0), exited('i1', 0)], dead),
+    want: ['kill pod', 'create sandbox 1', 'start init i1'],
+  },
+  {
+    name: 'a dead sandbox is not replaced under Never when it ended an init container',
+    pod: withInit({ restartPolicy: 'Never' }),
+    status: aRuntimeStatus([exited('i2', 137), exited('i1', 0)], dead),
+    want: ['kill pod'],
+  },
   { name: 'a running init container is waited for', pod: withInit(), status: aRuntimeStatus([aContainerStatus('i1')]), want: [] },
   {
     name: 'the next init container is started when one has completed',
@@ -292,10 +304,10 @@ const sidecarRows: Row[] = [
     want: ['kill pod', 'create sandbox 1', 'start init s1'],
   },
   {
-    name: 'a dead sandbox is not replaced under Never when a sidecar was created',
+    name: 'a dead sandbox is replaced under Never when only a sidecar ran',
     pod: withSidecars({ restartPolicy: 'Never' }),
     status: aRuntimeStatus([exited('s1', 1)], dead),
-    want: ['kill pod'],
+    want: ['kill pod', 'create sandbox 1', 'start init s1'],
   },
   {
     name: 'a sidecar between init containers keeps running while the next init container is started',

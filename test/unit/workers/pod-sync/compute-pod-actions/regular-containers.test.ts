@@ -126,6 +126,18 @@ testRows('the actions of regular containers', [
     want: ['kill pod'],
   },
   {
+    name: 'a dead sandbox is replaced under Never for the containers that have not run',
+    pod: never,
+    status: aRuntimeStatus([exited('a', 2), aContainerStatus('b', { state: 'created' })], deadSandbox),
+    want: ['kill pod', 'create sandbox 1', 'start b', 'start c'],
+  },
+  {
+    name: 'a dead sandbox is not replaced under Never when the containers may have run',
+    pod: never,
+    status: aRuntimeStatus([exited('a', 2), aContainerStatus('b', { state: 'unknown' }), aContainerStatus('c')], deadSandbox),
+    want: ['kill pod'],
+  },
+  {
     name: 'a dead sandbox is replaced under Never when no container was ever created',
     pod: never,
     status: aRuntimeStatus([], deadSandbox),
