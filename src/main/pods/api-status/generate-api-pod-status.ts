@@ -12,7 +12,7 @@ import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import type { ContainerProbeResults } from '../../probes/index.ts';
 import { generateConditions } from './conditions.ts';
 import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
-import { withPreviousAddresses } from './listed-only.ts';
+import { hasGuessedExit, withPreviousAddresses } from './listed-only.ts';
 import { computePhase, isTerminalPhase } from './phase.ts';
 import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
@@ -88,7 +88,9 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
     restarting,
     gates,
   });
-  const phase = computeReportedPhase(input, computed, previousStatus?.phase);
+  // A terminal phase stays. The runtime's answer may show another exit code.
+  const isGuess = isTerminalPhase(computed) && !lifecycle.ended && hasGuessedExit(status, previousStatus);
+  const phase = computeReportedPhase(input, isGuess ? (previousStatus?.phase ?? 'Pending') : computed, previousStatus?.phase);
   const now = toApiTime(input.nowMs);
   const disruption = lifecycle.failed?.disruption;
   return truncateTerminationMessages(pod, {

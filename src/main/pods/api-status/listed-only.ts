@@ -42,6 +42,17 @@ export function previousLastState(
   return instance.listedOnly && isTerminationOf(instance, previousStatus?.lastState) ? previousStatus?.lastState : undefined;
 }
 
+/** Returns whether an exit code is a guess: a list does not say how a container ended, and no earlier status does. */
+export function hasGuessedExit(status: RuntimePodStatus | null, previousStatus: PodStatus | undefined): boolean {
+  const { initContainerStatuses = [], containerStatuses = [] } = previousStatus ?? {};
+  const previous = new Map([...initContainerStatuses, ...containerStatuses].map((container) => [container.name, container]));
+  return (status?.containers ?? []).some((instance) => {
+    if (!instance.listedOnly || instance.state !== 'exited') return false;
+    const before = previous.get(instance.name);
+    return !previousContainerStatus(instance, before) && !previousLastState(instance, before);
+  });
+}
+
 function isTerminationOf(instance: RuntimeContainerStatus, state: ContainerState | undefined): boolean {
   return isSameContainer(instance, state?.terminated?.containerID);
 }

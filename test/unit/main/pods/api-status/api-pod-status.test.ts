@@ -132,6 +132,26 @@ test('containers that a restarted kubelet knows only from lists keep their previ
   assert.deepEqual(again.containerStatuses, backingOff.containerStatuses);
 });
 
+test('a container that ended while no kubelet ran gives its pod no phase before the runtime says how', () => {
+  const listed = anExitedContainer(137, { id: 'c1' as ContainerID, listedOnly: true });
+  for (const [exitCode, phase] of [
+    [0, 'Succeeded'],
+    [3, 'Failed'],
+  ] as const) {
+    const pod = aPod({ spec: { restartPolicy: 'Never' }, status: { phase: 'Running' } });
+    const before = statusOf({ pod, status: aRuntimePodStatus({ containers: [listed] }) });
+    assert.equal(before.phase, 'Running');
+    const answered = aRuntimePodStatus({ containers: [anExitedContainer(exitCode, { id: 'c1' as ContainerID })] });
+    assert.equal(statusOf({ pod, previous: before, status: answered }).phase, phase);
+    // A pod that has ended gets a phase without an answer.
+    const ended = { terminating: true, ended: true };
+    assert.equal(
+      statusOf({ pod, previous: before, status: aRuntimePodStatus({ containers: [listed] }), lifecycle: ended }).phase,
+      'Failed',
+    );
+  }
+});
+
 test('a terminated pod shows no container as running or waiting', () => {
   const previous = statusOf();
   const status = statusOf({ status: null, previous, lifecycle: { terminating: true, ended: true } });
