@@ -37,11 +37,9 @@ after(async () => {
 const apply = (name: string, image: string) =>
   node.apply(aManifest(name, { containers: [aBusybox({ image, imagePullPolicy: 'Always' })] }));
 /** Waits until the container waits with this reason. Returns the message. */
-async function untilWaiting(name: string, reason: string): Promise<string> {
-  const { status } = await node.until(
-    name,
-    `waits with ${reason}`,
-    ({ status: current }) => current?.containerStatuses?.[0]?.state?.waiting?.reason === reason,
+async function untilWaiting(name: string, ...reasons: readonly string[]): Promise<string> {
+  const { status } = await node.until(name, `waits with ${reasons.join(' or ')}`, ({ status: current }) =>
+    reasons.includes(current?.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
   );
   return status?.containerStatuses?.[0]?.state?.waiting?.message ?? '';
 }
@@ -81,10 +79,13 @@ test('the runtime’s reasons RegistryUnavailable and SignatureValidationFailed 
     assert.match(events, new RegExp(`reason="Failed" eventMessage="Failed to pull image \\\\"${image}\\\\": ${reason}: more about it"`));
     assert.match(events, new RegExp(`reason="Failed" eventMessage="Error: ${reason}"`));
   }
+  const failedAtMs = Date.now();
   for (const { reason, name, image, message } of cases) {
     assert.equal(await untilWaiting(name, 'ImagePullBackOff'), `Back-off pulling image "${image}": ${reason}: ${message}`);
     node.delete(name);
   }
+  // It takes a second, and no further pull after ten.
+  assert.ok(Date.now() - failedAtMs < 8000);
 });
 
 test('a registry that is down, or answers 503, is ErrImagePull with the runtime’s error', async () => {
@@ -92,9 +93,12 @@ test('a registry that is down, or answers 503, is ErrImagePull with the runtime�
   const unavailable = await aRegistry((_, response) => response.writeHead(503).end('geheim'));
   apply('unavailable', `${unavailable}/team/app:1`);
   assert.match(
-    await untilWaiting('down', 'ErrImagePull'),
-    /^failed to pull and unpack image "127\.0\.0\.1:1\/team\/app:1": .*connection refused$/,
+    await untilWaiting('down', 'ErrImagePull', 'ImagePullBackOff'),
+    /failed to pull and unpack image "127\.0\.0\.1:1\/team\/app:1": .*connection refused$/,
   );
-  assert.match(await untilWaiting('unavailable', 'ErrImagePull'), /^failed to pull and unpack image .*503 Service Unavailable$/);
+  assert.match(
+    await untilWaiting('unavailable', 'ErrImagePull', 'ImagePullBackOff'),
+    /failed to pull and unpack image .*503 Service Unavailable$/,
+  );
   for (const name of ['down', 'unavailable']) node.delete(name);
 });

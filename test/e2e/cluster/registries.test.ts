@@ -36,8 +36,11 @@ describe('a registry with TLS and authentication', () => {
     );
   const create = (name: string, image: string, spec: Partial<PodSpec> = {}) =>
     node.create(name, { automountServiceAccountToken: false, containers: [aBusybox({ image, imagePullPolicy: 'IfNotPresent' })], ...spec });
-  const untilWaiting = (name: string, reason: string) =>
-    node.until(name, `waits for ${reason}`, ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === reason);
+  const untilWaiting = (name: string, ...reasons: string[]) =>
+    node.until(name, `waits for ${reasons.join(' or ')}`, ({ status }) =>
+      reasons.includes(status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
+    );
+  const untilPullFailed = (name: string) => untilWaiting(name, 'ErrImagePull', 'ImagePullBackOff');
 
   /** The requests that the plugin got. */
   const pluginRequests = () =>
@@ -112,15 +115,15 @@ describe('a registry with TLS and authentication', () => {
     const { status } = await node.untilRunning('by-digest');
     assert.match(status?.containerStatuses?.[0]?.imageID ?? '', new RegExp(basic.digest));
     await node.untilRunning('by-tag');
-    await untilWaiting('anonymous', 'ErrImagePull');
+    await untilPullFailed('anonymous');
   });
 
   test('Bearer tokens: the secrets are tried in order, and a wrong password is refused', async () => {
     await create('bearer', 'token.test/team/app:1', { imagePullSecrets: [{ name: 'wrong' }, { name: 'token' }] });
     await create('refused', 'token.test/team/other:1', { imagePullSecrets: [{ name: 'wrong' }] });
     await node.untilRunning('bearer');
-    const { status } = await untilWaiting('refused', 'ErrImagePull');
-    assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /^failed to pull and unpack image .*401 Unauthorized/);
+    const { status } = await untilPullFailed('refused');
+    assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /failed to pull and unpack image .*401 Unauthorized/);
     await node.untilEvent('refused', 'Failed', /^Failed to pull image "token\.test\/team\/other:1": .*401 Unauthorized/);
     await node.untilEvent('refused', 'Failed', /^Error: ErrImagePull$/);
   });
@@ -181,7 +184,7 @@ describe('a registry with TLS and authentication', () => {
     await create('token-stranger', 'basic.test/account/app:1', { serviceAccountName: 'stranger' });
     await node.untilRunning('token-two');
     await node.untilEvent('token-two', 'Pulled', /already present on machine and can be accessed by the pod$/);
-    await untilWaiting('token-stranger', 'ErrImagePull');
+    await untilPullFailed('token-stranger');
     assert.equal(basic.requestsFor('account/app'), pulls);
   });
 

@@ -29,6 +29,9 @@ const pullDeadlineMs = 2 * 60 * 60 * 1000;
  */
 const maxHoldMs = 10 * 60 * 1000;
 
+/** The next request meets the back-off, so that the container shows ImagePullBackOff. Upstream's next sync comes with the change of the pod's sandbox. */
+const showBackoffAfterMs = 1000;
+
 export interface ImageManagerOptions extends CredentialSources {
   readonly images: CriClient['images'];
   readonly clock: Clock;
@@ -208,8 +211,8 @@ export class ImageManager {
       await this.#records?.recordEnd(image);
       this.#recordEvent(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${pullMessage(err)}`);
       const { reason, message } = pullFailure(image, err);
-      const retryAtMs = this.#backoff.step(key, `${reason}: ${message}`);
-      throw new KubeletError(reason, message, { retryAfterMs: retryAtMs - this.#clock.now() });
+      this.#backoff.step(key, `${reason}: ${message}`);
+      throw new KubeletError(reason, message, { retryAfterMs: showBackoffAfterMs });
     }
   }
 

@@ -26,12 +26,11 @@ export class PullBackoff {
     return untilMs === undefined ? undefined : { untilMs, lastError: entry.lastError };
   }
 
-  /** Records a failed attempt. Returns the wall-clock time in ms of the next allowed attempt. */
-  step(key: string, lastError: string): number {
+  /** Records a failed attempt. */
+  step(key: string, lastError: string): void {
     const nowMs = this.#clock.now();
     for (const [other, { lastUpdateMs }] of this.#entries) if (nowMs - lastUpdateMs > limits.resetAfterMs) this.#entries.delete(other);
     const entry = { ...stepBackoff(this.#entries.get(key), nowMs, nowMs, limits), lastError };
     this.#entries.set(key, entry);
-    return nowMs + entry.backoffMs;
   }
 }

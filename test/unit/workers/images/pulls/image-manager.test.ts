@@ -84,6 +84,7 @@ test('a failed pull backs off from 10 s to 5 min per pod and reports the last er
   for (let round = 0; round < 7; round += 1) {
     const failed = await ensure('app:1', always);
     assert.equal(reasons(failed), 'ErrImagePull Pulling Failed');
+    assert.equal(failed.outcome === 'failed' && failed.failure.retryAfterMs, 1000);
     const waiting = await ensure('app:1', always);
     assert.equal(reasons(waiting), 'ImagePullBackOff BackOff');
     assert.ok(waiting.outcome === 'failed');
