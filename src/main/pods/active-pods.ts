@@ -18,6 +18,11 @@ export function activePods({ podManager, podWorkers, statuses, allocationManager
   return podManager.all().flatMap((pod) => (isActivePod({ podWorkers, statuses }, pod) ? [allocationManager.countedPod(pod)] : []));
 }
 
+/** Returns the pods whose resources are free, but whose host ports may be in use. Upstream counts all of such a pod. */
+export function podsStoppingSandboxes({ podManager, podWorkers }: Pick<ActivePodsDependencies, 'podManager' | 'podWorkers'>): Pod[] {
+  return podManager.all().filter((pod) => podWorkers.isStoppingSandboxes(podUID(pod)));
+}
+
 /** Upstream: isPodInactive. */
 export function isActivePod({ podWorkers, statuses }: Pick<ActivePodsDependencies, 'podWorkers' | 'statuses'>, pod: Pod): boolean {
   const uid = podUID(pod);

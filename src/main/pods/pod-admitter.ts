@@ -10,7 +10,7 @@ import { qosClass } from '../../shared/kubernetes/qos-class.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { podLevelResourcesAdmissions, preemptions } from '../../shared/metrics/definitions/pods.ts';
 import { podReference, type EventSink } from '../events/index.ts';
-import { activePods, type ActivePodsDependencies } from './active-pods.ts';
+import { activePods, podsStoppingSandboxes, type ActivePodsDependencies } from './active-pods.ts';
 import type { AllocatedPod, AllocationRefusal, ExclusiveAllocations } from '../allocation/index.ts';
 import { isCriticalPod } from '../../shared/kubernetes/critical-pod.ts';
 import { countRejection, type AdmitHandler, type AdmitResult, type Preemption } from './admission/index.ts';
@@ -174,15 +174,19 @@ export class PodAdmitter {
     const isOther = (uid: PodUID) => uid !== podUID(pod) && !preempted.has(uid) && counts(uid);
     const others = activePods(this.#deps).filter((other) => isOther(podUID(other)));
     try {
-      return this.#runHandlers(pod, others);
+      return this.#runHandlers(
+        pod,
+        others,
+        podsStoppingSandboxes(this.#deps).filter((other) => podUID(other) !== podUID(pod)),
+      );
     } catch (err) {
       return this.#resultAfterFault(pod, others, err);
     }
   }
 
-  #runHandlers(pod: Pod, others: readonly AllocatedPod[]): AdmitResult {
+  #runHandlers(pod: Pod, others: readonly AllocatedPod[], stopping: readonly Pod[] = []): AdmitResult {
     for (const admit of this.#deps.admitHandlers) {
-      const result = admit(pod, others);
+      const result = admit(pod, others, stopping);
       if (result) return result;
     }
     return null;

@@ -34,5 +34,8 @@ export interface Preemption {
 
 export type AdmitResult = { readonly rejection: Rejection } | { readonly preemption: Preemption } | null;
 
-/** Decides whether a pod can run in addition to the active pods. Null admits the pod. */
-export type AdmitHandler = (pod: Pod, active: readonly AllocatedPod[]) => AdmitResult;
+/**
+ * Decides whether a pod can run in addition to the active pods. Null admits the pod. `stopping`: pods without containers whose sandboxes may still hold
+ * host ports; absent: none.
+ */
+export type AdmitHandler = (pod: Pod, active: readonly AllocatedPod[], stopping?: readonly Pod[]) => AdmitResult;

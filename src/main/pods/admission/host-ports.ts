@@ -1,5 +1,4 @@
-/** Decides whether a pod's host ports are free among the active pods. Pure. Upstream: the scheduler's NodePorts plugin. */
-import type { AllocatedPod } from '../../allocation/index.ts';
+/** Decides whether a pod's host ports are free among the pods that may hold some. Pure. Upstream: the scheduler's NodePorts plugin. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 
@@ -11,10 +10,10 @@ interface HostPort {
 
 const everyAddress = '0.0.0.0';
 
-export function hasFreeHostPorts(pod: Pod, active: readonly AllocatedPod[]): boolean {
+export function hasFreeHostPorts(pod: Pod, others: readonly Pod[]): boolean {
   const requested = hostPorts(pod);
   if (requested.length === 0) return true;
-  const usedPorts = active.flatMap(hostPorts);
+  const usedPorts = others.flatMap(hostPorts);
   return requested.every(({ ip, port }) =>
     usedPorts.every((other) => other.port !== port || (other.ip !== ip && other.ip !== everyAddress && ip !== everyAddress)),
   );

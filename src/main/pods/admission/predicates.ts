@@ -24,13 +24,13 @@ const operatingSystem = 'linux';
 const osLabel = 'kubernetes.io/os';
 
 export function predicateAdmission({ node, tolerationComparisons }: PredicateOptions): AdmitHandler {
-  return (pod, active) => {
+  return (pod, active, stopping = []) => {
     const admissionNode = node();
     if (!admissionNode) return { rejection: { reason: 'InvalidNodeInfo', message: 'Kubelet cannot get node info.' } };
     const unsupported = unsupportedOnNode(pod, admissionNode);
     if (unsupported) return { rejection: unsupported };
     const insufficient = insufficientResources(pod, active, admissionNode.status?.allocatable ?? {});
-    const failures = predicateFailures(pod, active, admissionNode, tolerationComparisons);
+    const failures = predicateFailures(pod, [...active, ...stopping], admissionNode, tolerationComparisons);
     const isCritical = isCriticalPod(pod);
     if (insufficient[0] && !isCritical) return { rejection: toRejection(insufficient[0]) };
     if (!failures[0]) return isCritical ? preemptFor(pod, active, insufficient) : null;
@@ -56,12 +56,12 @@ function unsupportedOnNode({ metadata, spec }: Pod, { status }: AdmissionNode): 
 }
 
 /** In upstream's order: the first failure is reported. */
-function predicateFailures(pod: Pod, active: readonly AllocatedPod[], node: AdmissionNode, tolerationComparisons: boolean): Rejection[] {
+function predicateFailures(pod: Pod, others: readonly Pod[], node: AdmissionNode, tolerationComparisons: boolean): Rejection[] {
   const { nodeName } = pod.spec;
   return [
     ...failureUnless(matchesNode(pod, node), 'NodeAffinity', "node(s) didn't match Pod's node affinity/selector"),
     ...failureUnless(!nodeName || nodeName === node.metadata.name, 'NodeName', "node(s) didn't match the requested node name"),
-    ...failureUnless(hasFreeHostPorts(pod, active), 'NodePorts', "node(s) didn't have free ports for the requested pod ports"),
+    ...failureUnless(hasFreeHostPorts(pod, others), 'NodePorts', "node(s) didn't have free ports for the requested pod ports"),
     ...failureUnless(
       isStaticPod(pod) || toleratesNoExecute(pod, node.spec?.taints ?? [], tolerationComparisons),
       'TaintToleration',

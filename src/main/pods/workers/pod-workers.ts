@@ -200,6 +200,12 @@ export class PodWorkers implements PodWorkerOwner {
     return lifecycle !== undefined && hasEnded(lifecycle);
   }
 
+  /** Whether the pod's containers have ended, and its sandboxes may still hold its network and its host ports. */
+  isStoppingSandboxes(uid: PodUID): boolean {
+    const lifecycle = this.#workers.get(uid)?.lifecycle;
+    return lifecycle?.state === 'terminating' && lifecycle.containersEnded === true;
+  }
+
   /**
    * Whether a static pod of this name has not finished, except for the wanted pod while it syncs. Upstream: startedStaticPodsByFullname
    * and IsPodForMirrorPodTerminatingByFullName.

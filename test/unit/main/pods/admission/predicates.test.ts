@@ -22,8 +22,13 @@ const labels = { 'kubernetes.io/os': 'linux', disk: 'ssd', cores: '4' };
 const allocatable = { cpu: '2', memory: '1Gi', pods: '3', 'ephemeral-storage': '10Gi', 'example.com/gpu': '1' };
 const aNode: AdmissionNode = { metadata: { name: 'node-1', labels }, status: { allocatable } };
 
-function admission(pod: Pod, active: readonly AllocatedPod[] = [], node: AdmissionNode | null = aNode): string {
-  const result = predicateAdmission({ node: () => node, tolerationComparisons: true })(pod, active);
+function admission(
+  pod: Pod,
+  active: readonly AllocatedPod[] = [],
+  node: AdmissionNode | null = aNode,
+  stopping: readonly Pod[] = [],
+): string {
+  const result = predicateAdmission({ node: () => node, tolerationComparisons: true })(pod, active, stopping);
   if (!result) return 'admitted';
   return 'rejection' in result
     ? `${result.rejection.reason}: ${result.rejection.message}`
@@ -145,6 +150,13 @@ suite('a host port', () => {
   ];
   table('in use or free', (row) => {
     for (const [name, pod, other, want] of cases) row(name, () => assert.equal(admission(pod, [other]), want));
+  });
+
+  test('of a pod whose sandbox is being stopped is in use, and its resources are free', () => {
+    const requests = { cpu: '100' };
+    const stopping = anApiPod({ containers: [aContainer({ ports: [{ containerPort: 80, hostPort: 80 }], resources: { requests } })] });
+    assert.equal(admission(withPort(80), [], aNode, [stopping]), taken);
+    assert.equal(admission(withPort(81), [], aNode, [stopping]), 'admitted');
   });
 });
 

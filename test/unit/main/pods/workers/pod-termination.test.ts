@@ -155,12 +155,14 @@ test('the final status is published when every container has exited, whatever be
   node.cache.applyInspection(uid('web'), { ...status, observedAtMs: 1e6 }, 1e6);
   node.workers.refreshStatuses([uid('web')]);
   assert.deepEqual([published, node.workers.hasEnded(uid('web'))], [['Succeeded has ended'], true]);
+  assert.equal(node.workers.isStoppingSandboxes(uid('web')), true);
   // The status is final: neither the failure to stop the sandbox nor its end changes the status.
   await node.completeTask(terminating, { outcome: 'failed', failure: { reason: 'FailedKillPod', message: 'the network is stuck' } });
   node.workers.wake([uid('web')]);
   await settle();
   await node.completeTask(node.task('terminating'));
   assert.deepEqual(published, ['Succeeded has ended']);
+  assert.equal(node.workers.isStoppingSandboxes(uid('web')), false);
 });
 
 test('a pod that never started is cleaned up, because an earlier kubelet may have started it', async () => {
