@@ -49,6 +49,8 @@ export interface RuntimeSandboxStatus {
   readonly runtimeHandler: string;
   /** Absent when the sandbox has the host's users, or the runtime does not say. */
   readonly userNamespace?: MappedIDs;
+  /** The pod comes from a file or from a URL. */
+  readonly isStatic?: true;
   /** The sandbox's own status has not been read yet: its network and its user namespace are unknown. */
   readonly listedOnly?: true;
 }

@@ -195,6 +195,21 @@ test('a pod without a spec is stopped with the hook and the grace period of its 
   assert.deepEqual(channel.events, ['Killing spec.containers{app}: Stopping container app']);
 });
 
+test('a pod that the API server no longer has gets 30 s at most, and one from a manifest its whole grace period', async () => {
+  for (const [isStatic, seconds] of [
+    [undefined, 30],
+    [true, 3600],
+  ] as const) {
+    using harness = await running(aPod());
+    harness.runtime.change('app', { orphan: { podTerminationGracePeriodSeconds: 3600 } });
+    const known = harness.runtime.status('uid-1')!;
+    const status = { ...known, sandboxes: known.sandboxes.map((sandbox) => ({ ...sandbox, ...(isStatic && { isStatic }) })) };
+    const { result } = harness.run({ kind: 'terminating', pod: null, status, gracePeriodSeconds: null }, 'uid-1');
+    assert.equal((await result).outcome, 'synced');
+    assert.deepEqual(stops(harness), [`stopContainer app ${seconds}`]);
+  }
+});
+
 test('a pod with invalid annotations is stopped with the minimum grace period', async () => {
   using harness = await running(aPod());
   harness.runtime.change('app', { orphan: { preStopHandler: '{', ports: '7' } });

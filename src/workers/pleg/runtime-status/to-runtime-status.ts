@@ -14,7 +14,7 @@ import {
 import type { Container, PodSandbox, PodSandboxStatus } from '../../../shared/cri/generated/cri-v1.ts';
 import { sandboxIPs } from '../../../shared/cri/sandbox-ips.ts';
 import type { Failure } from '../../../shared/errors/kubelet-error.ts';
-import { containerNameLabel } from '../../../shared/kubernetes/annotations.ts';
+import { configSourceAnnotation, containerNameLabel } from '../../../shared/kubernetes/annotations.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
 import { readContainerAnnotations } from './container-annotations.ts';
 
@@ -28,6 +28,7 @@ export function toListedSandboxStatus(sandbox: PodSandbox): RuntimeSandboxStatus
     podIPs: [],
     hostNetwork: false,
     runtimeHandler: sandbox.runtimeHandler,
+    ...sourceOf(sandbox.annotations),
     listedOnly: true,
   };
 }
@@ -41,8 +42,14 @@ export function toRuntimeSandboxStatus(status: PodSandboxStatus): RuntimeSandbox
     podIPs: sandboxIPs(status),
     hostNetwork: status.linux?.namespaces?.options?.network === NamespaceMode.NODE,
     runtimeHandler: status.runtimeHandler,
+    ...sourceOf(status.annotations),
     ...userNamespaceOf(status.linux?.namespaces?.options?.usernsOptions),
   };
+}
+
+function sourceOf(annotations: Readonly<Record<string, string>>): Pick<RuntimeSandboxStatus, 'isStatic'> {
+  const source = annotations[configSourceAnnotation];
+  return source === 'file' || source === 'http' ? { isStatic: true } : {};
 }
 
 /** The kubelet makes only namespaces with one mapping from 0 on, the same for users and groups. */

@@ -21,6 +21,8 @@ export interface KillRequest {
   readonly reason: KillReason;
   /** Null for the pod's own grace period. */
   readonly gracePeriodOverrideSeconds: number | null;
+  /** The limit of the pod's own grace period. */
+  readonly maximumSeconds?: number;
   /** Set when the whole pod terminates and has sidecars. */
   readonly order?: TerminationOrder;
   /** The runtime's annotations, for a container that is no longer in any spec. */
@@ -46,7 +48,7 @@ export async function killContainer(context: TaskContext, request: KillRequest):
       reason: request.reason,
       ...(request.orphan && { orphan: request.orphan }),
     });
-  const graceSeconds = Math.min(requestedSeconds, maximumGraceSeconds);
+  const graceSeconds = Math.min(requestedSeconds, request.maximumSeconds ?? maximumGraceSeconds);
   const logger = context.logger.child({ container: name, containerID: id });
   events.onContainer(name, 'Normal', 'Killing', request.message || `Stopping container ${name}`, id);
 

@@ -31,6 +31,9 @@ export async function killPod(
   }
 }
 
+/** Such a pod was deleted while no kubelet ran, and another pod has its place. */
+const goneFromApi = { maximumSeconds: 30 };
+
 async function killContainers(
   context: TaskContext,
   status: RuntimePodStatus,
@@ -43,11 +46,21 @@ async function killContainers(
   const order =
     hasSidecars && identity.pod ? new TerminationOrder(identity.pod, new Set(runningContainers.map(({ name }) => name))) : undefined;
   const podIP = podIPForHooks(context, status.podIPs);
+  const isGone = identity.pod === null && !status.sandboxes.some(({ isStatic }) => isStatic);
   const failures: ActionFailure[] = [];
   await Promise.all(
     runningContainers.map(async ({ id, name, orphan }) => {
       try {
-        const request = { id, name, message: '', reason: 'Unknown', gracePeriodOverrideSeconds, orphan, podIP } as const;
+        const request = {
+          id,
+          name,
+          message: '',
+          reason: 'Unknown',
+          gracePeriodOverrideSeconds,
+          orphan,
+          podIP,
+          ...(isGone && goneFromApi),
+        } as const;
         await killContainer(context, order ? { ...request, order } : request);
       } catch (err) {
         channel.signal.throwIfAborted();

@@ -160,6 +160,19 @@ suite('annotations of a container', () => {
   });
 });
 
+table('a sandbox names the source of its pod', (row) => {
+  for (const [source, want] of [
+    ['file', true],
+    ['http', true],
+    ['api', undefined],
+  ] as const) {
+    row(`a sandbox of the source ${source}`, () => {
+      const status = PodSandboxStatus.fromPartial({ annotations: { 'kubernetes.io/config.source': source } });
+      assert.equal(toRuntimeSandboxStatus(status).isStatic, want);
+    });
+  }
+});
+
 suite('the IPs of a pod', () => {
   const ips = (ip: string, ...more: string[]) =>
     toRuntimeSandboxStatus(PodSandboxStatus.fromPartial({ network: { ip, additionalIps: more.map((one) => ({ ip: one })) } })).podIPs;
