@@ -4,7 +4,7 @@
  * overdue calls is limited.
  */
 import { constants } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { open, readdir, stat, statfs } from 'node:fs/promises';
 import type { Clock } from '../../shared/time/clock.ts';
 import { maxManifestBytes } from './manifest-source.ts';
 import { withDeadline } from './deadline.ts';
@@ -15,6 +15,8 @@ const deadlineMs = 10_000;
 const maxOverdue = 2;
 /** A folder with more files is a mistake in the configuration; none of its files is read. */
 const maxFolderEntries = 10_000;
+
+const minFreeBytes = 1024 * 1024;
 
 export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'other';
@@ -53,6 +55,14 @@ export class FileAccess {
   /** Returns the content of a regular file. Rejects from 10 MB on: by the size before the read, and while the file grows. */
   read(path: string): Promise<Uint8Array> {
     return this.#bounded(path, () => readFile(path));
+  }
+
+  /** Returns whether the file's file system has no space for a manifest. */
+  isFull(path: string): Promise<boolean> {
+    return this.#bounded(path, async () => {
+      const { bavail, bsize, files, ffree } = await statfs(path);
+      return bavail * bsize < minFreeBytes || (files > 0 && ffree === 0);
+    });
   }
 
   async #bounded<T>(path: string, call: () => Promise<T>): Promise<T> {

@@ -20,12 +20,14 @@ function aFile(content: string | Error = valid) {
     reads: 0,
     decodes: 0,
     poolFails: false,
+    isFull: false,
   };
   const read = (before: ManifestFile | null) =>
     readManifestFile('/manifests/web.yaml', before, {
       files: {
         info: async () =>
           state.info && { kind: 'file', changedAtMs: state.changedAtMs, identity: '1', signature: state.signature, ...state.info },
+        isFull: async () => state.isFull,
         read: async () => {
           state.reads += 1;
           if (state.content instanceof Error) throw state.content;
@@ -41,7 +43,7 @@ function aFile(content: string | Error = valid) {
       clock,
       signal: new AbortController().signal,
     });
-  return { state, read };
+  return { state, read, clock };
 }
 const image = (manifest: ManifestFile | null) => manifest?.pod?.spec.containers[0]?.image;
 
@@ -106,4 +108,45 @@ test('a missing file, or a folder in its place, has no pod', async () => {
   assert.equal((await read(first))?.pod, null);
   state.info = null;
   assert.equal(await read(first), null);
+});
+
+test('an empty file stops its pod when it is still empty 20 s later, and not on a full disk', async () => {
+  for (const content of ['', '\n', '# off\n---\n  # for now\r\n']) {
+    const { state, read, clock } = aFile();
+    const first = await read(null);
+    state.content = content;
+    state.signature = '2';
+    const empty = await read(first);
+    assert.deepEqual([empty?.pod, empty?.error], [first?.pod, 'holds no pod']);
+    await clock.advance(19_999);
+    // Another write without content.
+    state.signature = '3';
+    state.content = `${content}# later`;
+    const stillEmpty = await read(empty);
+    assert.equal(stillEmpty?.pod, first?.pod);
+    await clock.advance(1);
+    state.isFull = true;
+    const onFullDisk = await read(stillEmpty);
+    assert.equal(onFullDisk?.pod, first?.pod);
+    state.isFull = false;
+    const stopped = await read(onFullDisk);
+    assert.equal(stopped?.pod, null);
+    assert.equal(await read(stopped), stopped);
+    state.signature = '4';
+    state.content = other;
+    assert.equal(image(await read(stopped)), 'other');
+  }
+});
+
+test('a broken file keeps its pod for ever, also when it was empty before', async () => {
+  const { state, read, clock } = aFile();
+  const first = await read(null);
+  state.signature = '2';
+  state.content = '';
+  const empty = await read(first);
+  state.signature = '3';
+  state.content = '# a comment\nkind: [';
+  const broken = await read(empty);
+  await clock.advance(100_000);
+  assert.equal((await read(broken))?.pod, first?.pod);
 });
