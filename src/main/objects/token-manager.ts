@@ -44,6 +44,8 @@ const deadlineMs = 10_000;
 const retryDelaysMs = [50, 150, 400];
 /** The delay before the next renewal while the current token is valid. */
 const renewRetryMs = 60_000;
+/** The renewals of all pods of a node are spread over this time after a start: about one a second. */
+const adoptedForMs = { min: 60_000, max: 300_000 };
 /** If the node's clock is ahead, every new token is due at once: a shorter timer than this is replaced by `renewRetryMs`. */
 const minTimerMs = 10_000;
 
@@ -95,17 +97,18 @@ export class TokenManager {
     for (const podUID of this.#pods.keys()) this.forget(podUID);
   }
 
-  /** Adopts the token that an earlier kubelet wrote to the volume, unless it is due for renewal. */
+  /**
+   * Adopts the token that an earlier kubelet wrote to the volume, unless it is due for renewal. It is renewed in the next minutes: its service account may have
+   * been created again meanwhile, and then the API server refuses it.
+   */
   #adopt(entry: Entry, ref: TokenRef): Token | undefined {
     const { clock, random } = this.#options;
     const expiresAtMs = ref.onDisk === undefined || entry.pendingRequest ? undefined : reusableTokenExpiryMs(ref.onDisk, ref);
     if (ref.onDisk === undefined || expiresAtMs === undefined) return undefined;
-    const token = {
-      token: ref.onDisk,
-      expiresAtMs,
-      renewAtMs: renewAtMs({ expiresAtMs, expirationSeconds: ref.expirationSeconds }, random()),
-    };
-    if (clock.now() > token.renewAtMs) return undefined;
+    const dueAtMs = renewAtMs({ expiresAtMs, expirationSeconds: ref.expirationSeconds }, random());
+    if (clock.now() > dueAtMs) return undefined;
+    const soonMs = clock.now() + adoptedForMs.min + random() * (adoptedForMs.max - adoptedForMs.min);
+    const token = { token: ref.onDisk, expiresAtMs, renewAtMs: Math.min(dueAtMs, soonMs) };
     entry.token = token;
     this.#setTimer(entry, token.renewAtMs + 1);
     return token;
