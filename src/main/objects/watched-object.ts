@@ -107,11 +107,14 @@ export class WatchedObject {
     const stop = new AbortController();
     this.#stop = stop;
     this.#hasNewReader = false;
-    void this.#fetch(stop.signal).then((wasRead) => {
-      if (stop.signal.aborted) return;
-      if (!wasRead && this.#isReadAgain) this.#endReadAgain();
-      if (!this.isImmutable) this.#watch();
-    });
+    void this.#read(stop.signal);
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const wasRead = await this.#fetch(signal);
+    if (signal.aborted) return;
+    if (!wasRead && this.#isReadAgain) this.#endReadAgain();
+    if (!this.isImmutable) this.#watch();
   }
 
   /** The cached object is used until a `get` of any pod reads it successfully. */
