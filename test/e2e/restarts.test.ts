@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ContainerState, ContainerStatus, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
-import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
+import { aBusybox, aManifest, busybox, TestNode } from '../support/kubelet/test-node.ts';
 
 /** The shortest and the longest back-off of the node. */
 const backOffSeconds = 8;
@@ -72,6 +72,20 @@ describe('a container', () => {
       const { items: sandboxes } = await node.cri.runtime.call('listPodSandbox', { filter }, { deadlineMs: 5000 });
       assert.deepEqual(new Set(sandboxes.map((sandbox) => sandbox.metadata?.attempt)), new Set([0, 1]));
       node.delete('resandboxed');
+    });
+
+    test('that has not run starts in another sandbox under Never when the first one has died', async () => {
+      const image = busybox.replace(':1', ':late');
+      const containers = [aBusybox({ sh: 'exit 0', image, imagePullPolicy: 'Never' })];
+      apply('early', { restartPolicy: 'Never', initContainers: [aBusybox({ name: 'first', sh: 'exit 0' })], containers });
+      const waiting = await node.until('early', 'waits', (pod) => app(pod)?.state?.waiting?.reason === 'ErrImageNeverPull');
+      const filter = { labelSelector: { 'io.kubernetes.pod.uid': waiting.metadata.uid } };
+      const { items } = await node.cri.runtime.call('listPodSandbox', { filter }, { deadlineMs: 5000 });
+      node.containerd.ctr('task', 'kill', '--signal', 'SIGKILL', items[0]!.id);
+      node.containerd.ctr('images', 'tag', busybox, image);
+      const ended = await node.until('early', 'has succeeded', ({ status }) => status?.phase === 'Succeeded', 60_000);
+      assert.deepEqual(restartCounts(ended), ['first 1', 'app 0']);
+      node.delete('early');
     });
 
     test('that is a sidecar restarts while an init container runs, and stops in reverse order after the others', async () => {
@@ -175,6 +189,8 @@ describe('a container', () => {
           aBusybox({ name: 'termed', sh: 'sh -c "kill -15 \\$\\$"; exit $?' }),
           aBusybox({ name: 'high', sh: 'exit 255' }),
           aBusybox({ name: 'constructor', sh: 'exit 0' }),
+          // A child of it exceeds the memory limit before.
+          aBusybox({ ...outOfMemory, name: 'survivor', sh: 'tail /dev/zero; sh -c "kill -15 \\$\\$"; exit $?' }),
         ],
       });
       const { status } = await node.until('signals', 'has failed', ({ status: { phase } = {} }) => phase === 'Failed');
@@ -184,6 +200,7 @@ describe('a container', () => {
           ['constructor', 'Completed', 0],
           ['high', 'Error', 255],
           ['killed', 'Error', 137],
+          ['survivor', 'Error', 143],
           ['termed', 'Error', 143],
         ],
       );

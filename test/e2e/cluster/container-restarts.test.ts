@@ -27,7 +27,7 @@ describe('a container whose image is changed', () => {
       // The container exits with 0 after a while, long enough for each inspection to be published.
       const sh = 'trap "sleep 1; exit 0" TERM; while :; do sleep 1000 & wait $!; done';
       await pods.create(aManifest(name, { nodeName, restartPolicy, terminationGracePeriodSeconds: 20, containers: [aBusybox({ sh })] }));
-      await pods.until(name, 'runs', (pod) => app(pod)?.ready === true);
+      const first = await pods.until(name, 'runs', (pod) => app(pod)?.ready === true);
       await node.kubectl('set', 'image', `pod/${name}`, `app=${otherTag}`);
       const restarted = await pods.until(
         name,
@@ -35,6 +35,8 @@ describe('a container whose image is changed', () => {
         (pod) => app(pod)?.restartCount === 1 && app(pod)?.ready === true,
       );
       assert.equal(restarted.status?.phase, 'Running');
+      // The runtime reports either tag.
+      assert.deepEqual([app(first)?.image, app(restarted)?.image], [busybox, otherTag]);
       assert.equal(app(restarted)?.lastState?.terminated?.exitCode, 0);
       const states = pods.seen(name).map((pod) => Object.keys(app(pod)?.state ?? {})[0]);
       assert.ok(!states.includes('terminated'), states.join());

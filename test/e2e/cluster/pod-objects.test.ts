@@ -114,7 +114,7 @@ describe('API objects in volumes and variables', () => {
       assert.equal(await node.exec('projected', 'cat /all/vault/token'), token);
     });
 
-    test('optional objects can be missing, and appear when they are created', async () => {
+    test('optional objects can be missing, and appear when they are created, as a subPath when the container restarts', async () => {
       const volumes = [
         { name: 'secret', secret: { secretName: 'perhaps', optional: true } },
         { name: 'map', configMap: { name: 'perhaps', optional: true, items: [{ key: 'a', path: 'b' }] } },
@@ -124,13 +124,31 @@ describe('API objects in volumes and variables', () => {
         { name: 'FROM_MAP', valueFrom: { configMapKeyRef: { name: 'perhaps', key: 'a', optional: true } } },
       ];
       const envFrom = [{ configMapRef: { name: 'perhaps', optional: true } }, { secretRef: { name: 'perhaps', optional: true } }];
-      await node.create('optional', withVolumes(undefined, volumes, { env, envFrom }));
+      const subPath = aBusybox({
+        name: 'sub-path',
+        sh: '[ -f /part ] && sleep 1000; until [ -f /go/b ]; do sleep 0.1; done',
+        volumeMounts: [
+          { name: 'map', mountPath: '/part', subPath: 'b' },
+          { name: 'map', mountPath: '/go' },
+        ],
+      });
+      const pod = withVolumes(undefined, volumes, { env, envFrom });
+      await node.create('optional', { ...pod, containers: [...pod.containers, subPath] });
       await node.untilRunning('optional');
       assert.equal(await node.exec('optional', 'echo "[$FROM_SECRET$FROM_MAP]"; ls /secret /map'), '[]\n/map:\n\n/secret:\n');
       await node.kubectl('create', 'secret', 'generic', 'perhaps', '--from-literal=a=secret');
       await node.kubectl('create', 'configmap', 'perhaps', '--from-literal=a=map');
       await untilReads('optional', '/secret/a', 'secret');
       await untilReads('optional', '/map/b', 'map');
+      await node.until(
+        'optional',
+        'has restarted its container with the subPath',
+        ({ status }) => status?.containerStatuses?.find(({ name }) => name === 'sub-path')?.restartCount === 1,
+      );
+      await waitUntil(
+        'the subPath is a file',
+        async () => (await node.kubectl('exec', 'optional', '-c', 'sub-path', '--', 'cat', '/part')) === 'map',
+      );
     });
 
     test('envFrom takes a whole config map with a prefix; env overrides it', async () => {
