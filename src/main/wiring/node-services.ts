@@ -95,7 +95,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   };
   const facts = await NodeInfoSource.start({
     nodeName,
-    nodeIP: flags.nodeIP,
+    local,
     resources: () => toNodeResources(machine.current()),
     runtimeState,
     ...(clusterNode && { registeredHostIPs: () => clusterNode.hostIPs() }),

@@ -1,5 +1,4 @@
 /** A LocalNodeStatus for unit tests, with a machine, a runtime and a network that the test controls. */
-import type { NetworkInterfaceInfo } from 'node:os';
 import { computeFeatureGates } from '../../../src/main/config/feature-gates.ts';
 import type { HostNetwork } from '../../../src/main/node/addresses/node-addresses.ts';
 import { LocalNodeStatus, type LocalNodeStatusOptions } from '../../../src/main/node/status/local-node-status.ts';
@@ -7,6 +6,7 @@ import type { RuntimeInfo } from '../../../src/shared/contracts/pleg.ts';
 import type { MachineInfo } from '../../../src/shared/contracts/stats.ts';
 import { FakeClock, settle } from '../fake-clock.ts';
 import { silentLogger } from '../logger.ts';
+import { aHostInterface } from './host-interface.ts';
 
 export function aMachine(changes: Partial<MachineInfo> = {}): MachineInfo {
   return {
@@ -38,8 +38,8 @@ export function runtimeFacts(changes: Partial<RuntimeInfo> = {}): RuntimeInfo {
 }
 
 export const hostNetwork: HostNetwork = {
-  interfaces: { eth0: [{ address: '192.0.2.7', family: 'IPv4', internal: false } as NetworkInterfaceInfo] },
-  routes: { ipv4: '', ipv6: '' },
+  interfaces: [aHostInterface('eth0', ['192.0.2.7'])],
+  routes: { ipv4: 'eth0\t00000000\t0102A8C0\n', ipv6: null },
   resolved: [],
 };
 

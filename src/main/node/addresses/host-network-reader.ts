@@ -1,8 +1,8 @@
 /** Reads the host's network for the node's addresses: interfaces, routes, and the addresses that the node's name resolves to. */
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
-import { networkInterfaces } from 'node:os';
 import type { Clock } from '../../../shared/time/clock.ts';
+import { readHostInterfaces } from './host-interfaces.ts';
 import type { HostNetwork } from './node-addresses.ts';
 
 export interface HostNetworkReaderOptions {
@@ -24,11 +24,15 @@ export class HostNetworkReader {
     this.#options = options;
   }
 
-  /** Never rejects. Unreadable parts are empty. */
+  /** Never rejects. Unreadable routes are empty. */
   async read(): Promise<HostNetwork> {
-    const file = (path: string) => readFile(path, 'utf8').catch(() => '');
-    const [ipv4, ipv6] = await Promise.all([file('/proc/net/route'), file('/proc/net/ipv6_route'), this.#resolve()]);
-    return { interfaces: networkInterfaces(), routes: { ipv4, ipv6 }, resolved: this.#resolved };
+    const [interfaces, ipv4, ipv6] = await Promise.all([
+      readHostInterfaces(),
+      readRoutes('/proc/net/route'),
+      readRoutes('/proc/net/ipv6_route'),
+      this.#resolve(),
+    ]);
+    return { interfaces, routes: { ipv4, ipv6 }, resolved: this.#resolved };
   }
 
   async #resolve(): Promise<void> {
@@ -45,4 +49,9 @@ export class HostNetworkReader {
     await Promise.race([this.#lookup, late]);
     cancel();
   }
+}
+
+/** Null when the file does not exist. */
+function readRoutes(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((err: NodeJS.ErrnoException) => (err.code === 'ENOENT' ? null : ''));
 }

@@ -1,12 +1,13 @@
 /** Computes the node's addresses and the annotation for an external cloud provider. Pure. Upstream: NodeAddress in pkg/kubelet/nodestatus/setters.go. */
-import { hostAddress, type NetworkInterfaces, type RouteFiles } from './host-ips.ts';
+import { hostAddress, type HostAddress, type RouteFiles } from './host-address.ts';
+import type { HostInterface } from './host-interfaces.ts';
 import { isUnspecified, parseIP, type IPAddress } from './ip-address.ts';
 import { nodeIPProblem } from './node-ips.ts';
 import type { Node, NodeAddress } from '../node-object.ts';
 
 /** The state of the host's network, read before each status update. */
 export interface HostNetwork {
-  readonly interfaces: NetworkInterfaces;
+  readonly interfaces: readonly HostInterface[];
   readonly routes: RouteFiles;
   /** The addresses that the node's name resolves to. */
   readonly resolved: readonly string[];
@@ -31,7 +32,7 @@ export interface Addresses {
 }
 
 /**
- * Takes the address from `--node-ip`, else from a host name that is an address, else from DNS, else from the default route. Prefers IPv4
+ * Takes the address from `--node-ip`, else from a host name that is an address, else from DNS, else from the default routes. Prefers IPv4
  * unless `--node-ip` is `::`. Addresses set by an external cloud provider take precedence.
  */
 export function computeAddresses(existing: Node['status'], inputs: AddressInputs): Addresses {
@@ -49,20 +50,31 @@ export function computeAddresses(existing: Node['status'], inputs: AddressInputs
     // The cloud provider sets the addresses later.
     if (nodeIPs.length === 0) return { providedNodeIP, addresses: [hostnameAddress] };
   }
-  const internal = texts.length > 0 ? texts : detectAddress(inputs);
-  if (internal === null) return { providedNodeIP, problem: `can't get ip address of node ${inputs.nodeName}` };
+  const detected = texts.length > 0 ? null : detectAddress(inputs);
+  if (detected && 'problem' in detected) {
+    return { providedNodeIP, problem: `can't get ip address of node ${inputs.nodeName}. error: ${detected.problem}` };
+  }
+  const internal = detected ? [detected.address] : texts;
   return { providedNodeIP, addresses: [...internal.map((address): NodeAddress => ({ type: 'InternalIP', address })), hostnameAddress] };
 }
 
-function detectAddress({ hostname, nodeIPs, network }: AddressInputs): [string] | null {
+/** Returns the addresses of `--node-ip`, else the host's detected one: those of pods while the Node has none. */
+export function localHostIPs(inputs: Omit<AddressInputs, 'nodeName' | 'externalCloudProvider'>): string[] {
+  const specified = inputs.nodeIPs.filter((ip) => !isUnspecified(ip)).map(({ text }) => text);
+  if (specified.length > 0) return specified;
+  const detected = detectAddress(inputs);
+  return 'address' in detected ? [detected.address] : [];
+}
+
+function detectAddress({ hostname, nodeIPs, network }: Omit<AddressInputs, 'nodeName' | 'externalCloudProvider'>): HostAddress {
   const hostnameIP = parseIP(hostname);
-  if (hostnameIP) return [hostnameIP.text];
+  if (hostnameIP) return { address: hostnameIP.text };
   const preferred = nodeIPs[0]?.family ?? 'IPv4';
   const resolved = network.resolved
     .flatMap((text) => parseIP(text) ?? [])
     .filter((ip) => nodeIPProblem(ip, network.interfaces) === undefined);
   const resolvedIP = resolved.find(({ family }) => family === preferred) ?? resolved[0];
-  return resolvedIP ? [resolvedIP.text] : hostAddress(preferred, network.interfaces, network.routes);
+  return resolvedIP ? { address: resolvedIP.text } : hostAddress(preferred, network.interfaces, network.routes);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Parses `--node-ip` and checks it against the host. Pure. Upstream: component-helpers/node/util/ips.go, validateNodeIP. */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import type { NetworkInterfaces } from './host-ips.ts';
+import type { HostInterface } from './host-interfaces.ts';
 import { isLinkLocalUnicast, isLoopback, isMulticast, isUnspecified, parseIP, type IPAddress } from './ip-address.ts';
 
 export interface NodeIPs {
@@ -26,11 +26,11 @@ export function parseNodeIPs(nodeIP: string): NodeIPs {
 }
 
 /** Returns the reason why this can't be the node's address, or undefined. */
-export function nodeIPProblem(ip: IPAddress, interfaces: NetworkInterfaces): string | undefined {
+export function nodeIPProblem(ip: IPAddress, interfaces: readonly HostInterface[]): string | undefined {
   if (isLoopback(ip)) return "nodeIP can't be loopback address";
   if (isMulticast(ip)) return "nodeIP can't be a multicast address";
   if (isLinkLocalUnicast(ip)) return "nodeIP can't be a link-local unicast address";
   if (isUnspecified(ip)) return "nodeIP can't be an all zeros address";
-  const isOnInterface = Object.values(interfaces).some((infos) => infos?.some(({ address }) => parseIP(address)?.text === ip.text));
+  const isOnInterface = interfaces.some(({ addresses }) => addresses.some(({ text }) => text === ip.text));
   return isOnInterface ? undefined : `node IP: ${goQuote(ip.text)} not found in the host's network interfaces`;
 }

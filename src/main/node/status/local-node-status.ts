@@ -10,7 +10,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { FeatureGates } from '../../config/feature-gates.ts';
 import type { KubeletConfiguration } from '../../config/kubelet-configuration.ts';
 import type { KubeletFlags } from '../../cli/options.ts';
-import type { HostNetwork } from '../addresses/node-addresses.ts';
+import { localHostIPs, type HostNetwork } from '../addresses/node-addresses.ts';
 import type { Pressures } from './node-conditions.ts';
 import { declaredFeatures } from './declared-features.ts';
 import { HostNetworkReader } from '../addresses/host-network-reader.ts';
@@ -63,7 +63,7 @@ export interface LocalNodeStatusOptions {
 
 /** The maximum age of the image list in the status. Upstream's image manager lists images every 30 s. */
 const imagesMaxAgeMs = 30_000;
-const noNetwork: HostNetwork = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
+const noNetwork: HostNetwork = { interfaces: [], routes: { ipv4: '', ipv6: '' }, resolved: [] };
 const noPressure: Pressures = { memory: false, disk: false, pid: false };
 
 export class LocalNodeStatus {
@@ -75,6 +75,7 @@ export class LocalNodeStatus {
   #networkKnown: Promise<void> = Promise.resolve();
   /** Null: not read yet. */
   #network: HostNetwork | null = null;
+  #hostIPs: readonly string[] = [];
   #images: readonly RuntimeImage[] | null = null;
   #imagesListedAtMs = -Infinity;
   readonly #imagesKnown = Promise.withResolvers<void>();
@@ -132,7 +133,18 @@ export class LocalNodeStatus {
   /** Reads the host's network. Starts listing the images but does not wait, because the runtime may hang. */
   async refresh(): Promise<void> {
     if (this.#options.clock.monotonic() - this.#imagesListedAtMs >= imagesMaxAgeMs) void this.#listImages();
+    await this.refreshNetwork();
+  }
+
+  /** Reads the host's network. Never rejects. */
+  async refreshNetwork(): Promise<void> {
     this.#network = await this.#readNetwork();
+    this.#hostIPs = localHostIPs({ hostname: this.nodeName, nodeIPs: this.#nodeIPs, network: this.#network });
+  }
+
+  /** Returns the addresses of `--node-ip`, else the host's detected one. Empty: the host has none, or the network was not read yet. */
+  hostIPs(): readonly string[] {
+    return this.#hostIPs;
   }
 
   /**

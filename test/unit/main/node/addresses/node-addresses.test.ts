@@ -1,15 +1,26 @@
 import assert from 'node:assert/strict';
-import type { NetworkInterfaceInfo } from 'node:os';
 import { test } from 'node:test';
-import { computeAddresses, nodeHostIPs, type Addresses, type HostNetwork } from '../../../../../src/main/node/addresses/node-addresses.ts';
+import {
+  computeAddresses,
+  localHostIPs,
+  nodeHostIPs,
+  type Addresses,
+  type HostNetwork,
+} from '../../../../../src/main/node/addresses/node-addresses.ts';
 import { parseNodeIPs } from '../../../../../src/main/node/addresses/node-ips.ts';
+import { aHostInterface } from '../../../../support/pods/host-interface.ts';
 import { table } from '../../../../support/table.ts';
 
-const info = (address: string, internal = false) =>
-  ({ address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' }) as NetworkInterfaceInfo;
 const network: HostNetwork = {
-  interfaces: { lo: [info('127.0.0.1', true)], eth0: [info('192.0.2.7'), info('2001:db8::7')], eth1: [info('198.51.100.1')] },
-  routes: { ipv4: 'Iface\neth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n', ipv6: '' },
+  interfaces: [
+    aHostInterface('lo', ['127.0.0.1']),
+    aHostInterface('eth1', ['198.51.100.1']),
+    aHostInterface('eth0', ['192.0.2.7', '2001:db8::7']),
+  ],
+  routes: {
+    ipv4: 'Iface\neth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n',
+    ipv6: `${'0'.repeat(32)} 00 ${'0'.repeat(32)} 00 ${'f'.repeat(32)} 400 1 0 3 eth0\n`,
+  },
   resolved: [],
 };
 const cases: {
@@ -95,8 +106,8 @@ table('the addresses of a node are configured or detected', (row) => {
   }
 });
 
-test('a host without an address is a problem', () => {
-  const bare = { interfaces: {}, routes: { ipv4: '', ipv6: '' }, resolved: [] };
+test('a host without a default route has no address', () => {
+  const bare = { interfaces: [aHostInterface('docker0', ['172.17.0.1'])], routes: { ipv4: 'Iface\n', ipv6: null }, resolved: [] };
   const computed = computeAddresses(undefined, {
     nodeName: 'n1',
     hostname: 'n1',
@@ -104,7 +115,11 @@ test('a host without an address is a problem', () => {
     externalCloudProvider: false,
     network: bare,
   });
-  assert.deepEqual(computed, { providedNodeIP: null, problem: "can't get ip address of node n1" });
+  assert.deepEqual(computed, {
+    providedNodeIP: null,
+    problem: `can't get ip address of node n1. error: no default routes found in "/proc/net/route" or "/proc/net/ipv6_route"`,
+  });
+  assert.deepEqual(localHostIPs({ hostname: 'n1', nodeIPs: [], network: bare }), []);
 });
 
 test('pods on the host network get internal before external addresses, one per family', () => {
@@ -118,4 +133,13 @@ test('pods on the host network get internal before external addresses, one per f
   ];
   assert.deepEqual(nodeHostIPs(all), ['10.0.0.1', 'fd00::1']);
   assert.deepEqual(nodeHostIPs([of('Hostname', 'n1')]), []);
+});
+
+test('pods of a node without addresses get those of --node-ip, the name’s, or the default route’s', () => {
+  const of = (nodeIP: string, hostname: string, resolved: string[] = []) =>
+    localHostIPs({ hostname, nodeIPs: parseNodeIPs(nodeIP).ips, network: { ...network, resolved } });
+  assert.deepEqual(of('203.0.113.1,2001:db8::1', 'n1'), ['203.0.113.1', '2001:db8::1']);
+  assert.deepEqual(of('', '203.0.113.5'), ['203.0.113.5']);
+  assert.deepEqual(of('', 'n1', ['198.51.100.1']), ['198.51.100.1']);
+  assert.deepEqual(of('::', 'n1'), ['2001:db8::7']);
 });

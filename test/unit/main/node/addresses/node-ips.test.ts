@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { NetworkInterfaceInfo } from 'node:os';
 import { parseIP } from '../../../../../src/main/node/addresses/ip-address.ts';
 import { nodeIPProblem, parseNodeIPs } from '../../../../../src/main/node/addresses/node-ips.ts';
+import { aHostInterface } from '../../../../support/pods/host-interface.ts';
 import { table } from '../../../../support/table.ts';
 
 const addresses: { text: string; want: string | undefined; family?: string }[] = [
@@ -44,7 +44,7 @@ table('--node-ip is one address, or one per family', (row) => {
   }
 });
 
-const interfaces = { eth0: [{ address: '10.0.0.1' }, { address: '2001:db8::7' }] as NetworkInterfaceInfo[] };
+const interfaces = [aHostInterface('eth0', ['10.0.0.1', '2001:db8::7'])];
 const checked: { ip: string; want?: RegExp }[] = [
   { ip: '10.0.0.1' },
   { ip: '2001:db8:0::7' },
