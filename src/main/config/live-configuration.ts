@@ -7,12 +7,16 @@ import { toConfigz } from './configz.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { effectiveReservations } from './reservations.ts';
 
+/** The cgroup driver is the runtime's, the certificate may be the kubelet's own. */
+type DetectedValues = Pick<KubeletConfiguration, 'cgroupDriver' | 'tlsCertFile' | 'tlsPrivateKeyFile'>;
+
 export class LiveConfiguration {
   /** With the reservations that reservedSystemCPUs makes. */
   readonly view: KubeletConfiguration;
   #running: KubeletConfiguration;
   #effective: KubeletConfiguration;
   #reload: ReloadStatus | null = null;
+  #detected: Partial<DetectedValues> = {};
 
   constructor(config: KubeletConfiguration) {
     this.#running = config;
@@ -37,8 +41,13 @@ export class LiveConfiguration {
     this.#reload = status;
   }
 
-  /** The body of `/configz`. */
+  /** Sets values that the kubelet uses instead of those in the files. */
+  setDetected(values: Partial<DetectedValues>): void {
+    this.#detected = { ...this.#detected, ...values };
+  }
+
+  /** The body of `/configz`: the values in effect, as upstream. */
   configz(): string {
-    return toConfigz(this.#running, this.#reload);
+    return toConfigz({ ...this.#effective, ...this.#detected }, this.#reload);
   }
 }

@@ -85,10 +85,13 @@ export function startServer({
     { pods: sourcePodList(podManager, statuses), runningPods: runningPodList(cache), allocatedPods: allocatedPodList(allocatedPods) },
     logger,
   );
+  const settings = serverSettings(options, { nodeName, snapshot, usage, storage, timelines, hasApiServer });
+  const tls = settings.secure?.tls;
+  if (tls && tls.selfSignedFor !== null) options.live.setDetected({ tlsCertFile: tls.certFile, tlsPrivateKeyFile: tls.keyFile });
   return ServerThread.start({
     state,
     logger,
-    settings: serverSettings(options, { nodeName, snapshot, usage, storage, timelines, hasApiServer }),
+    settings,
     mainApi: {
       podListUIDs: async (list) => podLists.uids(list),
       async podListItems(list, uids) {

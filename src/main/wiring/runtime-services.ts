@@ -69,9 +69,10 @@ export function startRuntimeServices({
  * Waits for the runtime's first answer, however long it takes, and watches the runtime from then on. Writes the cgroup driver, which the
  * threads need for their first task. Rejects with the signal's reason.
  */
-export async function untilRuntimeAnswers({ runtimeState }: RuntimeServices, { threads, signal }: KubeletContext): Promise<void> {
+export async function untilRuntimeAnswers({ runtimeState }: RuntimeServices, { threads, signal, options }: KubeletContext): Promise<void> {
   const facts = await untilAborted(runtimeState.untilFirstStatus(signal), signal);
   void runtimeState.watch(signal);
   setRuntimeCgroupDriver(threads.state.runtimeCgroupDriver, facts.cgroupDriver);
+  if (facts.cgroupDriver !== null) options.live.setDetected({ cgroupDriver: facts.cgroupDriver });
   threads.pool.prepare();
 }
