@@ -43,6 +43,7 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
     post: (message) => void messages.push(structuredClone(message)),
     relistPeriodMs: 1000,
     useEventStream: true,
+    onListing: () => {},
     onRelisted: () => {},
     readMessage: (source) => readTerminationMessage(source, { rootDir: folder, podLogsDir: logDirectory }),
     clock: systemClock,

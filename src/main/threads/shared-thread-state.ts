@@ -91,6 +91,7 @@ export class SharedThreadState {
     });
     return {
       loop: () => heartbeat.loop(),
+      waits: () => heartbeat.waits(),
       stop: () => {
         heartbeat.stop();
         delays.stop();

@@ -1,6 +1,6 @@
 /**
  * Computes the health checks from the heartbeats of all threads. Pure. A thread is healthy when it is alive, its last heartbeat is recent, and so is the last
- * iteration of its own loop (main: the sync loop; pleg: the relist).
+ * iteration of its own loop (main: the sync loop; pleg: the relist), unless the loop waits for the runtime.
  */
 import type { ThreadHealth } from '../state/heartbeats.ts';
 
@@ -58,7 +58,9 @@ function poolCheck(threads: readonly ThreadHealth[], nowMs: number): HealthCheck
 }
 
 function isLoopStale({ beat, loopStaleAfterMs }: ThreadHealth, nowMs: number): boolean {
-  return beat !== undefined && loopStaleAfterMs > 0 && beat.loopAtMs > 0 && nowMs - beat.loopAtMs > loopStaleAfterMs;
+  // An outage of the runtime makes the node not ready. A restart of the kubelet, which a failed check would cause, does not end it.
+  if (beat === undefined || beat.waits === 1) return false;
+  return loopStaleAfterMs > 0 && beat.loopAtMs > 0 && nowMs - beat.loopAtMs > loopStaleAfterMs;
 }
 
 function deathsNote(threads: readonly ThreadHealth[]): string {

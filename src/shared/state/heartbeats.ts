@@ -26,6 +26,8 @@ const beatsFields = {
   eventLoopDelayMs: f64,
   /** Monotonic ms of the last iteration of the thread's own loop (main: the sync loop; pleg: a relist). 0: none yet. */
   loopAtMs: f64,
+  /** 1 while the loop waits for a program outside of the kubelet, or for its next attempt after a failure of that program. */
+  waits: u8,
 };
 const statuses = defineTable('thread-statuses', statusFields);
 const beats = defineTable('beats', beatsFields);
@@ -97,14 +99,21 @@ export class HeartbeatWriter {
 
   /** Writes the whole row, which may still have the values of a predecessor. */
   beat(nowMs: number, eventLoopDelayMs: number): void {
-    const loopAtMs = this.#heartbeats.inUse(this.#row) ? this.#heartbeats.peek(this.#row, 'loopAtMs') : 0;
-    this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs, loopAtMs });
+    const inUse = this.#heartbeats.inUse(this.#row);
+    const loopAtMs = inUse ? this.#heartbeats.peek(this.#row, 'loopAtMs') : 0;
+    const waits = inUse ? this.#heartbeats.peek(this.#row, 'waits') : 0;
+    this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs, loopAtMs, waits });
   }
 
   /** Records an iteration of the thread's own loop. */
   loop(nowMs: number): void {
-    if (this.#heartbeats.inUse(this.#row)) this.#heartbeats.update(this.#row, { loopAtMs: nowMs });
-    else this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: nowMs });
+    if (this.#heartbeats.inUse(this.#row)) this.#heartbeats.update(this.#row, { loopAtMs: nowMs, waits: 0 });
+    else this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: nowMs, waits: 0 });
+  }
+
+  /** Records that the loop waits for a program outside of the kubelet, until its next iteration. */
+  waits(): void {
+    if (this.#heartbeats.inUse(this.#row)) this.#heartbeats.update(this.#row, { waits: 1 });
   }
 }
 

@@ -7,6 +7,8 @@ const beatPeriodMs = 1000;
 export interface Heartbeat {
   /** Records that the thread's own loop has completed an iteration. `/healthz` checks the age of that time in addition. */
   loop(): void;
+  /** Records that the loop waits for a program outside of the kubelet, until the next `loop()`. `/healthz` does not fail for such a wait. */
+  waits(): void;
   stop(): void;
 }
 
@@ -35,6 +37,7 @@ export function startHeartbeat({ heartbeats, heartbeatRow, clock = systemClock, 
   beat(clock.monotonic());
   return {
     loop: () => writer.loop(clock.monotonic()),
+    waits: () => writer.waits(),
     stop: () => {
       stopped = true;
       cancel();

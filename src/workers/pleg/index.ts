@@ -20,6 +20,7 @@ const pleg = new Pleg({
   post: (message) => events.postMessage(message),
   relistPeriodMs,
   useEventStream,
+  onListing: () => heartbeat.waits(),
   onRelisted: () => heartbeat.loop(),
   readMessage: (source) => readTerminationMessage(source, { rootDir, podLogsDir }),
   clock: systemClock,

@@ -24,6 +24,8 @@ export interface PlegDependencies {
   readonly post: (message: PlegNotification) => void;
   readonly relistPeriodMs: number;
   readonly useEventStream: boolean;
+  /** Called before the lists of each relist are requested. */
+  readonly onListing: () => void;
   readonly onRelisted: () => void;
   /** Never rejects. */
   readonly readMessage: (source: TerminationMessageSource) => Promise<string>;

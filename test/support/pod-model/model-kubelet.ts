@@ -214,6 +214,7 @@ export class ModelKubelet {
       post: (message) => setImmediate(() => life.isAlive && syncLoop.onPlegNotification(structuredClone(message))),
       relistPeriodMs: 1000,
       useEventStream: host.events !== null,
+      onListing: () => {},
       onRelisted: () => {},
       readMessage: async () => '',
       clock,

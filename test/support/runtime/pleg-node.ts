@@ -30,6 +30,7 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
       post: (message) => void posted.push(structuredClone(message)),
       relistPeriodMs: 1000,
       useEventStream,
+      onListing: () => {},
       onRelisted: () => (relists += 1),
       readMessage: async () => '',
       clock,

@@ -27,6 +27,8 @@ export interface RelisterDependencies {
   /** Posts a pod's status from the lists to main. */
   readonly postListedStatus: (uid: PodUID, listedAtMs: number) => void;
   readonly relistPeriodMs: number;
+  /** Called before the lists of each relist are requested: from then until `onRelisted` the thread waits for the runtime. */
+  readonly onListing: () => void;
   /** Called after every successful relist, as the thread's heartbeat. */
   readonly onRelisted: () => void;
   /** Called after the first success that follows a failure. */
@@ -102,6 +104,7 @@ export class Relister {
     const { runtime, records, snapshot, clock, signal } = this.#deps;
     if (this.#lastStartedAtMs !== undefined) metrics.plegRelistInterval.observe((startedAtMs - this.#lastStartedAtMs) / 1000);
     this.#lastStartedAtMs = startedAtMs;
+    this.#deps.onListing();
     const controller = new AbortController();
     const stop = () => controller.abort(signal.reason);
     signal.addEventListener('abort', stop);

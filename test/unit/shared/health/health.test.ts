@@ -17,7 +17,7 @@ function aThread(thread: string, over: Partial<ThreadHealth> = {}): ThreadHealth
     lastExitCode: 0,
     lastError: '',
     loopStaleAfterMs: 0,
-    beat: { beatAtMs: now - 500, eventLoopDelayMs: 0, loopAtMs: 0 },
+    beat: { beatAtMs: now - 500, eventLoopDelayMs: 0, loopAtMs: 0, waits: 0 },
     ...over,
   };
 }
@@ -25,6 +25,7 @@ const beat = (ageMs: number, loopAgeMs = Infinity) => ({
   beatAtMs: now - ageMs,
   eventLoopDelayMs: 0,
   loopAtMs: loopAgeMs === Infinity ? 0 : now - loopAgeMs,
+  waits: 0,
 });
 const faults = (threads: ThreadHealth[]) =>
   healthChecks(threads, now, '').flatMap(({ name, fault }) => (fault ? [`${name}: ${fault}`] : []));
@@ -74,6 +75,11 @@ const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
     name: 'a pleg that has stopped relisting fails',
     threads: [aThread('pleg', { loopStaleAfterMs: 180_000, beat: beat(0, 200_000) })],
     want: ['thread-pleg: pleg was last seen active 200 s ago; threshold is 180 s'],
+  },
+  {
+    name: 'a pleg whose relist waits for the runtime passes',
+    threads: [aThread('pleg', { loopStaleAfterMs: 180_000, beat: { ...beat(0, 200_000), waits: 1 } })],
+    want: [],
   },
   {
     name: 'the sync pool passes when another thread has replaced a dead one',

@@ -26,11 +26,16 @@ test('a thread beats each second and records the delay of its event loop', async
   const heartbeat = startHeartbeat({ heartbeats, heartbeatRow: row, clock, onBeat: (seconds) => delays.push(seconds) });
   await clock.advance(3000);
   heartbeat.loop();
-  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 3000, eventLoopDelayMs: 0, loopAtMs: 3000 });
-  assert.deepEqual(delays, [0, 0, 0, 0]);
+  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 3000, eventLoopDelayMs: 0, loopAtMs: 3000, waits: 0 });
+  heartbeat.waits();
+  await clock.advance(1000);
+  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 4000, eventLoopDelayMs: 0, loopAtMs: 3000, waits: 1 });
+  heartbeat.loop();
+  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 4000, eventLoopDelayMs: 0, loopAtMs: 4000, waits: 0 });
+  assert.deepEqual(delays, [0, 0, 0, 0, 0]);
   heartbeat.stop();
   await clock.advance(3000);
-  assert.equal(reader.threads()[row]?.beat?.beatAtMs, 3000);
+  assert.equal(reader.threads()[row]?.beat?.beatAtMs, 4000);
 });
 
 test('a death is recorded with its cause, and a heartbeat from before a restart does not count after it', () => {
