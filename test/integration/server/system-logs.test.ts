@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { parseRequestTarget } from '../../../src/workers/server/request-target.ts';
 import { sendReply } from '../../../src/shared/http/send-reply.ts';
 import { createSystemLogsHandler } from '../../../src/workers/server/system-logs/index.ts';
@@ -134,6 +135,16 @@ test('a service’s log is read from the journal or from its file', async () => 
   assert.equal((await ask('/logs/?query=/syslog')).body, 'line 1\nline 2\n');
   assert.equal((await ask('/logs/syslog?query=containerd')).status, 406);
   assert.equal((await ask('/logs/?query=a%3Brm&query=b')).status, 406);
+});
+
+test('a service’s log is compressed for a client that accepts gzip', async () => {
+  const ask = await someLogs();
+  for (const query of ['containerd&tailLines=10', 'chrony', 'nothing']) {
+    const plain = await ask(`/logs/?query=${query}`, { 'Accept-Encoding': 'gzip;q=0' });
+    const compressed = await ask(`/logs/?query=${query}`, { 'Accept-Encoding': 'br, gzip' });
+    assert.deepEqual([plain.headers['content-encoding'], compressed.headers['content-encoding']], [undefined, 'gzip']);
+    assert.equal(gunzipSync(Buffer.from(compressed.body, 'latin1')).toString('latin1'), plain.body);
+  }
 });
 
 test('queries are ignored when they are disabled', async () => {

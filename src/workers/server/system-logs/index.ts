@@ -30,7 +30,7 @@ export function createSystemLogsHandler(options: SystemLogsOptions): Handler {
     if (queries >= maxQueries) return { ...error(503, 'too many queries for logs are under way'), headers: { 'Retry-After': '5' } };
     queries += 1;
     try {
-      await writeServiceLogs(query, routed.response, options);
+      await writeServiceLogs(query, routed, options);
       return null;
     } finally {
       queries -= 1;

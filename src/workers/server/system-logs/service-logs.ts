@@ -4,8 +4,11 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { constants, createGzip } from 'node:zlib';
+import { acceptsGzip } from '../../../shared/http/accepts-gzip.ts';
 import { journalArguments, logFilesOf, type LogQuery } from './log-query.ts';
 import { openInside } from './open-inside.ts';
 
@@ -19,27 +22,44 @@ export interface ServiceLogsOptions {
   readonly journalctl: string;
 }
 
-/** Ends the response. Never rejects. */
-export async function writeServiceLogs(query: LogQuery, response: ServerResponse, options: ServiceLogsOptions): Promise<void> {
+/** Ends the response, which is compressed when the client accepts gzip. Never rejects. */
+export async function writeServiceLogs(
+  query: LogQuery,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  options: ServiceLogsOptions,
+): Promise<void> {
   const disconnected = new AbortController();
   response.once('close', () => disconnected.abort());
   const signal = AbortSignal.any([disconnected.signal, AbortSignal.timeout(deadlineMs)]);
-  response.writeHead(200, { 'Content-Type': 'text/plain;charset=UTF-8', 'X-Content-Type-Options': 'nosniff' });
+  const gzip = acceptsGzip(request.headers['accept-encoding']?.toString()) ? createGzip({ level: constants.Z_BEST_SPEED }) : null;
+  response.writeHead(200, {
+    'Content-Type': 'text/plain;charset=UTF-8',
+    'X-Content-Type-Options': 'nosniff',
+    ...(gzip && { 'Content-Encoding': 'gzip' }),
+  });
+  // Fails when the client leaves, which destroys the compression too.
+  const sent = gzip && pipeline(gzip, response).catch(() => {});
+  await writeLogs(query, gzip ?? response, options, signal);
+  await sent;
+}
+
+/** Ends the output. Never rejects. */
+async function writeLogs(query: LogQuery, output: Writable, options: ServiceLogsOptions, signal: AbortSignal): Promise<void> {
   try {
     const units = await journalUnits(options.journalctl, signal);
     const inJournal = query.services.filter((service) => units.includes(`${service}.service`));
     const fromFiles = query.services.filter((service) => !inJournal.includes(service));
-    if (inJournal.length > 0) await writeJournal({ ...query, services: inJournal }, response, options.journalctl, signal);
+    if (inJournal.length > 0) await writeJournal({ ...query, services: inJournal }, output, options.journalctl, signal);
     const hasOptions = Object.keys(query).some((key) => key !== 'services' && key !== 'files');
     if (fromFiles.length > 0 && hasOptions) {
-      response.write(`\noptions present and query resolved to log files for [${fromFiles.join(' ')}]\ntry without specifying options\n`);
+      output.write(`\noptions present and query resolved to log files for [${fromFiles.join(' ')}]\ntry without specifying options\n`);
     } else {
-      for (const service of fromFiles) await writeFileOf(service, response, options.roots, signal);
+      for (const service of fromFiles) await writeFileOf(service, output, options.roots, signal);
     }
   } catch (err) {
-    if (!response.destroyed) response.write(`\nerror: ${signal.aborted ? 'it took too long' : String(err)}\n`);
+    if (!output.destroyed) output.write(`\nerror: ${signal.aborted ? 'it took too long' : String(err)}\n`);
   }
-  response.end();
+  output.end();
 }
 
 /** Returns the units of the journal as text. Empty when there is no journal. */
@@ -52,17 +72,17 @@ async function journalUnits(journalctl: string, signal: AbortSignal): Promise<st
   return child.exitCode === 0 ? text : '';
 }
 
-async function writeJournal(query: LogQuery, response: ServerResponse, journalctl: string, signal: AbortSignal): Promise<void> {
+async function writeJournal(query: LogQuery, output: Writable, journalctl: string, signal: AbortSignal): Promise<void> {
   const child = spawn(journalctl, journalArguments(query), { stdio: ['ignore', 'pipe', 'pipe'], signal });
-  const failed = once(child, 'error').then(() => response.write('\nerror: journal output not available\n'));
+  const failed = once(child, 'error').then(() => output.write('\nerror: journal output not available\n'));
   failed.catch(() => {});
   // Both pipelines have backpressure from the client.
-  await Promise.all([pipeline(child.stdout, response, { end: false, signal }), pipeline(child.stderr, response, { end: false, signal })]);
+  await Promise.all([pipeline(child.stdout, output, { end: false, signal }), pipeline(child.stderr, output, { end: false, signal })]);
 }
 
 async function writeFileOf(
   service: string,
-  response: ServerResponse,
+  output: Writable,
   roots: readonly [string, ...string[]],
   signal: AbortSignal,
 ): Promise<void> {
@@ -70,18 +90,18 @@ async function writeFileOf(
     const opened = await openInside(roots, path);
     if (opened.type === 'missing') continue;
     if (opened.type === 'forbidden') {
-      response.write(`\nerror getting log for ${service}: ${opened.message}\n`);
+      output.write(`\nerror getting log for ${service}: ${opened.message}\n`);
       return;
     }
     const { handle, type, size } = opened;
     try {
       if (type === 'folder') continue;
       if (size > 0)
-        await pipeline(handle.createReadStream({ start: 0, end: size - 1, autoClose: false }), response, { end: false, signal });
+        await pipeline(handle.createReadStream({ start: 0, end: size - 1, autoClose: false }), output, { end: false, signal });
       return;
     } finally {
       await handle.close();
     }
   }
-  response.write(`\nlog not found for ${service}\n`);
+  output.write(`\nlog not found for ${service}\n`);
 }
