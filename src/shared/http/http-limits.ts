@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 const keepAliveMs = 90_000;
 
 export const httpLimits = {
-  /** Go's server allows 1 MiB; a hundred unauthenticated clients could fill the heap with that. */
+  /** Go's server allows 1 MiB to everybody; a hundred unauthenticated clients could fill the heap with that. */
   maxHeaderSize: 64 * 1024,
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -13,6 +13,9 @@ export const httpLimits = {
   connectionsCheckingInterval: 5_000,
   insecureHTTPParser: false,
 };
+
+/** The limit of Go's server, for clients with a verified certificate: the API server sends the command of `kubectl exec` in the request line. */
+export const verifiedClientHeaderBytes = 1024 * 1024;
 
 /** A connection without traffic during a response is closed after this time. Streams set their own timeouts. */
 export const stallTimeoutMs = 60_000;

@@ -11,7 +11,7 @@ import type { ListenAddress } from '../../shared/contracts/server/settings.ts';
 import type { ClientConnection } from '../../shared/http/client-connection.ts';
 import type { ConnectionLimits } from '../../shared/http/connection-limits.ts';
 import { ConnectionTable } from '../../shared/http/connection-table.ts';
-import { httpLimits, maxHeaders, refuseTooManyHeaders, stallTimeoutMs } from '../../shared/http/http-limits.ts';
+import { httpLimits, maxHeaders, refuseTooManyHeaders, stallTimeoutMs, verifiedClientHeaderBytes } from '../../shared/http/http-limits.ts';
 import { ListeningPort } from '../../shared/http/listening-port.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { noPeerCertificate, readPeerCertificate, type PeerCertificate } from './auth/client-certificate.ts';
@@ -121,6 +121,9 @@ export class Listener {
         return;
       }
       this.#peerCertificates.set(socket, peer);
+      // The HTTP server's own listener of this event creates the connection's parser with the limit that it finds here.
+      const isVerified = peer.certificate !== null && peer.fault === '' && peer.generation > 0;
+      Object.assign(this.#server, { maxHeaderSize: isVerified ? verifiedClientHeaderBytes : httpLimits.maxHeaderSize });
       this.#connections.find(socket)?.markSecure();
     });
     this.#server.on('tlsClientError', (err: Error, socket: TLSSocket) => {

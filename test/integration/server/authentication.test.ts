@@ -156,6 +156,23 @@ test('an unverified client with many certificates is disconnected, a verified on
   assert.equal((await ask('/pods', { key: admin.key, cert: admin.cert + many })).status, 200);
 });
 
+test('a client with a verified certificate may send a request line of nearly 1 MiB, others may not', async () => {
+  const { ask } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: certificatesOnly } });
+  const outcome = (bytes: number, credentials: object) =>
+    ask(`/pods?command=${'x'.repeat(bytes)}`, credentials).then(
+      ({ status }) => status,
+      // The server answers 431 and closes, while the client still sends.
+      (err: NodeJS.ErrnoException) => (/ECONNRESET|EPIPE/.test(err.code ?? '') ? 431 : err),
+    );
+  const stranger = new TestAuthority('other').issue({ commonName: 'admin' });
+  // The limit of one connection is not that of the next.
+  for (let round = 0; round < 2; round += 1) {
+    assert.deepEqual([await outcome(1_000_000, admin), await outcome(100_000, stranger), await outcome(100_000, {})], [200, 431, 431]);
+  }
+  assert.deepEqual(await Promise.all([outcome(1_000_000, admin), outcome(100_000, stranger)]), [200, 431]);
+  assert.equal(await outcome(1_100_000, admin), 431);
+});
+
 test('a stalled handshake with many certificates is ended before the handshake timeout', async () => {
   const { port } = await aSecureServer(t, { clientCA: authority.cert, secure: { authentication: certificatesOnly } });
   const upstream = connectTcp(port, '127.0.0.1');

@@ -80,12 +80,7 @@ async function writeJournal(query: LogQuery, output: Writable, journalctl: strin
   await Promise.all([pipeline(child.stdout, output, { end: false, signal }), pipeline(child.stderr, output, { end: false, signal })]);
 }
 
-async function writeFileOf(
-  service: string,
-  output: Writable,
-  roots: readonly [string, ...string[]],
-  signal: AbortSignal,
-): Promise<void> {
+async function writeFileOf(service: string, output: Writable, roots: readonly [string, ...string[]], signal: AbortSignal): Promise<void> {
   for (const path of logFilesOf(service)) {
     const opened = await openInside(roots, path);
     if (opened.type === 'missing') continue;
@@ -96,8 +91,7 @@ async function writeFileOf(
     const { handle, type, size } = opened;
     try {
       if (type === 'folder') continue;
-      if (size > 0)
-        await pipeline(handle.createReadStream({ start: 0, end: size - 1, autoClose: false }), output, { end: false, signal });
+      if (size > 0) await pipeline(handle.createReadStream({ start: 0, end: size - 1, autoClose: false }), output, { end: false, signal });
       return;
     } finally {
       await handle.close();
