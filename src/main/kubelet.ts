@@ -57,6 +57,8 @@ export interface KubeletStart {
   readonly signal: AbortSignal;
   /** The threads run already. `runKubelet` closes them. */
   readonly threads: EarlyThreads;
+  /** Why the host could not be set up for pods: the node is not ready. Default: null, it could. */
+  readonly setupProblem?: string | null;
   /** Sets the handler of SIGHUP. */
   readonly setReloadHandler?: (handler: () => void) => void;
   /** Is notified of the reloads that SIGHUP causes. */
@@ -71,6 +73,7 @@ export async function runKubelet({
   logger,
   signal,
   threads,
+  setupProblem = null,
   setReloadHandler = () => {},
   reloadObserver = { reloading: () => {}, reloaded: () => {} },
   onRunning,
@@ -174,7 +177,7 @@ export async function runKubelet({
     // The first syncs have spans.
     await tracingStarted();
     const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
-    const nodeServices = await startNodeServices({ ...context, runtime, events, cluster, untilPodsKnown });
+    const nodeServices = await startNodeServices({ ...context, runtime, events, cluster, setupProblem, untilPodsKnown });
     nodeFacts.follow(nodeServices.facts);
 
     const { clusterNode } = nodeServices;
@@ -189,7 +192,7 @@ export async function runKubelet({
     allocatedPods = podRunner.allocatedPods;
 
     await untilPodsKnown();
-    await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion });
+    await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion, setupProblem });
     startNetworkChains(context);
     startConfigReload({ ...context, events, cluster, runtime, nodeServices, podRunner, setReloadHandler, reloadObserver });
     shutdown.checkComplete({ isStandalone: cluster === null });

@@ -187,7 +187,8 @@ async function runLocked({ options, logger, signals, faults, service }: LockedRu
       service.ready();
     };
     const { signal, setReloadHandler } = signals;
-    await runKubelet({ options, logger, signal, threads, setReloadHandler, reloadObserver: service, onRunning });
+    const { problem: setupProblem } = rootDir;
+    await runKubelet({ options, logger, signal, threads, setupProblem, setReloadHandler, reloadObserver: service, onRunning });
   } finally {
     await rootDir.release();
   }

@@ -11,6 +11,7 @@ export { cgroupFsRoot, readCgroupSettings, type CgroupSettings } from './host/cg
 export { systemOOMEvent } from './host/system-oom-event.ts';
 export { ownCgroup } from './host/own-cgroup.ts';
 export { MachineWatch } from './host/machine-watch.ts';
+export { cpuHardcapErrors } from './host/cpu-hardcap.ts';
 export { recordHostWarnings } from './host/record-host-warnings.ts';
 export { NodeInfoSource } from './node-info-source.ts';
 export { toNodeName } from './node-name.ts';

@@ -17,6 +17,8 @@ export interface RootDirOptions {
 }
 
 export interface RootDir {
+  /** Why the folder is not on a shared mount, in upstream's words. Null: it is. */
+  readonly problem: string | null;
   /** Undoes the bind mount, unless volumes of running pods use it. */
   release(): Promise<void>;
 }
@@ -31,7 +33,7 @@ export async function ensureRootDir({ rootDir, podLogsDir, checkpoints, logger }
   if (rootDir === '') throw new Error('invalid root directory ""');
   await ensureFolder(rootDir, dirMode);
   await ensureFolder(podLogsDir, dirMode);
-  const shared = await ensureShared(rootDir, logger);
+  const { mounted, problem } = await ensureShared(rootDir, logger);
   for (const name of ['pods', 'plugins', 'plugins_registry', 'pod-resources']) await ensureFolder(join(rootDir, name), dirMode);
   if (checkpoints) await ensureFolder(join(rootDir, 'checkpoints'), checkpointsMode);
   // Only log collectors need this folder, so a kubelet without root permissions continues.
@@ -39,8 +41,9 @@ export async function ensureRootDir({ rootDir, podLogsDir, checkpoints, logger }
     logger.warn({ err }, 'Container logs will have no links'),
   );
   return {
+    problem,
     release: async () => {
-      if (shared) await unmount(rootDir).catch((err: unknown) => logger.debug({ err }, 'The root folder stays mounted: it is in use'));
+      if (mounted) await unmount(rootDir).catch((err: unknown) => logger.debug({ err }, 'The root folder stays mounted: it is in use'));
     },
   };
 }
@@ -71,17 +74,25 @@ async function createWithParents(path: string, mode: number): Promise<void> {
 
 /**
  * Mount propagation from containers needs a shared mount. systemd makes every mount shared; elsewhere the folder is bind-mounted onto
- * itself. Returns whether this function mounted it. Without permission to mount, the kubelet continues without propagation.
+ * itself. `mounted`: this function mounted it. Without permission to mount, pods run without propagation, and the node is not ready.
  */
-async function ensureShared(rootDir: string, logger: Logger): Promise<boolean> {
-  if (isShared(await readFile('/proc/self/mountinfo', 'utf8'), rootDir)) return false;
+async function ensureShared(rootDir: string, logger: Logger): Promise<{ mounted: boolean; problem: string | null }> {
+  if (isShared(await readFile('/proc/self/mountinfo', 'utf8'), rootDir)) return { mounted: false, problem: null };
+  const failed = (what: string, err: unknown) => {
+    logger.error({ err, path: rootDir }, 'Could not make the root folder a shared mount: mounts of containers will not propagate');
+    return { mounted: false, problem: `error configuring root directory: failed to ${what}: ${messageOf(err)}` };
+  };
   try {
     await mount(rootDir, rootDir, '', MountFlag.bind | MountFlag.recursive, '');
-    await mount('', rootDir, '', MountFlag.shared | MountFlag.recursive, '');
-    return true;
   } catch (err) {
-    logger.warn({ err, path: rootDir }, 'Could not make the root folder a shared mount: mounts of containers will not propagate');
-    return false;
+    return failed(`bind-mount ${rootDir}`, err);
+  }
+  try {
+    await mount('', rootDir, '', MountFlag.shared | MountFlag.recursive, '');
+    return { mounted: true, problem: null };
+  } catch (err) {
+    await unmount(rootDir).catch(() => {});
+    return failed(`make ${rootDir} rshared`, err);
   }
 }
 

@@ -11,6 +11,7 @@ import type { Cluster } from './cluster.ts';
 import { setCgroupVersionMetric } from '../process/constant-metrics.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import {
+  cpuHardcapErrors,
   excessiveReservations,
   LocalNodeStatus,
   MachineWatch,
@@ -32,6 +33,8 @@ export interface NodeServicesOptions extends KubeletContext {
   readonly events: EventSink;
   /** Null when standalone. */
   readonly cluster: Cluster | null;
+  /** Why the host could not be set up. Null: it could. */
+  readonly setupProblem: string | null;
   /** Waits until the runtime's pods are known. Rejects with the signal's reason. */
   readonly untilPodsKnown: () => Promise<void>;
 }
@@ -52,7 +55,7 @@ export interface NodeServices {
 
 /** Rejects with the signal's reason when it aborts first, and when more is reserved than the machine has. */
 export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
-  const { options, nodeName, threads, log, signal, runtime, events, cluster, untilPodsKnown } = services;
+  const { options, nodeName, threads, log, signal, runtime, events, cluster, setupProblem, untilPodsKnown } = services;
   const { config, flags, featureGates } = options;
   const { state, host, stats } = threads;
   const { runtimeState, images } = runtime;
@@ -75,6 +78,8 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     listImages: () => images.listImages(),
     pressures: () => ({ memory: pressure.has('MemoryPressure'), disk: pressure.has('DiskPressure'), pid: pressure.has('PIDPressure') }),
     shutdownError: () => shutdown.problem,
+    setupErrors: setupProblem === null ? [] : [setupProblem],
+    softRequirementErrors: cpuHardcapErrors(host.cgroupVersion),
     healthErrors: () => threadErrors(heartbeats.threads(), clock.monotonic()),
     clock,
     logger: log('node'),

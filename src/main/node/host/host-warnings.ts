@@ -4,6 +4,8 @@ import { nodeReference } from '../../../shared/kubernetes/node-reference.ts';
 
 export interface HostWarningInputs {
   readonly cgroupVersion: 1 | 2;
+  /** Why the host could not be set up. */
+  readonly setupProblem: string | null;
   /** With swap on, memory-backed volumes may be written to disk. */
   readonly isSwapOn: boolean;
   readonly supportsNoswap: boolean;
@@ -13,6 +15,8 @@ export interface HostWarningInputs {
 
 export function hostWarnings(nodeName: string, traits: HostWarningInputs): RecordedEvent[] {
   const warnings: [reason: string, message: string][] = [];
+  // Upstream: initializeRuntimeDependentModules and Run in kubelet.go.
+  if (traits.setupProblem !== null) warnings.push(['KubeletSetupFailed', traits.setupProblem]);
   // Upstream: cgroupVersionCheck in kubelet_linux.go.
   if (traits.cgroupVersion === 1) {
     const more = 'https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';

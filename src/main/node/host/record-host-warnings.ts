@@ -10,12 +10,14 @@ export interface HostToCheck {
   readonly nodeName: string;
   readonly config: Pick<KubeletConfiguration, 'resolvConf' | 'clusterDomain'>;
   readonly cgroupVersion: 1 | 2;
+  readonly setupProblem: string | null;
 }
 
 /** Never rejects. */
-export async function recordHostWarnings(events: EventSink, { nodeName, config, cgroupVersion }: HostToCheck): Promise<void> {
+export async function recordHostWarnings(events: EventSink, { nodeName, config, cgroupVersion, setupProblem }: HostToCheck): Promise<void> {
   const traits = {
     cgroupVersion,
+    setupProblem,
     isSwapOn: swapAreas().length > 0,
     supportsNoswap: supportsNoswap(),
     resolvConfProblem: resolvConfProblem(config.resolvConf, config.clusterDomain),

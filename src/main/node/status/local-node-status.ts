@@ -51,6 +51,10 @@ export interface LocalNodeStatusOptions {
   /** One sentence per unhealthy component of the kubelet. */
   readonly healthErrors?: () => readonly string[];
   readonly storageErrors?: () => readonly string[];
+  /** Why the host could not be set up: the node is never ready. */
+  readonly setupErrors?: readonly string[];
+  /** What the host lacks, without which the node can be ready. Default: none. */
+  readonly softRequirementErrors?: readonly string[];
   /** Null: the node is not shutting down. */
   readonly shutdownError?: () => string | null;
   /** Null: not known yet. */
@@ -179,12 +183,13 @@ export class LocalNodeStatus {
 
   /** Returns the reasons for which the node is not ready, in upstream's order. */
   problems(): string[] {
-    const { runtimeState, healthErrors, storageErrors, shutdownError } = this.#options;
+    const { runtimeState, healthErrors, storageErrors, setupErrors, shutdownError } = this.#options;
     return [
       ...runtimeState.problems(),
       ...(healthErrors?.() ?? []),
       ...toList(runtimeState.networkErrors()),
       ...(storageErrors?.() ?? []),
+      ...(setupErrors ?? []),
       ...toList(shutdownError?.() ?? null),
     ];
   }
@@ -192,7 +197,7 @@ export class LocalNodeStatus {
   /** Returns the API server's Node with this node's current status applied. */
   compute(node: Node): ComputedNode {
     const { nodeName, config, flags, featureGates, machine, runtimeState, clock } = this.#options;
-    const { pressures, volumesInUse } = this.#options;
+    const { pressures, volumesInUse, softRequirementErrors } = this.#options;
     const computed = computeNode(node, {
       nowMs: clock.now(),
       nodeName,
@@ -208,6 +213,7 @@ export class LocalNodeStatus {
       kubeletPort: config.port,
       pressures: pressures?.() ?? noPressure,
       problems: this.problems(),
+      softRequirementErrors: softRequirementErrors ?? [],
       volumesInUse: volumesInUse?.() ?? null,
       declaredFeatures: declaredFeatures(featureGates, runtimeState.info),
       inUserNamespace: featureGates.enabled('KubeletInUserNamespace') ? this.#inUserNamespace : undefined,

@@ -17,6 +17,8 @@ export interface ConditionInputs {
   readonly pressures: Pressures;
   /** The reasons for which the node is not ready, in upstream's order: runtime, network, storage, shutdown. */
   readonly problems: readonly string[];
+  /** What the host lacks, without which the node can be ready. */
+  readonly softRequirementErrors: readonly string[];
   readonly capacity: ResourceList;
   readonly localStorageCapacityIsolation: boolean;
 }
@@ -104,7 +106,10 @@ function readyCondition(previous: NodeCondition | undefined, inputs: ConditionIn
     lastHeartbeatTime: now,
     lastTransitionTime: hasTransitioned ? now : (previous?.lastTransitionTime ?? now),
     reason: problems.length === 0 ? 'KubeletReady' : 'KubeletNotReady',
-    message: problems.length === 0 ? 'kubelet is posting ready status' : aggregate(problems),
+    message: [
+      problems.length === 0 ? 'kubelet is posting ready status' : aggregate(problems),
+      ...inputs.softRequirementErrors.map((error) => `WARNING: ${error}`),
+    ].join('. '),
   };
 }
 

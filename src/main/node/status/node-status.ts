@@ -25,6 +25,7 @@ export interface NodeStatusInputs extends AddressInputs {
   readonly kubeletPort: number;
   readonly pressures: Pressures;
   readonly problems: readonly string[];
+  readonly softRequirementErrors: readonly string[];
   /** Null: not known yet, while mounted volumes are discovered after a start. The Node keeps its list. */
   readonly volumesInUse: readonly string[] | null;
   readonly declaredFeatures: readonly string[] | null;
@@ -52,6 +53,7 @@ export function computeNode(node: Node, inputs: NodeStatusInputs): ComputedNode 
     nodeName: inputs.nodeName,
     pressures: inputs.pressures,
     problems: inputs.problems,
+    softRequirementErrors: inputs.softRequirementErrors,
     capacity,
     localStorageCapacityIsolation: resources.localStorageCapacityIsolation,
   });

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { hostWarnings, type HostWarningInputs } from '../../../../../src/main/node/host/host-warnings.ts';
 import { table } from '../../../../support/table.ts';
 
-const well: HostWarningInputs = { cgroupVersion: 2, isSwapOn: false, supportsNoswap: false, resolvConfProblem: null };
+const well: HostWarningInputs = { cgroupVersion: 2, setupProblem: null, isSwapOn: false, supportsNoswap: false, resolvConfProblem: null };
 const cases: readonly [name: string, traits: Partial<HostWarningInputs>, want: string[]][] = [
   ['without problems', {}, []],
+  ['that could not be set up', { setupProblem: 'error configuring root directory' }, ['KubeletSetupFailed']],
   ['with cgroup v1', { cgroupVersion: 1 }, ['CgroupV1']],
   ['with swap and without noswap', { isSwapOn: true }, ['PossibleMemoryBackedVolumesOnDisk']],
   ['with swap and noswap', { isSwapOn: true, supportsNoswap: true }, []],

@@ -9,6 +9,7 @@ const inputs: ConditionInputs = {
   nodeName: 'n1',
   pressures: { memory: false, disk: false, pid: false },
   problems: [],
+  softRequirementErrors: [],
   capacity: { cpu: '1', memory: '1', pods: '1', 'ephemeral-storage': '1' },
   localStorageCapacityIsolation: true,
 };
@@ -51,6 +52,12 @@ test('the condition of another writer keeps its position and its times', () => {
 });
 
 const transitions: { name: string; given: Partial<ConditionInputs>; from?: readonly NodeCondition[]; want: string; events: string[] }[] = [
+  {
+    name: 'a host without a soft requirement is ready with a warning',
+    given: { softRequirementErrors: ['CPU hardcapping unsupported'] },
+    want: 'Ready=True KubeletReady: kubelet is posting ready status. WARNING: CPU hardcapping unsupported (t1, t9)',
+    events: [],
+  },
   {
     name: 'a node without a ready network has a reason',
     given: { problems: ['container runtime network not ready: NetworkReady=false reason:R message:M'] },
