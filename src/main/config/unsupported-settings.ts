@@ -42,7 +42,7 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
   },
   {
     feature: 'the host’s bridge',
-    fields: ['podCIDR', 'hairpinMode'],
+    fields: ['hairpinMode'],
   },
   {
     feature: 'hidden metrics, buffered logs',

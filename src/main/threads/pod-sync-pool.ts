@@ -6,6 +6,7 @@ import type { Piscina } from 'piscina';
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
 import type { MoveProcessesResult, MoveProcessesTask } from '../../shared/contracts/pod-sync/host-processes.ts';
 import type { RunIPTablesResult, RunIPTablesTask } from '../../shared/contracts/pod-sync/iptables.ts';
+import type { UpdateRuntimeConfigResult, UpdateRuntimeConfigTask } from '../../shared/contracts/pod-sync/runtime-config.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import { failedResult, type PodSyncResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
@@ -187,6 +188,12 @@ export class PodSyncPool {
   runIPTables(task: RunIPTablesTask): Promise<RunIPTablesResult> {
     const sendOnce = async (pool: Piscina) => (await pool.run(task, { name: 'runIPTables' })) as RunIPTablesResult;
     return this.#sendUntilDone('running iptables', sendOnce);
+  }
+
+  /** Changes the runtime's own configuration. Rejects like `syncCgroups`. */
+  updateRuntimeConfig(task: UpdateRuntimeConfigTask): Promise<UpdateRuntimeConfigResult> {
+    const sendOnce = async (pool: Piscina) => (await pool.run(task, { name: 'updateRuntimeConfig' })) as UpdateRuntimeConfigResult;
+    return this.#sendUntilDone('updating the runtime’s configuration', sendOnce);
   }
 
   /** Terminates the threads and rejects the tasks under way. Callers that need the results wait for them first. */

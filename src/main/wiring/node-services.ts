@@ -18,6 +18,7 @@ import {
   nodeAllocatable,
   nodeCapacity,
   NodeInfoSource,
+  PodCIDRSync,
   resourceSettings,
   threadErrors,
   type ClusterNode,
@@ -92,6 +93,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     pressure.onChanged(() => clusterNode.wake());
     shutdown.onChanged(() => clusterNode.wake());
   }
+  startPodCIDRSync(services, clusterNode);
   await yieldToEventLoop();
 
   const toNodeResources = (info: MachineInfo) => {
@@ -108,4 +110,14 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   });
   void facts.watch(signal);
   return { facts, machine, clusterNode, pressure, shutdown, node: () => clusterNode?.node() ?? local.node() };
+}
+
+function startPodCIDRSync({ options, threads, log, signal, runtime }: NodeServicesOptions, clusterNode: ClusterNode | null): void {
+  const update = (podCIDR: string) => threads.pool.updateRuntimeConfig({ podCIDR });
+  const podCIDR = new PodCIDRSync({ update, clock, logger: log('pod-cidr'), signal });
+  podCIDR.set(options.config.podCIDR);
+  const follow = () => podCIDR.set(clusterNode?.store.get()?.spec?.podCIDRs?.join(',') ?? '');
+  clusterNode?.store.onChange(follow);
+  follow();
+  runtime.runtimeState.onRecovered(() => podCIDR.resend());
 }

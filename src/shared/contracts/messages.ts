@@ -14,6 +14,7 @@ import type { ImagesApi, ImagesNotification, ImagesWorkerData } from './images.t
 import type { PlegApi, PlegNotification, PlegWorkerData } from './pleg.ts';
 import type { PodSyncCommand, PodSyncNotification, PodSyncReply, PodSyncRequest } from './pod-sync/channel.ts';
 import type { RunIPTablesResult, RunIPTablesTask } from './pod-sync/iptables.ts';
+import type { UpdateRuntimeConfigResult, UpdateRuntimeConfigTask } from './pod-sync/runtime-config.ts';
 import type { MoveProcessesResult, MoveProcessesTask } from './pod-sync/host-processes.ts';
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from './pod-sync/cgroups.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from './pod-sync/decode-manifest.ts';
@@ -61,6 +62,7 @@ interface PoolTasks {
   readonly 'pool.syncCgroups': Exchange<SyncCgroupsTask, SyncCgroupsResult>;
   readonly 'pool.moveProcesses': Exchange<MoveProcessesTask, MoveProcessesResult>;
   readonly 'pool.runIPTables': Exchange<RunIPTablesTask, RunIPTablesResult>;
+  readonly 'pool.updateRuntimeConfig': Exchange<UpdateRuntimeConfigTask, UpdateRuntimeConfigResult>;
   readonly 'pool.listPodCgroups': Exchange<undefined, ListPodCgroupsResult>;
   readonly 'pool.prepare': Exchange<undefined, undefined>;
 }
@@ -180,6 +182,7 @@ export const messages = {
   'pool.syncCgroups': request('main', 'pod-sync'),
   'pool.moveProcesses': request('main', 'pod-sync'),
   'pool.runIPTables': request('main', 'pod-sync'),
+  'pool.updateRuntimeConfig': request('main', 'pod-sync'),
   'pool.listPodCgroups': request('main', 'pod-sync'),
   'pool.prepare': request('main', 'pod-sync'),
   'pool.slotClaimed': notification('pod-sync'),

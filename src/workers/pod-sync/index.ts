@@ -6,9 +6,11 @@
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
 import type { MoveProcessesResult, MoveProcessesTask } from '../../shared/contracts/pod-sync/host-processes.ts';
 import type { RunIPTablesResult, RunIPTablesTask } from '../../shared/contracts/pod-sync/iptables.ts';
+import type { UpdateRuntimeConfigResult, UpdateRuntimeConfigTask } from '../../shared/contracts/pod-sync/runtime-config.ts';
 import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/contracts/pod-sync/decode-manifest.ts';
 import { failedResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { surviveFaults } from '../../shared/errors/survive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
@@ -57,6 +59,16 @@ export async function listPodCgroups(): Promise<ListPodCgroupsResult> {
 export async function moveProcesses(task: MoveProcessesTask): Promise<MoveProcessesResult> {
   const { hostProcesses } = await (dependencies ??= createThreadDependencies());
   return hostProcesses.move(task);
+}
+
+/** Rejects like `syncCgroups`. */
+export async function updateRuntimeConfig({ podCIDR }: UpdateRuntimeConfigTask): Promise<UpdateRuntimeConfigResult> {
+  const { runtime } = await (dependencies ??= createThreadDependencies());
+  try {
+    return { result: (await runtime.updatePodCIDR(podCIDR)) ? 'updated' : 'unsupported' };
+  } catch (err) {
+    return { result: 'failed', message: messageOf(err) };
+  }
 }
 
 /** Never throws. */

@@ -3,7 +3,7 @@
  * (staging/src/k8s.io/cri-client/pkg/remote_runtime.go).
  */
 import type { CriClient } from '../../shared/cri/client.ts';
-import { CriError } from '../../shared/cri/cri-error.ts';
+import { CriError, isUnimplemented } from '../../shared/cri/cri-error.ts';
 import {
   ContainerState,
   PodSandboxState,
@@ -59,6 +59,8 @@ export interface PodRuntime {
   updateContainerResources(id: ContainerID, resources: LinuxContainerResources): Promise<void>;
   /** Sends the resources of the pod's cgroup to the runtime. Resolves also when the runtime does not have this call. */
   updatePodSandboxResources(id: SandboxID, resources: SandboxResources): Promise<void>;
+  /** Returns false when the runtime does not have this call. */
+  updatePodCIDR(podCIDR: string): Promise<boolean>;
   execSync(id: ContainerID, command: readonly string[], deadlineMs: number, signal?: AbortSignal): Promise<ExecResult>;
   /** Returns the user that the image declares; root when neither field is set. */
   imageUser(imageRef: string): Promise<{ readonly uid?: bigint; readonly username?: string }>;
@@ -115,6 +117,15 @@ export function createPodRuntime(runtime: CriClient['runtime'], images: CriClien
     },
     removeContainer: async (containerId) => {
       await runtime.call('removeContainer', { containerId }, limits).catch(ignoreNotFound);
+    },
+    updatePodCIDR: async (podCidr) => {
+      try {
+        await runtime.call('updateRuntimeConfig', { runtimeConfig: { networkConfig: { podCidr } } }, limits);
+        return true;
+      } catch (err) {
+        if (isUnimplemented(err)) return false;
+        throw err;
+      }
     },
     findContainers: async (podSandboxId, name) => {
       const filter = { podSandboxId, labelSelector: { [containerNameLabel]: name } };

@@ -448,6 +448,10 @@ export const samples: Samples = {
     { request: { family: 'IPv4', args: ['-N', 'X', '-t', 'nat'] }, reply: { result: 'exited', code: 1, output: 'Chain already exists.' } },
     { request: { family: 'IPv6', args: ['--version'] }, reply: { result: 'not found' } },
   ],
+  'pool.updateRuntimeConfig': [
+    { request: { podCIDR: '10.0.0.0/24,fd00::/64' }, reply: { result: 'updated' } },
+    { request: { podCIDR: '10.0.0.0/24' }, reply: { result: 'failed', message: 'UpdateRuntimeConfig: unavailable' } },
+  ],
   'pool.listPodCgroups': [{ request: undefined, reply: { podUIDs: ['uid-1'] } }],
   'pool.decodeManifest': [
     {

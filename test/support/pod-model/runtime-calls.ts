@@ -91,6 +91,7 @@ export class RuntimeCalls {
         ),
       updateContainerResources: (id) => call('UpdateContainerResources', () => void runtime.containers.get(id)),
       updatePodSandboxResources: (id) => call('UpdatePodSandboxResources', () => void runtime.sandboxes.get(id)),
+      updatePodCIDR: () => call('UpdateRuntimeConfig', () => true),
       execSync: (id, _command, deadlineMs, signal) =>
         call(
           'ExecSync',

@@ -162,6 +162,11 @@ export class FakeRuntime implements PodRuntime {
     return Promise.resolve();
   }
 
+  async updatePodCIDR(): Promise<boolean> {
+    this.#call('updatePodCIDR');
+    return true;
+  }
+
   async updatePodSandboxResources(_id: SandboxID, { resources }: SandboxResources): Promise<void> {
     this.#call('updatePodSandboxResources');
     this.sandboxUpdates.push(resources);

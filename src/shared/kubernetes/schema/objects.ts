@@ -12,7 +12,12 @@ export const runtimeClass = struct({ metadata, handler: text });
 export const clusterTrustBundle = struct({ metadata, spec: struct({ signerName: text, trustBundle: text }) });
 export const node = struct({
   metadata,
-  spec: struct({ providerID: text, taints: list(struct({ key: always(text), value: text, effect: always(text) })), unschedulable: bool }),
+  spec: struct({
+    podCIDRs: list(text),
+    providerID: text,
+    taints: list(struct({ key: always(text), value: text, effect: always(text) })),
+    unschedulable: bool,
+  }),
   status: struct({
     capacity: map(quantity),
     allocatable: map(quantity),
