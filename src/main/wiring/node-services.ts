@@ -13,6 +13,7 @@ import type { KubeletContext } from './kubelet-context.ts';
 import {
   cpuHardcapErrors,
   excessiveReservations,
+  LeftVolumes,
   LocalNodeStatus,
   MachineWatch,
   nodeAllocatable,
@@ -69,6 +70,12 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const pressure = new NodePressure();
   const shutdown = new NodeShutdownState();
   const heartbeats = new HeartbeatsReader(state.heartbeats);
+  let clusterNode: ClusterNode | null = null;
+  const leftVolumes = new LeftVolumes({
+    rootDir: flags.rootDirectory,
+    listed: () => clusterNode?.store.get()?.status?.volumesInUse ?? [],
+    logger: log('node'),
+  });
   const local = LocalNodeStatus.start({
     nodeName,
     config,
@@ -79,6 +86,8 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     listImages: () => images.listImages(),
     pressures: () => ({ memory: pressure.has('MemoryPressure'), disk: pressure.has('DiskPressure'), pid: pressure.has('PIDPressure') }),
     shutdownError: () => shutdown.problem,
+    volumesInUse: () => leftVolumes.volumesInUse(),
+    refreshVolumes: () => leftVolumes.refresh(),
     setupErrors: setupProblem === null ? [] : [setupProblem],
     softRequirementErrors: cpuHardcapErrors(host.cgroupVersion),
     healthErrors: () => threadErrors(heartbeats.threads(), clock.monotonic()),
@@ -86,7 +95,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     logger: log('node'),
   });
   await yieldToEventLoop();
-  const clusterNode = cluster?.startClusterNode(local, events, untilPodsKnown()) ?? null;
+  clusterNode = cluster?.startClusterNode(local, events, untilPodsKnown()) ?? null;
   if (clusterNode) {
     runtimeState.onChanged(() => clusterNode.wake());
     machine.onChanged(() => clusterNode.wake());

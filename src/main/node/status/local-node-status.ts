@@ -57,8 +57,10 @@ export interface LocalNodeStatusOptions {
   readonly softRequirementErrors?: readonly string[];
   /** Null: the node is not shutting down. */
   readonly shutdownError?: () => string | null;
-  /** Null: not known yet. */
+  /** Null: the Node keeps its list. */
   readonly volumesInUse?: () => readonly string[] | null;
+  /** Called before each status. Never rejects. */
+  readonly refreshVolumes?: () => Promise<void>;
   /** Default: read from the host. */
   readonly readNetwork?: () => Promise<HostNetwork>;
   readonly clock: Clock;
@@ -137,7 +139,7 @@ export class LocalNodeStatus {
   /** Reads the host's network. Starts listing the images but does not wait, because the runtime may hang. */
   async refresh(): Promise<void> {
     if (this.#options.clock.monotonic() - this.#imagesListedAtMs >= imagesMaxAgeMs) void this.#listImages();
-    await this.refreshNetwork();
+    await Promise.all([this.refreshNetwork(), this.#options.refreshVolumes?.()]);
   }
 
   /** Reads the host's network. Never rejects. */
