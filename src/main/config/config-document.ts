@@ -2,9 +2,10 @@
  * Parses the text of a configuration file to plain data, and keeps the line of every field for messages. Files may be hostile: the result
  * has no cycles and no exploding aliases, and every failure is a ConfigurationError.
  */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair, type Tags } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair } from 'yaml';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
+import { goYamlOptions, mapKeyProblem } from '../../shared/manifest/yaml-schema.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { formatFieldPath } from './field-path.ts';
 
@@ -23,31 +24,22 @@ export interface ConfigDocument {
 /** Limits the nodes that aliases may copy. A file of ten lines could otherwise expand to billions. */
 const maxAliasCount = 100;
 
-/** Tags of YAML 1.1 that create objects without a JSON form. Their values stay text, for example timestamps. */
-const objectTags = new Set(['timestamp', 'binary', 'set', 'omap', 'pairs'].map((name) => `tag:yaml.org,2002:${name}`));
-const withoutObjects = (tags: Tags): Tags => tags.filter((tag) => typeof tag === 'string' || !objectTags.has(tag.tag));
-
-/** Parses YAML 1.1 (as upstream does: `yes` is true) or JSON. Throws a ConfigurationError with the line. */
+/** Parses YAML as Go's library does (`yes` is true), or JSON. Throws a ConfigurationError with the line. */
 export function parseConfigDocument(text: string): ConfigDocument {
   const lines = new LineCounter();
   const lineAt = (offset: number): number => Math.max(lines.linePos(offset).line, 1);
   try {
-    const parsed = parseAllDocuments(text, {
-      version: '1.1',
-      customTags: withoutObjects,
-      prettyErrors: false,
-      uniqueKeys: false,
-      lineCounter: lines,
-    });
+    const parsed = parseAllDocuments(text, { ...goYamlOptions, prettyErrors: false, lineCounter: lines });
     const documents = Array.isArray(parsed) ? parsed.filter((each) => each.contents !== null || each.errors.length > 0) : [];
     const [document, second] = documents;
     if (!document) return { value: null, lineOf: () => 1, duplicates: [], furtherDocuments: [] };
     const [error] = document.errors;
     if (error) throw new ConfigurationError(`line ${lineAt(error.pos[0])}: ${error.message.replaceAll(/\s+/g, ' ')}`);
+    const duplicates = findDuplicates(document, lineAt);
     return {
       value: document.toJS({ maxAliasCount }),
       lineOf: (path) => lineAt(offsetOf(document, path)),
-      duplicates: findDuplicates(document, lineAt),
+      duplicates,
       furtherDocuments: second ? [`line ${lineAt(second.range[0])}: a second document begins, and only the first one is read`] : [],
     };
   } catch (err) {
@@ -64,6 +56,8 @@ function findDuplicates(document: Document.Parsed, lineAt: (offset: number) => n
     if (!isMap(node)) return;
     const names = new Set<string>();
     for (const { key, value } of node.items) {
+      const problem = isAlias(key) ? undefined : mapKeyProblem(key);
+      if (problem !== undefined) throw new ConfigurationError(`line ${lineAt(startOf(key))}: ${problem}`);
       const fieldPath = [...path, keyOf(key)];
       if (names.has(keyOf(key))) problems.push(`line ${lineAt(startOf(key))}: duplicate field ${goQuote(formatFieldPath(fieldPath))}`);
       names.add(keyOf(key));

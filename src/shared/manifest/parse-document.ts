@@ -2,8 +2,8 @@
  * Parses the bytes of a manifest into plain values. Rejects input that could exhaust the thread: binary data, unbounded alias expansion,
  * and excessive nesting or fan-out. Like upstream's sigs.k8s.io/yaml, it reads the first document, and the last of two equal keys wins.
  */
-import { Composer, isAlias, Lexer, Parser, visit, type Document } from 'yaml';
-import { goYamlTags } from './yaml-schema.ts';
+import { Composer, isAlias, isNode, Lexer, Parser, visit, type Document } from 'yaml';
+import { goYamlOptions, mapKeyProblem } from './yaml-schema.ts';
 
 export class ManifestSyntaxError extends Error {
   override readonly name = 'ManifestSyntaxError';
@@ -46,18 +46,12 @@ function decodeText(content: Uint8Array): string {
 function parseYaml(source: string, limit: number): unknown {
   checkSize(source, limit);
   try {
-    const composer = new Composer({
-      schema: 'failsafe',
-      customTags: (tags) => [...tags, ...goYamlTags],
-      merge: true,
-      uniqueKeys: false,
-      logLevel: 'silent',
-    });
+    const composer = new Composer(goYamlOptions);
     const [document] = composer.compose(new Parser().parse(source), true, source.length);
     if (!document) return null;
     const [error] = document.errors;
     if (error) throw new ManifestSyntaxError(atLine(source, error.pos[0], error.message));
-    checkAliases(document);
+    checkNodes(document, source);
     return document.toJS({ maxAliasCount: maxAliases });
   } catch (err) {
     throw toSyntaxError(err);
@@ -75,10 +69,16 @@ function checkSize(source: string, limit: number): void {
   }
 }
 
-/** Rejects aliases inside their own anchor, whose expansion would not end. */
-function checkAliases(document: Document): void {
+/** Rejects aliases inside their own anchor, whose expansion would not end, and keys that JSON does not have. */
+function checkNodes(document: Document, source: string): void {
   let aliases = 0;
   visit(document, {
+    Pair: (_, { key }) => {
+      // An alias may be a key; its node was checked.
+      const problem = isAlias(key) ? undefined : mapKeyProblem(key);
+      const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0;
+      if (problem !== undefined) throw new ManifestSyntaxError(atLine(source, offset, problem));
+    },
     Alias: (_, alias, ancestors) => {
       aliases += 1;
       if (aliases > maxAliases) throw new ManifestSyntaxError(`more than ${maxAliases} YAML aliases, which no pod needs`);
