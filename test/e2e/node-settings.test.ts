@@ -1,6 +1,7 @@
 /** Node settings that change what a pod or a client gets. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -10,6 +11,7 @@ import {
   type ContainerStatusResponse,
   type CreateContainerRequest,
   type CreateContainerResponse,
+  type UpdateRuntimeConfigRequest,
 } from '../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { Node } from '../../src/main/node/index.ts';
@@ -106,7 +108,7 @@ describe('node settings', () => {
 describe('node settings in a cluster', () => {
   let node: TestClusterNode;
   before(async () => {
-    node = await TestClusterNode.start('settings', { config: { podsPerCore: 3, oomScoreAdj: 300 } });
+    node = await TestClusterNode.start('settings', { config: { podsPerCore: 3, oomScoreAdj: 300, nodeStatusUpdateFrequency: '2s' } });
   });
   after(() => node?.destroy());
 
@@ -118,6 +120,52 @@ describe('node settings in a cluster', () => {
 
   test('oomScoreAdj sets the kubelet’s own oom_score_adj', () => {
     assert.equal(readFileSync(`/proc/${node.node.kubeletPid}/oom_score_adj`, 'utf8').trim(), '300');
+  });
+
+  test('the Node’s ranges of pods are sent to the runtime', async () => {
+    const podCIDRs = ['10.89.7.0/24', 'fd89:0:0:7::/64'];
+    await node.api.patch(node.nodePath, { spec: { podCIDR: podCIDRs[0], podCIDRs } });
+    const sent = /kubelet_runtime_operations_total\{operation_type="update_runtime_config"\} 1\n/;
+    await waitUntil('the runtime was asked', async () => sent.test(await (await node.node.get('/metrics')).text()));
+    assert.match(node.node.log(), /"Updating Pod CIDR".* newPodCIDR="10.89.7.0\/24,fd89:0:0:7::\/64"/);
+    assert.doesNotMatch(node.node.log(), /Pod CIDR update failed/);
+  });
+
+  test('volumes that another kubelet has left in use are listed until none is mounted any more', async (t) => {
+    const staged = join(node.node.rootDir, 'plugins/driver/globalmount');
+    mkdirSync(staged, { recursive: true });
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', staged]);
+    t.after(() => void spawnSync('umount', ['-q', staged]));
+    const volumesInUse = ['kubernetes.io/csi/driver^v1'];
+    await node.api.patch(`${node.nodePath}/status`, { status: { volumesInUse } });
+    // The next status of the kubelet repairs the label.
+    const os = 'kubernetes.io/os';
+    await node.api.patch(node.nodePath, { metadata: { labels: { [os]: 'plan9' } } });
+    const current = () => node.api.get<Node>(node.nodePath);
+    const repaired = async () => {
+      const { metadata, status } = await current();
+      return metadata.labels?.[os] === 'linux' ? (status?.volumesInUse ?? []) : undefined;
+    };
+    assert.deepEqual(await waitUntil('the label is repaired', repaired, 30_000), volumesInUse);
+    execFileSync('umount', [staged]);
+    await waitUntil('the list is empty', async () => ((await current()).status?.volumesInUse ?? []).length === 0, 30_000);
+  });
+
+  test('a root folder that can’t be a shared mount makes the node not ready, with the reason in its condition and an event', async () => {
+    await node.node.stopKubelet();
+    const executable = join(node.node.folder, 'kubelet-without-mounts');
+    const script = `#!/bin/sh\nexec unshare --mount setpriv --bounding-set=-sys_admin ${kubeletPath} "$@"\n`;
+    writeFileSync(executable, script, { mode: 0o755 });
+    await node.node.startKubelet({ executable });
+    const reason = /error configuring root directory: failed to bind-mount .*: EPERM/;
+    await waitUntil('the node is not ready', async () => {
+      const { status } = await node.api.get<Node>(node.nodePath);
+      return status?.conditions?.some(
+        ({ type, status: ready, message }) => type === 'Ready' && ready === 'False' && reason.test(message ?? ''),
+      );
+    });
+    await waitUntil('the event is recorded', () => /reason="KubeletSetupFailed".*failed to bind-mount/.test(node.node.log()));
+    assert.equal((await node.node.healthz()).status, 200);
   });
 });
 
@@ -142,14 +190,16 @@ test('imageServiceEndpoint receives image calls, containerRuntimeEndpoint all ot
 
 // Through a proxy that adds what the runtime lacks: containerd up to 2.1.9 ignores stop signals.
 test('the gate ContainerStopSignals passes the signal of a container on to the runtime, and shows the runtime’s', async (t) => {
-  const config: Record<string, unknown> = { featureGates: { ContainerStopSignals: true } };
+  const config: Record<string, unknown> = { featureGates: { ContainerStopSignals: true }, podCIDR: '10.88.0.0/24' };
   const node = await TestNode.start(t, { config });
   const requested = new Map<string, Signal>();
+  const podCIDRs: string[] = [];
   const proxy = await startHostileRuntime(t, node.containerd.endpoint, ({ call, request, reply, bytes, encode }) => {
     if (call === 'CreateContainer') {
       const { config: created } = request as CreateContainerRequest;
       requested.set((reply as CreateContainerResponse).containerId, created?.stopSignal ?? Signal.SIGNAL_RUNTIME_DEFAULT);
     }
+    if (call === 'UpdateRuntimeConfig') podCIDRs.push((request as UpdateRuntimeConfigRequest).runtimeConfig?.networkConfig?.podCidr ?? '');
     if (call !== 'ContainerStatus') return bytes;
     const { status } = reply as ContainerStatusResponse;
     return encode({ ...reply, status: { ...status, stopSignal: requested.get(status?.id ?? '') || Signal.SIGNAL_SIGTERM } });
@@ -159,6 +209,8 @@ test('the gate ContainerStopSignals passes the signal of a container on to the r
   const containers = [aBusybox({ name: 'custom', lifecycle: { stopSignal: 'SIGUSR1' } }), aBusybox({ name: 'default' })];
   node.apply(aManifest('stop-signals', { os: { name: 'linux' }, containers }));
   const { status } = await node.untilRunning('stop-signals');
+  // A standalone node sends podCIDR of its configuration.
+  assert.deepEqual(podCIDRs, ['10.88.0.0/24']);
   assert.deepEqual(new Set(requested.values()), new Set([Signal.SIGNAL_RUNTIME_DEFAULT, Signal.SIGNAL_SIGUSR1]));
   assert.deepEqual(
     status?.containerStatuses?.map(({ name, stopSignal }) => [name, stopSignal]),

@@ -232,6 +232,16 @@ test('a kubeconfig without credentials that can be read is refused', async (t) =
   await assert.rejects(prepare({ bootstrapPath: '' }), { name: 'ConfigurationError', message: /has no credentials that can be read/ });
 });
 
+test('with a kubeconfig without credentials requests are anonymous, also the one for a certificate', async (t) => {
+  const { start, requested, writeKubeconfig, paths, connected, lines } = setUp(t);
+  writeKubeconfig(paths.kubeconfig, {});
+  const credentials = await start({ bootstrapPath: '' });
+  assert.deepEqual(await credentials.identities.current(noSignal), { authorization: undefined, clientCertificate: undefined });
+  await requested(1);
+  assert.deepEqual(connected, [paths.kubeconfig]);
+  assert.ok(lines.some(({ msg }) => /has no credentials: requests to the API server are anonymous/.test(msg)));
+});
+
 test('a kubeconfig that can not be written is written later', async (t) => {
   const { start, requested, paths, lines, clock } = setUp(t);
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', dirname(paths.kubeconfig)]);

@@ -67,6 +67,7 @@ export class ClientCredentials {
     this.#pendingKey = new PendingKey(options.certDirectory, options.logger);
     this.kubeconfig = parts.kubeconfig;
     if (parts.initial.pair) this.#identity.use(parts.initial.pair);
+    else if (isAnonymous(parts.kubeconfig)) this.#identity.allowAnonymous();
   }
 
   /**
@@ -180,7 +181,12 @@ async function loadParts(options: ClientCredentialsOptions): Promise<Parts | nul
   if (bootstrapPath === '') {
     const kubeconfig = await loadKubeconfig(kubeconfigPath);
     const parts = await rotating(kubeconfig, [kubeconfigPath], false);
-    if (!parts.initial.pair && !hasOtherCredentials(kubeconfig)) {
+    if (!parts.initial.pair && isAnonymous(kubeconfig)) {
+      logger.warn(
+        { kubeconfig: kubeconfigPath },
+        'The kubeconfig has no credentials: requests to the API server are anonymous until a certificate is issued',
+      );
+    } else if (!parts.initial.pair && !hasOtherCredentials(kubeconfig)) {
       throw new ConfigurationError(
         `kubeconfig "${kubeconfigPath}": has no credentials that can be read, and there is no --bootstrap-kubeconfig`,
       );
@@ -222,4 +228,9 @@ async function firstOf<T, R>(items: readonly T[], act: (item: T) => Promise<R>):
 
 function hasOtherCredentials({ user }: Kubeconfig): boolean {
   return user.token !== '' || user.tokenFile !== '' || user.basic !== null || user.exec !== null;
+}
+
+/** The kubeconfig names no credentials, of which some might be unreadable. */
+function isAnonymous(kubeconfig: Kubeconfig): boolean {
+  return kubeconfig.user.clientCertificate === null && !hasOtherCredentials(kubeconfig);
 }

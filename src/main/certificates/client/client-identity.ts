@@ -19,6 +19,11 @@ export class ClientIdentity implements IdentitySource {
     this.#successor = successor;
   }
 
+  /** Makes calls anonymous until there is a certificate, for a server that needs no credentials. */
+  allowAnonymous(): void {
+    this.#identity ??= { authorization: undefined, clientCertificate: undefined };
+  }
+
   /** Without a certificate no request is sent: an anonymous one would be refused. */
   current(signal: AbortSignal): Promise<Identity> {
     if (this.#successor) return this.#successor.current(signal);
