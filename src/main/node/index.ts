@@ -14,6 +14,7 @@ export { MachineWatch } from './host/machine-watch.ts';
 export { cpuHardcapErrors } from './host/cpu-hardcap.ts';
 export { recordHostWarnings } from './host/record-host-warnings.ts';
 export { NodeInfoSource } from './node-info-source.ts';
+export { watchRuntimeSocket } from './watch-runtime-socket.ts';
 export { PodCIDRSync } from './pod-cidr-sync.ts';
 export { toNodeName } from './node-name.ts';
 export { isReady, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';

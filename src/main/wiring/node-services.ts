@@ -22,6 +22,7 @@ import {
   PodCIDRSync,
   resourceSettings,
   threadErrors,
+  watchRuntimeSocket,
   type ClusterNode,
   type Node,
 } from '../node/index.ts';
@@ -128,5 +129,7 @@ function startPodCIDRSync({ options, threads, log, signal, runtime }: NodeServic
   const follow = () => podCIDR.set(clusterNode?.store.get()?.spec?.podCIDRs?.join(',') ?? '');
   clusterNode?.store.onChange(follow);
   follow();
-  runtime.runtimeState.onRecovered(() => podCIDR.resend());
+  const onReplaced = () => podCIDR.resend();
+  runtime.runtimeState.onRecovered(onReplaced);
+  void watchRuntimeSocket({ endpoint: options.config.containerRuntimeEndpoint, onReplaced, clock }, signal);
 }

@@ -123,9 +123,11 @@ test('a restarted kubelet keeps running pods, and ends pods without a source', a
   );
 });
 
-test('the pods keep running while the runtime is unavailable', async (t) => {
+test('the pods keep running while the runtime is unavailable, which gets podCIDR again afterwards', async (t) => {
   const node = await StandaloneNode.start(t);
-  await node.startKubelet();
+  await node.startKubelet({ podCIDR: '10.88.0.0/24' });
+  const sentTimes = async () => (await node.runtime.control.counters())['UpdateRuntimeConfig']?.count ?? 0;
+  await waitUntil('the runtime has podCIDR', async () => (await sentTimes()) === 1);
   node.writeManifest('web.json', aManifest('web', 'sim/run:1'));
   await node.waitForPod('web', 'runs', isRunning);
   await node.runtime.control.resetCounters();
@@ -136,6 +138,7 @@ test('the pods keep running while the runtime is unavailable', async (t) => {
   );
   await node.runtime.control.openSocket();
   await node.waitForPod('late', 'runs', isRunning, 40_000);
+  await waitUntil('the runtime has podCIDR again', async () => (await sentTimes()) > 0);
   const { containers } = await node.runtime.control.state();
   assert.deepEqual(
     containers.map(({ podName, attempt }) => `${podName} ${attempt}`).toSorted((a, b) => (a < b ? -1 : 1)),
