@@ -125,7 +125,7 @@ describe('node settings in a cluster', () => {
   test('the Node’s ranges of pods are sent to the runtime', async () => {
     const podCIDRs = ['10.89.7.0/24', 'fd89:0:0:7::/64'];
     await node.api.patch(node.nodePath, { spec: { podCIDR: podCIDRs[0], podCIDRs } });
-    const sent = /kubelet_runtime_operations_total\{operation_type="update_runtime_config"\} 1\n/;
+    const sent = /kubelet_runtime_operations_total\{operation_type="update_runtime_config"\} [1-9]/;
     await waitUntil('the runtime was asked', async () => sent.test(await (await node.node.get('/metrics')).text()));
     assert.match(node.node.log(), /"Updating Pod CIDR".* newPodCIDR="10.89.7.0\/24,fd89:0:0:7::\/64"/);
     assert.doesNotMatch(node.node.log(), /Pod CIDR update failed/);
@@ -210,7 +210,7 @@ test('the gate ContainerStopSignals passes the signal of a container on to the r
   node.apply(aManifest('stop-signals', { os: { name: 'linux' }, containers }));
   const { status } = await node.untilRunning('stop-signals');
   // A standalone node sends podCIDR of its configuration.
-  assert.deepEqual(podCIDRs, ['10.88.0.0/24']);
+  assert.deepEqual(new Set(podCIDRs), new Set(['10.88.0.0/24']));
   assert.deepEqual(new Set(requested.values()), new Set([Signal.SIGNAL_RUNTIME_DEFAULT, Signal.SIGNAL_SIGUSR1]));
   assert.deepEqual(
     status?.containerStatuses?.map(({ name, stopSignal }) => [name, stopSignal]),
