@@ -5,6 +5,7 @@
 import { evictionSignals, type EvictionSignal } from '../../shared/contracts/eviction.ts';
 import { parseDuration } from '../../shared/kubernetes/duration.ts';
 import { parseQuantity, quantityOf, type Quantity } from '../../shared/kubernetes/quantity.ts';
+import { isNoThreshold } from '../config/no-threshold.ts';
 import type { KubeletConfiguration, StringMap } from '../config/kubelet-configuration.ts';
 
 export type ThresholdSettings = Pick<
@@ -85,7 +86,7 @@ export function thresholdQuantity(value: ThresholdValue, capacity: number): Quan
 function statements(entries: StringMap): [EvictionSignal, ThresholdValue][] {
   return evictionSignals.flatMap((signal): [EvictionSignal, ThresholdValue][] => {
     const text = valueOf(entries, signal);
-    return text === undefined || text === '0%' || text === '100%' ? [] : [[signal, parseValue(text)]];
+    return text === undefined || isNoThreshold(text) ? [] : [[signal, parseValue(text)]];
   });
 }
 

@@ -1,6 +1,7 @@
 /** The eviction thresholds of memory, for the thread that waits for the kernel's notifications. Pure. Upstream: ParseThresholdConfig. */
 import type { MemoryThreshold } from '../../shared/contracts/stats.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
+import { isNoThreshold } from '../config/no-threshold.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 
 type Settings = Pick<KubeletConfiguration, 'evictionHard' | 'evictionSoft' | 'enforceNodeAllocatable'>;
@@ -20,7 +21,7 @@ export function memoryThresholds({ evictionHard, evictionSoft, enforceNodeAlloca
 }
 
 function toThreshold(scope: MemoryThreshold['scope'], text: string | undefined): MemoryThreshold | undefined {
-  if (text === undefined || text === '0%' || text === '100%') return undefined;
+  if (text === undefined || isNoThreshold(text)) return undefined;
   if (!text.endsWith('%')) return { scope, available: { bytes: value(text) } };
   return { scope, available: { fraction: Number.parseFloat(text) / 100 } };
 }

@@ -3,6 +3,7 @@ import { evictionSignals } from '../../../shared/contracts/eviction.ts';
 import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../../../shared/kubernetes/duration.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
+import { isNoThreshold } from '../no-threshold.ts';
 import { thrownMessage, invalid, type ValidationRule } from './rules.ts';
 
 const signals: ReadonlySet<string> = new Set(evictionSignals);
@@ -49,7 +50,7 @@ export const checkEviction: ValidationRule = ({ config }) => [
   ...checkEach('evictionMinimumReclaim (--eviction-minimum-reclaim)', config.evictionMinimumReclaim, checkReclaim),
   ...Object.entries(config.evictionSoft)
     // Upstream drops a threshold of 0% or 100% before it checks the grace period.
-    .filter(([signal, text]) => !Object.hasOwn(config.evictionSoftGracePeriod, signal) && text !== '0%' && text !== '100%')
+    .filter(([signal, text]) => !Object.hasOwn(config.evictionSoftGracePeriod, signal) && !isNoThreshold(text))
     .map(([signal]) => invalid(`grace period must be specified for the soft eviction threshold ${signal}`)),
   ...checkLogSize(config.containerLogMaxSize),
 ];

@@ -16,6 +16,7 @@ import {
 } from '../../../shared/kubernetes/quantity.ts';
 import type { KubeletConfiguration, StringMap } from '../../config/kubelet-configuration.ts';
 import type { KubeletFlags } from '../../cli/options.ts';
+import { isNoThreshold } from '../../config/no-threshold.ts';
 import { isExtendedResource, isHugePages } from '../resource-names.ts';
 import type { ResourceList } from '../node-object.ts';
 
@@ -132,7 +133,7 @@ function maxPods(machine: MachineInfo, { maxPods, podsPerCore }: Settings): numb
  */
 function threshold(evictionHard: StringMap, signal: string, totalBytes: number): number {
   const text = evictionHard[signal];
-  if (text === undefined) return 0;
+  if (text === undefined || isNoThreshold(text)) return 0;
   if (!text.endsWith('%')) return value(text);
   return Math.trunc(totalBytes * Math.fround(Math.fround(Number.parseFloat(text)) / 100));
 }

@@ -38,6 +38,17 @@ test('allocatable excludes reservations and hard eviction thresholds', () => {
   });
 });
 
+test('thresholds of 0% and 100% reserve nothing', () => {
+  for (const text of ['0%', '100%']) {
+    const settings = { ...none, localStorageCapacityIsolation: true, evictionHard: { 'memory.available': text, 'nodefs.available': text } };
+    const capacity = nodeCapacity(machine, settings);
+    assert.deepEqual(nodeAllocatable(capacity, settings), capacity);
+    const list = capacityList({}, aMachine({ hugePages: [] }), settings);
+    assert.deepEqual(allocatableList({}, list, settings), list);
+    assert.equal(excessiveReservations(aMachine({}), settings), null);
+  }
+});
+
 test('a reservation beyond the capacity leaves nothing', () => {
   const settings = { ...none, systemReserved: { cpu: '64' } };
   assert.equal(nodeAllocatable(nodeCapacity(machine, settings), settings).milliCPU, 0);
