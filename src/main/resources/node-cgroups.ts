@@ -201,7 +201,8 @@ export class NodeCgroups {
       cgroup: qosCgroup(this.#options.config, qos),
       resources: levels[qos],
       create: true,
-      memoryAtLeastUsage: true,
+      // Of a reservation for better pods (qosReserved). Pods must keep what the limit of all of them grants, which stays as it is when it is refused.
+      memoryAtLeastUsage: qos !== 'Guaranteed',
     }));
   }
 }

@@ -12,7 +12,10 @@ export interface CgroupChange {
   readonly resources: CgroupResources;
   /** True: a missing cgroup is created. False: it must exist. */
   readonly create: boolean;
-  /** True: when the kernel refuses a memory limit below the usage, the limit is set to the usage, which stops growth. */
+  /**
+   * When the kernel refuses a memory limit below the usage. True: the limit is set to the usage, which stops growth (upstream's retrySetMemoryReserve).
+   * Otherwise it stays, the other values are set, and the change fails.
+   */
   readonly memoryAtLeastUsage?: boolean;
 }
 

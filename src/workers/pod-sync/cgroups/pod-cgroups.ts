@@ -222,9 +222,11 @@ export class PodCgroups {
       await manager.create(name, resources);
     }
     await manager.update(name, resources).catch(async (err: unknown) => {
+      const { memoryBytes, ...others } = resources;
       const usage = await tree.memoryUsage(path);
-      if (!memoryAtLeastUsage || resources.memoryBytes === undefined || usage <= resources.memoryBytes) throw err;
-      await manager.update(name, { ...resources, memoryBytes: usage });
+      if (memoryBytes === undefined || usage <= memoryBytes) throw err;
+      await manager.update(name, memoryAtLeastUsage ? { ...resources, memoryBytes: usage } : others);
+      if (!memoryAtLeastUsage) throw err;
     });
   }
 

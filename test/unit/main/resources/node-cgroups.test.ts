@@ -123,6 +123,15 @@ test('a limit that is refused is reported and set again after a minute', async (
   node.cgroups.close();
 });
 
+test('only the levels below that of all pods may be limited to their usage', async () => {
+  const node = aNode();
+  node.cgroups.start();
+  await node.clock.advance(0);
+  const levels = node.tasks.at(-1)!.cgroups.map(({ cgroup, memoryAtLeastUsage }) => `${String(cgroup)} ${memoryAtLeastUsage}`);
+  assert.deepEqual(levels, ['kubepods false', 'kubepods,burstable true', 'kubepods,besteffort true']);
+  node.cgroups.close();
+});
+
 test('when the machine has more CPUs, the pods may use them', async () => {
   const node = aNode();
   node.cgroups.start();
