@@ -2,7 +2,6 @@
  * Samples the filesystems of images and containers: their mount points and used bytes from the runtime, the rest from statfs. Upstream: ImageFsStats of
  * pkg/kubelet/stats/cadvisor_stats_provider.go and cri_stats_provider.go.
  */
-import { stat } from 'node:fs/promises';
 import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
 import type { FilesystemUsage as RuntimeUsage } from '../../shared/cri/generated/cri-v1.ts';
 import type { CriClient } from '../../shared/cri/client.ts';
@@ -86,6 +85,6 @@ export class FilesystemSampler {
 async function hasOtherDevice(image: RuntimeUsage, container: RuntimeUsage): Promise<boolean> {
   const [a = '', b = ''] = [image.fsId?.mountpoint, container.fsId?.mountpoint];
   if (a === b) return false;
-  const [first, second] = await Promise.all([stat(a), stat(b)]);
-  return first.dev !== second.dev;
+  const [first, second] = await Promise.all([readFilesystemUsage(a, 0), readFilesystemUsage(b, 0)]);
+  return first.device !== second.device;
 }
