@@ -48,9 +48,9 @@ export function parseNetstat(text: string, protocol: string, name: string): numb
   return Number(values[names.indexOf(name)] ?? 0) || 0;
 }
 
-/** Returns the number of logical processors from `/proc/cpuinfo`. */
+/** Returns the number of logical processors from `/proc/cpuinfo`. s390x writes `processor 0: …`. */
 export function countProcessors(text: string): number {
-  return text.match(/^processor\s*:/gm)?.length ?? 0;
+  return text.match(/^processor(?:\s*| \d+):/gm)?.length ?? 0;
 }
 
 /** Parses `/etc/os-release`: `KEY=value` lines; the values may be quoted. */

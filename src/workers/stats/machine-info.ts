@@ -2,6 +2,7 @@
 import { readdir, readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MachineInfo } from '../../shared/contracts/stats.ts';
+import { parseCPUList } from '../../shared/linux/cpu-list.ts';
 import { countProcessors, parseMeminfo, parseOsRelease } from '../../shared/linux/procfs.ts';
 
 export interface MachinePaths {
@@ -38,7 +39,7 @@ export async function readMachineInfo({ root, rootDir }: MachinePaths): Promise<
     readFirst(root, osReleaseFiles),
   ]);
   return {
-    numCores: countProcessors(cpuinfo),
+    numCores: countOnline(onlineCPUs) || countProcessors(cpuinfo),
     memoryBytes: memory.get('MemTotal') ?? 0,
     swapBytes: memory.get('SwapTotal') ?? 0,
     hugePages,
@@ -52,6 +53,15 @@ export async function readMachineInfo({ root, rootDir }: MachinePaths): Promise<
     kernelVersion: kernelVersion.trim(),
     osImage: parseOsRelease(osRelease).get('PRETTY_NAME') ?? 'Unknown',
   };
+}
+
+/** As cadvisor counts processors: the text of cpuinfo is another one on each architecture. 0 when it is no list. */
+function countOnline(list: string | undefined): number {
+  try {
+    return parseCPUList(list ?? '').size;
+  } catch {
+    return 0;
+  }
 }
 
 /** The trimmed content of the first file that is not empty. Strings in device trees end with NUL. */

@@ -50,6 +50,12 @@ test('machine info has processors, memory, huge pages and IDs', async () => {
   assert.ok(rootFsCapacityBytes > 0 && rootFsInodes >= 0);
 });
 
+test('the processors are those that are online, and those of cpuinfo without such a list', async () => {
+  const online = { ...bare, 'proc/cpuinfo': 'processor 0: version = FF\n', 'sys/devices/system/cpu/online': '0-2,8\n' };
+  assert.equal((await machine(online)).numCores, 4);
+  assert.equal((await machine({ ...bare, 'sys/devices/system/cpu/online': 'x\n' })).numCores, 2);
+});
+
 test('the system UUID of a machine without DMI is that of the device tree, then the machine ID', async () => {
   assert.equal((await machine({ ...bare, 'proc/device-tree/vm,uuid': 'tree-1\0' })).systemUUID, 'tree-1');
   const named = await machine({ ...bare, 'etc/machine-id': '', 'var/lib/dbus/machine-id': 'dbus-1\n' });

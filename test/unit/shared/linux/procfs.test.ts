@@ -31,6 +31,7 @@ test('the stat of a process is parsed when its name contains spaces and parenthe
 test('boot time, processors and open file limits are parsed', () => {
   assert.equal(parseBootTime('cpu 1 2\nbtime 1763720000\nprocesses 5\n'), 1763720000);
   assert.equal(countProcessors('processor\t: 0\nmodel name\t: x\n\nprocessor\t: 1\n'), 2);
+  assert.equal(countProcessors('vendor_id : IBM/S390\n# processors : 2\nprocessor 0: version = FF\nprocessor 1: version = FF\n'), 2);
   assert.equal(
     parseMaxOpenFiles('Limit  Soft Limit  Hard Limit Units\nMax open files            1024                 524288               files\n'),
     1024,
