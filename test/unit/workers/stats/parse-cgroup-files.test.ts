@@ -7,6 +7,7 @@ import {
   parseNetDev,
   parsePressure,
   statValue,
+  toBigInt,
   toBoundedJSON,
   toLimit,
 } from '../../../../src/workers/stats/parse-cgroup-files.ts';
@@ -40,6 +41,18 @@ table('toLimit', (row) => {
     row(String(text), () => {
       assert.equal(toLimit(text), want);
     });
+});
+
+const toBigIntRows = [
+  { text: '0\n', want: 0n },
+  { text: '1000000000000000001\n', want: 1_000_000_000_000_000_001n },
+  { text: '9223372036854775806\n', want: 2n ** 63n - 2n },
+  { text: '18446744073709551615\n', want: 2n ** 63n - 1n },
+  { text: '184467440737095516150\n', want: 0n },
+  { text: 'garbage', want: 0n },
+];
+table('toBigInt', (row) => {
+  for (const { text, want } of toBigIntRows) row(text, () => assert.equal(toBigInt(text), want));
 });
 
 test('a pressure file without the line for all tasks, as the kernel has it for cpu before 5.13', () => {
