@@ -1,6 +1,6 @@
 /**
- * Groups the rows of the usage table into the node, its system containers, and its pods. Pure. Upstream: filterTerminatedContainerInfoAndAssembleByPodCgroupKey
- * and isContainerTerminated of pkg/kubelet/stats/cadvisor_stats_provider.go.
+ * Groups the rows of the usage table into the node, its system containers, and its pods. Pure. A container has a row while it runs, so each row counts from its
+ * first sample on. Upstream: listPodStatsPartiallyFromCRI of pkg/kubelet/stats/cri_stats_provider.go.
  */
 import type { CgroupKind, CgroupUsage } from '../../../shared/state/usage-table.ts';
 
@@ -18,7 +18,7 @@ export interface PodUsage {
 export interface NodeUsage {
   readonly root: CgroupUsage | undefined;
   readonly systemContainers: readonly CgroupUsage[];
-  /** Sorted by namespace and name. Only pods that have a sandbox or a container. */
+  /** Sorted by namespace and name. Only pods that have a running container, as upstream. */
   readonly pods: readonly PodUsage[];
 }
 
@@ -48,35 +48,21 @@ export function groupUsage(rows: readonly CgroupUsage[]): NodeUsage {
   return {
     root,
     systemContainers: systemContainers.sort((a, b) => compare(a.identity.kind, b.identity.kind)),
-    pods: [...pods.values()].sort((a, b) => compare(a.podNamespace, b.podNamespace) || compare(a.podName, b.podName)),
+    pods: [...pods.values()]
+      .filter(({ containers }) => containers.length > 0)
+      .sort((a, b) => compare(a.podNamespace, b.podNamespace) || compare(a.podName, b.podName)),
   };
 }
 
-/** Of several instances of one name the newest one with usage; a single instance unless it has ended. */
+/** Of several instances of one name the newest one: the others have ended since the last sample. */
 export function pickContainers(rows: readonly CgroupUsage[]): CgroupUsage[] {
-  const byName = new Map<string, CgroupUsage[]>();
+  const newest = new Map<string, CgroupUsage>();
   for (const row of rows) {
-    const { containerName } = row.identity;
-    const instances = byName.get(containerName);
-    if (instances) instances.push(row);
-    else byName.set(containerName, [row]);
+    const { containerName, createdAtMs } = row.identity;
+    const known = newest.get(containerName);
+    if (!known || known.identity.createdAtMs < createdAtMs) newest.set(containerName, row);
   }
-  const picked: CgroupUsage[] = [];
-  for (const [, instances] of [...byName].sort(([a], [b]) => compare(a, b))) {
-    const instance =
-      instances.length === 1
-        ? instances.find((row) => !hasEnded(row))
-        : instances.sort((a, b) => b.identity.createdAtMs - a.identity.createdAtMs).find(hasUsage);
-    if (instance) picked.push(instance);
-  }
-  return picked;
-}
-
-function hasEnded({ values }: CgroupUsage): boolean {
-  return Number.isNaN(values.cpuNanoCores) || (values.cpuNanoCores === 0 && values.memoryRssBytes === 0);
-}
-function hasUsage({ values }: CgroupUsage): boolean {
-  return values.cpuNanoCores > 0 && values.memoryRssBytes !== 0;
+  return [...newest.values()].sort((a, b) => compare(a.identity.containerName, b.identity.containerName));
 }
 
 function compare(a: string, b: string): number {

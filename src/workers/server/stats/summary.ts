@@ -111,8 +111,8 @@ function containerStats(row: CgroupUsage, name: string, startedAtMs: number, opt
 function usageFields({ values }: CgroupUsage, { onlyCpuAndMemory }: SummaryOptions, unavailableBytes = 0): string {
   const at = `"time":${time(values.sampledAtMs)}`;
   const { memoryLimitBytes, memoryWorkingSetBytes, memorySwapLimitBytes, swapBytes } = values;
-  // Upstream shows 0 nano cores after the first sample.
-  const nanoCores = Number.isNaN(values.cpuNanoCores) ? 0 : values.cpuNanoCores;
+  // There is no rate after the first sample.
+  const nanoCores = Number.isNaN(values.cpuNanoCores) ? '' : `"usageNanoCores":${values.cpuNanoCores},`;
   const availableBytes = memoryLimitBytes - memoryWorkingSetBytes;
   const usableBytes = unavailableBytes === 0 ? availableBytes : Math.max(0, availableBytes - unavailableBytes);
   const available = Number.isFinite(memoryLimitBytes) ? `"availableBytes":${integer(usableBytes)},` : '';
@@ -138,7 +138,7 @@ function usageFields({ values }: CgroupUsage, { onlyCpuAndMemory }: SummaryOptio
     v.memoryFullAvg60,
     v.memoryFullAvg300,
   );
-  const cpu = `"cpu":{${at},"usageNanoCores":${nanoCores},"usageCoreNanoSeconds":${values.cpuUsageNs},${cpuPressure}}`;
+  const cpu = `"cpu":{${at},${nanoCores}"usageCoreNanoSeconds":${values.cpuUsageNs},${cpuPressure}}`;
   const memory =
     `"memory":{${at},${available}"usageBytes":${values.memoryUsageBytes},"workingSetBytes":${memoryWorkingSetBytes},"rssBytes":${values.memoryRssBytes}` +
     `,"pageFaults":${values.pageFaults},"majorPageFaults":${values.majorPageFaults},${memoryPressure}}`;

@@ -163,15 +163,29 @@ const instance = (containerID: string, createdAtMs: number, values: { cpuNanoCor
 const pickContainersRows = [
   { name: 'one instance', rows: [instance('a', 1, busy)], want: ['a'] },
   { name: 'one that sleeps', rows: [instance('a', 1, { cpuNanoCores: 0, memoryRssBytes: 1 })], want: ['a'] },
-  { name: 'one that ended', rows: [instance('a', 1, { cpuNanoCores: 0, memoryRssBytes: 0 })], want: [] },
-  { name: 'one that was measured once', rows: [instance('a', 1, { cpuNanoCores: NaN, memoryRssBytes: 9 })], want: [] },
+  { name: 'one without any usage', rows: [instance('a', 1, { cpuNanoCores: 0, memoryRssBytes: 0 })], want: ['a'] },
+  { name: 'one that was measured once', rows: [instance('a', 1, { cpuNanoCores: NaN, memoryRssBytes: 9 })], want: ['a'] },
   { name: 'two instances', rows: [instance('a', 1, busy), instance('b', 2, busy)], want: ['b'] },
   {
-    name: 'a newer one without usage',
-    rows: [instance('a', 1, busy), instance('b', 2, { cpuNanoCores: 0, memoryRssBytes: 9 })],
-    want: ['a'],
+    name: 'a newer one that was measured once',
+    rows: [instance('b', 2, { cpuNanoCores: NaN, memoryRssBytes: 0 }), instance('a', 1, busy)],
+    want: ['b'],
   },
 ];
+test('a container that was measured once is on the pages, without its rate', () => {
+  const first = [rows[0]!, instance('a', Date.UTC(2026, 0, 1), { cpuNanoCores: NaN, memoryRssBytes: 9 })];
+  const { pods } = JSON.parse(textOfSummary(renderSummary(node, groupUsage(first), { onlyCpuAndMemory: true, ...rest })));
+  assert.deepEqual(Object.keys(pods[0].containers[0].cpu), ['time', 'usageCoreNanoSeconds', 'psi']);
+  const page = parsePrometheus(textOf(resourceFamilies(groupUsage(first))));
+  for (const name of ['container_cpu_usage_seconds_total', 'container_memory_working_set_bytes', 'container_start_time_seconds'])
+    assert.equal(page.get(name)?.samples.length, 1, name);
+});
+
+test('a pod without a running container is not listed', () => {
+  const withoutContainer = rows.filter(({ identity }) => identity.kind !== 'container');
+  assert.deepEqual(groupUsage(withoutContainer).pods, []);
+});
+
 table('pickContainers', (row) => {
   for (const { name, rows: given, want } of pickContainersRows) {
     row(name, () =>
@@ -207,6 +221,7 @@ test('the page for metrics-server has the newest of two pods of one name', () =>
     return [
       aUsage({ kind: 'pod', path: `/${uid}`, ...ofPod }, { memoryWorkingSetBytes: index }),
       aUsage({ kind: 'sandbox', path: `/${uid}/s`, ...ofPod }),
+      aUsage({ kind: 'container', path: `/${uid}/c`, ...ofPod, containerName: 'app' }),
     ];
   });
   for (const each of [pods, pods.toReversed()]) {
