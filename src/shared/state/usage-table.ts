@@ -56,22 +56,30 @@ export function openFilesystems(buffer: SharedArrayBuffer, measured: readonly (k
   );
 }
 
-/** The stats thread's view. The writer identifies a cgroup by its row number. Frees the rows of a predecessor: the next sample adds them again. */
+/** The stats thread's view. The writer identifies a cgroup by its row number. */
 export class UsageWriter {
   readonly #identities: TableWriter<typeof identityFields>;
   readonly #usage: TableWriter<typeof valueFields>;
   readonly #machine: TableWriter<MachineFields>;
   readonly #nodeFilesystems;
   readonly #tasks: TableWriter<NodeTasksFields>;
+  #inherited: readonly number[];
 
+  /** Keeps the rows of a predecessor until `dropInherited`. */
   constructor(buffer: SharedArrayBuffer) {
     this.#identities = identities.writer(buffer);
+    this.#inherited = Array.from(Array(this.#identities.highWater).keys()).filter((row) => this.#identities.inUse(row));
     const { capacity } = this.#identities;
     this.#usage = usage.writer(buffer, identities.bytes(capacity), Array.from(Array(capacity).keys()));
     this.#machine = machineTable.writer(buffer, machineOffset(capacity), [0]);
     this.#nodeFilesystems = nodeFilesystemTable.writer(buffer, nodeFilesystemOffset(capacity));
     this.#tasks = nodeTasksTable.writer(buffer, tasksOffset(capacity), [0]);
-    for (let row = this.#identities.highWater - 1; row >= 0; row -= 1) this.#identities.free(row);
+  }
+
+  /** Frees the rows of a predecessor, before the first sample adds them again: the pages have them meanwhile. */
+  dropInherited(): void {
+    for (const row of this.#inherited.toReversed()) this.#identities.free(row);
+    this.#inherited = [];
   }
 
   get size(): number {

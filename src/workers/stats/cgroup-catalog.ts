@@ -100,7 +100,7 @@ export class CgroupCatalog {
       const item = byID.get(containerIDOfCgroup(directory));
       if (!item || known.has(item.id)) continue;
       const path = join(identity.path, directory);
-      const { kind, podName, podNamespace, containerName, image } = item;
+      const { kind, podName, podNamespace, containerName, image, createdAtMs } = item;
       children.set(path, {
         kind,
         path,
@@ -110,7 +110,8 @@ export class CgroupCatalog {
         containerName,
         containerID: item.id,
         image,
-        createdAtMs: this.#createdAtMs(path),
+        // The time of the directory moves when a container makes a cgroup below its own.
+        createdAtMs: createdAtMs > 0 ? createdAtMs : this.#createdAtMs(path),
       });
     }
   }

@@ -94,6 +94,7 @@ export class UsageSampler {
     const items = this.#runningItems();
     const identities = this.#catalog.find(items);
     identities.push(...this.#addFromRuntime(items, identities));
+    this.#table.dropInherited();
     const present = new Set(identities);
     for (const identity of this.#measured.keys()) if (!present.has(identity)) this.#drop(identity);
     let added = 0;

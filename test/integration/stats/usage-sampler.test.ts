@@ -143,8 +143,8 @@ function aSampler(root: string, maxPods = 10) {
     podNamespace: 'n',
     image: 'busybox',
   } as const;
-  const add = (id: string, containerName: string) =>
-    runtime.add({ ...common, kind: containerName === '' ? 'sandbox' : 'container', id: id as ContainerID, containerName })!;
+  const add = (id: string, containerName: string, createdAtMs = 0) =>
+    runtime.add({ ...common, createdAtMs, kind: containerName === '' ? 'sandbox' : 'container', id: id as ContainerID, containerName })!;
   add('s1', '');
   const containerRow = add('c1', 'app');
   const usage = createUsageTable(maxPods);
@@ -267,14 +267,25 @@ test('a kill by the kernel counts for the measured cgroup that contains the proc
   );
 });
 
-test('a successor measures the same cgroups again', async () => {
+test('a successor keeps the rows until it has measured, and then only those of cgroups that exist', async () => {
   const root = aTree({ ...v2('kubepods/poda/c1', 1), ...v2('kubepods/poda', 1) });
   const { options, rows } = aSampler(root);
   await new UsageSampler(options).sample();
   const successor = new UsageSampler(options);
-  assert.deepEqual(rows(), []);
-  assert.equal(await successor.sample(), 2);
+  // The pages have the rows of the predecessor until the first sample.
   assert.deepEqual(rows(), ['container a/app 1000', 'pod a/ 1000']);
+  rmSync(join(root, 'kubepods/poda/c1'), { recursive: true });
+  assert.equal(await successor.sample(), 1);
+  assert.deepEqual(rows(), ['pod a/ 1000']);
+});
+
+test('a container starts when the runtime has created it, whatever the time of its directory', async () => {
+  const root = aTree({ ...v2('kubepods/poda/c2', 1), ...v2('kubepods/poda', 1) });
+  const { options, add } = aSampler(root);
+  add('c2', 'other', 1234);
+  await new UsageSampler(options).sample();
+  const container = new UsageReader(options.usage).all().find(({ identity }) => identity.kind === 'container');
+  assert.equal(container?.identity.createdAtMs, 1234);
 });
 
 test('a full table is logged once, and sampling continues', async () => {
