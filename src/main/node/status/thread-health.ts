@@ -1,13 +1,13 @@
 /**
  * Computes which threads make the node not ready. Pure. Upstream has one such check, for the PLEG. Here every thread that pods depend on has
- * one. The server and stats threads have none: pods keep running without them, whereas a node that is not ready loses its pods.
+ * one. The server, stats and images threads have none: pods keep running without them, whereas a node that is not ready loses its pods.
  */
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';
 import type { ThreadHealth } from '../../../shared/state/heartbeats.ts';
 
 /** A thread that exited is restarted within seconds. A thread without a heartbeat for this long has not recovered. */
 const heartbeatTimeoutMs = 60_000;
-const requiredThreads = ['pleg', 'images', 'probes', 'pod-sync'];
+const requiredThreads = ['pleg', 'probes', 'pod-sync'];
 
 /**
  * Returns one sentence per unhealthy thread.
