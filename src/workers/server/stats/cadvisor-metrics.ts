@@ -88,7 +88,8 @@ function network(name: string, help: string, key: Exclude<keyof InterfaceUsage, 
   return { name: `container_network_${name}_total`, type: 'counter', help: `Cumulative count of ${help}`, read };
 }
 
-const createdAtSeconds = ({ identity }: CgroupUsage) => Math.floor(identity.createdAtMs / 1000);
+/** A time that is not known has no series: 0 would be 1970. */
+const createdAtSeconds = ({ identity }: CgroupUsage) => (identity.createdAtMs > 0 ? Math.floor(identity.createdAtMs / 1000) : undefined);
 const totalCpu = extraLabels({ cpu: 'total' });
 const memoryFailures = ['container', 'hierarchy'].map((scope) => ({
   minor: extraLabels({ failure_type: 'pgfault', scope }),

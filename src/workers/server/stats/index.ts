@@ -2,7 +2,7 @@
  * The pages about resource usage: /stats/summary, /metrics/resource, /metrics/cadvisor and a part of /metrics. Renders them from the usage table, which the stats thread writes;
  * no page waits for another thread. Created by the server thread; called by its routes.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseBootTime } from '../../../shared/linux/procfs.ts';
 import { StorageReader } from '../../../shared/state/storage-table.ts';
@@ -43,8 +43,7 @@ export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: Sta
     bootedAtMs: parseBootTime(readFileSync('/proc/stat', 'utf8')) * 1000,
     kubeletStartedAtMs: Date.now() - process.uptime() * 1000,
   };
-  // Upstream: IsPsiEnabled of pkg/kubelet/cadvisor. Without cgroup v2 there is no such file.
-  const hasPressure = existsSync(join(cgroupFsRoot, 'cpu.pressure'));
+  const hasPressure = canOpen(join(cgroupFsRoot, 'cpu.pressure'));
   const deviceName = createDeviceNames();
   return {
     summary(onlyCpuAndMemory) {
@@ -69,4 +68,14 @@ export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: Sta
     logs: () => logFamilies(groupUsage(reader.all())),
     resource: () => resourceFamilies(groupUsage(reader.all())),
   };
+}
+
+/** Upstream: IsPsiEnabled of pkg/kubelet/cadvisor. Without cgroup v2 there is no such file, and a kernel without `psi=1` may refuse to open it. */
+function canOpen(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'r'));
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -113,6 +113,12 @@ test('the root cgroup has the filesystems of the node with the I/O of their devi
   ]);
 });
 
+test('a cgroup whose creation time is not known has no series of it', () => {
+  const options = { machine, filesystems, nowMs: 5000, hasPressure: false, deviceName: () => '' };
+  const page = parsePrometheus(textOf(cadvisorFamilies({ rows: [aUsage({ createdAtMs: 0 })], ...options })));
+  assert.deepEqual([page.get('container_start_time_seconds'), page.get('container_creation_time_seconds')], [undefined, undefined]);
+});
+
 test('two devices of one name have one series', () => {
   const io = '[{"device":"8:0","bytes":{"Read":1},"operations":{}},{"device":"8:1","bytes":{"Read":2},"operations":{}}]';
   const row = aUsage({ kind: 'root' }, { io });
