@@ -30,6 +30,13 @@ interface KnownPod {
   readonly children: Map<string, CgroupIdentity>;
 }
 
+export type PodName = Pick<SnapshotItem, 'podName' | 'podNamespace'>;
+interface FoundPod {
+  readonly path: string;
+  readonly podUID: PodUID;
+  readonly name: PodName | undefined;
+}
+
 const noPod = { podUID: '', podName: '', podNamespace: '', containerName: '', containerID: '', image: '' } as const;
 
 export class CgroupCatalog {
@@ -42,8 +49,12 @@ export class CgroupCatalog {
     this.#options = options;
   }
 
-  /** The cgroups to measure now. @param items the running items of the runtime, by pod */
-  find(items: ReadonlyMap<PodUID, readonly SnapshotItem[]>): CgroupIdentity[] {
+  /**
+   * The cgroups to measure now.
+   * @param items the running items of the runtime, by pod
+   * @param names of pods that the runtime knows. A pod keeps its name while it has a cgroup, also between two sandboxes.
+   */
+  find(items: ReadonlyMap<PodUID, readonly SnapshotItem[]>, names: ReadonlyMap<PodUID, PodName>): CgroupIdentity[] {
     const driver = this.#options.driver();
     const layout = { cgroupRoot: this.#options.cgroupRoot, cgroupsPerQOS: true };
     const parents = [podsCgroup(layout), qosCgroup(layout, 'Burstable'), qosCgroup(layout, 'BestEffort')].map((name) =>
@@ -57,7 +68,7 @@ export class CgroupCatalog {
         if (uid === undefined) continue;
         const path = join(parent, directory);
         present.add(path);
-        this.#addPod(path, uid as PodUID, items.get(uid as PodUID) ?? [], found);
+        this.#addPod({ path, podUID: uid as PodUID, name: names.get(uid as PodUID) }, items.get(uid as PodUID) ?? [], found);
       }
     }
     for (const path of this.#pods.keys()) if (!present.has(path)) this.#pods.delete(path);
@@ -70,12 +81,11 @@ export class CgroupCatalog {
     for (const { children } of this.#pods.values()) children.delete(path);
   }
 
-  #addPod(path: string, podUID: PodUID, items: readonly SnapshotItem[], found: CgroupIdentity[]): void {
-    const named = items[0];
-    const name = { podName: named?.podName ?? '', podNamespace: named?.podNamespace ?? '' };
+  #addPod({ path, podUID, name }: FoundPod, items: readonly SnapshotItem[], found: CgroupIdentity[]): void {
     let pod = this.#pods.get(path);
-    if (!pod || pod.identity.podName !== name.podName) {
-      const identity = { ...noPod, ...name, kind: 'pod', path, podUID, createdAtMs: this.#createdAtMs(path) } as const;
+    if (!pod || (name && pod.identity.podName !== name.podName)) {
+      const createdAtMs = pod?.identity.createdAtMs ?? this.#createdAtMs(path);
+      const identity = { ...noPod, ...name, kind: 'pod', path, podUID, createdAtMs } as const;
       this.#pods.set(path, (pod = { identity, children: pod?.children ?? new Map<string, CgroupIdentity>() }));
     }
     found.push(pod.identity);

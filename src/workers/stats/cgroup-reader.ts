@@ -6,7 +6,17 @@ import { join } from 'node:path';
 import type { UsageValues } from '../../shared/state/usage-table.ts';
 import { CgroupFile, readCgroupFile, type HandleBudget } from './cgroup-file.ts';
 import type { ProcessDetails } from './process-details.ts';
-import { parseBlkio, parseIoStat, parsePressure, statValue, toBigInt, toBoundedJSON, toLimit, toNumber } from './parse-cgroup-files.ts';
+import {
+  countLines,
+  parseBlkio,
+  parseIoStat,
+  parsePressure,
+  statValue,
+  toBigInt,
+  toBoundedJSON,
+  toLimit,
+  toNumber,
+} from './parse-cgroup-files.ts';
 
 export interface CgroupHierarchy {
   readonly version: 1 | 2;
@@ -154,6 +164,7 @@ class V2Reader implements CgroupReader {
     if (cpu === undefined) return undefined;
     const stat = files.memoryStat.read() ?? '';
     const current = files.memoryUsage.read();
+    const threads = files.threads.read();
     const rssBytes = statValue(stat, 'anon');
     const cacheBytes = statValue(stat, 'file');
     return {
@@ -177,7 +188,8 @@ class V2Reader implements CgroupReader {
       pageFaults: statValue(stat, 'pgfault'),
       majorPageFaults: statValue(stat, 'pgmajfault'),
       swapBytes: toNumber(files.swap.read()),
-      threads: toNumber(files.threads.read()),
+      // The root cgroup has no pids.current, nor has one without the controller: libcontainer counts the processes then.
+      threads: threads === undefined ? countLines(this.readProcesses()) : toNumber(threads),
       ...pressureValues('cpu', files.cpuPressure.read()),
       ...pressureValues('memory', files.memoryPressure.read()),
       ...pressureValues('io', files.ioPressure.read()),

@@ -8,6 +8,12 @@ export function statValue(text: string, key: string): number {
   return Number.parseInt(text.slice(lineStart + key.length + 1, lineStart + key.length + 24), 10) || 0;
 }
 
+export function countLines(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
+}
+
 /** A file with one number. */
 export function toNumber(text: string | undefined): number {
   return text === undefined ? 0 : Number.parseInt(text, 10) || 0;

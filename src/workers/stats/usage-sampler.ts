@@ -13,12 +13,13 @@ import { RuntimeSnapshotReader, type SnapshotItem } from '../../shared/state/run
 import { TableFullError } from '../../shared/state/typed-table.ts';
 import { UsageWriter, type CgroupIdentity } from '../../shared/state/usage-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { CgroupCatalog, type CgroupCatalogOptions } from './cgroup-catalog.ts';
+import { CgroupCatalog, type CgroupCatalogOptions, type PodName } from './cgroup-catalog.ts';
 import { HandleBudget } from './cgroup-file.ts';
 import { createCgroupReader, type CgroupLimits, type CgroupReader, type CgroupValues } from './cgroup-reader.ts';
 import { computeNanoCores } from './compute-nano-cores.ts';
 import { ProcessDetailsSampler } from './process-details.ts';
 import type { LogUsage } from './read-log-usage.ts';
+import { countLines } from './parse-cgroup-files.ts';
 import { noCgroup } from './runtime-stats/no-cgroup.ts';
 import { usageKey, type RuntimeUsage } from './runtime-stats/to-usage.ts';
 import type { MachineMemory } from './read-machine-memory.ts';
@@ -91,8 +92,8 @@ export class UsageSampler {
 
   /** Samples everything once. Resolves with the number of rows. */
   async sample(): Promise<number> {
-    const items = this.#runningItems();
-    const identities = this.#catalog.find(items);
+    const { running: items, names } = this.#snapshotItems();
+    const identities = this.#catalog.find(items, names);
     identities.push(...this.#addFromRuntime(items, identities));
     this.#table.dropInherited();
     const present = new Set(identities);
@@ -254,20 +255,18 @@ export class UsageSampler {
     return { logBytes: usage?.bytes ?? NaN, logInodes: usage?.inodes ?? NaN };
   }
 
-  #runningItems(): Map<PodUID, SnapshotItem[]> {
-    const items = new Map<PodUID, SnapshotItem[]>();
+  /** The running items by pod, and the names of pods that also have others only. */
+  #snapshotItems() {
+    const running = new Map<PodUID, SnapshotItem[]>();
+    const names = new Map<PodUID, PodName>();
     for (const item of this.#snapshot.all()) {
+      const { podUID, podName, podNamespace } = item;
+      names.set(podUID, { podName, podNamespace });
       if (item.state !== 'running') continue;
-      const ofPod = items.get(item.podUID);
+      const ofPod = running.get(podUID);
       if (ofPod) ofPod.push(item);
-      else items.set(item.podUID, [item]);
+      else running.set(podUID, [item]);
     }
-    return items;
+    return { running, names };
   }
-}
-
-function countLines(text: string): number {
-  let lines = 0;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
-  return lines;
 }

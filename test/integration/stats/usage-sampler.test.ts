@@ -145,7 +145,7 @@ function aSampler(root: string, maxPods = 10) {
   } as const;
   const add = (id: string, containerName: string, createdAtMs = 0) =>
     runtime.add({ ...common, createdAtMs, kind: containerName === '' ? 'sandbox' : 'container', id: id as ContainerID, containerName })!;
-  add('s1', '');
+  const sandboxRow = add('s1', '');
   const containerRow = add('c1', 'app');
   const usage = createUsageTable(maxPods);
   const { logger, lines } = aLogger();
@@ -171,7 +171,7 @@ function aSampler(root: string, maxPods = 10) {
       new UsageReader(usage).all(),
       ({ identity, values }) => `${identity.kind} ${identity.podUID}/${identity.containerName} ${values.cpuUsageNs}`,
     ).sort();
-  return { options, rows, lines, clock, runtime, add, containerRow };
+  return { options, rows, lines, clock, runtime, add, containerRow, sandboxRow };
 }
 
 test('pods, sandboxes and containers are sampled; unknown cgroups are not', async () => {
@@ -286,6 +286,30 @@ test('a container starts when the runtime has created it, whatever the time of i
   await new UsageSampler(options).sample();
   const container = new UsageReader(options.usage).all().find(({ identity }) => identity.kind === 'container');
   assert.equal(container?.identity.createdAtMs, 1234);
+});
+
+test('the cgroup of a pod keeps its name between two sandboxes', async () => {
+  const root = aTree({ ...v2('kubepods/poda/c1', 1), ...v2('kubepods/poda', 1) });
+  const { options, runtime, containerRow, sandboxRow } = aSampler(root);
+  const podName = () => new UsageReader(options.usage).all().find(({ identity }) => identity.kind === 'pod')?.identity.podName;
+  const sampler = new UsageSampler(options);
+  await sampler.sample();
+  assert.equal(podName(), 'p');
+  for (const row of [containerRow, sandboxRow]) runtime.setState(row, 'exited');
+  await sampler.sample();
+  assert.equal(podName(), 'p');
+  // Another kubelet finds the exited sandbox only.
+  const successor = new UsageSampler(options);
+  await successor.sample();
+  assert.equal(podName(), 'p');
+  for (const row of [containerRow, sandboxRow]) runtime.remove(row);
+  await successor.sample();
+  assert.equal(podName(), 'p');
+});
+
+test('the threads of a cgroup without the file are its processes', () => {
+  const root = aTree({ 'cpu.stat': 'usage_usec 5\n', 'cgroup.procs': '1\n2\n70\n' });
+  assert.equal(read({ version: 2, root }, '/')?.main.threads, 3);
 });
 
 test('a full table is logged once, and sampling continues', async () => {
