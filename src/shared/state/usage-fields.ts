@@ -95,7 +95,7 @@ export const valueFields = {
   pagesReclaimed: f64,
   fileRefaults: f64,
   anonRefaults: f64,
-  /** A DeviceIo[] as JSON. */
+  /** A DeviceIo[] as JSON. Longer ones of the node's own cgroups are in a table of their own (node-texts-table.ts). */
   io: text(1022),
   /** An InterfaceUsage[] as JSON, for a sandbox and the root. */
   network: text(2046),

@@ -7,6 +7,7 @@ import { DecodedRows } from './decoded-rows.ts';
 import { filesystemRows, filesystemTable, type FilesystemRow, type FilesystemWriter } from './filesystem-table.ts';
 import { machineTable, type MachineFacts, type MachineFields } from './machine-table.ts';
 import { maxNodeFilesystems, nodeFilesystemTable, type NodeFilesystem } from './node-filesystem-table.ts';
+import { nodeTextsCapacity, nodeTextsTable, NodeTextsWriter, ownerOf, readNodeTexts } from './node-texts-table.ts';
 import { nodeTasksTable, type NodeTasks, type NodeTasksFields } from './node-tasks-table.ts';
 import { readUsageValues } from './read-usage-values.ts';
 import { defineTable, type TableReader, type TableWriter } from './typed-table.ts';
@@ -21,13 +22,14 @@ const usage = defineTable('usage', valueFields);
 /** Ten rows per pod, for its cgroup, its sandbox and eight containers, and 200 more for terminating pods above the maximum and the node's own. */
 export function createUsageTable(maxPods: number): SharedArrayBuffer {
   const capacity = maxPods * 10 + 200;
-  const buffer = new SharedArrayBuffer(tasksOffset(capacity) + nodeTasksTable.bytes(1));
+  const buffer = new SharedArrayBuffer(textsOffset(capacity) + nodeTextsTable.bytes(nodeTextsCapacity));
   identities.create(capacity, buffer);
   usage.create(capacity, buffer, identities.bytes(capacity));
   machineTable.create(1, buffer, machineOffset(capacity));
   filesystemTable.create(filesystemCount, buffer, filesystemOffset(capacity));
   nodeFilesystemTable.create(maxNodeFilesystems, buffer, nodeFilesystemOffset(capacity));
   nodeTasksTable.create(1, buffer, tasksOffset(capacity));
+  nodeTextsTable.create(nodeTextsCapacity, buffer, textsOffset(capacity));
   return buffer;
 }
 function machineOffset(capacity: number): number {
@@ -44,6 +46,10 @@ function nodeFilesystemOffset(capacity: number): number {
 }
 function tasksOffset(capacity: number): number {
   return nodeFilesystemOffset(capacity) + nodeFilesystemTable.bytes(maxNodeFilesystems);
+}
+
+function textsOffset(capacity: number): number {
+  return tasksOffset(capacity) + nodeTasksTable.bytes(1);
 }
 
 /** The view of a thread that measures some of the filesystems. */
@@ -63,6 +69,9 @@ export class UsageWriter {
   readonly #machine: TableWriter<MachineFields>;
   readonly #nodeFilesystems;
   readonly #tasks: TableWriter<NodeTasksFields>;
+  readonly #nodeTexts: NodeTextsWriter;
+  /** The rows of the node's own cgroups. */
+  readonly #ofNode = new Set<number>();
   #inherited: readonly number[];
 
   /** Keeps the rows of a predecessor until `dropInherited`. */
@@ -74,6 +83,7 @@ export class UsageWriter {
     this.#machine = machineTable.writer(buffer, machineOffset(capacity), [0]);
     this.#nodeFilesystems = nodeFilesystemTable.writer(buffer, nodeFilesystemOffset(capacity));
     this.#tasks = nodeTasksTable.writer(buffer, tasksOffset(capacity), [0]);
+    this.#nodeTexts = new NodeTextsWriter(buffer, textsOffset(capacity));
   }
 
   /** Frees the rows of a predecessor, before the first sample adds them again: the pages have them meanwhile. */
@@ -103,12 +113,17 @@ export class UsageWriter {
 
   /** Throws TableFullError, or RangeError for a text that is too long. The cgroup is visible once it has values. */
   add(identity: CgroupIdentity): number {
-    return this.#identities.insert({ ...identity, kind: cgroupKinds.indexOf(identity.kind) });
+    const row = this.#identities.insert({ ...identity, kind: cgroupKinds.indexOf(identity.kind) });
+    if (ownerOf(identity.kind) === 'node') this.#ofNode.add(row);
+    return row;
   }
 
   /** Throws RangeError for a text that is too long. */
   put(row: number, values: UsageValues): void {
-    this.#usage.put(row, { ...values, identityVersion: this.#identities.version(row) });
+    const identityVersion = this.#identities.version(row);
+    if (!this.#ofNode.has(row)) return this.#usage.put(row, { ...values, identityVersion });
+    this.#nodeTexts.put(row, identityVersion, values);
+    this.#usage.put(row, { ...values, identityVersion, io: '[]', network: '[]' });
   }
 
   /** As `put`, but every value that is not given becomes 0 or an empty text. */
@@ -117,6 +132,7 @@ export class UsageWriter {
   }
 
   remove(row: number): void {
+    if (this.#ofNode.delete(row)) this.#nodeTexts.remove(row);
     this.#identities.free(row);
   }
 }
@@ -131,6 +147,7 @@ export class UsageReader {
   readonly #tasks: TableReader<NodeTasksFields>;
   readonly #filesystems;
   readonly #nodeFilesystems;
+  readonly #nodeTexts;
   readonly #decoded: DecodedRows<typeof identityFields, CgroupIdentity>;
 
   constructor(buffer: SharedArrayBuffer) {
@@ -140,6 +157,7 @@ export class UsageReader {
     this.#numbers = new Float64Array(buffer);
     this.#machine = machineTable.reader(buffer, machineOffset(this.#identities.capacity));
     this.#tasks = nodeTasksTable.reader(buffer, tasksOffset(this.#identities.capacity));
+    this.#nodeTexts = nodeTextsTable.reader(buffer, textsOffset(this.#identities.capacity));
     this.#filesystems = filesystemTable.reader(buffer, filesystemOffset(this.#identities.capacity));
     this.#nodeFilesystems = nodeFilesystemTable.reader(buffer, nodeFilesystemOffset(this.#identities.capacity));
   }
@@ -176,7 +194,9 @@ export class UsageReader {
       const known = this.#decoded.get(row);
       const values = known && isWanted(known.value) ? readUsageValues(this.#usage, this.#numbers, row) : undefined;
       // The row may have changed while it was read: its values then have another version, and are ignored.
-      if (known && values && values.identityVersion === known.version) found.push({ identity: known.value, values });
+      if (!known || values?.identityVersion !== known.version) continue;
+      const texts = ownerOf(known.value.kind) === 'node' ? readNodeTexts(this.#nodeTexts, row, known.version) : undefined;
+      found.push({ identity: known.value, values: texts ? { ...values, ...texts } : values });
     }
     return found;
   }

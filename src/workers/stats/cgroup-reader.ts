@@ -52,23 +52,29 @@ export interface CgroupReader {
   close(): void;
 }
 
-const maxIoBytes = 1022;
+export interface CgroupReaderBounds {
+  readonly handles: HandleBudget;
+  /** Of the JSON with the I/O on each device. */
+  readonly maxIoBytes: number;
+}
 
 /** The directory with the child cgroups of this path. On v1 each controller has its own tree; this uses that of cpuacct. */
 export function listingDirectory({ version, root }: CgroupHierarchy, path: string): string {
   return version === 2 ? join(root, path) : join(root, 'cpuacct', path);
 }
 
-export function createCgroupReader(hierarchy: CgroupHierarchy, path: string, handles: HandleBudget): CgroupReader {
-  return hierarchy.version === 2 ? new V2Reader(join(hierarchy.root, path), handles) : new V1Reader(hierarchy.root, path, handles);
+export function createCgroupReader(hierarchy: CgroupHierarchy, path: string, bounds: CgroupReaderBounds): CgroupReader {
+  return hierarchy.version === 2 ? new V2Reader(join(hierarchy.root, path), bounds) : new V1Reader(hierarchy.root, path, bounds);
 }
 
 class V1Reader implements CgroupReader {
   readonly #directory: (controller: string) => string;
   readonly #files: Readonly<Record<keyof typeof v1Files, CgroupFile>>;
+  readonly #maxIoBytes: number;
   #ioPrefix: string | undefined;
 
-  constructor(root: string, path: string, handles: HandleBudget) {
+  constructor(root: string, path: string, { handles, maxIoBytes }: CgroupReaderBounds) {
+    this.#maxIoBytes = maxIoBytes;
     this.#directory = (controller) => join(root, controller, path);
     this.#files = openAll(
       v1Files,
@@ -121,7 +127,7 @@ class V1Reader implements CgroupReader {
       const bytes = file('io_service_bytes');
       if (!bytes || !/^\d+:/.test(bytes)) continue;
       this.#ioPrefix = prefix;
-      return toBoundedJSON(parseBlkio(bytes, file('io_serviced')), maxIoBytes);
+      return toBoundedJSON(parseBlkio(bytes, file('io_serviced')), this.#maxIoBytes);
     }
     return '[]';
   }
@@ -152,8 +158,10 @@ class V1Reader implements CgroupReader {
 class V2Reader implements CgroupReader {
   readonly #directory: string;
   readonly #files: Readonly<Record<keyof typeof v2Files, CgroupFile>>;
+  readonly #maxIoBytes: number;
 
-  constructor(directory: string, handles: HandleBudget) {
+  constructor(directory: string, { handles, maxIoBytes }: CgroupReaderBounds) {
+    this.#maxIoBytes = maxIoBytes;
     this.#directory = directory;
     this.#files = openAll(v2Files, (name) => join(directory, name), handles);
   }
@@ -194,7 +202,7 @@ class V2Reader implements CgroupReader {
       ...pressureValues('memory', files.memoryPressure.read()),
       ...pressureValues('io', files.ioPressure.read()),
       ...reclaimValues(stat, files.memoryEvents.read() ?? ''),
-      io: toBoundedJSON(parseIoStat(files.io.read()), maxIoBytes),
+      io: toBoundedJSON(parseIoStat(files.io.read()), this.#maxIoBytes),
     };
   }
 

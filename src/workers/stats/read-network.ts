@@ -5,11 +5,8 @@
 import { parseNetDev, toBoundedJSON } from './parse-cgroup-files.ts';
 import { readCgroupFile } from './cgroup-file.ts';
 
-/** The width of the table's column. */
-export const maxNetworkBytes = 2046;
-
-/** An InterfaceUsage[] as JSON. Empty when the process is gone. */
-export function readNetwork(pid: number): string {
+/** An InterfaceUsage[] as JSON, of as many interfaces as fit. Empty when the process is gone. */
+export function readNetwork(pid: number, maxBytes: number): string {
   const content = readCgroupFile(`/proc/${pid}/net/dev`);
-  return content === undefined ? '[]' : toBoundedJSON(parseNetDev(content), maxNetworkBytes);
+  return content === undefined ? '[]' : toBoundedJSON(parseNetDev(content), maxBytes);
 }

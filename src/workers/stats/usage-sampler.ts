@@ -8,6 +8,7 @@ import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { MachineFacts } from '../../shared/state/machine-table.ts';
 import type { NodeFilesystem } from '../../shared/state/node-filesystem-table.ts';
+import { maxIoBytes, maxNetworkBytes, ownerOf } from '../../shared/state/node-texts-table.ts';
 import type { NodeTasks } from '../../shared/state/node-tasks-table.ts';
 import { RuntimeSnapshotReader, type SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
 import { TableFullError } from '../../shared/state/typed-table.ts';
@@ -32,7 +33,7 @@ export interface UsageSamplerOptions extends CgroupCatalogOptions {
   /** The limits of the root cgroup, and its swap on v2. */
   readonly machineMemory: () => MachineMemory;
   /** The usage of the interfaces in a process' network namespace, as the table has it. */
-  readonly readNetwork: (pid: number) => string;
+  readonly readNetwork: (pid: number, maxBytes: number) => string;
   /** `/proc` */
   readonly proc: string;
   /** Undefined when the container has no log folder. */
@@ -175,7 +176,13 @@ export class UsageSampler {
   #add(identity: CgroupIdentity, index: number): Measured | undefined {
     try {
       const row = this.#table.add(identity);
-      const reader = identity.path === '' ? noCgroup : createCgroupReader(this.#options.hierarchy, identity.path, this.#handles);
+      const reader =
+        identity.path === ''
+          ? noCgroup
+          : createCgroupReader(this.#options.hierarchy, identity.path, {
+              handles: this.#handles,
+              maxIoBytes: maxIoBytes[ownerOf(identity.kind)],
+            });
       // Spreads the reads of limits over the samples.
       const samplesUntilLimits = index % samplesPerLimits;
       const measured: Measured = { identity, reader, row, limits: reader.readLimits(), samplesUntilLimits, oomEvents: 0, last: undefined };
@@ -246,7 +253,7 @@ export class UsageSampler {
 
   #network({ kind }: CgroupIdentity, pids: string): string {
     const pid = kind === 'root' ? 1 : Number.parseInt(pids, 10);
-    return (kind === 'sandbox' || kind === 'root') && pid > 0 ? this.#options.readNetwork(pid) : '[]';
+    return (kind === 'sandbox' || kind === 'root') && pid > 0 ? this.#options.readNetwork(pid, maxNetworkBytes[ownerOf(kind)]) : '[]';
   }
 
   #logs({ kind, podUID: uid, podName: name, podNamespace: namespace, containerName }: CgroupIdentity) {

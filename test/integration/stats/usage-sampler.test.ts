@@ -9,6 +9,7 @@ import { createUsageTable, UsageReader, type CgroupIdentity } from '../../../src
 import { containerIDOfCgroup } from '../../../src/workers/stats/cgroup-catalog.ts';
 import { HandleBudget } from '../../../src/workers/stats/cgroup-file.ts';
 import { createCgroupReader, type CgroupHierarchy } from '../../../src/workers/stats/cgroup-reader.ts';
+import { toBoundedJSON } from '../../../src/workers/stats/parse-cgroup-files.ts';
 import type { RuntimeUsage } from '../../../src/workers/stats/runtime-stats/to-usage.ts';
 import { UsageSampler } from '../../../src/workers/stats/usage-sampler.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -42,7 +43,7 @@ const v1 = (path: string, cpuNs: string) => ({
 const want = { cpuUsageNs: 5_000_000n, memoryUsageBytes: 1000, memoryWorkingSetBytes: 600, memoryRssBytes: 300, threads: 7 };
 
 function read(hierarchy: CgroupHierarchy, path: string) {
-  const reader = createCgroupReader(hierarchy, path, new HandleBudget(3));
+  const reader = createCgroupReader(hierarchy, path, { handles: new HandleBudget(3), maxIoBytes: 1022 });
   const values = reader.read();
   // A second read uses kept handles, as far as the budget goes.
   assert.deepEqual(reader.read(), values);
@@ -305,6 +306,29 @@ test('the cgroup of a pod keeps its name between two sandboxes', async () => {
   for (const row of [containerRow, sandboxRow]) runtime.remove(row);
   await successor.sample();
   assert.equal(podName(), 'p');
+});
+
+test('the node has all of its disks and interfaces, a tenant as many as fit', async () => {
+  const ioStat = Array.from({ length: 60 }, (_, i) => `8:${i} rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0\n`).join('');
+  const root = aTree({
+    ...v2('', 9),
+    'io.stat': ioStat,
+    ...v2('kubepods/poda', 1),
+    ...v2('kubepods/poda/c1', 1),
+    'kubepods/poda/c1/io.stat': ioStat,
+  });
+  const { options } = aSampler(root);
+  const interfaces = Array.from({ length: 400 }, (_, i) => ({ name: `cali${i}`, rxBytes: 123_456_789_012, txBytes: 123_456_789_012 }));
+  await new UsageSampler({ ...options, readNetwork: (_pid, maxBytes) => toBoundedJSON(interfaces, maxBytes) }).sample();
+  const found = new Map(new UsageReader(options.usage).all().map((row) => [row.identity.kind, row.values]));
+  const counts = ['root', 'container'].map((kind) => {
+    const { io, network } = found.get(kind as CgroupIdentity['kind'])!;
+    return [JSON.parse(io).length, JSON.parse(network).length];
+  });
+  assert.deepEqual(counts, [
+    [60, 400],
+    [12, 0],
+  ]);
 });
 
 test('the threads of a cgroup without the file are its processes', () => {

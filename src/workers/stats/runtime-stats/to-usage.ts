@@ -10,9 +10,9 @@ import type {
   PsiStats,
 } from '../../../shared/cri/generated/cri-v1.ts';
 import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
+import { maxNetworkBytes } from '../../../shared/state/node-texts-table.ts';
 import type { CgroupIdentity, InterfaceUsage, UsageValues } from '../../../shared/state/usage-table.ts';
 import { toBoundedJSON } from '../parse-cgroup-files.ts';
-import { maxNetworkBytes } from '../read-network.ts';
 
 export interface RuntimeUsage {
   /** Without a path: the runtime does not name cgroups. */
@@ -79,7 +79,7 @@ function sandboxValues({ network, process }: LinuxPodSandboxStats): Partial<Usag
   const interfaces = [...(network?.defaultInterface ? [network.defaultInterface] : []), ...(network?.interfaces ?? [])];
   const named = new Map(interfaces.map((each) => [each.name, toInterface(each)]));
   return {
-    ...(network && { network: toBoundedJSON([...named.values()], maxNetworkBytes) }),
+    ...(network && { network: toBoundedJSON([...named.values()], maxNetworkBytes.tenant) }),
     ...(process && { processes: number(process.processCount) }),
   };
 }
