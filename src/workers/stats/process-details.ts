@@ -1,9 +1,10 @@
 /**
  * Counts the open files of each measured cgroup's processes, and reads the limit of open files of its first process. This takes a call for each open file,
- * of which tenants have as many as they like. So each cgroup is counted once in six samples, up to a bound, and a sample ends when it has read enough: it begins
- * with the cgroups whose counts are the oldest. Upstream: processStatsFromProcs of cadvisor's container/libcontainer/handler.go.
+ * of which tenants have as many as they like. So each cgroup is counted once in six samples, a sample ends when it has read enough, and a count that is not
+ * complete continues in the next sample: every count is exact in the end, and a large one delays no other for long. Upstream: processStatsFromProcs of cadvisor's
+ * container/libcontainer/handler.go.
  */
-import { opendirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { opendirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
@@ -23,14 +24,28 @@ export interface DetailedCgroup {
 const samplesPerCount = 6;
 /** About a tenth of a second. */
 const maxFilesPerSample = 40_000;
-const [maxFilesPerCgroup, maxProcessesPerCgroup] = [4096, 512];
-const cgroupsPerIteration = 25;
+/** What one cgroup reads before others get their turn. */
+const filesPerTurn = 4096;
+const filesPerIteration = 2048;
+/** A count reads so many files at once. */
+const filesPerStep = 128;
 
 const unknown: ProcessDetails = { fileDescriptors: 0, sockets: 0, maxOpenFiles: NaN };
 
+interface Count {
+  /** Of the last complete count, or of the first one so far. */
+  details: ProcessDetails;
+  /** In which sample it has begun, and from which the next one is due. */
+  beganIn: number;
+  sample: number;
+  isComplete: boolean;
+  /** Undefined between two counts. */
+  steps: Generator<CountStep> | undefined;
+}
+
 export class ProcessDetailsSampler<K> {
   readonly #proc: string;
-  readonly #known = new Map<K, { details: ProcessDetails; sample: number }>();
+  readonly #counts = new Map<K, Count>();
   #sample = 0;
 
   constructor(proc: string) {
@@ -40,60 +55,124 @@ export class ProcessDetailsSampler<K> {
   /** Forgets the cgroups that are not among these. */
   async sample(cgroups: ReadonlyMap<K, DetailedCgroup>): Promise<void> {
     this.#sample += 1;
-    for (const key of this.#known.keys()) if (!cgroups.has(key)) this.#known.delete(key);
-    const due = Array.from(cgroups.keys(), (key) => ({ key, sample: this.#known.get(key)?.sample ?? -Infinity }))
-      .filter(({ sample }) => sample + samplesPerCount <= this.#sample)
-      .sort((a, b) => a.sample - b.sample);
+    for (const key of this.#counts.keys()) if (!cgroups.has(key)) this.#forget(key);
+    this.#begin(cgroups);
     let left = maxFilesPerSample;
-    for (const [index, { key, sample }] of due.entries()) {
-      if (left <= 0) return;
-      if (index % cgroupsPerIteration === cgroupsPerIteration - 1) await nextIteration();
-      const pids = cgroups.get(key)!.reader.readProcesses().split('\n', maxProcessesPerCgroup).filter(Boolean);
-      const { read, ...details } = readProcessDetails(this.#proc, pids, Math.min(left, maxFilesPerCgroup));
-      left -= read;
-      // Spreads the cgroups of the first sample over the following ones.
-      this.#known.set(key, { details, sample: sample === -Infinity ? this.#sample - (index % samplesPerCount) : this.#sample });
+    let untilPause = filesPerIteration;
+    let open = [...this.#counts.values()].filter(({ steps }) => steps).sort((a, b) => a.beganIn - b.beganIn);
+    while (open.length > 0 && left > 0) {
+      for (const count of open) {
+        const read = advance(count, Math.min(left, filesPerTurn));
+        left -= read;
+        untilPause -= read;
+        if (left <= 0) return;
+        if (untilPause > 0) continue;
+        untilPause = filesPerIteration;
+        await nextIteration();
+      }
+      open = open.filter(({ steps }) => steps);
     }
   }
 
   of(key: K): ProcessDetails {
-    return this.#known.get(key)?.details ?? unknown;
+    return this.#counts.get(key)?.details ?? unknown;
+  }
+
+  close(): void {
+    for (const key of this.#counts.keys()) this.#forget(key);
+  }
+
+  #begin(cgroups: ReadonlyMap<K, DetailedCgroup>): void {
+    let index = 0;
+    for (const [key, { reader }] of cgroups) {
+      const known = this.#counts.get(key);
+      if (known && (known.steps || known.sample + samplesPerCount > this.#sample)) continue;
+      const steps = countFiles(this.#proc, () => reader.readProcesses());
+      // Spreads the cgroups of the first sample over the following ones.
+      const sample = known ? this.#sample : this.#sample - (index % samplesPerCount);
+      this.#counts.set(key, {
+        details: known?.details ?? unknown,
+        isComplete: known?.isComplete ?? false,
+        beganIn: this.#sample,
+        sample,
+        steps,
+      });
+      index += 1;
+    }
+  }
+
+  /** Closes the directory that an unfinished count reads. */
+  #forget(key: K): void {
+    this.#counts.get(key)?.steps?.return(undefined);
+    this.#counts.delete(key);
   }
 }
 
-/** @param maxFiles how many open files are looked at */
-export function readProcessDetails(proc: string, pids: readonly string[], maxFiles: number): ProcessDetails & { readonly read: number } {
+/** Continues a count. Returns how many files it has read; a process counts as one, too. */
+function advance(count: Count, maxFiles: number): number {
+  let read = 0;
+  while (count.steps && read < maxFiles) {
+    const { value, done } = count.steps.next();
+    if (done) {
+      count.steps = undefined;
+      count.isComplete = true;
+      break;
+    }
+    read += value.read;
+    if (value.isLast || !count.isComplete) count.details = value.details;
+  }
+  return read;
+}
+
+export interface CountStep {
+  /** So far. */
+  readonly details: ProcessDetails;
+  readonly isLast: boolean;
+  /** How much this step has read. */
+  readonly read: number;
+}
+
+/** Counts in steps of about a tenth of a millisecond. Closes what it has opened when it is ended early. */
+export function* countFiles(proc: string, readProcesses: () => string): Generator<CountStep> {
+  const pids = readProcesses();
+  const first = Number.parseInt(pids, 10);
+  const maxOpenFiles = first > 0 ? readMaxOpenFiles(join(proc, String(first), 'limits')) : NaN;
   let fileDescriptors = 0;
   let sockets = 0;
   let read = 0;
-  for (const pid of pids) {
-    const directory = join(proc, pid, 'fd');
-    try {
-      const limit = maxFiles - read;
-      const names = readNames(directory, limit);
-      // The size of this directory is the number of open files, since Linux 6.2.
-      fileDescriptors += names.length < limit ? names.length : Math.max(names.length, statSync(directory).size);
-      // A process without open files takes time, too.
-      read += names.length + 1;
-      for (const name of names) if (isSocket(join(directory, name))) sockets += 1;
-    } catch {
-      // The process has ended.
+  const step = (isLast: boolean): CountStep => {
+    const result = { details: { fileDescriptors, sockets, maxOpenFiles }, isLast, read };
+    read = 0;
+    return result;
+  };
+  // Not split: a tenant may have a million processes.
+  for (let start = 0, end = 0; start < pids.length; start = end + 1) {
+    end = (pids.indexOf('\n', start) + 1 || pids.length + 1) - 1;
+    const pid = pids.slice(start, end);
+    if (pid === '') continue;
+    // A process without open files takes time, too.
+    read += 1;
+    for (const isOpenSocket of openFiles(join(proc, pid, 'fd'))) {
+      fileDescriptors += 1;
+      if (isOpenSocket) sockets += 1;
+      if ((read += 1) >= filesPerStep) yield step(false);
     }
-    if (read >= maxFiles) break;
+    if (read >= filesPerStep) yield step(false);
   }
-  return { fileDescriptors, sockets, maxOpenFiles: pids[0] === undefined ? NaN : readMaxOpenFiles(join(proc, pids[0], 'limits')), read };
+  yield step(true);
 }
 
-/** At most `limit` of them: a process may have a million open files. */
-function readNames(path: string, limit: number): string[] {
-  const names: string[] = [];
-  const directory = opendirSync(path, { bufferSize: 128 });
+/** Yields for each open file whether it is a socket; nothing more when the process ends meanwhile. */
+function* openFiles(path: string): Generator<boolean> {
+  let directory;
   try {
-    for (let entry = directory.readSync(); entry; entry = names.length < limit ? directory.readSync() : null) names.push(entry.name);
+    directory = opendirSync(path, { bufferSize: 128 });
+    for (let entry = directory.readSync(); entry; entry = directory.readSync()) yield isSocket(join(path, entry.name));
+  } catch {
+    // The process has ended.
   } finally {
-    directory.closeSync();
+    directory?.closeSync();
   }
-  return names;
 }
 
 function isSocket(path: string): boolean {

@@ -170,6 +170,7 @@ export class UsageSampler {
 
   close(): void {
     for (const { reader } of this.#measured.values()) reader.close();
+    this.#details.close();
   }
 
   /** Undefined when the table has no place for it. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { ProcessDetailsSampler, readProcessDetails } from '../../../src/workers/stats/process-details.ts';
+import { countFiles, ProcessDetailsSampler } from '../../../src/workers/stats/process-details.ts';
 
 const folders: string[] = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
@@ -20,33 +20,47 @@ function aProc(processes: Readonly<Record<string, readonly string[]>>, limit = '
   return proc;
 }
 
+function count(proc: string, pids: string, maxSteps = Infinity) {
+  const steps = [];
+  for (const step of countFiles(proc, () => pids)) if (steps.push(step) >= maxSteps) break;
+  return steps;
+}
+
 test('this process has open files, a limit, and no more sockets than files', () => {
-  const details = readProcessDetails('/proc', [String(process.pid)], 10_000);
+  const { details } = count('/proc', `${process.pid}\n`).at(-1)!;
   assert.ok(details.fileDescriptors >= 3 && details.sockets <= details.fileDescriptors, JSON.stringify(details));
   assert.ok(details.maxOpenFiles > 100 || details.maxOpenFiles === -1);
 });
 
 test('files and sockets of all processes are counted; a process that has ended has none', () => {
   const proc = aProc({ 1: ['socket:[1]', '/dev/null'], 2: ['socket:[2]', 'socket:[3]', 'pipe:[4]'] });
-  const { fileDescriptors, sockets, maxOpenFiles } = readProcessDetails(proc, ['1', '2', '3'], 1000);
-  assert.deepEqual([fileDescriptors, sockets, maxOpenFiles], [5, 3, 1024]);
-  assert.equal(readProcessDetails(aProc({ 1: [] }, 'unlimited'), ['1'], 10).maxOpenFiles, -1);
-  assert.ok(Number.isNaN(readProcessDetails(proc, ['3'], 10).maxOpenFiles));
-  assert.ok(Number.isNaN(readProcessDetails(proc, [], 10).maxOpenFiles));
+  const detailsOf = (pids: string, folder = proc) => count(folder, pids).at(-1)!.details;
+  assert.deepEqual(detailsOf('1\n3\n2\n'), { fileDescriptors: 5, sockets: 3, maxOpenFiles: 1024 });
+  assert.deepEqual(detailsOf('1\n2'), { fileDescriptors: 5, sockets: 3, maxOpenFiles: 1024 });
+  assert.equal(detailsOf('1\n', aProc({ 1: [] }, 'unlimited')).maxOpenFiles, -1);
+  for (const pids of ['3\n', '', '\n']) assert.deepEqual(detailsOf(pids), { fileDescriptors: 0, sockets: 0, maxOpenFiles: NaN });
 });
 
-test('a process with more files than the bound is read up to it, and is cut off there', () => {
-  const many = Array.from({ length: 300 }, () => 'socket:[1]');
-  const { read, sockets, fileDescriptors } = readProcessDetails(aProc({ 1: many }), ['1'], 100);
-  assert.deepEqual([read, sockets], [101, 100]);
-  // On procfs the size of the directory is their number.
-  assert.ok(fileDescriptors >= 100);
+test('a count goes in steps, of files and of processes', () => {
+  const many = aProc({ 1: Array.from({ length: 300 }, () => 'socket:[1]') });
+  const steps = count(many, '1\n');
+  assert.deepEqual(
+    steps.map(({ details, isLast }) => [details.sockets, isLast]),
+    [
+      [127, false],
+      [255, false],
+      [300, true],
+    ],
+  );
+  const processes = Array.from({ length: 300 }, (_, pid) => String(pid + 1));
+  assert.equal(count(aProc(Object.fromEntries(processes.map((pid) => [pid, []]))), processes.join('\n')).length, 3);
 });
 
-test('processes beyond the bound are not looked at', () => {
-  const proc = aProc(Object.fromEntries(Array.from({ length: 50 }, (_, pid) => [pid, []])));
-  const pids = Array.from({ length: 50 }, (_, pid) => String(pid));
-  assert.equal(readProcessDetails(proc, pids, 20).read, 20);
+test('a count that is ended early closes its directory', () => {
+  const proc = aProc({ 1: Array.from({ length: 300 }, () => 'socket:[1]') });
+  const openBefore = readdirSync('/proc/self/fd').length;
+  assert.equal(count(proc, '1\n', 1).length, 1);
+  assert.equal(readdirSync('/proc/self/fd').length, openBefore);
 });
 
 test('each cgroup is counted in the first sample, and then once in six', async () => {
@@ -62,14 +76,25 @@ test('each cgroup is counted in the first sample, and then once in six', async (
   assert.equal(sampler.of('b').sockets, 0);
 });
 
-test('a cgroup with very many files delays others, and starves none', async () => {
-  const proc = aProc({ 1: Array.from({ length: 4000 }, () => 'socket:[1]') });
-  const sampler = new ProcessDetailsSampler<number>(proc);
-  const cgroups = new Map(Array.from({ length: 30 }, (_, key) => [key, { reader: { readProcesses: () => '1\n' } }]));
-  const known = () => [...cgroups.keys()].filter((key) => sampler.of(key).sockets > 0).length;
+test('files are counted completely, over several samples, and a large count delays no small one', async () => {
+  const proc = aProc({ 1: Array.from({ length: 15_000 }, () => 'socket:[1]'), 2: ['socket:[1]'] });
+  const sampler = new ProcessDetailsSampler<string>(proc);
+  const cgroups = new Map(
+    [['large', '1\n'] as const, ['larger', '1\n1\n1\n'] as const, ['small', '2\n'] as const].map(([key, pids]) => [
+      key,
+      { reader: { readProcesses: () => pids } },
+    ]),
+  );
+  const sockets = () => ['large', 'larger', 'small'].map((key) => sampler.of(key).sockets);
   await sampler.sample(cgroups);
-  // 40,000 files are the bound of a sample.
-  assert.ok(known() < 30, `${known()} of 30 cgroups in one sample`);
-  for (let sample = 0; sample < 3; sample += 1) await sampler.sample(cgroups);
-  assert.equal(known(), 30);
+  assert.ok(sockets()[1]! < 45_000, 'the bound of a sample is 40,000 files');
+  assert.equal(sockets()[2], 1);
+  for (let sample = 0; sample < 2; sample += 1) await sampler.sample(cgroups);
+  assert.deepEqual(sockets(), [15_000, 45_000, 1]);
+  // The next count shows nothing before it is complete.
+  for (let sample = 0; sample < 8; sample += 1) {
+    await sampler.sample(cgroups);
+    assert.deepEqual(sockets(), [15_000, 45_000, 1]);
+  }
+  sampler.close();
 });
