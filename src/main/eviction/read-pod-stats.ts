@@ -49,8 +49,9 @@ function toPodStats(pod: Pod, rows: readonly CgroupUsage[], storage: PodStorage 
   const volumes = Array.from(storage?.volumes ?? [], ([name, usage]) => ({ name, ...storageStats(usage) }));
   return {
     // Without a cgroup of the pod, as with cgroupsPerQOS off, that of its containers.
-    memoryBytes: ofPod?.memoryWorkingSetBytes ?? sum(containers.map(({ memoryBytes }) => memoryBytes)),
-    processes: sum(instances.map(({ values }) => values.processes)),
+    ...known('memoryBytes', ofPod?.memoryWorkingSetBytes ?? sumOfKnown(containers.map(({ memoryBytes }) => memoryBytes))),
+    // Containers of a virtual machine have no processes here, but their pod has.
+    processes: sum(instances.map(({ values }) => values.processes)) || sum([ofPod?.threads]),
     ephemeralStorageBytes: ephemeralStorageBytes(pod, containers, storage),
     containers,
     volumes,
@@ -95,6 +96,11 @@ function storageStats(usage: MeasuredStorage | undefined): StorageStats | undefi
 
 function known<K extends string>(name: K, value: number): { readonly [P in K]?: number } {
   return (Number.isNaN(value) ? {} : { [name]: value }) as { readonly [P in K]?: number };
+}
+
+/** NaN when none of them is known. */
+function sumOfKnown(values: readonly (number | undefined)[]): number {
+  return values.some((value) => value !== undefined) ? sum(values) : NaN;
 }
 
 /** Unknown values do not count. */

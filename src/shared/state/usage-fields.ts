@@ -125,6 +125,12 @@ export interface InterfaceUsage {
 
 export type CgroupIdentity = Omit<Row<typeof identityFields>, 'kind'> & { readonly kind: CgroupKind };
 export type UsageValues = Omit<Row<typeof valueFields>, 'identityVersion'>;
+/** What nobody has measured: the container has no cgroup, and the runtime no stats. */
+export const unknownUsage: Partial<UsageValues> = { memoryWorkingSetBytes: NaN };
+export function isMeasured({ values }: { readonly values: Pick<UsageValues, 'memoryWorkingSetBytes'> }): boolean {
+  return !Number.isNaN(values.memoryWorkingSetBytes);
+}
+
 export interface CgroupUsage {
   readonly identity: CgroupIdentity;
   readonly values: UsageValues;

@@ -13,7 +13,7 @@ import { readUsageValues } from './read-usage-values.ts';
 import { defineTable, type TableReader, type TableWriter } from './typed-table.ts';
 import { cgroupKinds, identityFields, valueFields, type CgroupIdentity, type CgroupUsage, type UsageValues } from './usage-fields.ts';
 
-export { cgroupKinds } from './usage-fields.ts';
+export { cgroupKinds, isMeasured, unknownUsage } from './usage-fields.ts';
 export type { CgroupIdentity, CgroupKind, CgroupUsage, DeviceIo, InterfaceUsage, UsageValues } from './usage-fields.ts';
 
 const identities = defineTable('usage-identities', identityFields);

@@ -10,6 +10,7 @@ import { cgroupPath, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupDriver } 
 import type { SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
 import type { CgroupIdentity, CgroupKind } from '../../shared/state/usage-table.ts';
 import { listingDirectory, type CgroupHierarchy } from './cgroup-reader.ts';
+import { containerIDOfCgroup } from './container-cgroup-names.ts';
 
 /** The cgroups of the system containers that upstream shows in /stats/summary. Empty: there is none. */
 export interface SystemCgroups {
@@ -166,9 +167,4 @@ export class CgroupCatalog {
     const oldest = Math.min(...times);
     return Number.isFinite(oldest) ? oldest : 0;
   }
-}
-
-/** The directory is `<id>`, or with the systemd driver `cri-containerd-<id>.scope` or `crio-<id>.scope`. */
-export function containerIDOfCgroup(directory: string): string {
-  return directory.replace(/\.scope$/, '').replace(/^.*-/, '');
 }

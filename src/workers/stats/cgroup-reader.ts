@@ -2,9 +2,10 @@
  * Reads the usage of one cgroup from its files, for cgroup v1 and v2, as libcontainer and cadvisor do (opencontainers/cgroups fs and fs2; cadvisor
  * container/libcontainer/handler.go, container/common/helpers.go). Values of a missing controller are 0.
  */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { UsageValues } from '../../shared/state/usage-table.ts';
 import { CgroupFile, readCgroupFile, type HandleBudget } from './cgroup-file.ts';
+import { readChildProcesses } from './processes-below.ts';
 import type { ProcessDetails } from './process-details.ts';
 import {
   countLines,
@@ -47,15 +48,17 @@ export interface CgroupReader {
   read(): CgroupValues | undefined;
   /** Limits change rarely: they are read less often. Also tries missing files again. */
   readLimits(): CgroupLimits;
-  /** The PIDs of the cgroup itself, one per line. */
+  /** The PIDs of the cgroup itself, one per line; of its children when it has none and `hasSubCgroups`. */
   readProcesses(): string;
   close(): void;
 }
 
-export interface CgroupReaderBounds {
+export interface CgroupReaderOptions {
   readonly handles: HandleBudget;
   /** Of the JSON with the I/O on each device. */
   readonly maxIoBytes: number;
+  /** A runtime may have put the processes one level below, as crun does. */
+  readonly hasSubCgroups: boolean;
 }
 
 /** The directory with the child cgroups of this path. On v1 each controller has its own tree; this uses that of cpuacct. */
@@ -63,18 +66,20 @@ export function listingDirectory({ version, root }: CgroupHierarchy, path: strin
   return version === 2 ? join(root, path) : join(root, 'cpuacct', path);
 }
 
-export function createCgroupReader(hierarchy: CgroupHierarchy, path: string, bounds: CgroupReaderBounds): CgroupReader {
-  return hierarchy.version === 2 ? new V2Reader(join(hierarchy.root, path), bounds) : new V1Reader(hierarchy.root, path, bounds);
+export function createCgroupReader(hierarchy: CgroupHierarchy, path: string, options: CgroupReaderOptions): CgroupReader {
+  return hierarchy.version === 2 ? new V2Reader(join(hierarchy.root, path), options) : new V1Reader(hierarchy.root, path, options);
 }
 
 class V1Reader implements CgroupReader {
   readonly #directory: (controller: string) => string;
   readonly #files: Readonly<Record<keyof typeof v1Files, CgroupFile>>;
   readonly #maxIoBytes: number;
+  readonly #hasSubCgroups: boolean;
   #ioPrefix: string | undefined;
 
-  constructor(root: string, path: string, { handles, maxIoBytes }: CgroupReaderBounds) {
+  constructor(root: string, path: string, { handles, maxIoBytes, hasSubCgroups }: CgroupReaderOptions) {
     this.#maxIoBytes = maxIoBytes;
+    this.#hasSubCgroups = hasSubCgroups;
     this.#directory = (controller) => join(root, controller, path);
     this.#files = openAll(
       v1Files,
@@ -148,7 +153,7 @@ class V1Reader implements CgroupReader {
   }
 
   readProcesses(): string {
-    return this.#files.processes.read() ?? '';
+    return this.#files.processes.read() || (this.#hasSubCgroups ? readChildProcesses(dirname(this.#files.processes.path)) : '');
   }
   close(): void {
     for (const file of Object.values(this.#files)) file.close();
@@ -159,9 +164,11 @@ class V2Reader implements CgroupReader {
   readonly #directory: string;
   readonly #files: Readonly<Record<keyof typeof v2Files, CgroupFile>>;
   readonly #maxIoBytes: number;
+  readonly #hasSubCgroups: boolean;
 
-  constructor(directory: string, { handles, maxIoBytes }: CgroupReaderBounds) {
+  constructor(directory: string, { handles, maxIoBytes, hasSubCgroups }: CgroupReaderOptions) {
     this.#maxIoBytes = maxIoBytes;
+    this.#hasSubCgroups = hasSubCgroups;
     this.#directory = directory;
     this.#files = openAll(v2Files, (name) => join(directory, name), handles);
   }
@@ -224,7 +231,7 @@ class V2Reader implements CgroupReader {
   }
 
   readProcesses(): string {
-    return this.#files.processes.read() ?? '';
+    return this.#files.processes.read() || (this.#hasSubCgroups ? readChildProcesses(dirname(this.#files.processes.path)) : '');
   }
   close(): void {
     for (const file of Object.values(this.#files)) file.close();

@@ -25,6 +25,7 @@ import { OomWatcher } from './oom/index.ts';
 import { readLogUsage } from './read-log-usage.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
 import { readNetwork } from './read-network.ts';
+import { RuntimeContainerStats } from './runtime-stats/container-stats.ts';
 import { RuntimeStats } from './runtime-stats/index.ts';
 import { RootFilesystem } from './root-filesystem.ts';
 import { listRuntimeLayers } from './storage/list-runtime-layers.ts';
@@ -51,14 +52,21 @@ function notify(notification: StatsNotification): void {
   workerData.events.postMessage(notification);
 }
 
-const runtimeStats = workerData.statsFromRuntime === '' ? undefined : await connectToRuntime(workerData.statsFromRuntime);
+const runtimeStats =
+  workerData.statsFromRuntime === ''
+    ? undefined
+    : new RuntimeStats({ runtime: await connectToRuntime(workerData.statsFromRuntime), clock: systemClock, logger });
+const containerStats = new RuntimeContainerStats({
+  connect: () => connectToRuntime(workerData.runtimeEndpoint),
+  clock: systemClock,
+  logger,
+});
 
-async function connectToRuntime(endpoint: string): Promise<RuntimeStats> {
+async function connectToRuntime(endpoint: string) {
   // Imported on demand: the client takes 20 MB.
   const { CriClient } = await import('../../shared/cri/client.ts');
   const { countRuntimeOperation } = await import('../../shared/cri/count-calls.ts');
-  const { runtime } = new CriClient({ endpoint, onCall: countRuntimeOperation });
-  return new RuntimeStats({ runtime, clock: systemClock, logger });
+  return new CriClient({ endpoint, onCall: countRuntimeOperation }).runtime;
 }
 
 const sampler = new UsageSampler({
@@ -73,6 +81,7 @@ const sampler = new UsageSampler({
   readNetwork,
   proc: '/proc',
   readLogs: (pod, container) => readLogUsage(containerLogsDirectory(podLogsDir, pod, container)),
+  containerStats: (ids) => containerStats.of(ids),
   ...(runtimeStats && { runtimeUsage: (items) => runtimeStats.usage(items) }),
   clock: systemClock,
   logger,

@@ -16,16 +16,17 @@ import { UsageWriter, type CgroupIdentity } from '../../shared/state/usage-table
 import type { Clock } from '../../shared/time/clock.ts';
 import { CgroupCatalog, type CgroupCatalogOptions, type PodName } from './cgroup-catalog.ts';
 import { HandleBudget } from './cgroup-file.ts';
-import { createCgroupReader, type CgroupLimits, type CgroupReader, type CgroupValues } from './cgroup-reader.ts';
+import { createCgroupReader, listingDirectory, type CgroupLimits, type CgroupReader, type CgroupValues } from './cgroup-reader.ts';
 import { computeNanoCores } from './compute-nano-cores.ts';
+import { findPodProcess } from './processes-below.ts';
 import { ProcessDetailsSampler } from './process-details.ts';
 import type { LogUsage } from './read-log-usage.ts';
 import { countLines } from './parse-cgroup-files.ts';
 import { noCgroup } from './runtime-stats/no-cgroup.ts';
-import { usageKey, type RuntimeUsage } from './runtime-stats/to-usage.ts';
+import { WithoutCgroup, type RuntimeUsageSources } from './runtime-stats/without-cgroup.ts';
 import type { MachineMemory } from './read-machine-memory.ts';
 
-export interface UsageSamplerOptions extends CgroupCatalogOptions {
+export interface UsageSamplerOptions extends CgroupCatalogOptions, RuntimeUsageSources {
   readonly usage: SharedArrayBuffer;
   readonly snapshot: SharedArrayBuffer;
   /** How many files stay open. */
@@ -38,8 +39,6 @@ export interface UsageSamplerOptions extends CgroupCatalogOptions {
   readonly proc: string;
   /** Undefined when the container has no log folder. */
   readonly readLogs: (pod: LoggingPod, container: string) => LogUsage | undefined;
-  /** The usage that the runtime measures, which replaces that of the cgroups. By `usageKey`. */
-  readonly runtimeUsage?: (items: ReadonlyMap<string, SnapshotItem>) => ReadonlyMap<string, RuntimeUsage>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -72,9 +71,9 @@ export class UsageSampler {
   readonly #catalog: CgroupCatalog;
   readonly #handles: HandleBudget;
   readonly #measured = new Map<CgroupIdentity, Measured>();
-  /** What the runtime measures, and the identities of what has no cgroup. */
-  #runtimeUsage: ReadonlyMap<string, RuntimeUsage> = new Map();
-  #withoutCgroup = new Map<string, CgroupIdentity>();
+  readonly #withoutCgroup: WithoutCgroup;
+  /** The cgroups of pods, by UID. */
+  #podPaths: ReadonlyMap<string, string> = new Map();
   readonly #details: ProcessDetailsSampler<CgroupIdentity>;
   /** The cgroups of kills since the last sample. */
   readonly #kills: string[] = [];
@@ -87,6 +86,7 @@ export class UsageSampler {
     this.#table = new UsageWriter(options.usage);
     this.#snapshot = new RuntimeSnapshotReader(options.snapshot);
     this.#catalog = new CgroupCatalog(options);
+    this.#withoutCgroup = new WithoutCgroup(options);
     this.#handles = new HandleBudget(options.maxHandles);
     this.#details = new ProcessDetailsSampler(options.proc);
   }
@@ -95,7 +95,8 @@ export class UsageSampler {
   async sample(): Promise<number> {
     const { running: items, names } = this.#snapshotItems();
     const identities = this.#catalog.find(items, names);
-    identities.push(...this.#addFromRuntime(items, identities));
+    this.#podPaths = new Map(identities.flatMap(({ kind, podUID, path }) => (kind === 'pod' ? [[podUID, path]] : [])));
+    identities.push(...this.#withoutCgroup.find(items, identities));
     this.#table.dropInherited();
     const present = new Set(identities);
     for (const identity of this.#measured.keys()) if (!present.has(identity)) this.#drop(identity);
@@ -120,17 +121,6 @@ export class UsageSampler {
     return this.#measured.size;
   }
 
-  /** Takes the runtime's usage. Returns what it measures and no cgroup has; an identity stays the same object. */
-  #addFromRuntime(items: ReadonlyMap<PodUID, readonly SnapshotItem[]>, found: readonly CgroupIdentity[]): CgroupIdentity[] {
-    const { runtimeUsage } = this.#options;
-    if (!runtimeUsage) return [];
-    this.#runtimeUsage = runtimeUsage(new Map([...items.values()].flat().map((item) => [item.id as string, item])));
-    const known = new Set(found.map(usageKey));
-    const others = [...this.#runtimeUsage].filter(([key]) => !known.has(key));
-    this.#withoutCgroup = new Map(others.map(([key, { identity }]) => [key, this.#withoutCgroup.get(key) ?? identity]));
-    return [...this.#withoutCgroup.values()];
-  }
-
   /** The next sample counts a kill by the kernel in this cgroup, or in the measured one that contains it: the cgroup may be younger than the last sample. */
   countKill(cgroup: string): void {
     if (this.#kills.length < maxPendingKills) this.#kills.push(cgroup);
@@ -148,7 +138,8 @@ export class UsageSampler {
 
   #applyKills(): void {
     if (this.#kills.length === 0) return;
-    const byPath = new Map(Array.from(this.#measured.values(), (measured) => [measured.identity.path, measured]));
+    const withCgroup = [...this.#measured.values()].filter(({ identity }) => identity.path !== '');
+    const byPath = new Map(withCgroup.map((measured) => [measured.identity.path, measured]));
     for (let path of this.#kills.splice(0)) {
       while (path !== '/' && path !== '.' && !byPath.has(path)) path = dirname(path);
       const measured = byPath.get(path);
@@ -183,6 +174,7 @@ export class UsageSampler {
           : createCgroupReader(this.#options.hierarchy, identity.path, {
               handles: this.#handles,
               maxIoBytes: maxIoBytes[ownerOf(identity.kind)],
+              hasSubCgroups: ['sandbox', 'container'].includes(identity.kind),
             });
       // Spreads the reads of limits over the samples.
       const samplesUntilLimits = index % samplesPerLimits;
@@ -211,7 +203,7 @@ export class UsageSampler {
     const { identity, reader, row } = measured;
     const ofCgroup = reader.read();
     if (!ofCgroup) return false;
-    const { processes: runtimeProcesses, network: runtimeNetwork, ...ofRuntime } = this.#runtimeUsage.get(usageKey(identity))?.values ?? {};
+    const { processes: runtimeProcesses, network: runtimeNetwork, ...ofRuntime } = this.#withoutCgroup.valuesOf(identity);
     const values = { ...ofCgroup, ...ofRuntime };
     const sampledAtMs = ofRuntime.sampledAtMs ?? this.#options.clock.now();
     if (measured.samplesUntilLimits === 0) measured.limits = reader.readLimits();
@@ -252,9 +244,15 @@ export class UsageSampler {
     };
   }
 
-  #network({ kind }: CgroupIdentity, pids: string): string {
-    const pid = kind === 'root' ? 1 : Number.parseInt(pids, 10);
-    return (kind === 'sandbox' || kind === 'root') && pid > 0 ? this.#options.readNetwork(pid, maxNetworkBytes[ownerOf(kind)]) : '[]';
+  #network({ kind, podUID }: CgroupIdentity, pids: string): string {
+    if (kind !== 'sandbox' && kind !== 'root') return '[]';
+    const pid = kind === 'root' ? 1 : Number.parseInt(pids, 10) || this.#processOfPod(podUID);
+    return pid !== undefined && pid > 0 ? this.#options.readNetwork(pid, maxNetworkBytes[ownerOf(kind)]) : '[]';
+  }
+
+  #processOfPod(podUID: string): number | undefined {
+    const path = this.#podPaths.get(podUID);
+    return path === undefined ? undefined : findPodProcess(listingDirectory(this.#options.hierarchy, path), this.#options.proc);
   }
 
   #logs({ kind, podUID: uid, podName: name, podNamespace: namespace, containerName }: CgroupIdentity) {

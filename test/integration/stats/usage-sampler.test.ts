@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
-import { createUsageTable, UsageReader, type CgroupIdentity } from '../../../src/shared/state/usage-table.ts';
-import { containerIDOfCgroup } from '../../../src/workers/stats/cgroup-catalog.ts';
+import { createUsageTable, isMeasured, UsageReader, type CgroupIdentity } from '../../../src/shared/state/usage-table.ts';
+import { containerIDOfCgroup } from '../../../src/workers/stats/container-cgroup-names.ts';
 import { HandleBudget } from '../../../src/workers/stats/cgroup-file.ts';
 import { createCgroupReader, type CgroupHierarchy } from '../../../src/workers/stats/cgroup-reader.ts';
 import { toBoundedJSON } from '../../../src/workers/stats/parse-cgroup-files.ts';
@@ -43,7 +43,7 @@ const v1 = (path: string, cpuNs: string) => ({
 const want = { cpuUsageNs: 5_000_000n, memoryUsageBytes: 1000, memoryWorkingSetBytes: 600, memoryRssBytes: 300, threads: 7 };
 
 function read(hierarchy: CgroupHierarchy, path: string) {
-  const reader = createCgroupReader(hierarchy, path, { handles: new HandleBudget(3), maxIoBytes: 1022 });
+  const reader = createCgroupReader(hierarchy, path, { handles: new HandleBudget(3), maxIoBytes: 1022, hasSubCgroups: false });
   const values = reader.read();
   // A second read uses kept handles, as far as the budget goes.
   assert.deepEqual(reader.read(), values);
@@ -128,8 +128,12 @@ const folders: [string, string][] = [
   ['4f5e', '4f5e'],
   ['cri-containerd-4f5e.scope', '4f5e'],
   ['crio-4f5e.scope', '4f5e'],
+  ['crio-4f5e', '4f5e'],
+  ['crio-conmon-4f5e.scope', ''],
+  ['crio-conmon-4f5e', ''],
 ];
-for (const [folder, id] of folders) test(`${folder} is the cgroup of container ${id}`, () => assert.equal(containerIDOfCgroup(folder), id));
+for (const [folder, id] of folders)
+  test(`${folder} is the cgroup of container ${id || '(none)'}`, () => assert.equal(containerIDOfCgroup(folder), id));
 
 function aSampler(root: string, maxPods = 10) {
   const snapshot = createRuntimeSnapshot(10);
@@ -167,11 +171,12 @@ function aSampler(root: string, maxPods = 10) {
     clock,
     logger,
   } as const;
-  const rows = () =>
-    Array.from(
-      new UsageReader(usage).all(),
-      ({ identity, values }) => `${identity.kind} ${identity.podUID}/${identity.containerName} ${values.cpuUsageNs}`,
-    ).sort();
+  const rows = (withoutCgroup = false) =>
+    new UsageReader(usage)
+      .all()
+      .filter(({ identity }) => withoutCgroup || identity.path !== '')
+      .map(({ identity, values }) => `${identity.kind} ${identity.podUID}/${identity.containerName} ${values.cpuUsageNs}`)
+      .sort();
   return { options, rows, lines, clock, runtime, add, containerRow, sandboxRow };
 }
 
@@ -259,11 +264,13 @@ test('a kill by the kernel counts for the measured cgroup that contains the proc
   for (const cgroup of ['/kubepods/poda/c1/child', '/kubepods/poda/c1', '/elsewhere', '/', '']) sampler.countKill(cgroup);
   await sampler.sample();
   const counts = new UsageReader(options.usage).all().map(({ identity, values }) => [identity.kind, values.oomEvents] as const);
+  // The cgroup '' is that of no sandbox without a cgroup.
   assert.deepEqual(
     new Map(counts),
     new Map([
       ['container', 2],
       ['pod', 0],
+      ['sandbox', 0],
     ]),
   );
 });
@@ -276,7 +283,7 @@ test('a successor keeps the rows until it has measured, and then only those of c
   // The pages have the rows of the predecessor until the first sample.
   assert.deepEqual(rows(), ['container a/app 1000', 'pod a/ 1000']);
   rmSync(join(root, 'kubepods/poda/c1'), { recursive: true });
-  assert.equal(await successor.sample(), 1);
+  assert.equal(await successor.sample(), 3);
   assert.deepEqual(rows(), ['pod a/ 1000']);
 });
 
@@ -336,6 +343,52 @@ test('the threads of a cgroup without the file are its processes', () => {
   assert.equal(read({ version: 2, root }, '/')?.main.threads, 3);
 });
 
+test('a container without a cgroup has its logs, and the usage that the runtime is asked for', async () => {
+  const root = aTree({ ...v2('kubepods/poda', 3), 'kubepods/poda/kata_s1/cgroup.procs': '1\n21\n' });
+  const proc = aTree({ 'x/y': '' });
+  for (const [pid, namespace] of Object.entries({ 1: 'net:[1]', 21: 'net:[2]' })) {
+    mkdirSync(join(proc, pid, 'ns'), { recursive: true });
+    symlinkSync(namespace, join(proc, pid, 'ns/net'));
+  }
+  const { options, rows } = aSampler(root);
+  const asked: (readonly string[])[] = [];
+  const containerStats = (ids: readonly string[]) => {
+    asked.push(ids);
+    return new Map(asked.length > 1 ? [['c1', { cpuUsageNs: 7n, memoryWorkingSetBytes: 42, sampledAtMs: 9000 }]] : []);
+  };
+  const sampler = new UsageSampler({ ...options, proc, containerStats });
+  const found = (kind: string) => new UsageReader(options.usage).all().find(({ identity }) => identity.kind === kind)!;
+  await sampler.sample();
+  assert.deepEqual([found('container').values.logBytes, isMeasured(found('container')), asked], [4096, false, []]);
+  // A process of the virtual machine is in the network of the pod, and one of the runtime in that of the host.
+  assert.equal(found('sandbox').values.network, '[{"name":"eth21"}]');
+  await sampler.sample();
+  assert.equal(isMeasured(found('container')), false);
+  await sampler.sample();
+  assert.deepEqual(asked, [['c1'], ['c1']]);
+  const { memoryWorkingSetBytes, sampledAtMs, logBytes } = found('container').values;
+  assert.deepEqual([memoryWorkingSetBytes, sampledAtMs, logBytes], [42, 9000, 4096]);
+  assert.deepEqual(rows(true), ['container a/app 7', 'pod a/ 3000', 'sandbox a/ 0']);
+});
+
+test('processes one level below a container’s cgroup are its processes', async () => {
+  const root = aTree({
+    ...v2('kubepods/poda', 3),
+    ...v2('kubepods/poda/c1', 1),
+    'kubepods/poda/c1/container/cgroup.procs': '31\n32\n',
+    ...v2('kubepods/poda/s1', 1),
+    'kubepods/poda/s1/container/cgroup.procs': '30\n',
+    ...v2('kubepods/poda/crio-conmon-c1', 1),
+  });
+  const { options, rows } = aSampler(root);
+  const sampler = new UsageSampler(options);
+  await sampler.sample();
+  const found = new Map(new UsageReader(options.usage).all().map(({ identity, values }) => [identity.kind, values]));
+  assert.deepEqual([found.get('container')!.processes, found.get('sandbox')!.network], [2, '[{"name":"eth30"}]']);
+  assert.equal(sampler.processOf('c1'), 31);
+  assert.deepEqual(rows(), ['container a/app 1000', 'pod a/ 3000', 'sandbox a/ 1000']);
+});
+
 test('a full table is logged once, and sampling continues', async () => {
   const pods = Array.from({ length: 201 }, (_, i) => v2(`kubepods/pod${i}`, 1));
   const { options, lines } = aSampler(aTree(Object.assign({}, ...pods)), 0);
@@ -368,7 +421,7 @@ test('what the runtime measures replaces the values of a cgroup, and a container
     ]);
   const sampler = new UsageSampler({ ...options, runtimeUsage });
   await sampler.sample();
-  assert.deepEqual(rows(), ['container a/app 1000000', 'pod a/ 3000', 'sandbox a/ 0']);
+  assert.deepEqual(rows(true), ['container a/app 1000000', 'pod a/ 3000', 'sandbox a/ 0']);
   const container = () => new UsageReader(options.usage).all().find((row) => row.identity.kind === 'container')!.values;
   Object.assign(measured, { sampledAtMs: 8000, cpuUsageNs: 2_000_000n });
   await clock.advance(10_000);

@@ -1,5 +1,5 @@
 /** The families of /metrics/resource, which metrics-server reads. Pure. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
-import type { CgroupUsage } from '../../../shared/state/usage-table.ts';
+import { isMeasured, type CgroupUsage } from '../../../shared/state/usage-table.ts';
 import type { NodeUsage, PodUsage } from './group-usage.ts';
 import { FamilyList } from '../../../shared/metrics/exposition/family-list.ts';
 import { labelsOf, noLabels, type Labels } from '../../../shared/metrics/exposition/labels.ts';
@@ -38,6 +38,7 @@ export function resourceFamilies({ root, pods }: NodeUsage): MetricFamily[] {
       const { identity, values } = container;
       const labels = labelsOf({ container: identity.containerName, namespace: podNamespace, pod: podName });
       if (identity.createdAtMs > 0) add('container_start_time_seconds', labels, identity.createdAtMs / 1000);
+      if (!isMeasured(container)) continue;
       addUsage('container', labels, container);
       if (Number.isFinite(values.memorySwapLimitBytes)) {
         add('container_swap_limit_bytes', labels, Math.max(values.memorySwapLimitBytes, values.swapBytes), values.sampledAtMs);

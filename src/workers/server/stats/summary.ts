@@ -2,7 +2,7 @@
  * Renders /stats/summary: a Summary of k8s.io/kubelet/pkg/apis/stats/v1alpha1 as JSON. Pure. The text is assembled without objects in between: a node of 500
  * pods has a megabyte of it. Upstream: pkg/kubelet/server/stats/summary.go, pkg/kubelet/stats/helper.go.
  */
-import type { CgroupUsage, InterfaceUsage } from '../../../shared/state/usage-table.ts';
+import { isMeasured, type CgroupUsage, type InterfaceUsage } from '../../../shared/state/usage-table.ts';
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { PodStorage } from '../../../shared/state/storage-table.ts';
@@ -99,7 +99,11 @@ function podStats({ podName, podNamespace, podUID, pod, sandbox, containers }: P
 }
 
 function containerStats(row: CgroupUsage, name: string, startedAtMs: number, options: SummaryOptions): string {
-  const fields = [`"name":${JSON.stringify(name)}`, `"startTime":${time(startedAtMs)}`, usageFields(row, options)];
+  const fields = [
+    `"name":${JSON.stringify(name)}`,
+    `"startTime":${time(startedAtMs)}`,
+    ...(isMeasured(row) ? [usageFields(row, options)] : []),
+  ];
   const { kind, podUID } = row.identity;
   if (kind === 'container' && !options.onlyCpuAndMemory) {
     fields.push(...containerStorageFields(row, options.storage.get(podUID as PodUID), options.filesystems));

@@ -30,9 +30,7 @@ export function usageKey({ kind, containerID, podUID }: Pick<CgroupIdentity, 'ki
 export function toUsage(stats: readonly PodSandboxStats[], items: ReadonlyMap<string, SnapshotItem>): Map<string, RuntimeUsage> {
   const found = new Map<string, RuntimeUsage>();
   const add = (item: SnapshotItem, kind: CgroupIdentity['kind'], values: Partial<UsageValues>) => {
-    const { id, podUID, podName, podNamespace, containerName, image, createdAtMs } = item;
-    const containerID = kind === 'pod' ? ('' as const) : id;
-    const identity: CgroupIdentity = { kind, path: '', podUID, podName, podNamespace, containerName, containerID, image, createdAtMs };
+    const identity = identityOfItem(item, kind);
     found.set(usageKey(identity), { identity, values });
   };
   for (const { attributes, linux } of stats) {
@@ -42,10 +40,21 @@ export function toUsage(stats: readonly PodSandboxStats[], items: ReadonlyMap<st
     add(sandbox, 'sandbox', sandboxValues(linux));
     for (const container of linux.containers) {
       const item = items.get(container.attributes?.id ?? '');
-      if (item) add(item, 'container', { ...commonValues(container), ...swapValues(container) });
+      if (item) add(item, 'container', containerValues(container));
     }
   }
   return found;
+}
+
+/** The identity of a container, a sandbox or a pod without a cgroup. */
+export function identityOfItem(item: SnapshotItem, kind: CgroupIdentity['kind']): CgroupIdentity {
+  const { id, podUID, podName, podNamespace, containerName, image, createdAtMs } = item;
+  const containerID = kind === 'pod' ? ('' as const) : id;
+  return { kind, path: '', podUID, podName, podNamespace, containerName, containerID, image, createdAtMs };
+}
+
+export function containerValues(stats: ContainerStats): Partial<UsageValues> {
+  return { ...commonValues(stats), ...swapValues(stats) };
 }
 
 function commonValues({ cpu, memory, io }: Pick<ContainerStats, 'cpu' | 'memory' | 'io'>): Partial<UsageValues> {

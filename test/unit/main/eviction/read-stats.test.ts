@@ -9,6 +9,7 @@ import { createStorageTable, StorageReader, StorageWriter, type StorageIdentity 
 import {
   createUsageTable,
   openFilesystems,
+  unknownUsage,
   UsageReader,
   UsageWriter,
   type CgroupIdentity,
@@ -131,6 +132,16 @@ for (const { devices, layout } of layouts) {
 }
 
 const ofPod = { podUID: 'uid-web' as PodUID, podName: 'web', podNamespace: 'default' };
+
+test('of a container without a cgroup the logs are known, and the processes of its pod', () => {
+  const tables = new Tables();
+  tables.add({ ...ofPod, kind: 'container', path: '', containerName: 'app' }, { ...unknownUsage, logBytes: 70, logInodes: 1 });
+  const found = tables.pod(aPod());
+  assert.deepEqual([found?.containers, found?.ephemeralStorageBytes], [[{ name: 'app', logs: { usedBytes: 70, inodesUsed: 1 } }], 70]);
+  assert.equal('memoryBytes' in found!, false);
+  tables.add({ ...ofPod, kind: 'pod' }, { memoryWorkingSetBytes: 5, threads: 2 });
+  assert.deepEqual([tables.pod(aPod())?.memoryBytes, tables.pod(aPod())?.processes], [5, 2]);
+});
 
 test('of a pod without a running container only the processes in its cgroup are known', () => {
   const tables = new Tables();

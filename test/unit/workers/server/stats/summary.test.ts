@@ -8,6 +8,7 @@ import { logFamilies } from '../../../../../src/workers/server/stats/log-metrics
 import { resourceFamilies } from '../../../../../src/workers/server/stats/resource-page.ts';
 import { renderSummary } from '../../../../../src/workers/server/stats/summary.ts';
 import { parsePrometheus } from '../../../../support/prometheus.ts';
+import { unknownUsage } from '../../../../../src/shared/state/usage-table.ts';
 import { table } from '../../../../support/table.ts';
 import { aUsage } from '../../../../support/usage.ts';
 
@@ -179,6 +180,18 @@ test('a container that was measured once is on the pages, without its rate', () 
   const page = parsePrometheus(textOf(resourceFamilies(groupUsage(first))));
   for (const name of ['container_cpu_usage_seconds_total', 'container_memory_working_set_bytes', 'container_start_time_seconds'])
     assert.equal(page.get(name)?.samples.length, 1, name);
+});
+
+test('a container whose usage nobody has measured has its start time and logs', () => {
+  const unmeasured = [
+    rows[0]!,
+    aUsage({ kind: 'container', ...ofPod, path: '', containerName: 'app' }, { ...unknownUsage, logBytes: 40, logInodes: 2 }),
+  ];
+  const { pods } = JSON.parse(textOfSummary(renderSummary(node, groupUsage(unmeasured), { onlyCpuAndMemory: false, ...rest })));
+  assert.deepEqual(Object.keys(pods[0].containers[0]), ['name', 'startTime', 'logs']);
+  const page = parsePrometheus(textOf(resourceFamilies(groupUsage(unmeasured))));
+  assert.equal(page.get('container_start_time_seconds')?.samples.length, 1);
+  assert.equal(page.has('container_memory_working_set_bytes'), false);
 });
 
 test('a pod without a running container is not listed', () => {

@@ -1,0 +1,66 @@
+/**
+ * The usage of containers that have no cgroup on this host, from the runtime (CRI ListContainerStats): of virtual machines, and of all containers without
+ * `cgroupsPerQOS`. One call with each sample, and none on a node without such containers. Created by the stats thread, whose sampler reads the last reply and waits
+ * for none.
+ */
+import type { CriClient } from '../../../shared/cri/client.ts';
+import { isUnimplemented } from '../../../shared/cri/cri-error.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+import type { UsageValues } from '../../../shared/state/usage-table.ts';
+import type { Clock } from '../../../shared/time/clock.ts';
+import { containerValues } from './to-usage.ts';
+
+const deadlineMs = 8000;
+/** The values of a runtime that no longer answers are shown so long: three samples. */
+const maxAgeMs = 30_000;
+/** A runtime without this call may be replaced by one with it. */
+const retryUnimplementedMs = 600_000;
+
+export interface ContainerStatsOptions {
+  /** Called when it is needed first. */
+  readonly connect: () => Promise<Pick<CriClient['runtime'], 'call'>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class RuntimeContainerStats {
+  readonly #options: ContainerStatsOptions;
+  #runtime: ReturnType<ContainerStatsOptions['connect']> | undefined;
+  #last: { readonly values: ReadonlyMap<string, Partial<UsageValues>>; readonly atMs: number } | undefined;
+  #isReading = false;
+  #notBeforeMs = -Infinity;
+  /** The error that was logged last. A call that succeeds clears it. */
+  #logged = '';
+
+  constructor(options: ContainerStatsOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the values of the last reply, and begins a call. */
+  of(ids: readonly string[]): ReadonlyMap<string, Partial<UsageValues>> {
+    const last = this.#last;
+    const nowMs = this.#options.clock.monotonic();
+    if (ids.length > 0 && nowMs >= this.#notBeforeMs) void this.refresh(new Set(ids));
+    return last && nowMs - last.atMs <= maxAgeMs ? last.values : new Map<string, Partial<UsageValues>>();
+  }
+
+  /** Never rejects. Does nothing while a call still waits for its reply. */
+  async refresh(ids: ReadonlySet<string>): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    const { connect, clock, logger } = this.#options;
+    try {
+      const runtime = await (this.#runtime ??= connect());
+      const { stats } = await runtime.call('listContainerStats', { filter: {} }, { deadlineMs });
+      const measured = stats.filter(({ attributes, memory }) => ids.has(attributes?.id ?? '') && memory?.workingSetBytes);
+      this.#last = { values: new Map(measured.map((each) => [each.attributes!.id, containerValues(each)])), atMs: clock.monotonic() };
+      this.#logged = '';
+    } catch (err) {
+      if (isUnimplemented(err)) this.#notBeforeMs = clock.monotonic() + retryUnimplementedMs;
+      if (String(err) !== this.#logged) logger.warn({ err }, 'The runtime has no stats of containers without a cgroup');
+      this.#logged = String(err);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+}

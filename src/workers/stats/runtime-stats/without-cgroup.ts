@@ -1,0 +1,56 @@
+/**
+ * Adds to the measured cgroups what runs and has none that is found, as in a virtual machine or without `cgroupsPerQOS`. The runtime is asked for its usage; its logs
+ * and its network are measured in any case. Owned by the usage sampler.
+ */
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
+import { unknownUsage, type CgroupIdentity, type UsageValues } from '../../../shared/state/usage-table.ts';
+import { identityOfItem, usageKey, type RuntimeUsage } from './to-usage.ts';
+
+export interface RuntimeUsageSources {
+  /** The usage that the runtime measures, which replaces that of the cgroups. By `usageKey`. */
+  readonly runtimeUsage?: (items: ReadonlyMap<string, SnapshotItem>) => ReadonlyMap<string, RuntimeUsage>;
+  /** The usage of these containers, as the runtime has measured it last. Does not wait. */
+  readonly containerStats?: (ids: readonly string[]) => ReadonlyMap<string, Partial<UsageValues>>;
+}
+
+const noStats: ReadonlyMap<string, Partial<UsageValues>> = new Map();
+
+export class WithoutCgroup {
+  readonly #sources: RuntimeUsageSources;
+  #usage: ReadonlyMap<string, RuntimeUsage> = new Map();
+  #identities: ReadonlyMap<string, CgroupIdentity> = new Map();
+
+  constructor(sources: RuntimeUsageSources) {
+    this.#sources = sources;
+  }
+
+  /**
+   * Returns the identities of what has no cgroup. An identity stays the same object.
+   * @param items the running items of the runtime, by pod
+   * @param found the cgroups
+   */
+  find(items: ReadonlyMap<PodUID, readonly SnapshotItem[]>, found: readonly CgroupIdentity[]): CgroupIdentity[] {
+    const { runtimeUsage, containerStats } = this.#sources;
+    const byID = new Map([...items.values()].flat().map((item) => [item.id as string, item]));
+    const measured = runtimeUsage?.(byID) ?? new Map<string, RuntimeUsage>();
+    const known = new Set(found.map(usageKey));
+    const missing = [...byID.values()].filter(({ id }) => !known.has(id) && !measured.has(id));
+    // Not at once: a container may be about to end, or its cgroup about to appear.
+    const asked = missing.filter(({ id, kind }) => kind === 'container' && this.#identities.has(id)).map(({ id }) => id);
+    const stats = asked.length > 0 && containerStats ? containerStats(asked) : noStats;
+    const rest = missing.map((item): [string, RuntimeUsage] => [
+      item.id,
+      { identity: identityOfItem(item, item.kind), values: stats.get(item.id) ?? unknownUsage },
+    ]);
+    this.#usage = new Map([...measured, ...rest]);
+    const others = [...this.#usage].filter(([key]) => !known.has(key));
+    this.#identities = new Map(others.map(([key, { identity }]) => [key, this.#identities.get(key) ?? identity]));
+    return [...this.#identities.values()];
+  }
+
+  /** What the runtime has measured of a cgroup, or of what has none. */
+  valuesOf(identity: CgroupIdentity): Partial<UsageValues> {
+    return this.#usage.get(usageKey(identity))?.values ?? {};
+  }
+}
