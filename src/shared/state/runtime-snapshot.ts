@@ -25,7 +25,7 @@ const fields = {
   podNamespace: text(63),
   /** Empty for a sandbox. */
   containerName: text(63),
-  /** The image in the pod's spec. Empty for a sandbox, and when it is longer than the column. */
+  /** The image in the pod's spec; of a sandbox its own one, some seconds after its start. Empty when it is not known, or longer than the column. */
   image: text(maxImageBytes),
 };
 const relistFields = {

@@ -18,7 +18,7 @@ export const identityFields = {
   containerName: text(63),
   /** Of a container or a sandbox. */
   containerID: text<ContainerID | SandboxID | ''>(128),
-  /** Of a container. */
+  /** Of a container or a sandbox. */
   image: text(512),
   /** Wall-clock ms of the cgroup's creation. */
   createdAtMs: f64,

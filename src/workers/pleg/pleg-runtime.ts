@@ -29,6 +29,8 @@ export interface PlegRuntime {
   /** Resolves with null when the runtime has no such sandbox or container. */
   sandboxStatus(id: string, signal: AbortSignal): Promise<PodSandboxStatus | null>;
   containerStatus(id: string, signal: AbortSignal): Promise<ContainerStatus | null>;
+  /** The info of a verbose status. */
+  sandboxInfo(id: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /** Ends with the signal, or when the runtime ends the stream. */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
   facts(signal: AbortSignal): Promise<RuntimeInfo>;
@@ -109,6 +111,12 @@ export class CriPlegRuntime implements PlegRuntime {
   async sandboxStatus(id: string, signal: AbortSignal): Promise<PodSandboxStatus | null> {
     const limits = { deadlineMs: this.#inspectionDeadlineMs, signal };
     return statusOf('PodSandboxStatus', id, this.#cri.runtime.call('podSandboxStatus', { podSandboxId: id }, limits));
+  }
+
+  async sandboxInfo(id: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    const limits = { deadlineMs: this.#inspectionDeadlineMs, signal };
+    const { info } = await this.#cri.runtime.call('podSandboxStatus', { podSandboxId: id, verbose: true }, limits);
+    return info;
   }
 
   async containerStatus(id: string, signal: AbortSignal): Promise<ContainerStatus | null> {

@@ -140,6 +140,7 @@ export class RuntimeCalls {
         return { sandboxes: podSandboxes, containers: podContainers };
       },
       sandboxStatus: (id, signal) => call('PodSandboxStatus', () => toSandboxStatus(runtime.sandboxes.get(id)), 10_000, signal),
+      sandboxInfo: async () => ({}),
       containerStatus: (id, signal) => call('ContainerStatus', () => toContainerStatus(runtime.containers.get(id)), 10_000, signal),
       events,
       facts: async () => ({

@@ -94,6 +94,10 @@ export class FakePlegRuntime implements PlegRuntime {
       : null;
   }
 
+  async sandboxInfo(): Promise<Readonly<Record<string, string>>> {
+    return {};
+  }
+
   async containerStatus(id: string, signal: AbortSignal): Promise<cri.ContainerStatus | null> {
     await this.#call('containerStatus', id, signal);
     const container = this.containers.get(id);

@@ -21,6 +21,7 @@ import type { ContainerItem, Item, PodRecord, SandboxItem } from '../records/pod
 import type { PodRecords } from '../records/pod-records.ts';
 import { computeNextReadMs } from './exit-report.ts';
 import { Quarantine } from './quarantine.ts';
+import { SandboxImages } from './sandbox-images.ts';
 import { reportPod } from './pod-report.ts';
 import { terminationMessageSource, type TerminationMessageSource } from '../runtime-status/termination-message.ts';
 import { toRuntimeContainerStatus, toRuntimeSandboxStatus } from '../runtime-status/to-runtime-status.ts';
@@ -45,11 +46,13 @@ export interface PodInspectorDependencies {
 export class PodInspector {
   readonly #deps: PodInspectorDependencies;
   readonly #quarantine = new Quarantine();
+  readonly #images: SandboxImages;
   /** The items whose replies the running inspections still await. */
   readonly #pendingItems = new Map<PodUID, Set<Item>>();
 
   constructor(dependencies: PodInspectorDependencies) {
     this.#deps = dependencies;
+    this.#images = new SandboxImages({ ...dependencies, publish: (item) => dependencies.records.setImage(item) });
   }
 
   /**
@@ -211,6 +214,7 @@ export class PodInspector {
     item.status = toRuntimeSandboxStatus({ ...status, id: item.id });
     records.setInspected(item);
     item.final = status.state === PodSandboxState.SANDBOX_NOTREADY;
+    if (!item.final) this.#images.request(item);
   }
 
   async #refreshContainer(item: ContainerItem): Promise<void> {

@@ -28,6 +28,8 @@ interface ItemBase {
 export interface SandboxItem extends ItemBase {
   readonly kind: 'sandbox';
   status: RuntimeSandboxStatus;
+  /** Undefined until it is read, and when the runtime does not name it. */
+  image?: string;
 }
 export interface ContainerItem extends ItemBase {
   readonly kind: 'container';

@@ -167,6 +167,11 @@ export class PodRecords {
     this.#publish(item);
   }
 
+  /** The item's image is known now. */
+  setImage(item: SandboxItem): void {
+    this.#publish(item);
+  }
+
   /** The runtime no longer has the item. It stays in its pod's record until main has its events. */
   setRemoved(item: Item, nowMs: number): void {
     item.updatedAtMs = nowMs;

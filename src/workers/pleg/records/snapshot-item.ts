@@ -7,7 +7,7 @@ export function toSnapshotItem(item: Item): SnapshotItem {
   const state = toSnapshotState(item);
   const common = { kind, state, id, podUID: pod.uid, podName: pod.name, podNamespace: pod.namespace, createdAtMs: status.createdAtMs };
   return item.kind === 'sandbox'
-    ? { ...common, sandboxID: item.status.id, containerName: '', image: '', attempt: item.status.attempt }
+    ? { ...common, sandboxID: item.status.id, containerName: '', image: item.image ?? '', attempt: item.status.attempt }
     : {
         ...common,
         sandboxID: item.status.sandboxID,
