@@ -11,7 +11,7 @@ import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 interface Usage {
   readonly name: string;
   readonly startTime: string;
-  readonly cpu: { readonly usageNanoCores: number; readonly usageCoreNanoSeconds: number };
+  readonly cpu: { readonly usageNanoCores?: number; readonly usageCoreNanoSeconds: number };
   readonly logs?: Filesystem;
   readonly memory: Readonly<Record<'availableBytes' | 'usageBytes' | 'workingSetBytes' | 'rssBytes' | 'pageFaults', number>>;
 }
@@ -75,7 +75,11 @@ describe('the usage of a node', () => {
     node.apply(aManifest('leaky', { containers: [leaky], terminationGracePeriodSeconds: 0 }));
     pod = await node.untilRunning('eater');
     // The second sample of a container has its processor time per second. The node itself is measured two seconds after the start.
-    await waitUntil('both containers are measured', async () => (await podUsage().catch(() => undefined))?.containers.length === 2, 40_000);
+    const hasRates = async () => {
+      const { containers = [] } = (await podUsage().catch(() => undefined)) ?? {};
+      return containers.length === 2 && containers.every(({ cpu }) => cpu?.usageNanoCores !== undefined);
+    };
+    await waitUntil('both containers are measured', hasRates, 40_000);
   });
   after(async () => {
     for (const clean of cleanups.toReversed()) await clean();
@@ -87,7 +91,7 @@ describe('the usage of a node', () => {
     const [busy, large] = usage.containers;
     assert.deepEqual([busy?.name, large?.name], ['busy', 'large']);
     const { usageNanoCores, usageCoreNanoSeconds } = busy!.cpu;
-    assert.ok(usageNanoCores > 50e6 && usageNanoCores < 300e6, `${usageNanoCores} nano cores with a limit of 200m`);
+    assert.ok(usageNanoCores! > 50e6 && usageNanoCores! < 300e6, `${usageNanoCores} nano cores with a limit of 200m`);
     assert.ok(usageCoreNanoSeconds > 0);
     assert.ok(large!.memory.rssBytes > 20e6 && large!.memory.rssBytes < 64 * MiB, `${large!.memory.rssBytes} bytes`);
     assert.equal(large!.memory.availableBytes, 64 * MiB - large!.memory.workingSetBytes);
@@ -140,6 +144,10 @@ describe('the usage of a node', () => {
   });
 
   test('is on the page of cadvisor, with the machine', async () => {
+    const networkOf = (metrics: Map<string, Metric>) =>
+      metrics.get('container_network_receive_bytes_total')?.samples.find(({ labels }) => labels['pod'] === 'eater-test-node');
+    // The image of a sandbox is read five seconds after its start, and shown with the next sample.
+    await waitUntil('the sandbox has its image', async () => !!networkOf(await page('/metrics/cadvisor'))?.labels['image'], 40_000);
     const metrics = await page('/metrics/cadvisor');
     const of = (name: string) => metrics.get(name)?.samples.filter(({ labels }) => labels['container'] === 'busy') ?? [];
     const [cpu] = of('container_cpu_usage_seconds_total');
@@ -147,8 +155,7 @@ describe('the usage of a node', () => {
     assert.ok(of('container_cpu_cfs_throttled_periods_total')[0]!.value > 0);
     assert.equal(of('container_spec_memory_limit_bytes')[0]?.value, 64 * MiB);
     assert.equal(of('container_spec_cpu_quota')[0]?.value, 20_000);
-    const network = metrics.get('container_network_receive_bytes_total')?.samples.find(({ labels }) => labels['pod'] === 'eater-test-node');
-    assert.equal(network?.labels['interface'], 'eth0');
+    assert.equal(networkOf(metrics)?.labels['interface'], 'eth0');
     assert.ok(metrics.get('machine_memory_bytes')!.samples[0]!.value > 100 * MiB);
     assert.deepEqual(
       [metrics.get('container_scrape_error')?.samples[0]?.value, metrics.get('machine_scrape_error')?.samples[0]?.value],

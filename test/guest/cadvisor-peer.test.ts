@@ -14,7 +14,7 @@ const goKubelet = await ensureGoKubeletBinary(console.log);
 const isCompared = /^container_(pressure_|fs_|blkio_)\w+\{.*namespace="default"/;
 const writtenBytes = 20 * 2 ** 20;
 
-/** The values of a page by series: the name with its labels. The CRI does not name the image of a sandbox, so this kubelet does not show it. */
+/** The values of a page by series: the name with its labels. The image of a sandbox is known some seconds after its start, so it does not count. */
 function seriesOf(page: string): Map<string, number> {
   return new Map(
     page
