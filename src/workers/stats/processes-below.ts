@@ -2,12 +2,14 @@
  * Finds processes of a pod that are not in the cgroup where they belong: crun has a sub-cgroup for each container, a sandbox of CRI-O may have no process of its
  * own, and that of a virtual machine has another name. Bounded: a tenant with a cgroup namespace makes as many cgroups as it likes.
  */
-import { readdirSync, readlinkSync } from 'node:fs';
+import { opendirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCgroupFile } from './cgroup-file.ts';
 import { isConmonCgroup } from './container-cgroup-names.ts';
 
 const maxDirectories = 64;
+/** Files too: a cgroup of v2 has about 60. */
+const maxEntries = 256;
 const maxProcessesPerDirectory = 16;
 
 /** Returns the PIDs in the directories below this one, one per line. */
@@ -33,16 +35,23 @@ export function findPodProcess(directory: string, proc: string): number | undefi
   return undefined;
 }
 
+/** Reads a bounded part of the directory. */
 function childrenOf(directory: string): string[] {
+  const children: string[] = [];
+  let handle;
   try {
-    return readdirSync(directory, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && !isConmonCgroup(entry.name))
-      .slice(0, maxDirectories)
-      .map(({ name }) => join(directory, name));
+    handle = opendirSync(directory);
+    for (let read = 0; read < maxEntries && children.length < maxDirectories; read += 1) {
+      const entry = handle.readSync();
+      if (!entry) break;
+      if (entry.isDirectory() && !isConmonCgroup(entry.name)) children.push(join(directory, entry.name));
+    }
   } catch {
     // The cgroup is gone.
-    return [];
+  } finally {
+    handle?.closeSync();
   }
+  return children;
 }
 
 function networkNamespace(proc: string, pid: string): string | undefined {

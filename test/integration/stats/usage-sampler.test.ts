@@ -371,6 +371,13 @@ test('a container without a cgroup has its logs, and the usage that the runtime 
   assert.deepEqual(rows(true), ['container a/app 7', 'pod a/ 3000', 'sandbox a/ 0']);
 });
 
+test('a container with very many cgroups costs a bounded time, and has a part of its processes', () => {
+  const children = Array.from({ length: 500 }, (_, i) => [`a/${i}/cgroup.procs`, `${i + 1}\n`]);
+  const root = aTree({ ...v2('a', 1), ...Object.fromEntries(children) });
+  const reader = createCgroupReader({ version: 2, root }, '/a', { handles: new HandleBudget(0), maxIoBytes: 1022, hasSubCgroups: true });
+  assert.equal(reader.readProcesses().split('\n').filter(Boolean).length, 64);
+});
+
 test('processes one level below a container’s cgroup are its processes', async () => {
   const root = aTree({
     ...v2('kubepods/poda', 3),

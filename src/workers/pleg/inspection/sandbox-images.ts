@@ -19,8 +19,8 @@ export interface SandboxImagesDependencies {
 
 /** The start of the pod, or of the kubelet, comes first. */
 const delayMs = 5000;
-/** The info has the whole configuration of the sandbox, which has a few kilobytes. */
-const maxInfoLength = 4 * 1024 * 1024;
+/** The info has the whole configuration of the sandbox: tens of kilobytes, and megabytes with the largest annotations, which would block the thread. */
+const maxInfoLength = 1024 * 1024;
 
 export class SandboxImages {
   readonly #deps: SandboxImagesDependencies;
