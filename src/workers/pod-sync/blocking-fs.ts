@@ -38,6 +38,16 @@ export function readFile(path: string, encoding: 'utf8'): Promise<string>;
 export async function readFile(path: string, encoding?: 'utf8'): Promise<Buffer | string> {
   return encoding === undefined ? fs.readFileSync(path) : fs.readFileSync(path, encoding);
 }
+/** Returns the first bytes of a file that may grow meanwhile. A regular file returns less than it was asked for only at its end. */
+export async function readStart(path: string, maxBytes: number): Promise<Buffer> {
+  const file = fs.openSync(path, 'r');
+  try {
+    const buffer = Buffer.allocUnsafe(maxBytes);
+    return buffer.subarray(0, fs.readSync(file, buffer, 0, maxBytes, 0));
+  } finally {
+    fs.closeSync(file);
+  }
+}
 export async function readlink(path: string): Promise<string> {
   return fs.readlinkSync(path);
 }

@@ -1,11 +1,12 @@
 /** Makes a container's mounts from its pod's volumes: volumeMounts, subPaths, the hosts file, environment files. */
 import assert from 'node:assert/strict';
-import { lstat, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ImageSpec } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { makeEnvironment } from '../../../src/workers/pod-sync/runtime-config/index.ts';
+import { hasContent } from '../../../src/workers/pod-sync/volumes/etc-hosts.ts';
 import { aNode, someSettings } from '../../support/pods/runtime-config-inputs.ts';
 import { aPodWith, lines, mode, mountsOf, outside, setUp, standalone, useVolumes, volumes } from '../../support/pods/volumes-suite.ts';
 
@@ -104,6 +105,22 @@ test('a hosts file that is mounted before the IPs are known is filled in place l
   await mountsOf(fixture, [], { podIPs: null });
   assert.match(await readFile(path, 'utf8'), /^10\.0\.0\.8\tweb$/m, 'existing content is kept');
   assert.deepEqual([(await lstat(path)).ino, await mode(path)], [ino, 0o644]);
+});
+
+test('a hosts file that a container has made long is compared by its start', async () => {
+  const fixture = aPodWith([]);
+  await setUp(fixture);
+  const path = join(fixture.dir, 'etc-hosts');
+  await writeFile(path, 'content');
+  assert.equal(await hasContent(path, 'content'), true);
+  assert.equal(await hasContent(path, 'conten7'), false);
+  const gibibyte = 2 ** 30;
+  await truncate(path, gibibyte);
+  const before = process.resourceUsage().maxRSS;
+  assert.equal(await hasContent(path, 'content'), false);
+  assert.ok(process.resourceUsage().maxRSS - before < 64 * 1024, 'KiB');
+  await rm(path);
+  assert.equal(await hasContent(path, 'content'), false);
 });
 
 test('a subPath that leads out of the volume is rejected, and only the log has the cause', async () => {

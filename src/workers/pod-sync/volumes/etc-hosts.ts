@@ -1,5 +1,5 @@
 /** Writes a pod's /etc/hosts file (upstream pkg/kubelet/kubelet_pods.go). */
-import { chmod, readFile, stat, truncate, writeFile } from '../blocking-fs.ts';
+import { chmod, readFile, readStart, stat, truncate, writeFile } from '../blocking-fs.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { etcHostsPath } from '../../../shared/kubernetes/paths.ts';
 import type { PodHostname } from '../runtime-config/hostname.ts';
@@ -66,7 +66,11 @@ async function sizeOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size;
 }
 
-/** Called only when the size matches: a container may have written any amount of data to the file. */
-async function hasContent(path: string, content: string): Promise<boolean> {
-  return (await readFile(path, 'utf8').catch(() => '')) === content;
+/**
+ * Returns whether the file is equal to the content. A container may write any amount of data to the file at any time, also after its size was read: no more is
+ * read than the content has, and a byte.
+ */
+export async function hasContent(path: string, content: string): Promise<boolean> {
+  const expected = Buffer.from(content);
+  return (await readStart(path, expected.length + 1).catch(() => undefined))?.equals(expected) ?? false;
 }
