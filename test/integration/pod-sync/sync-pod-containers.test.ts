@@ -196,6 +196,17 @@ test('a failed pull of an image volume happens once, and affects only the contai
   assert.ok(harness.runtime.calls.includes('startContainer b'));
 });
 
+test('a container whose image mounts would multiply the annotations beyond a message waits, and no other', async () => {
+  using harness = new PodSyncHarness();
+  const volumes = [{ name: 'models', image: { reference: 'registry.example/models:1' } }];
+  const volumeMounts = Array.from({ length: 4000 }, (_, index) => ({ name: 'models', mountPath: `/models/${index}` }));
+  const plain = aPod({ volumes, containers: [aContainer('a', { volumeMounts }), aContainer('b')] });
+  const { result } = await harness.syncToEnd({ ...plain, metadata: { ...plain.metadata, annotations: { a: 'x'.repeat(200_000) } } });
+  assert.equal(result.waiting?.['a']?.reason, 'CreateContainerError');
+  assert.match(result.waiting?.['a']?.message ?? '', /^the annotations of the pod, in each of 4000 mounts of images, take 800004000 bytes/);
+  assert.ok(harness.runtime.calls.includes('startContainer b'));
+});
+
 test('the task asks main before it stops a running container in order to restart it', async () => {
   using harness = new PodSyncHarness();
   await harness.syncToEnd(aPod());

@@ -9,6 +9,7 @@ import { imageVolumesFailed, imageVolumesMounted, imageVolumesRequested } from '
 import { currentTraceParent } from '../../../shared/tracing/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { descriptionOf } from '../pod-runtime.ts';
+import { imageMountsProblem } from './image-mounts-size.ts';
 import { imageVolumeProblem } from './image-volume-support.ts';
 import { pullCredentials } from './pull-credentials.ts';
 import { imageRuntimeHandlerOf } from './runtime-handler.ts';
@@ -94,7 +95,7 @@ async function ensureImageVolumes(
   for (const { name, image } of pod.spec.volumes ?? []) {
     if (!image || !mounted.has(name)) continue;
     const { reference = '', pullPolicy } = image;
-    const problem = imageVolumeProblem(context.node);
+    const problem = imageVolumeProblem(context.node) ?? imageMountsProblem(pod, container);
     if (problem !== null) {
       context.events.onContainer(container.name, 'Warning', 'Failed', `Error: ${problem}`);
       throw new KubeletError('CreateContainerError', problem);
