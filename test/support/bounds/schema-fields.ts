@@ -5,6 +5,8 @@ export interface SizedField {
   /** Names, with `[]` for the elements of a list and `{}` for the values of a map. */
   readonly path: readonly string[];
   readonly kind: 'text' | 'quantity' | 'intOrString' | 'list' | 'map';
+  /** Of a list or map: what its elements or values are. */
+  readonly element?: Schema['kind'];
 }
 
 /** Returns each such field once, from the outside to the inside. The schemas are finite trees. */
@@ -16,7 +18,10 @@ export function sizedFields(schema: Schema, path: readonly string[] = []): reado
       return [{ path, kind: schema.kind }];
     case 'list':
     case 'map':
-      return [{ path, kind: schema.kind }, ...sizedFields(schema.element, [...path, schema.kind === 'list' ? '[]' : '{}'])];
+      return [
+        { path, kind: schema.kind, element: kindOf(schema.element) },
+        ...sizedFields(schema.element, [...path, schema.kind === 'list' ? '[]' : '{}']),
+      ];
     case 'pointer':
     case 'always':
       return sizedFields(schema.element, path);
@@ -30,4 +35,8 @@ export function sizedFields(schema: Schema, path: readonly string[] = []): reado
     default:
       return schema satisfies never;
   }
+}
+
+function kindOf(schema: Schema): Schema['kind'] {
+  return schema.kind === 'pointer' || schema.kind === 'always' ? kindOf(schema.element) : schema.kind;
 }

@@ -1,0 +1,81 @@
+/** What the kubelet must keep to while pods are large, and the table of what they cost. Pure. */
+
+const mebibyte = 1024 * 1024;
+
+/** What was measured during a batch and after it. */
+export interface BatchSample {
+  /** Of all pods in etcd's encoding. */
+  readonly podBytes: number;
+  readonly sameProcess: boolean;
+  readonly threadDeaths: number;
+  /** Milliseconds. */
+  readonly healthzMs: readonly number[];
+  readonly smallPodStartMs: number;
+  readonly rssBeforeBytes: number;
+  readonly rssPeakBytes: number;
+  /** Two minutes after the deletion. */
+  readonly rssAfterBytes: number;
+  readonly stayedReady: boolean;
+  readonly allDeleted: boolean;
+}
+
+/** Returns the bounds that were missed, in words with their values. */
+export function missedBounds(sample: BatchSample): readonly string[] {
+  const grown = sample.rssPeakBytes - sample.rssBeforeBytes;
+  const left = sample.rssAfterBytes - sample.rssBeforeBytes;
+  const p99 = percentile(sample.healthzMs, 0.99);
+  const checks: readonly [isMissed: boolean, text: string][] = [
+    [!sample.sameProcess, 'the process ended'],
+    [sample.threadDeaths > 0, `${sample.threadDeaths} threads ended`],
+    [p99 > 100, `healthz took ${Math.round(p99)} ms (p99)`],
+    [sample.smallPodStartMs > 2000, `a small pod started in ${Math.round(sample.smallPodStartMs)} ms`],
+    [grown > 64 * mebibyte + 8 * sample.podBytes, `memory grew by ${toMiB(grown)} MiB`],
+    [left > 16 * mebibyte, `${toMiB(left)} MiB were kept`],
+    [!sample.stayedReady, 'the node was not Ready'],
+    [!sample.allDeleted, 'a pod could not be deleted'],
+  ];
+  return checks.flatMap(([isMissed, text]) => (isMissed ? [text] : []));
+}
+
+/** The smallest value that at least this part of the values does not exceed. NaN without values, which misses no bound and is found by another. */
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? NaN;
+}
+
+export interface FieldCost {
+  readonly field: string;
+  readonly sample: BatchSample;
+}
+
+/** The fields with the most memory for each byte first. */
+export function worstFields(costs: readonly FieldCost[], count: number): readonly FieldCost[] {
+  const cost = ({ sample }: FieldCost) => (sample.rssPeakBytes - sample.rssBeforeBytes) / Math.max(sample.podBytes, 1);
+  return costs.toSorted((a, b) => cost(b) - cost(a)).slice(0, count);
+}
+
+/** Returns Markdown. */
+export function renderCosts(costs: readonly FieldCost[]): string {
+  const rows = costs.map(({ field, sample }) => {
+    const { podBytes, rssPeakBytes, rssBeforeBytes, rssAfterBytes, healthzMs, smallPodStartMs } = sample;
+    const cells = [
+      `\`${field}\``,
+      toMiB(podBytes),
+      toMiB(rssPeakBytes - rssBeforeBytes),
+      toMiB(rssAfterBytes - rssBeforeBytes),
+      Math.round(percentile(healthzMs, 0.99)),
+      Math.round(smallPodStartMs),
+      missedBounds(sample).join('; ') || 'none',
+    ];
+    return `| ${cells.join(' | ')} |`;
+  });
+  return [
+    '| field | MiB in etcd | MiB grown | MiB kept | healthz p99 (ms) | small pod (ms) | missed |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
+}
+
+function toMiB(bytes: number): string {
+  return (bytes / mebibyte).toFixed(1);
+}
