@@ -48,6 +48,8 @@ export class AllocationManager {
   readonly #resizing = new Map<PodUID, PodAllocation>();
   /** What is in force, of pods for which that may not be what was allocated. */
   readonly #actuated: Map<PodUID, PodAllocation>;
+  /** Admitted pods of which nothing says what is in force. */
+  readonly #unrecorded: Set<PodUID>;
   /** One allocated pod per version of a pod, because other parts cache values by the pod object. */
   readonly #allocated = new WeakMap<Pod, { readonly allocation: PodAllocation; readonly pod: AllocatedPod }>();
 
@@ -61,6 +63,7 @@ export class AllocationManager {
       return allocation !== undefined && !isSameAllocation(record, computeActuated(allocation, undefined));
     };
     this.#actuated = new Map([...actuated].filter(differs));
+    this.#unrecorded = new Set([...admitted.keys()].filter((uid) => !actuated.has(uid)));
     this.#writer = new CheckpointWriter({
       ...rest,
       files: [
@@ -148,6 +151,11 @@ export class AllocationManager {
     return this.#actuated.get(uid);
   }
 
+  /** True once for a pod that was admitted, and of which no record says what is in force. */
+  takeUnrecorded(uid: PodUID): boolean {
+    return this.#unrecorded.delete(uid);
+  }
+
   /** Returns the pod with the resources that are in force; the same object when they are the allocated ones. */
   actuatedPod(pod: AllocatedPod): Pod {
     const actuated = this.#actuated.get(podUID(pod));
@@ -180,6 +188,7 @@ export class AllocationManager {
   removeOrphanedPods(uids: ReadonlySet<PodUID>): void {
     const sizeBefore = this.#admitted.size;
     for (const uid of this.#admitted.keys()) if (!uids.has(uid)) this.#admitted.delete(uid);
+    for (const uid of this.#unrecorded) if (!uids.has(uid)) this.#unrecorded.delete(uid);
     for (const uid of this.#actuated.keys()) if (!this.#admitted.has(uid)) this.#actuated.delete(uid);
     if (this.#admitted.size !== sizeBefore) this.#writer.writeWithin(writeDelayMs);
   }

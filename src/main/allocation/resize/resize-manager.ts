@@ -19,6 +19,7 @@ import { infeasibleBecause, type ResizeSettings } from './feasibility.ts';
 import { resizeMessage } from './messages.ts';
 import { inOrder } from './order.ts';
 import { isResizeInProgress } from './progress.ts';
+import { reconstructActuated } from './reconstruct.ts';
 import { requestedChanges } from './requested-changes.ts';
 import type { ResizeConditions, Resolution } from './resize-conditions.ts';
 
@@ -37,7 +38,7 @@ export interface ResizeManagerDependencies {
   readonly podLevelResources: boolean;
   readonly allocationManager: Pick<
     AllocationManager,
-    'isAdmitted' | 'updatePodFromAllocation' | 'resize' | 'actuated' | 'setActuated' | 'settleWrites'
+    'isAdmitted' | 'updatePodFromAllocation' | 'resize' | 'actuated' | 'setActuated' | 'takeUnrecorded' | 'settleWrites'
   >;
   readonly conditions: ResizeConditions;
   /** The pod as its source wants it now; undefined when none does, or when the pod ends. */
@@ -77,7 +78,12 @@ export class ResizeManager {
 
   /** A pod that was admitted before this kubelet has started, or is admitted now. */
   onAdded(pod: Pod): void {
-    this.#deps.conditions.adopt(pod);
+    const { conditions, allocationManager } = this.#deps;
+    const uid = podUID(pod);
+    conditions.adopt(pod);
+    if (allocationManager.takeUnrecorded(uid)) {
+      allocationManager.setActuated(uid, reconstructActuated(pod, allocationManager.updatePodFromAllocation(pod)));
+    }
     this.#consider(pod, 'pods_added');
   }
 

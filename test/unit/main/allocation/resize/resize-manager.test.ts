@@ -56,6 +56,7 @@ function aNode(capacity: number) {
       },
       actuated: (uid) => actuated.get(uid),
       setActuated: (uid, changes) => void actuated.set(uid, changes),
+      takeUnrecorded: () => false,
       settleWrites: async () => {},
     },
     conditions,
