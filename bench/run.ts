@@ -27,6 +27,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'cluster-burst': () => import('./cluster-burst.ts'),
   'cluster-restart': () => import('./cluster-restart.ts'),
   'cluster-delete': () => import('./cluster-delete.ts'),
+  resize: () => import('./resize.ts'),
   probes: () => import('./probes.ts'),
   liveness: () => import('./liveness.ts'),
   'log-rotation': () => import('./log-rotation.ts'),

@@ -1,5 +1,5 @@
 /**
- * Reads from containerd's log when each call that starts or stops a pod began and ended. This gives the runtime's share without a proxy
+ * Reads from containerd's log when each call that starts, stops or resizes a pod began and ended. This gives the runtime's share without a proxy
  * between kubelet and runtime, whose own milliseconds would count as the kubelet's.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -14,6 +14,7 @@ export interface RuntimeCall {
 
 export const startCalls: ReadonlySet<string> = new Set(['RunPodSandbox', 'CreateContainer', 'StartContainer']);
 export const stopCalls: ReadonlySet<string> = new Set(['StopContainer', 'StopPodSandbox']);
+export const updateCall = 'UpdateContainerResources';
 
 /** `time="2026-11-21T17:48:18.060352444Z" level=info msg="StopContainer for \"3f…\" with timeout 30 (s)"` */
 const line = /^time="(?<second>[^".]+)\.(?<fraction>\d+)Z" level=info msg="(?<call>\w+) (?<rest>(?:for|within) .*)"$/;
@@ -34,7 +35,7 @@ export interface LoggedCall {
 /** Returns undefined for other log lines. */
 export function parseLogLine(text: string): LoggedCall | undefined {
   const { second, fraction, call = '', rest = '' } = line.exec(text)?.groups ?? {};
-  if (!startCalls.has(call) && !stopCalls.has(call)) return undefined;
+  if (!startCalls.has(call) && !stopCalls.has(call) && call !== updateCall) return undefined;
   const subject = (rest.match(identity) ?? []).slice(0, identityCount(call)).join(' ');
   return { call, subject, isEnd: rest.includes(' returns '), atMs: Date.parse(`${second}Z`) + Number(`0.${fraction}`) * 1000 };
 }
