@@ -126,7 +126,7 @@ describe('node settings in a cluster', () => {
     const podCIDRs = ['10.89.7.0/24', 'fd89:0:0:7::/64'];
     await node.api.patch(node.nodePath, { spec: { podCIDR: podCIDRs[0], podCIDRs } });
     const sent = /kubelet_runtime_operations_total\{operation_type="update_runtime_config"\} [1-9]/;
-    await waitUntil('the runtime was asked', async () => sent.test(await (await node.node.get('/metrics')).text()));
+    await waitUntil('the runtime was asked', async () => sent.test(await node.api.text(`${node.nodePath}/proxy/metrics`)));
     assert.match(node.node.log(), /"Updating Pod CIDR".* newPodCIDR="10.89.7.0\/24,fd89:0:0:7::\/64"/);
     assert.doesNotMatch(node.node.log(), /Pod CIDR update failed/);
   });
