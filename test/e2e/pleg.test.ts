@@ -44,6 +44,7 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
     relistPeriodMs: 1000,
     useEventStream: true,
     onListing: () => {},
+    onListed: () => {},
     onRelisted: () => {},
     readMessage: (source) => readTerminationMessage(source, { rootDir: folder, podLogsDir: logDirectory }),
     clock: systemClock,

@@ -91,7 +91,8 @@ export class SharedThreadState {
     });
     return {
       loop: () => heartbeat.loop(),
-      waits: () => heartbeat.waits(),
+      beginWait: (maxMs) => heartbeat.beginWait(maxMs),
+      endWait: () => heartbeat.endWait(),
       stop: () => {
         heartbeat.stop();
         delays.stop();

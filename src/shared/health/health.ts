@@ -1,6 +1,6 @@
 /**
  * Computes the health checks from the heartbeats of all threads. Pure. A thread is healthy when it is alive, its last heartbeat is recent, and so is the last
- * iteration of its own loop (main: the sync loop; pleg: the relist), unless the loop waits for the runtime.
+ * iteration of its own loop (main: the sync loop; pleg: the relist), unless the loop waits for the runtime, within the deadline of its calls.
  */
 import type { ThreadHealth } from '../state/heartbeats.ts';
 
@@ -59,7 +59,7 @@ function poolCheck(threads: readonly ThreadHealth[], nowMs: number): HealthCheck
 
 function isLoopStale({ beat, loopStaleAfterMs }: ThreadHealth, nowMs: number): boolean {
   // An outage of the runtime makes the node not ready. A restart of the kubelet, which a failed check would cause, does not end it.
-  if (beat === undefined || beat.waits === 1) return false;
+  if (beat === undefined || nowMs <= beat.waitsUntilMs) return false;
   return loopStaleAfterMs > 0 && beat.loopAtMs > 0 && nowMs - beat.loopAtMs > loopStaleAfterMs;
 }
 

@@ -26,8 +26,8 @@ const beatsFields = {
   eventLoopDelayMs: f64,
   /** Monotonic ms of the last iteration of the thread's own loop (main: the sync loop; pleg: a relist). 0: none yet. */
   loopAtMs: f64,
-  /** 1 while the loop waits for a program outside of the kubelet, or for its next attempt after a failure of that program. */
-  waits: u8,
+  /** Monotonic ms until which the loop may wait for a program outside of the kubelet, the pause after a failure of that program included. 0: it does not wait. */
+  waitsUntilMs: f64,
 };
 const statuses = defineTable('thread-statuses', statusFields);
 const beats = defineTable('beats', beatsFields);
@@ -92,6 +92,8 @@ export class ThreadStatusWriter {
 export class HeartbeatWriter {
   readonly #heartbeats: TableWriter<typeof beatsFields>;
   readonly #row: number;
+  /** Starts as 0: a wait of the predecessor has ended with it. */
+  #waitsUntilMs = 0;
   constructor(buffer: SharedArrayBuffer, row: number) {
     this.#heartbeats = beats.writer(buffer, statuses.bytes(statuses.reader(buffer).capacity), [row]);
     this.#row = row;
@@ -99,21 +101,21 @@ export class HeartbeatWriter {
 
   /** Writes the whole row, which may still have the values of a predecessor. */
   beat(nowMs: number, eventLoopDelayMs: number): void {
-    const inUse = this.#heartbeats.inUse(this.#row);
-    const loopAtMs = inUse ? this.#heartbeats.peek(this.#row, 'loopAtMs') : 0;
-    const waits = inUse ? this.#heartbeats.peek(this.#row, 'waits') : 0;
-    this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs, loopAtMs, waits });
+    const loopAtMs = this.#heartbeats.inUse(this.#row) ? this.#heartbeats.peek(this.#row, 'loopAtMs') : 0;
+    this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs, loopAtMs, waitsUntilMs: this.#waitsUntilMs });
   }
 
   /** Records an iteration of the thread's own loop. */
   loop(nowMs: number): void {
-    if (this.#heartbeats.inUse(this.#row)) this.#heartbeats.update(this.#row, { loopAtMs: nowMs, waits: 0 });
-    else this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: nowMs, waits: 0 });
+    this.#waitsUntilMs = 0;
+    if (this.#heartbeats.inUse(this.#row)) this.#heartbeats.update(this.#row, { loopAtMs: nowMs, waitsUntilMs: 0 });
+    else this.#heartbeats.put(this.#row, { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: nowMs, waitsUntilMs: 0 });
   }
 
-  /** Records that the loop waits for a program outside of the kubelet, until its next iteration. */
-  waits(): void {
-    if (this.#heartbeats.inUse(this.#row)) this.#heartbeats.update(this.#row, { waits: 1 });
+  /** Records until when the loop may wait for a program outside of the kubelet. 0: it does not wait. */
+  waitsUntil(untilMs: number): void {
+    this.#waitsUntilMs = untilMs;
+    if (this.#heartbeats.inUse(this.#row)) this.#heartbeats.update(this.#row, { waitsUntilMs: untilMs });
   }
 }
 

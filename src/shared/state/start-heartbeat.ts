@@ -7,8 +7,10 @@ const beatPeriodMs = 1000;
 export interface Heartbeat {
   /** Records that the thread's own loop has completed an iteration. `/healthz` checks the age of that time in addition. */
   loop(): void;
-  /** Records that the loop waits for a program outside of the kubelet, until the next `loop()`. `/healthz` does not fail for such a wait. */
-  waits(): void;
+  /** Records that the loop waits for a program outside of the kubelet, at most for this time. `/healthz` does not fail for the loop meanwhile. */
+  beginWait(maxMs: number): void;
+  /** The program has answered. `loop()` ends a wait too. */
+  endWait(): void;
   stop(): void;
 }
 
@@ -37,7 +39,8 @@ export function startHeartbeat({ heartbeats, heartbeatRow, clock = systemClock, 
   beat(clock.monotonic());
   return {
     loop: () => writer.loop(clock.monotonic()),
-    waits: () => writer.waits(),
+    beginWait: (maxMs) => writer.waitsUntil(clock.monotonic() + maxMs),
+    endWait: () => writer.waitsUntil(0),
     stop: () => {
       stopped = true;
       cancel();

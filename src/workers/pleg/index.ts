@@ -9,10 +9,14 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { CriPlegRuntime } from './pleg-runtime.ts';
 import { Pleg } from './pleg.ts';
+import { maxBackoffMs } from './relist/relister.ts';
 import { readTerminationMessage } from './runtime-status/termination-message.ts';
 
 const { workerData, logger, heartbeat } = enterThread<PlegWorkerData>();
 const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, rootDir, podLogsDir, snapshot, events } = workerData;
+
+/** The deadlines of a list and of the portions that replace it when it is too long, and the pause after a failure. */
+const maxWaitMs = 2 * runtimeRequestTimeoutMs + maxBackoffMs + relistPeriodMs;
 
 const pleg = new Pleg({
   runtime: new CriPlegRuntime({ endpoint: runtimeEndpoint, requestTimeoutMs: runtimeRequestTimeoutMs, logger }),
@@ -20,7 +24,8 @@ const pleg = new Pleg({
   post: (message) => events.postMessage(message),
   relistPeriodMs,
   useEventStream,
-  onListing: () => heartbeat.waits(),
+  onListing: () => heartbeat.beginWait(maxWaitMs),
+  onListed: () => heartbeat.endWait(),
   onRelisted: () => heartbeat.loop(),
   readMessage: (source) => readTerminationMessage(source, { rootDir, podLogsDir }),
   clock: systemClock,

@@ -24,8 +24,9 @@ export interface PlegDependencies {
   readonly post: (message: PlegNotification) => void;
   readonly relistPeriodMs: number;
   readonly useEventStream: boolean;
-  /** Called before the lists of each relist are requested. */
+  /** See RelisterDependencies. */
   readonly onListing: () => void;
+  readonly onListed: () => void;
   readonly onRelisted: () => void;
   /** Never rejects. */
   readonly readMessage: (source: TerminationMessageSource) => Promise<string>;

@@ -215,6 +215,7 @@ export class ModelKubelet {
       relistPeriodMs: 1000,
       useEventStream: host.events !== null,
       onListing: () => {},
+      onListed: () => {},
       onRelisted: () => {},
       readMessage: async () => '',
       clock,

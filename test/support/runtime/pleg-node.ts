@@ -23,6 +23,7 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
   const posted: PlegNotification[] = [];
   const buffer = createRuntimeSnapshot(maxPods);
   let relists = 0;
+  let waits = false;
   const start = () => {
     const pleg = new Pleg({
       runtime,
@@ -30,7 +31,8 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
       post: (message) => void posted.push(structuredClone(message)),
       relistPeriodMs: 1000,
       useEventStream,
-      onListing: () => {},
+      onListing: () => (waits = true),
+      onListed: () => (waits = false),
       onRelisted: () => (relists += 1),
       readMessage: async () => '',
       clock,
@@ -46,6 +48,8 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
     start,
     snapshot: new RuntimeSnapshotReader(buffer),
     relists: () => relists,
+    /** The thread waits for the runtime. */
+    waits: () => waits,
     /**
      * Returns a summary of the notifications since the last call: `events`, `status` and `gone`, without the notifications that only end
      * a relist.

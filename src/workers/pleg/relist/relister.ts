@@ -16,7 +16,7 @@ import { hasReadySandbox } from '../records/pod-record.ts';
 import type { PodRecords } from '../records/pod-records.ts';
 
 /** Bounds the delay until a returning runtime is detected. */
-const maxBackoffMs = 3000;
+export const maxBackoffMs = 3000;
 
 export interface RelisterDependencies {
   readonly runtime: PlegRuntime;
@@ -27,8 +27,12 @@ export interface RelisterDependencies {
   /** Posts a pod's status from the lists to main. */
   readonly postListedStatus: (uid: PodUID, listedAtMs: number) => void;
   readonly relistPeriodMs: number;
-  /** Called before the lists of each relist are requested: from then until `onRelisted` the thread waits for the runtime. */
+  /**
+   * Called before lists are requested: from then until `onListed`, and after a failure of the runtime, the thread waits for the runtime. Not called while
+   * the thread itself fails to process lists.
+   */
   readonly onListing: () => void;
+  readonly onListed: () => void;
   /** Called after every successful relist, as the thread's heartbeat. */
   readonly onRelisted: () => void;
   /** Called after the first success that follows a failure. */
@@ -46,6 +50,8 @@ export class Relister {
   /** Monotonic ms of the first failure in a row. */
   #failingSinceMs: number | undefined;
   #countedVersion = -1;
+  /** The lists of the last relist have arrived, and were not processed to the end. */
+  #isFaulty = false;
   /** Pods in the snapshot of this thread's predecessor, until the first relist. */
   readonly #inherited = new Set<PodUID>();
   /** A predecessor existed, and main has statuses from its inspections. */
@@ -104,7 +110,7 @@ export class Relister {
     const { runtime, records, snapshot, clock, signal } = this.#deps;
     if (this.#lastStartedAtMs !== undefined) metrics.plegRelistInterval.observe((startedAtMs - this.#lastStartedAtMs) / 1000);
     this.#lastStartedAtMs = startedAtMs;
-    this.#deps.onListing();
+    if (!this.#isFaulty) this.#deps.onListing();
     const controller = new AbortController();
     const stop = () => controller.abort(signal.reason);
     signal.addEventListener('abort', stop);
@@ -113,6 +119,8 @@ export class Relister {
         runtime.listSandboxes(controller.signal),
         runtime.listContainers(controller.signal, (id) => records.containersOf(id)),
       ]);
+      this.#deps.onListed();
+      this.#isFaulty = true;
       const listedAtMs = clock.monotonic();
       for (const uid of snapshot.dropInherited()) this.#inherited.add(uid);
       this.#isSuccessor ||= this.#inherited.size > 0;
@@ -123,6 +131,7 @@ export class Relister {
       metrics.plegListBytes.set(sumOfLengths(sandboxes), sandboxesLabel);
       metrics.plegListBytes.set(sumOfLengths(containers), containersLabel);
       if (this.#deps.logger.isLevelEnabled('debug')) this.#deps.logger.debug({ tookMs: listedAtMs - startedAtMs }, 'relisted');
+      this.#isFaulty = false;
     } finally {
       // After the failure of one list the other is useless.
       controller.abort();

@@ -17,7 +17,7 @@ function aThread(thread: string, over: Partial<ThreadHealth> = {}): ThreadHealth
     lastExitCode: 0,
     lastError: '',
     loopStaleAfterMs: 0,
-    beat: { beatAtMs: now - 500, eventLoopDelayMs: 0, loopAtMs: 0, waits: 0 },
+    beat: { beatAtMs: now - 500, eventLoopDelayMs: 0, loopAtMs: 0, waitsUntilMs: 0 },
     ...over,
   };
 }
@@ -25,7 +25,7 @@ const beat = (ageMs: number, loopAgeMs = Infinity) => ({
   beatAtMs: now - ageMs,
   eventLoopDelayMs: 0,
   loopAtMs: loopAgeMs === Infinity ? 0 : now - loopAgeMs,
-  waits: 0,
+  waitsUntilMs: 0,
 });
 const faults = (threads: ThreadHealth[]) =>
   healthChecks(threads, now, '').flatMap(({ name, fault }) => (fault ? [`${name}: ${fault}`] : []));
@@ -78,8 +78,23 @@ const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
   },
   {
     name: 'a pleg whose relist waits for the runtime passes',
-    threads: [aThread('pleg', { loopStaleAfterMs: 180_000, beat: { ...beat(0, 200_000), waits: 1 } })],
+    threads: [aThread('pleg', { loopStaleAfterMs: 180_000, beat: { ...beat(0, 200_000), waitsUntilMs: now } })],
     want: [],
+  },
+  {
+    name: 'a pleg whose relist waits longer than its calls may take fails',
+    threads: [aThread('pleg', { loopStaleAfterMs: 180_000, beat: { ...beat(0, 200_000), waitsUntilMs: now - 1 } })],
+    want: ['thread-pleg: pleg was last seen active 200 s ago; threshold is 180 s'],
+  },
+  {
+    name: 'a pleg that waits for the runtime fails without a heartbeat',
+    threads: [aThread('pleg', { loopStaleAfterMs: 180_000, beat: { ...beat(11_000), waitsUntilMs: now + 60_000 } })],
+    want: ['thread-pleg: thread pleg has had no heartbeat for 11 s'],
+  },
+  {
+    name: 'a pleg that died while it waited for the runtime fails',
+    threads: [aThread('pleg', { alive: 0, deaths: 1, lastExitCode: 1, beat: { ...beat(0), waitsUntilMs: now + 60_000 } })],
+    want: ['thread-pleg: thread pleg is down, its last exit code was 1'],
   },
   {
     name: 'the sync pool passes when another thread has replaced a dead one',

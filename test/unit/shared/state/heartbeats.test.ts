@@ -26,23 +26,29 @@ test('a thread beats each second and records the delay of its event loop', async
   const heartbeat = startHeartbeat({ heartbeats, heartbeatRow: row, clock, onBeat: (seconds) => delays.push(seconds) });
   await clock.advance(3000);
   heartbeat.loop();
-  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 3000, eventLoopDelayMs: 0, loopAtMs: 3000, waits: 0 });
-  heartbeat.waits();
+  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 3000, eventLoopDelayMs: 0, loopAtMs: 3000, waitsUntilMs: 0 });
+  heartbeat.beginWait(5000);
   await clock.advance(1000);
-  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 4000, eventLoopDelayMs: 0, loopAtMs: 3000, waits: 1 });
+  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 4000, eventLoopDelayMs: 0, loopAtMs: 3000, waitsUntilMs: 8000 });
   heartbeat.loop();
-  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 4000, eventLoopDelayMs: 0, loopAtMs: 4000, waits: 0 });
+  assert.deepEqual(reader.threads()[row]?.beat, { beatAtMs: 4000, eventLoopDelayMs: 0, loopAtMs: 4000, waitsUntilMs: 0 });
   assert.deepEqual(delays, [0, 0, 0, 0, 0]);
+  heartbeat.beginWait(5000);
+  heartbeat.endWait();
+  assert.equal(reader.threads()[row]?.beat?.waitsUntilMs, 0);
   heartbeat.stop();
   await clock.advance(3000);
   assert.equal(reader.threads()[row]?.beat?.beatAtMs, 4000);
 });
 
-test('a death is recorded with its cause, and a heartbeat from before a restart does not count after it', () => {
+test('a death is recorded with its cause, and a heartbeat from before a restart does not count after it', async () => {
   const { heartbeats, threadStatuses, reader, row } = someHeartbeats();
   const clock = new FakeClock();
   threadStatuses.started(row, 0);
-  startHeartbeat({ heartbeats, heartbeatRow: row, clock }).stop();
+  const first = startHeartbeat({ heartbeats, heartbeatRow: row, clock });
+  first.loop();
+  first.beginWait(60_000);
+  first.stop();
   threadStatuses.died(row, 1, `${'ü'.repeat(300)}\nat someone`);
   const dead = reader.threads()[row];
   assert.deepEqual([dead?.alive, dead?.starts, dead?.deaths, dead?.lastExitCode], [0, 1, 1, 1]);
@@ -50,6 +56,9 @@ test('a death is recorded with its cause, and a heartbeat from before a restart 
   threadStatuses.started(row, 5);
   assert.equal(reader.threads()[row]?.beat, undefined);
   assert.equal(reader.threads()[row]?.starts, 2);
+  await clock.advance(5);
+  startHeartbeat({ heartbeats, heartbeatRow: row, clock }).stop();
+  assert.equal(reader.threads()[row]?.beat?.waitsUntilMs, 0, 'a wait ends with its thread');
 });
 
 test('pool threads claim the first free slot, and the slot of a dead thread is released', () => {

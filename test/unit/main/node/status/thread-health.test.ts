@@ -17,7 +17,7 @@ const thread = (
   lastError: '',
   loopStaleAfterMs: name === 'pleg' ? 180_000 : 0,
   row: 0,
-  beat: { beatAtMs: nowMs - beatAgoMs, eventLoopDelayMs: 0, loopAtMs: nowMs - loopAgoMs, waits: 0 },
+  beat: { beatAtMs: nowMs - beatAgoMs, eventLoopDelayMs: 0, loopAtMs: nowMs - loopAgoMs, waitsUntilMs: 0 },
   ...more,
 });
 
@@ -34,7 +34,7 @@ const cases: { name: string; threads: ThreadHealth[]; want: string[] }[] = [
   },
   {
     name: 'a node is not ready before the first relist',
-    threads: [thread('pleg', { beat: { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: 0, waits: 0 } })],
+    threads: [thread('pleg', { beat: { beatAtMs: nowMs, eventLoopDelayMs: 0, loopAtMs: 0, waitsUntilMs: 0 } })],
     want: ['PLEG is not healthy: pleg has yet to be successful'],
   },
   {

@@ -259,6 +259,35 @@ suite('a relist', () => {
   });
 });
 
+test('a thread waits for the runtime until its lists arrive, and after its failures, but not for a fault of its own', async (t) => {
+  const node = aPleg(t);
+  node.runtime.failures.set('listContainers', grpcCode.UNAVAILABLE);
+  node.start();
+  await settle();
+  assert.equal(node.waits(), true, 'until the next attempt');
+  node.runtime.failures.clear();
+  await node.clock.advance(2000);
+  assert.deepEqual([node.relists() > 0, node.waits()], [true, false]);
+
+  const relists = node.relists();
+  const waited: boolean[] = [];
+  t.mock.method(node.runtime, 'listContainers', async () => {
+    waited.push(node.waits());
+    // No list of messages: an error where it is processed.
+    return null;
+  });
+  await node.clock.advance(20_000);
+  assert.deepEqual([node.relists(), node.waits()], [relists, false]);
+  assert.ok(waited.length >= 3);
+  assert.deepEqual(new Set(waited.slice(1)), new Set([false]), 'the first attempt may be a wait');
+  t.mock.restoreAll();
+  await node.clock.advance(5000);
+  assert.ok(node.relists() > relists);
+  node.runtime.block('listSandboxes');
+  await node.clock.advance(1000);
+  assert.equal(node.waits(), true, 'a wait counts again');
+});
+
 test('closing ends a hanging relist and the connection', async (t) => {
   const node = aPleg(t, { useEventStream: true });
   node.runtime.block('listSandboxes');
