@@ -45,11 +45,9 @@ function readKubeconfig(root: FieldReader, folder: string, warnings: string[]): 
   const userName = context.text('user');
   const cluster = readCluster(findEntry(root, 'clusters', 'cluster', clusterName, 'cluster'), folder);
   // As in upstream's DirectClientConfig, a user that is missing has no credentials.
-  const isKnownUser = root.items('users').some(({ value }) => (value as { name?: unknown } | null)?.name === userName);
-  const isMissing = userName !== '' && !isKnownUser;
-  if (isMissing) warnings.push(`users has none with the name ${goQuote(userName)}: requests are anonymous`);
-  const user = readUser(isMissing ? new FieldReader({}, new FieldPath([])) : findEntry(root, 'users', 'user', userName, 'user'), folder);
-  return { cluster, user, namespace: context.text('namespace') || 'default', warnings };
+  const user = lookUp(root, 'users', 'user', userName);
+  if (!user && userName !== '') warnings.push(`users has none with the name ${goQuote(userName)}: requests are anonymous`);
+  return { cluster, user: readUser(user ?? noFields(), folder), namespace: context.text('namespace') || 'default', warnings };
 }
 
 function expectValue(root: FieldReader, name: string, expected: string): void {
@@ -62,10 +60,20 @@ function expectValue(root: FieldReader, name: string, expected: string): void {
  * no further ones.
  */
 function findEntry(root: FieldReader, list: string, field: string, name: string, wantedBy: string): FieldReader {
+  const found = lookUp(root, list, field, name);
+  if (!found && name !== '')
+    root.fieldPath.child(list).addProblem(`has none with the name ${goQuote(name)}, which the ${wantedBy} asks for`);
+  return found ?? noFields();
+}
+
+/** Undefined: the list has no entry with this name. */
+function lookUp(root: FieldReader, list: string, field: string, name: string): FieldReader | undefined {
   const entries = root.items(list).map(({ value, fieldPath: entryPath }) => new FieldReader(value, entryPath));
   const matches = entries.filter((entry) => entry.text('name') === name);
   for (const duplicate of matches.slice(1)) duplicate.fieldPath.child('name').addProblem(`is there twice: ${goQuote(name)}`);
-  if (matches[0]) return matches[0].fields(field);
-  if (name !== '') root.fieldPath.child(list).addProblem(`has none with the name ${goQuote(name)}, which the ${wantedBy} asks for`);
+  return matches[0]?.fields(field);
+}
+
+function noFields(): FieldReader {
   return new FieldReader({}, new FieldPath([]));
 }
