@@ -55,7 +55,6 @@ export const unsupportedSettings: readonly UnsupportedSettings[] = [
   },
   // Containers are measured in a fixed period.
   { feature: 'the period of measurements', flags: ['housekeeping-interval'] },
-  { feature: 'Windows', flags: ['windows-priorityclass', 'windows-service'] },
 ];
 
 /**

@@ -910,18 +910,6 @@ export const flagGroups: readonly FlagGroup[] = [
       },
     ],
   },
-  {
-    title: 'Windows',
-    flags: [
-      {
-        name: 'windows-priorityclass',
-        type: 'text',
-        helpDefault: 'NORMAL_PRIORITY_CLASS',
-        help: 'Priority class of the process. No effect on Linux.',
-      },
-      { name: 'windows-service', type: 'bool', help: 'Run as a service. No effect on Linux.' },
-    ],
-  },
 ];
 
 export const flagTable: readonly FlagSpec[] = flagGroups.flatMap(({ flags }) => flags);

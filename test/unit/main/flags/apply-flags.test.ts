@@ -88,7 +88,7 @@ test('the root folder becomes absolute and normalized; an empty one stays empty 
 
 test('every flag sets a field, a setting, or nothing', () => {
   const nothing = flagTable.filter(({ field, setting }) => field === undefined && setting === undefined).map(({ name }) => name);
-  const meant = ['config', 'config-dir', 'help', 'version', 'windows-priorityclass', 'windows-service'];
+  const meant = ['config', 'config-dir', 'help', 'version'];
   assert.deepEqual(
     nothing.filter((name) => !meant.includes(name)),
     [],
