@@ -7,7 +7,6 @@
  * Admission does not wait for the disk. If the kubelet or the host crashes within 20 ms plus one synced write (three in a burst; milliseconds
  * each, more on a slow disk) after an admission, the pod is admitted again. A resize does wait. A written checkpoint survives a power loss.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -17,6 +16,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 import { computeActuated } from './actuated-resources.ts';
+import { readBoundedFile } from '../api/read-bounded-file.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
 import { decodeAllocations, encodeAllocations } from './checkpoint.ts';
 import { greaterOf, isSameAllocation, toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './pod-allocation.ts';
@@ -80,9 +80,7 @@ export class AllocationManager {
     const read = async (name: string, consequence: string): Promise<Map<PodUID, PodAllocation>> => {
       const path = join(options.rootDir, name);
       try {
-        const content = await readFile(path, 'utf8');
-        if (content.length > maxBytes) throw new Error(`it has ${content.length} bytes, more than ${maxBytes}`);
-        return decodeAllocations(content);
+        return decodeAllocations((await readBoundedFile(path, maxBytes)).toString());
       } catch (err) {
         if ((err as NodeJS.ErrnoException).code !== 'ENOENT') options.logger.error({ path, err: messageOf(err) }, consequence);
         return new Map();

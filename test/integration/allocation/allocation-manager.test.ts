@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -210,6 +210,18 @@ for (const [what, content] of [
     assert.equal((await open()).isAdmitted(uid('b')), true);
   });
 }
+
+test('a checkpoint beyond its bound is not read', async (t) => {
+  const { rootDir, open, lines } = aFolder(t);
+  const path = join(rootDir, 'allocated_pods_state');
+  writeFileSync(path, '');
+  // Sparse, and longer than the longest string: reading it fails otherwise.
+  truncateSync(path, 2 ** 30);
+  const rssBefore = process.memoryUsage.rss();
+  assert.equal((await open()).isAdmitted(uid('a')), false);
+  assert.ok(process.memoryUsage.rss() - rssBefore < 100e6);
+  assert.match(String(lines[0]?.['err']), /is larger than 67108864 bytes/);
+});
 
 function checkpoint(state: unknown): string {
   const data = JSON.stringify(state);
