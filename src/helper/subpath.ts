@@ -80,24 +80,23 @@ async function bind(handle: FileHandle, target: string): Promise<void> {
   }
 }
 
-/** Reads a regular file in a volume, resolved as safely as a subPath. */
+/** Reads a regular file in a volume, resolved as safely as a subPath. Returns null when it is longer than `maxBytes`. */
 export async function readFileWithin({
   volumePath,
   path,
   maxBytes,
-}: HelperOperations['readFile']['request']): Promise<{ content: string }> {
+}: HelperOperations['readFile']['request']): Promise<HelperOperations['readFile']['reply']> {
   const base = await resolveLinks(volumePath);
   const openedFile = await openWithin(await resolveLinks(join(base, path)), base);
   try {
     const stats = await openedFile.stat();
     if (!stats.isFile()) throw new Error(`${path} is not a file`);
-    if (stats.size > maxBytes) throw new Error(`${path} has ${stats.size} bytes, more than ${maxBytes}`);
+    if (stats.size > maxBytes) return { content: null };
     const file = await open(handlePath(openedFile), 'r');
     try {
       // One extra byte detects a file that has grown since the check.
       const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(maxBytes + 1), position: 0 });
-      if (bytesRead > maxBytes) throw new Error(`${path} has more than ${maxBytes} bytes`);
-      return { content: buffer.toString('utf8', 0, bytesRead) };
+      return { content: bytesRead > maxBytes ? null : buffer.toString('utf8', 0, bytesRead) };
     } finally {
       await file.close();
     }

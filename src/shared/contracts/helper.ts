@@ -27,8 +27,8 @@ export interface HelperOperations {
     /** The files that could not be changed. The walk continues after each. */
     reply: { failures: number; firstFailure: string | null };
   };
-  /** Reads a file of any kind. Fails when the content is longer than `maxBytes`. */
-  readFile: { request: { volumePath: string; path: string; maxBytes: number }; reply: { content: string } };
+  /** Reads a file of any kind. The content is null when it is longer than `maxBytes`. */
+  readFile: { request: { volumePath: string; path: string; maxBytes: number }; reply: { content: string | null } };
   /** Reads the sizes of the path's filesystem. */
   statfs: {
     request: { path: string };

@@ -227,7 +227,7 @@ test('only a regular file of limited size within the volume is read', async () =
   await symlink('/etc/passwd', join(volumePath, 'passwd'));
   const read = (path: string, maxBytes = 100) => helper.call('readFile', { volumePath, path, maxBytes });
   assert.equal((await read('env')).content, "A='1'");
-  await assert.rejects(read('env', 2), /more than 2/);
+  assert.equal((await read('env', 2)).content, null);
   await assert.rejects(read('passwd'), /not within volume path/);
   await assert.rejects(read('.'), /is not a file/);
 });

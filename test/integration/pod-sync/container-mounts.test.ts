@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { ImageSpec } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { makeEnvironment } from '../../../src/workers/pod-sync/runtime-config/index.ts';
+import { maxSmallBytes } from '../../../src/workers/pod-sync/large-work.ts';
 import { hasContent } from '../../../src/workers/pod-sync/volumes/etc-hosts.ts';
 import { aNode, someSettings } from '../../support/pods/runtime-config-inputs.ts';
 import { aPodWith, lines, mode, mountsOf, outside, setUp, standalone, useVolumes, volumes } from '../../support/pods/volumes-suite.ts';
@@ -164,7 +165,7 @@ test('an environment file is read only within its volume', async () => {
   await setUp(fixture);
   const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/data');
   await writeFile(join(path, 'env'), "A='from a file'\n");
-  const envFiles = await volumes.readEnvFiles(fixture.pod, fixture.container);
+  const envFiles = await volumes.readEnvFiles({ ...fixture, maxBytes: maxSmallBytes });
   const [services] = await standalone([{ kind: 'Services', namespace: '', links: true }], Infinity);
   const noObjects = { services: services!, configMaps: new Map(), secrets: new Map() };
   const values = makeEnvironment({
@@ -179,5 +180,5 @@ test('an environment file is read only within its volume', async () => {
   assert.deepEqual(values, [{ name: 'V', value: 'from a file' }]);
   await rm(join(path, 'env'));
   await symlink(join(outside, 'precious'), join(path, 'env'));
-  await assert.rejects(volumes.readEnvFiles(fixture.pod, fixture.container), /couldn't parse env file: .*not within volume path/);
+  await assert.rejects(volumes.readEnvFiles({ ...fixture, maxBytes: maxSmallBytes }), /couldn't parse env file: .*not within volume path/);
 });

@@ -3,6 +3,9 @@ import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { aContainer, aPod, aSidecar } from '../../support/pods/pod-sync-samples.ts';
+import { settle } from '../../support/fake-clock.ts';
+import { LargeWorkError, maxLargeBytes, maxSmallBytes } from '../../../src/workers/pod-sync/large-work.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { PodSyncHarness } from '../../support/pods/pod-sync-harness.ts';
 
 test('the failure of one container does not prevent the start of the others', async () => {
@@ -252,4 +255,24 @@ test('main gets the waiting reason of a container before the next container is s
   );
   const order = kinds.filter((kind) => ['Failed', 'a ErrImagePull', 'Created'].includes(kind));
   assert.deepEqual([order[0], order[1], order.at(-1)], ['Failed', 'a ErrImagePull', 'Created']);
+});
+
+test('large environment files are read with the permission for large work', async () => {
+  using harness = new PodSyncHarness();
+  const reads: number[] = [];
+  harness.readEnvFiles = ({ maxBytes }) => {
+    reads.push(maxBytes);
+    return maxBytes === maxSmallBytes ? Promise.reject(new LargeWorkError()) : Promise.resolve(new Map());
+  };
+  const { signal } = new AbortController();
+  const others = [harness.largeWork.forTask(), harness.largeWork.forTask()];
+  for (const other of others) await other.enter('a', signal);
+  const { result } = harness.startSync(aPod({ containers: [aContainer('a')] }));
+  await waitUntil('the files are read', () => Promise.resolve(reads.length > 0 || undefined), 5000);
+  await settle();
+  assert.deepEqual(reads, [maxSmallBytes]);
+  others[0]?.close();
+  assert.equal((await result).outcome, 'synced');
+  assert.deepEqual(reads, [maxSmallBytes, maxLargeBytes]);
+  await harness.largeWork.forTask().enter('b', signal);
 });

@@ -36,6 +36,7 @@ export class PodSyncHarness {
   readonly runtime = new FakeRuntime(this.clock);
   readonly logs = aLogger();
   readonly folder = mkdtempSync(join(tmpdir(), 'pod-sync-'));
+  readonly largeWork = new LargeWorkLimiter();
   readonly images = new Map<string, EnsureImageResult>();
   /** Main's results by kind and name, such as `Secret db` or `Services`. */
   readonly podObjects = new Map<string, PodObjectResult>();
@@ -58,6 +59,7 @@ export class PodSyncHarness {
   userNamespace: UserNamespaceChoice | null = null;
   backoffs: readonly ContainerBackoff[] = [];
   actuated: ActuatedResources | null = null;
+  readEnvFiles: PodSyncDependencies['volumes']['readEnvFiles'] = () => Promise.resolve(new Map());
   /** Of the pod's cgroup. */
   cgroupValues: PodCgroupValues | null = null;
   /** Bytes. */
@@ -206,11 +208,11 @@ export class PodSyncHarness {
           ),
         makeContainerMounts: ({ container }) => effect(`make mounts of ${container.name}`).then(() => []),
         writeHostsFile: (_pod, podIPs) => effect(`write hosts ${podIPs.join()}`),
-        readEnvFiles: () => Promise.resolve(new Map()),
+        readEnvFiles: (input) => this.readEnvFiles(input),
         unmountVolumes: (_uid, signal) => (this.unmountHangs ? rejectWhenAborted(signal) : effect('unmount volumes')),
         removePodDirectory: () => effect('remove folder'),
       },
-      largeWork: new LargeWorkLimiter(),
+      largeWork: this.largeWork,
       hostInfo: {
         read: () =>
           Promise.resolve({

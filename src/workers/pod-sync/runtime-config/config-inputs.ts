@@ -6,6 +6,7 @@ import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-
 import type { PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../shared/kubernetes/api.ts';
+import type { EnvFile } from './env-file.ts';
 
 /** Properties of the host that configs depend on, in addition to the node's facts. Read by `HostInfoReader`. */
 export interface HostInfo {
@@ -78,8 +79,8 @@ export interface EnvironmentInput {
   /** The sandbox's IPs, primary first; the node's for a pod in the host's network. */
   readonly podIPs: readonly string[];
   readonly objects: EnvironmentObjects;
-  /** The files that fileKeyRef refers to, by `envFileKey`. Read by `PodVolumes.readEnvFiles`. */
-  readonly envFiles?: ReadonlyMap<string, string>;
+  /** What fileKeyRef refers to, by `envFileKey`. Read by `PodVolumes.readEnvFiles`. */
+  readonly envFiles?: ReadonlyMap<string, EnvFile>;
 }
 
 /** What the resources of a container follow from. */

@@ -4,24 +4,24 @@
  */
 
 export interface EnvFile {
-  /** The first assignment of each name; an empty string for an empty assignment. */
+  /** The first assignment of each wanted name; an empty string for an empty assignment. */
   readonly values: ReadonlyMap<string, string>;
   /** An Error that names the first invalid line, or null. Assignments before that line are valid. */
   readonly problem: Error | null;
 }
 
-/** Runs in linear time: the file's content is untrusted. */
-export function parseEnvFile(content: string): EnvFile {
+/** Runs in linear time, and keeps what is wanted only: the file's content is untrusted. */
+export function parseEnvFile(content: string, names: ReadonlySet<string>): EnvFile {
   const values = new Map<string, string>();
   try {
-    for (const [name, value] of assignments(content)) if (!values.has(name)) values.set(name, value);
+    for (const [name, value] of assignments(content)) if (names.has(name) && !values.has(name)) values.set(name, value);
     return { values, problem: null };
   } catch (err) {
     return { values, problem: err as Error };
   }
 }
 
-/** Returns the key's value, or an empty string when the file does not assign it. Throws when an invalid line precedes the assignment. */
+/** Returns the wanted key's value, or an empty string when the file does not assign it. Throws when an invalid line precedes the assignment. */
 export function envFileValue({ values, problem }: EnvFile, key: string): string {
   const value = values.get(key);
   if (value === undefined && problem) throw problem;

@@ -4,7 +4,7 @@ import { configSourceAnnotation } from '../../../shared/kubernetes/annotations.t
 import { expand, checkExpandedLength, resolverFrom } from '../../../shared/kubernetes/expansion.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { toConfigError } from './config-error.ts';
-import { envFileValue, parseEnvFile, type EnvFile } from './env-file.ts';
+import { envFileValue } from './env-file.ts';
 import { envField } from './downward-api-fields.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { referencedObject, type ReferencedKind, type Text } from './referenced-object.ts';
@@ -26,14 +26,13 @@ export function makeEnvironment(input: EnvironmentInput): EnvValue[] {
 
 function resolveVariables(input: EnvironmentInput): EnvValue[] {
   const services = serviceVariables(input);
-  const files = new Map([...(input.envFiles ?? [])].map(([key, content]) => [key, parseEnvFile(content)]));
   const values = new Map<string, Text>(envFromValues(input));
   const texts = new Map([...values].map(([name, { value }]) => [name, value]));
   for (const variable of input.container.env ?? []) {
     const value = variable.value
       ? { value: expand(variable.value, resolverFrom(texts, services)) }
       : variable.valueFrom
-        ? fromSource(variable.valueFrom, input, files)
+        ? fromSource(variable.valueFrom, input)
         : { value: '' };
     if (value === undefined) continue;
     values.set(variable.name, value);
@@ -78,11 +77,7 @@ function requireReferenced(kind: ReferencedKind, { objects: values, pod }: Envir
 }
 
 /** Returns undefined when an optional key is missing: then the variable is not set. */
-function fromSource(
-  source: NonNullable<EnvVar['valueFrom']>,
-  input: EnvironmentInput,
-  files: ReadonlyMap<string, EnvFile>,
-): Text | undefined {
+function fromSource(source: NonNullable<EnvVar['valueFrom']>, input: EnvironmentInput): Text | undefined {
   const { pod, container, node, settings } = input;
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   if (fieldRef) return { value: envField(fieldRef, pod, input) };
@@ -102,7 +97,7 @@ function fromSource(
   if (secretKeyRef) return valueOfKey('Secret', input, secretKeyRef);
   if (!fileKeyRef || !isGateEnabled(settings, 'EnvFiles')) return { value: '' };
   const { volumeName, path, key, optional } = fileKeyRef;
-  const file = files.get(envFileKey(fileKeyRef));
+  const file = input.envFiles?.get(envFileKey(fileKeyRef));
   if (!file) throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
   const value = envFileValue(file, key);
   if (value !== '') return { value };

@@ -50,8 +50,10 @@ export async function prepareContainerConfig(
   const { pod, container, hostInfo, podIPs, restartBackOff } = request;
   const { signal } = channel;
   const targetContainerID = targetContainerIDOf(request);
-  const envFiles = await volumes.readEnvFiles(pod, container, signal);
-  if (!objects) await largeWork.enter(container.name, signal);
+  const readEnvFiles = (maxBytes: number) => volumes.readEnvFiles({ pod, container, maxBytes, signal });
+  const smallFiles = await ifSmall(() => readEnvFiles(maxSmallBytes));
+  if (!objects || !smallFiles) await largeWork.enter(container.name, signal);
+  const envFiles = smallFiles ?? (await readEnvFiles(maxLargeBytes));
   const environmentObjects = objects ?? (await readEnvironmentObjects(largeRequest(context), pod, container));
   const env = makeEnvironment({ pod, container, node, settings, podIPs: podIPs ?? [], envFiles, objects: environmentObjects });
   if (isLarge(container, env)) await largeWork.enter(container.name, signal);
@@ -88,9 +90,14 @@ export async function prepareContainerConfig(
 }
 
 /** Returns the objects of a container's environment; null when they are large. */
-export async function readSmallObjects(context: TaskContext, { pod, container }: Pick<ConfigRequest, 'pod' | 'container'>) {
+export function readSmallObjects({ channel }: TaskContext, { pod, container }: Pick<ConfigRequest, 'pod' | 'container'>) {
+  return ifSmall(() => readEnvironmentObjects((refs) => requestPodObjects(channel, refs, maxSmallBytes), pod, container));
+}
+
+/** Returns null when it is large. */
+async function ifSmall<T>(read: () => Promise<T>): Promise<T | null> {
   try {
-    return await readEnvironmentObjects((refs) => requestPodObjects(context.channel, refs, maxSmallBytes), pod, container);
+    return await read();
   } catch (err) {
     if (err instanceof LargeWorkError) return null;
     throw err;

@@ -54,3 +54,11 @@ export interface ContainerMountsInput {
   readonly imageVolumes?: ReadonlyMap<string, ImageSpec>;
   readonly signal?: AbortSignal;
 }
+
+export interface EnvFilesInput {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  /** Of all files together: `maxSmallBytes`, or `maxLargeBytes` with permission (large-work.ts). */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}

@@ -3,15 +3,16 @@ import { lstat, realpath } from '../blocking-fs.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { Mount } from '../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
-import type { Container, EphemeralContainer, Pod, Volume } from '../../../shared/kubernetes/api.ts';
+import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { podDir } from '../../../shared/kubernetes/paths.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { envFileKey } from '../runtime-config/make-environment.ts';
+import type { EnvFile } from '../runtime-config/env-file.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { computePodHostname } from '../runtime-config/hostname.ts';
 import { makeContainerMounts, volumePath } from './container-mounts.ts';
 import type { VolumeContext } from './volume-context.ts';
+import { readEnvFiles, type FileKeyRef } from './env-files.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { fileUserResolver } from './file-user.ts';
 import { writeHostsFile } from './etc-hosts.ts';
@@ -19,14 +20,12 @@ import { startStorageOperationTimer } from './storage-operation-timer.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
 import { ProjectQuotas } from './project-quota/index.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
-import type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
+import type { ContainerMountsInput, EnvFilesInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
 import { isWrittenByKubelet, volumeKind, pluginNameOf, volumesToMount, type VolumeKind } from '../../../shared/kubernetes/volume-kind.ts';
 import { forEachParallel } from '../../../shared/concurrency/for-each-parallel.ts';
 import { LargeWorkError, maxLargeBytes, maxSmallBytes } from '../large-work.ts';
 import { hasPublishedFiles, setUpKubeletWrittenVolume, type KubeletWrittenVolume } from './kubelet-written-volume.ts';
 
-/** Bounds the memory that an environment file can take. */
-const maxEnvFileBytes = 1024 * 1024;
 /** With files of up to `maxSmallBytes` each. */
 const maxParallelWritten = 16;
 /** The fields of volumes whose files the kubelet writes. */
@@ -109,23 +108,11 @@ export class PodVolumes {
     await writeHostsFile(await realpath(this.#options.rootDir), pod, podIPs, hostname);
   }
 
-  /**
-   * Reads the files that a container's environment refers to (fileKeyRef). Returns them by `envFileKey`, for `makeEnvironment`. Rejects with
-   * KubeletError `CreateContainerConfigError`.
-   */
-  async readEnvFiles(pod: Pod, container: Container | EphemeralContainer, signal?: AbortSignal): Promise<ReadonlyMap<string, string>> {
-    const files = new Map<string, string>();
-    for (const { valueFrom } of container.env ?? []) {
-      const ref = valueFrom?.fileKeyRef;
-      if (!ref || files.has(envFileKey(ref)) || !isGateEnabled(this.#gates, 'EnvFiles')) continue;
-      try {
-        files.set(envFileKey(ref), await this.#readVolumeFile(pod, ref.volumeName, ref.path, signal));
-      } catch (err) {
-        signal?.throwIfAborted();
-        throw new KubeletError('CreateContainerConfigError', `couldn't parse env file: ${messageOf(err)}`, { cause: err });
-      }
-    }
-    return files;
+  /** Reads what a container's environment takes from files, up to `maxBytes` (env-files.ts). */
+  async readEnvFiles({ pod, container, maxBytes, signal }: EnvFilesInput): Promise<ReadonlyMap<string, EnvFile>> {
+    if (!isGateEnabled(this.#gates, 'EnvFiles')) return new Map();
+    const read = (ref: FileKeyRef, maxFileBytes: number) => this.#readVolumeFile(pod, ref, maxFileBytes, signal);
+    return readEnvFiles(container, { maxBytes, read, signal });
   }
 
   /**
@@ -169,13 +156,18 @@ export class PodVolumes {
     return stats && { rootDir, podUID, helper, projectQuotas: this.#projectQuotas, logger, signal };
   }
 
-  async #readVolumeFile(pod: Pod, volumeName: string, path: string, signal: AbortSignal | undefined): Promise<string> {
+  async #readVolumeFile(
+    pod: Pod,
+    { volumeName, path }: FileKeyRef,
+    maxBytes: number,
+    signal: AbortSignal | undefined,
+  ): Promise<string | null> {
     const volume = pod.spec.volumes?.find(({ name }) => name === volumeName);
     const kind = volume && volumeKind(volume);
     if (!volume || !kind || kind.kind === 'image')
       throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
     const rootDir = await realpath(this.#options.rootDir);
-    const request = { volumePath: volumePath(rootDir, pod, volume, kind), path, maxBytes: maxEnvFileBytes };
+    const request = { volumePath: volumePath(rootDir, pod, volume, kind), path, maxBytes };
     return (await this.#options.helper.call('readFile', request, { signal })).content;
   }
 }

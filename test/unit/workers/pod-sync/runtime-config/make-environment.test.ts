@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodObject, PodObjectResult } from '../../../../../src/shared/contracts/pod-objects.ts';
 import type { Container, EnvVar } from '../../../../../src/shared/kubernetes/api.ts';
+import { parseEnvFile } from '../../../../../src/workers/pod-sync/runtime-config/env-file.ts';
 import { makeEnvironment } from '../../../../../src/workers/pod-sync/runtime-config/make-environment.ts';
 import type { EnvironmentObjects } from '../../../../../src/workers/pod-sync/runtime-config/index.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
@@ -35,6 +36,11 @@ const standalone: EnvironmentObjects = {
   secrets: new Map([['s', noClient]]),
 };
 
+function parsed({ env = [] }: Container, files: ReadonlyMap<string, string>) {
+  const names = new Set(env.flatMap(({ valueFrom }) => valueFrom?.fileKeyRef?.key ?? []));
+  return new Map([...files].map(([key, content]) => [key, parseEnvFile(content, names)]));
+}
+
 function environment(container: Partial<Container>, fields: Fields = {}): Record<string, string> {
   const own = aContainer(container);
   const { podIPs = ['10.0.0.7', 'fd00::7'], hostNetwork = false, hostIPs = aNode.hostIPs, envFiles, podLimits, annotations } = fields;
@@ -51,7 +57,15 @@ function environment(container: Partial<Container>, fields: Fields = {}): Record
     },
   });
   const node = { ...aNode, hostIPs };
-  const input = { pod, container: own, node, settings: someSettings, podIPs, objects, ...(envFiles ? { envFiles } : {}) };
+  const input = {
+    pod,
+    container: own,
+    node,
+    settings: someSettings,
+    podIPs,
+    objects,
+    ...(envFiles ? { envFiles: parsed(own, envFiles) } : {}),
+  };
   return Object.fromEntries(makeEnvironment(input).map(({ name, value }) => [name, value]));
 }
 
