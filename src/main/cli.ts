@@ -6,7 +6,7 @@
  */
 import { writeSync } from 'node:fs';
 import { nameProcess } from './process/name-process.ts';
-import { versionText } from './cli/version.ts';
+import { versionText } from './process/version.ts';
 
 const args = process.argv.slice(2);
 if (args.length === 1 && args[0] === '--version') {

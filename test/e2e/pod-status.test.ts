@@ -8,7 +8,7 @@ import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
 import { PodHandlers } from '../../src/main/pods/pod-handlers.ts';
 import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
-import { StatusManager } from '../../src/main/status/index.ts';
+import { StatusManager } from '../../src/main/pods/status/index.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';

@@ -1,8 +1,8 @@
 /** The command `kubelet`: prints the help or the version, or starts the kubelet. */
 import { addPriority, journalStreams } from '../../shared/log/journal-priority.ts';
-import { FlagError, parseFlags, type ParsedFlags } from '../flags/parse-flags.ts';
+import { FlagError, parseFlags, type ParsedFlags } from '../config/flags/parse-flags.ts';
 import { kubernetesVersion } from '../../shared/kubernetes/version.ts';
-import { rawVersion, versionText } from './version.ts';
+import { rawVersion, versionText } from '../process/version.ts';
 
 /** The width of --help: that of the terminal, within readable limits. */
 const helpWidth = { min: 60, max: 120, withoutTerminal: 100 };
@@ -19,7 +19,7 @@ export async function command(args: readonly string[]): Promise<number> {
   for (const warning of flags.warnings) process.stderr.write(`${warning}\n`);
   if (flags.positionalArgs[0] !== undefined) return fail(`unknown command ${flags.positionalArgs[0]}`);
   if (flags.values.get('help') === true) {
-    const { helpText } = await import('../flags/help.ts');
+    const { helpText } = await import('../config/flags/help.ts');
     const width = process.stdout.columns ?? helpWidth.withoutTerminal;
     return print(helpText(Math.min(Math.max(width, helpWidth.min), helpWidth.max)));
   }

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { ConfigurationInputs } from '../config/configuration-inputs.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
-import { loadValidConfiguration } from '../cli/load-valid-configuration.ts';
+import { loadValidConfiguration } from '../config/load-valid-configuration.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 
 export type LoaderReply = { readonly config: KubeletConfiguration } | { readonly error: string };

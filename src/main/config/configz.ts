@@ -1,5 +1,5 @@
 /** Serializes the configuration for `/configz` and for the log, without credentials. */
-import type { ReloadStatus } from '../config-reload/reload-status.ts';
+import type { ReloadStatus } from './reload-status.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { stripURLCredentials } from './strip-url-credentials.ts';
 import { apiVersion, kind, kubeletConfiguration } from './schema.ts';

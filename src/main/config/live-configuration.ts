@@ -2,7 +2,7 @@
  * The configuration of a running kubelet. Some of its fields change (config-reload/). Parts read `view`, an object whose fields always have the
  * current values; those that keep copies get the new ones from wiring/start-config-reload.ts.
  */
-import type { ReloadStatus } from '../config-reload/reload-status.ts';
+import type { ReloadStatus } from './reload-status.ts';
 import { toConfigz } from './configz.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { effectiveReservations } from './reservations.ts';

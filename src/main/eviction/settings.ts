@@ -1,5 +1,5 @@
 /** The settings of the eviction manager, from the configuration. Pure. */
-import type { KubeletFlags } from '../cli/options.ts';
+import type { KubeletFlags } from '../config/options.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import { parseThresholds, type Threshold } from './thresholds.ts';
 

@@ -19,7 +19,7 @@ export { PodCIDRSync } from './pod-cidr-sync.ts';
 export { toNodeName } from './node-name.ts';
 export { isReady, type Node, type NodeCondition, type NodeEvent, type NodeStatus } from './node-object.ts';
 export type { NodeStore, StoredNode } from './node-store.ts';
-export { isExtendedResource } from './resource-names.ts';
+export { isExtendedResource } from '../../shared/kubernetes/resource-names.ts';
 export { declaredFeatures } from './status/declared-features.ts';
 export { LeftVolumes } from './status/left-volumes.ts';
 export { LocalNodeStatus, type LocalNodeStatusOptions } from './status/local-node-status.ts';

@@ -12,7 +12,7 @@ import { activePods, isActivePod } from './active-pods.ts';
 import { isTerminalPhase } from './api-status/index.ts';
 import { podReference } from '../events/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
-import { isDeleted } from './termination/is-deleted.ts';
+import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import { isMirrorPod } from '../../shared/kubernetes/static-pod.ts';
 import { firstAttempt, PodAdmitter, type AdmissionAttempt, type PodAdmitterDependencies } from './pod-admitter.ts';
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { ListenAddress, SecureServerSettings, TlsSettings } from '../../shared/contracts/server/settings.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
-import type { KubeletOptions } from '../cli/options.ts';
+import type { KubeletOptions } from '../config/options.ts';
 import { cgroupFsRoot } from '../node/index.ts';
 import type { ServerSettings } from '../threads/server-thread.ts';
 import { localSocketDir } from '../../shared/local-socket/socket-path.ts';

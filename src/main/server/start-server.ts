@@ -8,8 +8,8 @@ import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts'
 import type { Logger } from '../../shared/log/logger.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
 import type { Reviews } from '../api/index.ts';
-import { flagValues } from '../flags/flag-values.ts';
-import type { KubeletOptions } from '../cli/options.ts';
+import { flagValues } from '../config/flags/flag-values.ts';
+import type { KubeletOptions } from '../config/options.ts';
 import type { PodFeed } from './pod-feed.ts';
 import { allocatedPodJson, allocatedPodList } from './allocated-pods.ts';
 import { PodLists } from './pod-lists.ts';

@@ -13,7 +13,7 @@ import type { PodTimeline } from '../../shared/timeline/pod-timeline.ts';
 import { truncateBytes } from '../../shared/timeline/shorten.ts';
 import { beginSpan, beginWait, endSpan, endWait, type Span, type SpanBegin } from '../../shared/timeline/span.ts';
 import { maxTexts, problemOrigins, timelineSources, type ProblemOrigin } from '../../shared/timeline/timeline-table.ts';
-import { isDeleted } from '../pods/termination/is-deleted.ts';
+import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import { isPodPhase, TimelineRecords, type Phase, type TimelineRecordsOptions } from './timeline-records.ts';
 
 export interface PhaseOptions extends Partial<SpanBegin> {

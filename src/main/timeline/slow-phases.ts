@@ -8,7 +8,7 @@ import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { EventSink } from '../events/index.ts';
-import { WorkQueue } from '../pods/workers/work-queue.ts';
+import { WorkQueue } from '../../shared/concurrency/work-queue.ts';
 import { budgetMs, nextDeadlineMs, slowMessage, slowSpans } from './budgets.ts';
 import type { PodTimelines } from './pod-timelines.ts';
 

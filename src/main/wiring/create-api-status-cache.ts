@@ -4,7 +4,7 @@ import { systemClock as clock } from '../../shared/time/clock.ts';
 import { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { ProbeManager } from '../probes/index.ts';
-import type { StatusManager } from '../status/index.ts';
+import type { StatusManager } from '../pods/status/index.ts';
 import { recordStatusPhases, type PodTimelines } from '../timeline/index.ts';
 import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';

@@ -10,7 +10,7 @@ import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
 import { createStorageTable } from '../../shared/state/storage-table.ts';
 import { createUsageTable } from '../../shared/state/usage-table.ts';
 import { readCgroupSettings, type CgroupSettings } from '../node/index.ts';
-import type { KubeletOptions } from '../cli/options.ts';
+import type { KubeletOptions } from '../config/options.ts';
 import { plegSettings, podSyncSettings, statsSettings, tracingSettings } from './thread-settings.ts';
 import { PlegThread } from '../threads/pleg-thread.ts';
 import { defaultPodSyncThreads, PodSyncPool } from '../threads/pod-sync-pool.ts';

@@ -1,7 +1,7 @@
 /** The options that kubelet.ts passes to every part of this folder. */
 import type { Logger } from '../../shared/log/logger.ts';
 import type { EarlyThreads } from './early-threads.ts';
-import type { KubeletOptions } from '../cli/options.ts';
+import type { KubeletOptions } from '../config/options.ts';
 import type { Shutdown } from '../shutdown.ts';
 
 export interface KubeletContext {

@@ -14,7 +14,7 @@ import type { Allocation } from './open-allocation.ts';
 import { startResizes } from './start-resizes.ts';
 import { declaredFeatures } from '../node/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
-import { HostProcesses, NodeCgroups } from '../resources/index.ts';
+import { HostProcesses, NodeCgroups } from '../node-cgroups/index.ts';
 import { ExclusiveAllocations, openUserNamespaces, userNamespaceProvider, type AllocatedPod } from '../allocation/index.ts';
 import { admitHandlers, missingFeaturesForUpdate, resizeFit } from '../pods/admission/index.ts';
 import type { EventSink } from '../events/index.ts';
@@ -27,7 +27,7 @@ import { PodFaults, PodWorkers, WorkQueue, type SyncsInProgress } from '../pods/
 import { standaloneRuntimeHandler } from '../objects/index.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { ProbeManager } from '../probes/index.ts';
-import type { PodScheduler } from '../pods/scheduling/index.ts';
+import type { PodScheduler } from '../pods/dispatch/index.ts';
 import { isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 import { MountedVolumes } from '../pods/mounted-volumes.ts';
 import type { PodSources, PodUpdate } from '../sources/index.ts';

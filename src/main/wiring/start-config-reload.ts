@@ -1,14 +1,14 @@
 /** Starts the part that applies a changed configuration, and hands new values to the parts and threads that keep copies of them. */
 import { setVerbosity } from '../../shared/log/live-verbosity.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
-import { configurationPaths } from '../cli/load-valid-configuration.ts';
+import { configurationPaths } from '../config/load-valid-configuration.ts';
 import { ConfigLoader, ConfigReload, ConfigWatch, type ReloadObserver } from '../config-reload/index.ts';
 import { effectiveReservations } from '../config/reservations.ts';
 import type { EventSink } from '../events/index.ts';
 import { excessiveReservations, resourceSettings } from '../node/index.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { memoryThresholds } from './memory-thresholds.ts';
+import { memoryThresholds } from '../eviction/memory-thresholds.ts';
 import type { NodeServices } from './node-services.ts';
 import type { PodRunner } from './pod-runner.ts';
 import type { RuntimeServices } from './runtime-services.ts';

@@ -3,7 +3,7 @@ import { systemClock as clock } from '../../shared/time/clock.ts';
 import { type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ResizeManager } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
-import { isDeleted } from '../pods/termination/is-deleted.ts';
+import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { PodWorkers, WorkQueue } from '../pods/workers/index.ts';

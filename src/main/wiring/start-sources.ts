@@ -5,7 +5,7 @@ import type { ObjectStore } from '../api/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { ClusterNode } from '../node/index.ts';
 import { PodSources, type PodUpdate } from '../sources/index.ts';
-import type { StatusManager } from '../status/index.ts';
+import type { StatusManager } from '../pods/status/index.ts';
 import type { SyncLoop } from '../sync-loop.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';

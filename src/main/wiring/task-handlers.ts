@@ -5,7 +5,7 @@ import type { PodManager } from '../pods/pod-manager.ts';
 import { PodStartLatency } from '../pods/pod-start-latency.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
-import type { PodScheduler } from '../pods/scheduling/index.ts';
+import type { PodScheduler } from '../pods/dispatch/index.ts';
 import type { ImagesThread } from '../threads/images-thread.ts';
 import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodObjectManager } from '../objects/index.ts';

@@ -9,10 +9,10 @@ import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
 import { cgroupFsRoot, ownCgroup, toNodeName, type CgroupSettings } from '../node/index.ts';
-import type { KubeletOptions } from '../cli/options.ts';
+import type { KubeletOptions } from '../config/options.ts';
 import type { TracingSettings } from '../../shared/tracing/index.ts';
 import type { Settings } from '../threads/start-thread.ts';
-import { memoryThresholds } from './memory-thresholds.ts';
+import { memoryThresholds } from '../eviction/memory-thresholds.ts';
 
 /** Upstream: genericPlegRelistPeriod. */
 const relistPeriodMs = 1000;

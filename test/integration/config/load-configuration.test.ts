@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfiguration, type LoadedConfiguration } from '../../../src/main/config/load-configuration.ts';
-import { applyFlags } from '../../../src/main/flags/apply-flags.ts';
-import { parseFlags } from '../../../src/main/flags/parse-flags.ts';
+import { applyFlags } from '../../../src/main/config/flags/apply-flags.ts';
+import { parseFlags } from '../../../src/main/config/flags/parse-flags.ts';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 

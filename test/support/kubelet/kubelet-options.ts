@@ -1,10 +1,10 @@
 /** The options of a kubelet that was started without a configuration file and without flags, for tests of what is derived from them. */
-import type { KubeletOptions } from '../../../src/main/cli/options.ts';
+import type { KubeletOptions } from '../../../src/main/config/options.ts';
 import { LiveConfiguration } from '../../../src/main/config/live-configuration.ts';
 import type { KubeletConfiguration } from '../../../src/main/config/kubelet-configuration.ts';
 import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';
-import { toKubeletFlags } from '../../../src/main/flags/apply-flags.ts';
+import { toKubeletFlags } from '../../../src/main/config/flags/apply-flags.ts';
 
 /** @param gates as the flag --feature-gates: defaults of the configuration depend on them */
 export function kubeletOptions(fields: Partial<KubeletConfiguration> = {}, gates: Record<string, boolean> = {}): KubeletOptions {

@@ -10,12 +10,12 @@ import { ContainerDeletor, Housekeeping } from '../../../src/main/pods/housekeep
 import { PodHandlers } from '../../../src/main/pods/pod-handlers.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
-import { PodScheduler } from '../../../src/main/pods/scheduling/index.ts';
+import { PodScheduler } from '../../../src/main/pods/dispatch/index.ts';
 import { PodFaults, PodWorkers, SyncsInProgress, WorkQueue } from '../../../src/main/pods/workers/index.ts';
 import { ProbeManager } from '../../../src/main/probes/index.ts';
 import { PodConfig, SourcesReady } from '../../../src/main/sources/pod-config.ts';
 import type { PodSource, PodUpdate } from '../../../src/main/sources/merge-pods.ts';
-import { StatusManager } from '../../../src/main/status/index.ts';
+import { StatusManager } from '../../../src/main/pods/status/index.ts';
 import { SyncLoop } from '../../../src/main/sync-loop.ts';
 import { createProbeHandlers } from '../../../src/main/wiring/probe-handlers.ts';
 import { createTaskHandlers } from '../../../src/main/wiring/task-handlers.ts';

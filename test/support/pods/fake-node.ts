@@ -10,7 +10,7 @@ import { PodWorkers } from '../../../src/main/pods/workers/pod-workers.ts';
 import { SyncsInProgress } from '../../../src/main/pods/workers/syncs-in-progress.ts';
 import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
 import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
-import { WorkQueue } from '../../../src/main/pods/workers/work-queue.ts';
+import { WorkQueue } from '../../../src/shared/concurrency/work-queue.ts';
 import { ProbeManager } from '../../../src/main/probes/index.ts';
 import type { PodTask } from '../../../src/main/threads/task-channel.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';

@@ -1,7 +1,7 @@
 /** A status manager with an in-memory API server, and helpers that change both. */
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import type { StatusUpdate } from '../../../src/main/pods/api-status/index.ts';
-import { StatusManager } from '../../../src/main/status/index.ts';
+import { StatusManager } from '../../../src/main/pods/status/index.ts';
 import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import { FakeClock, settle } from '../fake-clock.ts';
 import { FakePodApi } from '../api-server/fake-pod-api.ts';

@@ -5,7 +5,7 @@ import { Reflector, type ApiCall, type ApiClient } from '../../../src/main/api/i
 import { ServerAvailability } from '../../../src/main/api/http/server-availability.ts';
 import { NodeLease } from '../../../src/main/node/node-lease.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
-import { StatusManager } from '../../../src/main/status/index.ts';
+import { StatusManager } from '../../../src/main/pods/status/index.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { apiError, FakeApi } from '../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';

@@ -5,7 +5,7 @@
 import type { StringMap } from '../../config/kubelet-configuration.ts';
 import { sameQuantity } from '../status/node-status-patch.ts';
 import { controllerManagedAttachAnnotation, operatingSystem, architecture, type Node, type ResourceList } from '../node-object.ts';
-import { isExtendedResource, isHugePages } from '../resource-names.ts';
+import { isExtendedResource, isHugePages } from '../../../shared/kubernetes/resource-names.ts';
 
 /** The labels that are updated to the kubelet's settings. All other `--node-labels` apply only when the Node is created. */
 const reconciledLabels = [

@@ -9,7 +9,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { FeatureGates } from '../../config/feature-gates.ts';
 import type { KubeletConfiguration } from '../../config/kubelet-configuration.ts';
-import type { KubeletFlags } from '../../cli/options.ts';
+import type { KubeletFlags } from '../../config/options.ts';
 import { localHostIPs, type HostNetwork } from '../addresses/node-addresses.ts';
 import type { Pressures } from './node-conditions.ts';
 import { declaredFeatures } from './declared-features.ts';

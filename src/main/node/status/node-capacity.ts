@@ -15,9 +15,9 @@ import {
   type Quantity,
 } from '../../../shared/kubernetes/quantity.ts';
 import type { KubeletConfiguration, StringMap } from '../../config/kubelet-configuration.ts';
-import type { KubeletFlags } from '../../cli/options.ts';
+import type { KubeletFlags } from '../../config/options.ts';
 import { isNoThreshold } from '../../config/no-threshold.ts';
-import { isExtendedResource, isHugePages } from '../resource-names.ts';
+import { isExtendedResource, isHugePages } from '../../../shared/kubernetes/resource-names.ts';
 import type { ResourceList } from '../node-object.ts';
 
 type Settings = Pick<KubeletConfiguration, 'systemReserved' | 'kubeReserved' | 'evictionHard' | 'maxPods' | 'podsPerCore'>;

@@ -1,7 +1,7 @@
 /** Creates this node's admit handlers, in upstream's order. */
 import { release } from 'node:os';
 import type { PressureCondition } from '../../../shared/contracts/eviction.ts';
-import type { KubeletOptions } from '../../cli/options.ts';
+import type { KubeletOptions } from '../../config/options.ts';
 import { apparmorAdmission, hostHasAppArmor } from './apparmor.ts';
 import { featureAdmission } from './features.ts';
 import { predicateAdmission, type PredicateOptions } from './predicates.ts';

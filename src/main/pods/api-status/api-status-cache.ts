@@ -26,7 +26,7 @@ import { firstSeenMs } from '../first-seen.ts';
 import type { FailedPod } from '../termination/failed-pod.ts';
 import { isMirrorOf } from '../static/mirror-pod.ts';
 import type { AllocatedPod, PodResizeConditions } from '../../allocation/index.ts';
-import { hasEnded, type PodLifecycle } from '../workers/pod-lifecycle.ts';
+import { hasEnded, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
 import { isPodRunning } from '../pod-running.ts';
 import type { ProbeManager } from '../../probes/index.ts';
 

@@ -24,7 +24,7 @@ import { type ApiStatusCache, isTerminalPhase } from '../api-status/index.ts';
 import { updatePodMetrics } from './pod-metrics.ts';
 import type { PodWorkers } from '../workers/index.ts';
 import { isPodRunning } from '../pod-running.ts';
-import { isDeleted } from '../termination/is-deleted.ts';
+import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
 
 export interface ContainerGcPolicy {
   readonly minAgeMs: number;

@@ -5,7 +5,7 @@
 import { configHashAnnotation, configMirrorAnnotation } from '../../../shared/kubernetes/annotations.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { Node } from '../../node/index.ts';
-import { isDeleted } from '../termination/is-deleted.ts';
+import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
 
 /** True when the mirror has the static pod's name and the hash of its current manifest. */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {

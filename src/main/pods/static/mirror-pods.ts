@@ -11,7 +11,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, isAlreadyExists, isConflict, isNotFound, type ApiClient } from '../../api/index.ts';
 import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
-import { isDeleted } from '../termination/is-deleted.ts';
+import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
 import { isMirrorOf, computeMirrorAction, toMirrorPod, type MirrorAction } from './mirror-pod.ts';
 import { isMirrorPod, isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import type { PodManager } from '../pod-manager.ts';

@@ -9,7 +9,7 @@ import { podReference } from '../../events/index.ts';
 import type { FailedPod } from '../termination/failed-pod.ts';
 import { ActiveDeadlines, deadlineExceeded } from '../termination/active-deadlines.ts';
 import { exceededGracePeriod, TerminationWaiters } from '../termination/termination-waiters.ts';
-import { podFacts } from './pod-facts.ts';
+import { podFacts } from '../lifecycle/pod-facts.ts';
 import type { PodWorker } from './pod-worker.ts';
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts';
 

@@ -11,7 +11,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { isTerminalPhase } from '../api-status/index.ts';
 import { isPodRunning } from '../pod-running.ts';
-import type { LifecycleEvent, PodLifecycle } from './pod-lifecycle.ts';
+import type { LifecycleEvent, PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
 import type { PodTaskRunner } from './pod-task-runner.ts';
 import type { PodIdentity, PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import type { RuntimeStatusReader } from './runtime-status-reader.ts';

@@ -16,9 +16,9 @@ import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { ProbeManager } from '../../probes/index.ts';
 import type { ApiStatusCache } from '../api-status/index.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
-import type { PodScheduler } from '../scheduling/index.ts';
+import type { PodScheduler } from '../dispatch/index.ts';
 import type { PodTimelines } from '../../timeline/index.ts';
-import type { WorkQueue } from './work-queue.ts';
+import type { WorkQueue } from '../../../shared/concurrency/work-queue.ts';
 
 export interface PodWorkerDependencies {
   readonly pool: { run(task: PodTask): PodSyncRun };

@@ -12,14 +12,14 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { containersPerPod, podWorkerStartDuration } from '../../../shared/metrics/definitions/pods.ts';
 import { runInSpan } from '../../../shared/tracing/index.ts';
 import { firstSeenMs, firstStatusDelayMs } from '../first-seen.ts';
-import { advance, type LifecycleEvent, type PodLifecycle } from './pod-lifecycle.ts';
+import { advance, type LifecycleEvent, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
 import { syncPodSpan, syncTerminatedPodSpan, syncTerminatingPodSpan, updateTypeOf, type TracedPod } from './pod-spans.ts';
 import { PodSyncer, type SyncedPod } from './pod-syncer.ts';
 import { PodTaskRunner } from './pod-task-runner.ts';
 import { RuntimeStatusReader } from './runtime-status-reader.ts';
 import type { PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { haveAllContainersExited } from '../pod-running.ts';
-import type { SyncSlot } from '../scheduling/index.ts';
+import type { SyncSlot } from '../dispatch/index.ts';
 import { WorkCompletion } from './work-completion.ts';
 
 export class PodWorker implements SyncedPod {

@@ -1,4 +1,4 @@
-/** Tasks of the sync pool for cgroups that belong to no single pod: main computes their values (main/resources/). */
+/** Tasks of the sync pool for cgroups that belong to no single pod: main computes their values (main/node-cgroups/). */
 import type { CgroupName } from '../../linux/cgroup-names.ts';
 import type { CgroupResources } from '../../linux/cgroup-values.ts';
 

@@ -1,4 +1,4 @@
-/** A task of the sync pool for processes that belong to no pod: main decides when they are moved (main/resources/). */
+/** A task of the sync pool for processes that belong to no pod: main decides when they are moved (main/node-cgroups/). */
 
 export interface MoveProcessesTask {
   /** systemCgroups: gets the processes of the root cgroup, except the kernel's and PID 1. Empty: none are moved. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { effectiveReservations } from '../../../../src/main/config/reservations.ts';
-import { planEnforcement } from '../../../../src/main/resources/enforcement.ts';
+import { planEnforcement } from '../../../../src/main/node-cgroups/enforcement.ts';
 import { table } from '../../../support/table.ts';
 import { aMachine } from '../../../support/pods/local-node-status.ts';
 

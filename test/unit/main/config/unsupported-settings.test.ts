@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { unsupportedSettings, findUnsupportedSettings } from '../../../../src/main/config/unsupported-settings.ts';
 import { featureGateTable } from '../../../../src/main/config/generated/feature-gate-table.ts';
 import { kubeletConfiguration } from '../../../../src/main/config/schema.ts';
-import { flagTable } from '../../../../src/main/flags/flag-table.ts';
+import { flagTable } from '../../../../src/main/config/flags/flag-table.ts';
 
 const none = new Map<string, string | undefined>();
 

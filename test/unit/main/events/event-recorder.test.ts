@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventRecorder, podReference } from '../../../../src/main/events/index.ts';
 import type { CoreEvent } from '../../../../src/main/events/event-object.ts';
-import { StartAdmission } from '../../../../src/main/pods/scheduling/start-admission.ts';
+import { StartAdmission } from '../../../../src/main/pods/dispatch/start-admission.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
 import { apiError, FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';

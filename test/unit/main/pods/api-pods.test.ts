@@ -1,7 +1,7 @@
 /** Pods of the API server, from the pod handlers to the status manager: the writes to the API server and their order. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StatusManager } from '../../../../src/main/status/index.ts';
+import { StatusManager } from '../../../../src/main/pods/status/index.ts';
 import { failureReasons } from '../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';

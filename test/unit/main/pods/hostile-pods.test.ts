@@ -7,7 +7,7 @@ import { admitHandlers, missingFeaturesForUpdate } from '../../../../src/main/po
 import { mergeChanges } from '../../../../src/main/sources/merge-pods.ts';
 import { podListOf } from '../../../support/server/pod-list.ts';
 import { sourcePodList } from '../../../../src/main/server/source-pod-list.ts';
-import { statusPatch, toApiStatus } from '../../../../src/main/status/status-patch.ts';
+import { statusPatch, toApiStatus } from '../../../../src/main/pods/status/status-patch.ts';
 import { referencedObjects, tokenRefs } from '../../../../src/main/objects/referenced-objects.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../../../src/shared/kubernetes/ids.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { getCiphers } from 'node:tls';
 import type { KubeletConfiguration } from '../../../../src/main/config/kubelet-configuration.ts';
 import { tlsCipherSuites } from '../../../../src/main/config/validation/tls-names.ts';
-import { flagValues } from '../../../../src/main/flags/flag-values.ts';
+import { flagValues } from '../../../../src/main/config/flags/flag-values.ts';
 import { secureServerFault, serverSettings } from '../../../../src/main/server/server-settings.ts';
 import { kubeletOptions as options } from '../../../support/kubelet/kubelet-options.ts';
 import { table } from '../../../support/table.ts';

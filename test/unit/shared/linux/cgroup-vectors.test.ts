@@ -11,8 +11,8 @@ import {
   weightFromShares,
   type CgroupResources,
 } from '../../../../src/shared/linux/cgroup-values.ts';
-import { toCgroupLimits, unreservedCapacity } from '../../../../src/main/resources/node-limits.ts';
-import { computeQosLevels, toPodRequests } from '../../../../src/main/resources/qos-levels.ts';
+import { toCgroupLimits, unreservedCapacity } from '../../../../src/main/node-cgroups/node-limits.ts';
+import { computeQosLevels, toPodRequests } from '../../../../src/main/node-cgroups/qos-levels.ts';
 import { toUnitProperties } from '../../../../src/workers/pod-sync/cgroups/systemd/unit-properties.ts';
 import { computeMemoryQos } from '../../../../src/workers/pod-sync/runtime-config/memory-qos.ts';
 import { table } from '../../../support/table.ts';

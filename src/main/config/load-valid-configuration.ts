@@ -1,0 +1,28 @@
+/** Loads the configuration that the flags name, and validates it, at the start and for each reload. Imports nothing that a short-lived thread must not load. */
+import type { ConfigurationInputs } from './configuration-inputs.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import type { Decoding } from './read-config-file.ts';
+import { loadConfiguration, type LoadedConfiguration } from './load-configuration.ts';
+import { validateConfiguration } from './validation/index.ts';
+import { applyFlags } from './flags/apply-flags.ts';
+
+/** Throws a ConfigurationError. */
+export function loadValidConfiguration({ values, host }: ConfigurationInputs, decoding: Decoding): LoadedConfiguration {
+  const loaded = loadConfiguration({ ...configurationPaths(values), decoding, applyFlags: (config) => applyFlags(config, values) });
+  refuse(
+    'failed to validate kubelet configuration, error: ',
+    validateConfiguration({ config: loaded.config, gates: loaded.featureGates, host }),
+  );
+  return loaded;
+}
+
+/** The flags --config and --config-dir; empty when not set. */
+export function configurationPaths(values: ReadonlyMap<string, unknown>): { readonly file: string; readonly dropInDir: string } {
+  return { file: (values.get('config') as string | undefined) ?? '', dropInDir: (values.get('config-dir') as string | undefined) ?? '' };
+}
+
+/** Throws a ConfigurationError with all complaints, if there are any. */
+export function refuse(prefix: string, complaints: readonly string[]): void {
+  if (complaints.length === 0) return;
+  throw new ConfigurationError(`${prefix}${complaints.length === 1 ? complaints.join('') : `[${complaints.join(', ')}]`}`);
+}
