@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { GoType } from '../src/shared/manifest/static-pod-uid/go-type.ts';
-import { goTypes } from '../src/shared/manifest/static-pod-uid/generated/go-types.ts';
+import type { GoType } from '../src/workers/pod-sync/manifest/static-pod-uid/go-type.ts';
+import { goTypes } from '../src/workers/pod-sync/manifest/static-pod-uid/generated/go-types.ts';
 
 const docPath = 'docs/pod-spec.md';
 const states = ['works', 'refused', 'later', 'ignored'];

@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeCgroup } from '../../scripts/host/cgroups.ts';
 import { NamespaceMode, SecurityProfile_ProfileType } from '../../src/shared/cri/generated/cri-v1.ts';
-import { maskedPaths, readonlyPaths } from '../../src/workers/pod-sync/runtime-config/container-security-context.ts';
+import { maskedPaths, readonlyPaths } from '../../src/workers/pod-sync/pod/runtime-config/container-security-context.ts';
 
 export interface BareMount {
   readonly hostPath: string;

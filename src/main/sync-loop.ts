@@ -8,7 +8,7 @@
  * continues with the next one. Statuses and probe results wait for no iteration.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { contain, reportFault } from '../shared/errors/contain.ts';
+import { contain, reportFault } from '../shared/faults/contain.ts';
 import type { InspectionRequest, PlegNotification, PodLifecycleEvent } from '../shared/contracts/pleg.ts';
 import type { ProbeResult } from '../shared/contracts/probes.ts';
 import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { podUIDOfCgroup } from '../../src/shared/linux/cgroup-names.ts';
+import { podUIDOfCgroup } from '../../src/shared/cgroups/cgroup-names.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 

@@ -1,6 +1,6 @@
 /** What cgroups must do on every host, on cgroup v2 with each driver. test/e2e/node-cgroups.test.ts has the same for cgroup v1. */
 import { after, before, describe, test } from 'node:test';
-import { cgroupPath, type CgroupName } from '../../src/shared/linux/cgroup-names.ts';
+import { cgroupPath, type CgroupName } from '../../src/shared/cgroups/cgroup-names.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';
 import {
   allPodsHaveWhatIsNotReserved,

@@ -1,6 +1,6 @@
 /** All providers of what pods hold alone: a pod gets something of each that it needs, or of none. */
 import type { ExclusiveAllocation } from '../../shared/contracts/pod-sync/allocation.ts';
-import { reportFault } from '../../shared/errors/contain.ts';
+import { reportFault } from '../../shared/faults/contain.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';

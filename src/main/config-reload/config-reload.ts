@@ -1,5 +1,5 @@
 /** Reloads the configuration on request, one reload at a time: a request during a reload causes one more. Nothing is applied unless everything is valid. */
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { configReloads } from '../../shared/metrics/definitions/config-reload.ts';

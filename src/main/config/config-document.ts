@@ -5,7 +5,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Pair } from 'yaml';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
-import { goYamlOptions, mapKeyProblem } from '../../shared/manifest/yaml-schema.ts';
+import { goYamlOptions, mapKeyProblem } from '../../shared/kubernetes/yaml-schema.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { formatFieldPath } from './field-path.ts';
 

@@ -6,7 +6,7 @@
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { cutMessage } from '../../shared/errors/cut-message.ts';
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';

@@ -5,7 +5,7 @@
  */
 import type { EvictionPlan, EvictionSignal } from '../../shared/contracts/eviction.ts';
 import { Wakeup } from '../../shared/concurrency/wakeup.ts';
-import { reportFault } from '../../shared/errors/contain.ts';
+import { reportFault } from '../../shared/faults/contain.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';

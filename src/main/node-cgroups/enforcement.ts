@@ -1,8 +1,8 @@
 /** Plans which cgroups of the node get which limits, with the words of upstream's events (node_container_manager_linux.go). Pure. */
 import type { CgroupChange } from '../../shared/contracts/pod-sync/cgroups.ts';
 import type { MachineInfo } from '../../shared/contracts/stats.ts';
-import { podsCgroup } from '../../shared/linux/cgroup-names.ts';
-import { hugePageSizeName, type CgroupResources } from '../../shared/linux/cgroup-values.ts';
+import { podsCgroup } from '../../shared/cgroups/cgroup-names.ts';
+import { hugePageSizeName, type CgroupResources } from '../../shared/cgroups/cgroup-values.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import { withoutProtection } from './qos-levels.ts';
 import { toAmounts, toCgroupLimits, unreservedCapacity } from './node-limits.ts';

@@ -9,7 +9,7 @@ import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
-import { qosCgroup } from '../../shared/linux/cgroup-names.ts';
+import { qosCgroup } from '../../shared/cgroups/cgroup-names.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { memoryQosNodeMemoryLowBytes, memoryQosNodeMemoryMinBytes } from '../../shared/metrics/definitions/resources.ts';
 import type { Clock } from '../../shared/time/clock.ts';

@@ -3,7 +3,7 @@
  * pkg/kubelet/cm/node_container_manager_linux.go). Pure.
  */
 import { milliValue, quantityOf, toQuantity, value, type QuantityLike, type Quantity } from '../../shared/kubernetes/quantity.ts';
-import { hugePageLimits, sharesFromMilliCPU, type CgroupResources } from '../../shared/linux/cgroup-values.ts';
+import { hugePageLimits, sharesFromMilliCPU, type CgroupResources } from '../../shared/cgroups/cgroup-values.ts';
 
 export type Amounts = Readonly<Record<string, QuantityLike>>;
 

@@ -6,7 +6,7 @@ import type { AllocatedPod } from '../allocation/index.ts';
 import { podRequests } from '../../shared/kubernetes/pod-resources.ts';
 import { qosClass, type QosClass } from '../../shared/kubernetes/qos-class.ts';
 import { milliValue, value } from '../../shared/kubernetes/quantity.ts';
-import { minShares, sharesFromMilliCPU, type CgroupResources } from '../../shared/linux/cgroup-values.ts';
+import { minShares, sharesFromMilliCPU, type CgroupResources } from '../../shared/cgroups/cgroup-values.ts';
 
 /** What a pod adds to the cgroup of its class. */
 export interface PodRequests {

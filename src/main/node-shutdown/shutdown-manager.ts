@@ -4,7 +4,7 @@
  *
  * Without logind or D-Bus it tries again and changes no pod. The lock outlives the connection, so a lost connection leaves no gap.
  */
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';

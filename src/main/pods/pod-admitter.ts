@@ -3,7 +3,7 @@
  * Node is fetched again before a pod is rejected for the node's labels, less important pods are ended for a critical pod, allocations become durable. Upstream: AddPod in pkg/kubelet/allocation/allocation_manager.go, and
  * pkg/kubelet/preemption.
  */
-import { contain, reportFault } from '../../shared/errors/contain.ts';
+import { contain, reportFault } from '../../shared/faults/contain.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../shared/kubernetes/qos-class.ts';

@@ -1,12 +1,12 @@
 /**
- * Handles exceptions of the main thread that no handler contained (shared/errors/contain.ts). A Go kubelet exits on such a panic, and exits
+ * Handles exceptions of the main thread that no handler contained (shared/faults/contain.ts). A Go kubelet exits on such a panic, and exits
  * after each restart while its cause, a pod or an object, exists. An exception does not corrupt memory; it leaves one piece of work undone.
  * So a running kubelet continues, logs the fault and counts it in `kubelet_uncaught_faults_total`. When the sync loop does not run any
  * more, `/healthz` fails.
  *
  * A kubelet that has not started yet exits: it may wait for something that never happens, and a restart helps.
  */
-import { faultFields, surviveFaults } from '../../shared/errors/survive-faults.ts';
+import { faultFields, surviveFaults } from '../../shared/faults/survive-faults.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** Go's exit code after a panic. */

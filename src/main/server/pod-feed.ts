@@ -3,7 +3,7 @@
  * each pod as it is when it asks, so that a receiver that stalls makes nothing grow beyond the pods that come and go meanwhile.
  */
 import type { PodChanges, PodState } from '../../shared/contracts/server/pods.ts';
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { Logger } from '../../shared/log/logger.ts';

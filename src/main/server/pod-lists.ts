@@ -3,7 +3,7 @@
  * The server thread asks for the UIDs, then for the items of those that it has not sent. Upstream: encodePods in pkg/kubelet/server.
  */
 import type { PodListItems, PodListName } from '../../shared/contracts/server/pods.ts';
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 

@@ -11,7 +11,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import { reportFault } from '../../shared/errors/contain.ts';
+import { reportFault } from '../../shared/faults/contain.ts';
 import {
   isPod,
   mergeChanges,

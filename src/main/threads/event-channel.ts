@@ -1,6 +1,6 @@
 /** Notifications from a thread to main: a new port at each start of the thread, with one handler for all of them. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
 export class EventChannel<Message> {

@@ -7,7 +7,7 @@ import type { ThreadWorkerData } from '../../shared/contracts/thread-worker-data
 import type { LoggingOptions } from '../../shared/log/logger.ts';
 import { bindMetrics, createMetricsSegment } from '../../shared/metrics/index.ts';
 import { createClaims } from '../../shared/state/claims.ts';
-import { createRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
+import { createRuntimeCgroupDriver } from '../../shared/cgroups/runtime-cgroup-driver.ts';
 import { createHeartbeats, ThreadStatusWriter } from '../../shared/state/heartbeats.ts';
 import { monotonicMs } from '../../shared/time/clock.ts';
 import type { TracingSettings } from '../../shared/tracing/index.ts';
@@ -47,7 +47,7 @@ export class SharedThreadState {
   readonly podSyncThreads: number;
   readonly priorities: ThreadPriorities;
   readonly tracing: TracingSettings | null;
-  /** Main stores the runtime's cgroup driver here (shared/state/runtime-cgroup-driver.ts). */
+  /** Main stores the runtime's cgroup driver here (shared/cgroups/runtime-cgroup-driver.ts). */
   readonly runtimeCgroupDriver = createRuntimeCgroupDriver();
   readonly #segments = new Map<string, SharedArrayBuffer>();
   readonly #claims: SharedArrayBuffer;

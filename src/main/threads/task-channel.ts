@@ -19,7 +19,7 @@ import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-o
 import type { PhaseReport } from '../../shared/contracts/timeline.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { podObjectBytes } from './pod-object-bytes.ts';
 
@@ -62,7 +62,7 @@ export interface TaskHandlers {
   podObjects?(refs: readonly PodObjectRef[], task: PodTask, signal: AbortSignal): Promise<readonly PodObjectResult[]>;
 }
 
-/** A task limits its requests (workers/pod-sync/request-window.ts). More than this means that the task is broken. */
+/** A task limits its requests (workers/pod-sync/pod/request-window.ts). More than this means that the task is broken. */
 const maxRequests = 1000;
 /** After this time main closes the channel itself: neither the task nor the end of its thread did. */
 const lingerMs = 1000;

@@ -2,7 +2,7 @@
  * Records a Warning event when a phase exceeds its budget (budgets.ts): at most one event per pod and phase. One timer waits for the earliest deadline
  * of all pods; a phase that ends in time costs one comparison.
  */
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { ContainerPhase, PodPhase } from '../../shared/contracts/timeline.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';

@@ -1,5 +1,5 @@
 /** The rows of the table that main writes: one per pod, found by UID. A pod that has finished keeps its row until another pod needs it. */
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import { podPhases, type ContainerPhase, type PodPhase } from '../../shared/contracts/timeline.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';

@@ -4,7 +4,7 @@
  */
 import type { PullWait } from '../../shared/contracts/images.ts';
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
-import { setRuntimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
+import { setRuntimeCgroupDriver } from '../../shared/cgroups/runtime-cgroup-driver.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 import type { KubeletContext } from './kubelet-context.ts';

@@ -8,7 +8,7 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly runtimeRequestTimeoutMs: number;
   readonly rootDir: string;
   readonly podLogsDir: string;
-  /** The configured driver. The runtime's (shared/state/runtime-cgroup-driver.ts) overrides it. */
+  /** The configured driver. The runtime's (shared/cgroups/runtime-cgroup-driver.ts) overrides it. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly runtimeCgroupDriver: SharedArrayBuffer;
   readonly cgroupVersion: 1 | 2;

@@ -8,7 +8,7 @@ import { openConnection, type OpeningConnection } from '../dial/open-connection.
 import { addressesOf, codeOf, readError } from '../dial/socket-error.ts';
 import { secureConnection, serverKeyFault } from '../dial/tls-connection.ts';
 import { maxReceivedBytes, WatchedConnection, type OnSpent, type ReceivedBytes } from '../dial/watched-connection.ts';
-import { faultText } from '../errors/contain.ts';
+import { faultText } from '../faults/contain.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
 import { withJitter } from '../time/backoff.ts';
 import { Http2Exchange } from './http2-exchange.ts';

@@ -5,7 +5,7 @@
 import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
 import type { FilesystemUsage as RuntimeUsage } from '../../shared/cri/generated/cri-v1.ts';
 import type { CriClient } from '../../shared/cri/client.ts';
-import { readFilesystemUsage } from '../../shared/linux/filesystem-usage.ts';
+import { readFilesystemUsage } from '../../shared/state/filesystem-usage.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { filesystemRows, type FilesystemRow, type FilesystemWriter } from '../../shared/state/filesystem-table.ts';
 import { openFilesystems } from '../../shared/state/usage-table.ts';

@@ -6,13 +6,13 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { tracingStarted } from '../../shared/tracing/index.ts';
 import { CgroupTree, createCgroupManager, HostProcesses, PodCgroups } from './cgroups/index.ts';
-import type { PodSyncDependencies } from './dependencies.ts';
+import type { PodSyncDependencies } from './pod/dependencies.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
-import { LargeWorkLimiter } from './large-work.ts';
-import { httpGet } from './hooks/index.ts';
-import { createPodRuntime } from './pod-runtime.ts';
-import { HostInfoReader } from './runtime-config/index.ts';
-import { PodVolumes } from './volumes/index.ts';
+import { LargeWorkLimiter } from './pod/large-work.ts';
+import { httpGet } from './pod/hooks/index.ts';
+import { createPodRuntime } from './pod/pod-runtime.ts';
+import { HostInfoReader } from './pod/runtime-config/index.ts';
+import { PodVolumes } from './pod/volumes/index.ts';
 
 /** Starts connecting to the runtime, so that the first call does not have to wait for the connection. */
 export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<PodSyncDependencies> {

@@ -11,13 +11,13 @@ import type { DecodeManifestResult, DecodeManifestTask } from '../../shared/cont
 import { failedResult } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../shared/contracts/pod-sync/task.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import { surviveFaults } from '../../shared/errors/survive-faults.ts';
+import { surviveFaults } from '../../shared/faults/survive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
-import { runtimeCgroupDriver } from '../../shared/state/runtime-cgroup-driver.ts';
+import { runtimeCgroupDriver } from '../../shared/cgroups/runtime-cgroup-driver.ts';
 import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
 import { createDependencies } from './create-dependencies.ts';
-import type { PodSyncDependencies } from './dependencies.ts';
-import { runTask } from './run-task.ts';
+import type { PodSyncDependencies } from './pod/dependencies.ts';
+import { runTask } from './pod/run-task.ts';
 
 const { workerData, logger } = enterPoolThread();
 let dependencies: Promise<PodSyncDependencies> | undefined;
@@ -73,13 +73,13 @@ export async function updateRuntimeConfig({ podCIDR }: UpdateRuntimeConfigTask):
 
 /** Never throws. */
 export async function runIPTables(task: RunIPTablesTask): Promise<RunIPTablesResult> {
-  const networkChains = await import('./network-chains.ts');
+  const networkChains = await import('./node/network-chains.ts');
   return networkChains.runIPTables(task);
 }
 
 /** Loads the decoder with the first manifest: on a node without manifests the first pods do not wait for it. */
 export async function decodeManifest(task: DecodeManifestTask): Promise<DecodeManifestResult> {
-  const decoder = await import('../../shared/manifest/index.ts');
+  const decoder = await import('./manifest/index.ts');
   return decoder.decodeManifest(task, workerData.settings.featureGates);
 }
 

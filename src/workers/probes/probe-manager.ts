@@ -1,7 +1,7 @@
 /** All probes of the node, by pod (upstream prober_manager.go, without its decisions, which are main's). A fault in one pod's probes costs that pod only. */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { ProbedPod, ProbeNotification, ProbeSpec } from '../../shared/contracts/probes.ts';
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { StartAttempt } from './actions/start-attempt.ts';

@@ -5,7 +5,7 @@
  * the container. Such an attempt is repeated. The last repetition counts if the thread ran for half of it; otherwise the run has no result.
  */
 import type { ProbeEvent, ProbeType } from '../../shared/contracts/probes.ts';
-import { contain } from '../../shared/errors/contain.ts';
+import { contain } from '../../shared/faults/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { probeRepeats } from '../../shared/metrics/definitions/probes.ts';
 import type { Attempt, AttemptResult } from './actions/attempt.ts';

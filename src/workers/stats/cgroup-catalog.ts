@@ -6,7 +6,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
-import { cgroupPath, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/linux/cgroup-names.ts';
+import { cgroupPath, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/cgroups/cgroup-names.ts';
 import type { SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
 import type { CgroupIdentity, CgroupKind } from '../../shared/state/usage-table.ts';
 import { listingDirectory, type CgroupHierarchy } from './cgroup-reader.ts';

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { isWithin, parseMountInfo, type MountInfo } from '../../shared/linux/mountinfo.ts';
-import { readFilesystemUsage } from '../../shared/linux/filesystem-usage.ts';
+import { readFilesystemUsage } from '../../shared/state/filesystem-usage.ts';
 import { maxNodeFilesystems, type DiskIo, type NodeFilesystem } from '../../shared/state/node-filesystem-table.ts';
 
 export interface NodeMount {

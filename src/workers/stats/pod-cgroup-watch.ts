@@ -7,7 +7,7 @@
  */
 import { existsSync, readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { cgroupPath, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/linux/cgroup-names.ts';
+import { cgroupPath, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/cgroups/cgroup-names.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { listingDirectory, type CgroupHierarchy } from './cgroup-reader.ts';

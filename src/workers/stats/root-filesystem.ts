@@ -1,5 +1,5 @@
 /** Samples the filesystem of the kubelet's root directory: the node's ephemeral storage. */
-import { readFilesystemUsage } from '../../shared/linux/filesystem-usage.ts';
+import { readFilesystemUsage } from '../../shared/state/filesystem-usage.ts';
 import { filesystemRows, type FilesystemWriter } from '../../shared/state/filesystem-table.ts';
 import { openFilesystems } from '../../shared/state/usage-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { removeContainerLogs } from '../../../src/shared/kubernetes/remove-container-logs.ts';
+import { removeContainerLogs } from '../../../src/shared/container-logs/remove-container-logs.ts';
 
 test("removing a container removes its log, its rotated logs and its link, and no other container's", async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'container-logs-'));

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ImageSpec } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
-import { makeEnvironment } from '../../../src/workers/pod-sync/runtime-config/index.ts';
-import { maxSmallBytes } from '../../../src/workers/pod-sync/large-work.ts';
-import { hasContent } from '../../../src/workers/pod-sync/volumes/etc-hosts.ts';
+import { makeEnvironment } from '../../../src/workers/pod-sync/pod/runtime-config/index.ts';
+import { maxSmallBytes } from '../../../src/workers/pod-sync/pod/large-work.ts';
+import { hasContent } from '../../../src/workers/pod-sync/pod/volumes/etc-hosts.ts';
 import { aNode, someSettings } from '../../support/pods/runtime-config-inputs.ts';
 import { aPodWith, lines, mode, mountsOf, outside, setUp, standalone, useVolumes, volumes } from '../../support/pods/volumes-suite.ts';
 

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { changeFolderMode, createFile, withFolder } from '../../../src/workers/pod-sync/volumes/file-by-handle.ts';
+import { changeFolderMode, createFile, withFolder } from '../../../src/workers/pod-sync/pod/volumes/file-by-handle.ts';
 import { ownerOf } from '../../support/pods/volumes-suite.ts';
 
 async function folders(t: TestContext) {

@@ -8,8 +8,8 @@ import { podUID } from '../../../src/shared/kubernetes/ids.ts';
 import { etcHostsPath } from '../../../src/shared/kubernetes/paths.ts';
 import { mount, unmount, UnmountFlag } from '../../../src/shared/linux/native.ts';
 import { writeDurably } from '../../../src/shared/linux/write-durably.ts';
-import { writeAtomically } from '../../../src/workers/pod-sync/volumes/atomic-writer.ts';
-import { writeHostsFile } from '../../../src/workers/pod-sync/volumes/etc-hosts.ts';
+import { writeAtomically } from '../../../src/workers/pod-sync/pod/volumes/atomic-writer.ts';
+import { writeHostsFile } from '../../../src/workers/pod-sync/pod/volumes/etc-hosts.ts';
 import { aPod } from '../../support/pods/pods.ts';
 
 interface SmallDisk {

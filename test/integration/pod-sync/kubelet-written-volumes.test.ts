@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { Volume } from '../../../src/shared/kubernetes/api.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
-import { LargeWorkError, LargeWorkLimiter } from '../../../src/workers/pod-sync/large-work.ts';
-import { type RequestPodObjects, PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
+import { LargeWorkError, LargeWorkLimiter } from '../../../src/workers/pod-sync/pod/large-work.ts';
+import { type RequestPodObjects, PodVolumes } from '../../../src/workers/pod-sync/pod/volumes/index.ts';
 import {
   aPodWith,
   configMap,

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
-import { PodVolumes } from '../../../src/workers/pod-sync/volumes/index.ts';
-import { mountedFilesystemAt } from '../../../src/workers/pod-sync/volumes/mounted-filesystem-at.ts';
+import { PodVolumes } from '../../../src/workers/pod-sync/pod/volumes/index.ts';
+import { mountedFilesystemAt } from '../../../src/workers/pod-sync/pod/volumes/mounted-filesystem-at.ts';
 import { makeDeepTree } from '../../support/deep-tree.ts';
 import {
   aPodWith,

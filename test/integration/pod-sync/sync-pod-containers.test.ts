@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { aContainer, aPod, aSidecar } from '../../support/pods/pod-sync-samples.ts';
 import { settle } from '../../support/fake-clock.ts';
-import { LargeWorkError, maxLargeBytes, maxSmallBytes } from '../../../src/workers/pod-sync/large-work.ts';
+import { LargeWorkError, maxLargeBytes, maxSmallBytes } from '../../../src/workers/pod-sync/pod/large-work.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { PodSyncHarness } from '../../support/pods/pod-sync-harness.ts';
 

@@ -10,7 +10,7 @@ import { FileSource } from '../../../src/main/sources/file-source.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
-import { decodeManifest } from '../../../src/shared/manifest/decode-manifest.ts';
+import { decodeManifest } from '../../../src/workers/pod-sync/manifest/decode-manifest.ts';
 import { aLogger } from '../../support/logger.ts';
 import { aManifest } from '../../support/pods/manifests.ts';
 

@@ -3,7 +3,7 @@ import type { MessageToTask, MessageToMain, PodSyncNotification } from '../../..
 import type { DecodeManifestResult, DecodeManifestTask } from '../../../src/shared/contracts/pod-sync/decode-manifest.ts';
 import type { PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask, PodSyncTaskReply } from '../../../src/shared/contracts/pod-sync/task.ts';
-import { surviveFaults } from '../../../src/shared/errors/survive-faults.ts';
+import { surviveFaults } from '../../../src/shared/faults/survive-faults.ts';
 import { enterPoolThread } from '../../../src/shared/thread/enter-thread.ts';
 
 const { workerData, slot, logger } = enterPoolThread();

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import type { CgroupName } from '../../../src/shared/linux/cgroup-names.ts';
-import { weightFromShares } from '../../../src/shared/linux/cgroup-values.ts';
+import type { CgroupName } from '../../../src/shared/cgroups/cgroup-names.ts';
+import { weightFromShares } from '../../../src/shared/cgroups/cgroup-values.ts';
 import { waitUntil } from '../runtime/simulated-runtime.ts';
 import { aBusybox, aManifest } from './test-node.ts';
 

@@ -1,5 +1,5 @@
 /** What outlives a kubelet, and what its threads do with it. */
-import { LargeWorkLimiter } from '../../../src/workers/pod-sync/large-work.ts';
+import { LargeWorkLimiter } from '../../../src/workers/pod-sync/pod/large-work.ts';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiClient } from '../../../src/main/api/index.ts';
@@ -11,7 +11,7 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import type { RuntimeSnapshotReader } from '../../../src/shared/state/runtime-snapshot.ts';
 import { containersToRemove, sandboxesToRemove } from '../../../src/workers/images/container-gc/select-garbage.ts';
 import type { PlegRuntime } from '../../../src/workers/pleg/pleg-runtime.ts';
-import type { PodSyncDependencies } from '../../../src/workers/pod-sync/dependencies.ts';
+import type { PodSyncDependencies } from '../../../src/workers/pod-sync/pod/dependencies.ts';
 import { someHostInfo, someSettings } from '../pods/runtime-config-inputs.ts';
 import { MortalClock, type Life, type ModelClock } from './model-clock.ts';
 import { modelLogger as logger } from './model-log.ts';

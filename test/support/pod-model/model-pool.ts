@@ -4,8 +4,8 @@ import type { PodSyncTask } from '../../../src/shared/contracts/pod-sync/task.ts
 import type { PodSyncRun } from '../../../src/main/threads/pod-sync-pool.ts';
 import { TaskChannel, type PodTask, type TaskHandlers } from '../../../src/main/threads/task-channel.ts';
 import type { Clock } from '../../../src/shared/time/clock.ts';
-import type { PodSyncDependencies } from '../../../src/workers/pod-sync/dependencies.ts';
-import { runTask } from '../../../src/workers/pod-sync/run-task.ts';
+import type { PodSyncDependencies } from '../../../src/workers/pod-sync/pod/dependencies.ts';
+import { runTask } from '../../../src/workers/pod-sync/pod/run-task.ts';
 import { modelLogger } from './model-log.ts';
 import { modelChannel } from './model-channel.ts';
 import { Life } from './model-clock.ts';

@@ -4,7 +4,7 @@ import * as cri from '../../../src/shared/cri/generated/cri-v1.ts';
 import { podUIDLabel } from '../../../src/shared/kubernetes/annotations.ts';
 import type { ContainerID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
 import type { PlegRuntime } from '../../../src/workers/pleg/pleg-runtime.ts';
-import type { PodRuntime } from '../../../src/workers/pod-sync/pod-runtime.ts';
+import type { PodRuntime } from '../../../src/workers/pod-sync/pod/pod-runtime.ts';
 import type { Life, ModelClock } from './model-clock.ts';
 import type { ModelContainer, ModelRuntime, ModelSandbox } from './model-runtime.ts';
 

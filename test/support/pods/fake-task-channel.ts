@@ -2,7 +2,7 @@
 import type { EnsureImageResult } from '../../../src/shared/contracts/images.ts';
 import type { MessageToTask, MessageToMain } from '../../../src/shared/contracts/pod-sync/channel.ts';
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
-import type { ChannelPort } from '../../../src/workers/pod-sync/task-channel-client.ts';
+import type { ChannelPort } from '../../../src/workers/pod-sync/pod/task-channel-client.ts';
 
 export class FakeTaskChannel implements ChannelPort {
   /** All requests and notifications of the task, in order, without the phases. */

@@ -1,5 +1,5 @@
 /** A minimal valid manifest and its decoded pod, for tests of the decoder. */
-import { decodeManifest } from '../../../src/shared/manifest/decode-manifest.ts';
+import { decodeManifest } from '../../../src/workers/pod-sync/manifest/decode-manifest.ts';
 import type { DecodeManifestResult } from '../../../src/shared/contracts/pod-sync/decode-manifest.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import type { Json } from './manifest-samples.ts';

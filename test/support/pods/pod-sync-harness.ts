@@ -2,7 +2,7 @@
  * Runs pod sync tasks in the test's thread, with a fake runtime, a fake clock and a fake task channel. Fakes of volumes and cgroups record
  * their calls. The pod's folders are real, below a temporary folder.
  */
-import { LargeWorkLimiter } from '../../../src/workers/pod-sync/large-work.ts';
+import { LargeWorkLimiter } from '../../../src/workers/pod-sync/pod/large-work.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,8 +16,8 @@ import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/wor
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../../src/shared/kubernetes/ids.ts';
-import type { PodSyncDependencies } from '../../../src/workers/pod-sync/dependencies.ts';
-import { runTask } from '../../../src/workers/pod-sync/run-task.ts';
+import type { PodSyncDependencies } from '../../../src/workers/pod-sync/pod/dependencies.ts';
+import { runTask } from '../../../src/workers/pod-sync/pod/run-task.ts';
 import { FakeClock } from '../fake-clock.ts';
 import { FakeRuntime } from '../runtime/fake-runtime.ts';
 import { FakeTaskChannel } from './fake-task-channel.ts';

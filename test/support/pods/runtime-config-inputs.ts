@@ -1,7 +1,7 @@
 /** Default inputs for tests of runtime configs: a small node with cgroup v1 and default feature gates. */
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
-import type { ContainerConfigInput, HostInfo, SandboxConfigInput } from '../../../src/workers/pod-sync/runtime-config/index.ts';
+import type { ContainerConfigInput, HostInfo, SandboxConfigInput } from '../../../src/workers/pod-sync/pod/runtime-config/index.ts';
 import { aContainer, aPod } from './pods.ts';
 
 export const aNode: NodeInfo = {

@@ -14,7 +14,7 @@ import {
   type MountVolumesInput,
   type RequestPodObjects,
   PodVolumes,
-} from '../../../src/workers/pod-sync/volumes/index.ts';
+} from '../../../src/workers/pod-sync/pod/volumes/index.ts';
 import { aLogger } from '../logger.ts';
 import { aContainer, aPod } from './pods.ts';
 import { aNode } from './runtime-config-inputs.ts';

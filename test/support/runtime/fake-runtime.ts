@@ -11,7 +11,7 @@ import {
   type PodSandboxConfig,
 } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
-import type { ExecResult, PodRuntime, SandboxResources } from '../../../src/workers/pod-sync/pod-runtime.ts';
+import type { ExecResult, PodRuntime, SandboxResources } from '../../../src/workers/pod-sync/pod/pod-runtime.ts';
 import type { FakeClock } from '../fake-clock.ts';
 
 interface FakeSandbox extends RuntimeSandboxStatus {

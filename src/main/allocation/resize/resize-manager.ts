@@ -4,7 +4,7 @@
  */
 import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import { reportFault } from '../../../shared/errors/contain.ts';
+import { reportFault } from '../../../shared/faults/contain.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';

@@ -1,5 +1,5 @@
 /** Validates the objects that a reflector receives, so that one malformed object affects no other object. */
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { unreadObjects } from '../../../shared/metrics/definitions/faults.ts';
 import type { WatchEvent } from '../api-client.ts';

@@ -6,7 +6,7 @@
  * last accepted version stays. An error thrown by a handler is logged and does not end the watch.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { withJitter } from '../../../shared/time/backoff.ts';
 import { ApiError, type WatchEvent } from '../api-client.ts';

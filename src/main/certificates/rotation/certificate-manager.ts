@@ -9,7 +9,7 @@
  *  - An issued certificate is used even if it can't be stored. Storing is then repeated.
  */
 import type { KeyObject } from 'node:crypto';
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';

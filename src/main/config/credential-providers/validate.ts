@@ -2,7 +2,7 @@
 import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import { labelKeyErrors } from '../../../shared/kubernetes/names.ts';
 import { registryKey } from '../../../shared/registry-credentials/registry-match.ts';
-import { duplicate, forbidden, invalid, notSupported, required } from '../../../shared/manifest/validation/field-error.ts';
+import { duplicate, forbidden, invalid, notSupported, required } from '../../../shared/kubernetes/field-error.ts';
 import type { RawCredentialProvider, RawTokenAttributes } from './schema.ts';
 
 /** The only version whose requests have a token. */

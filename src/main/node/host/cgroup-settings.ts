@@ -3,7 +3,7 @@ import { cgroupVersion } from '../../process/host-settings.ts';
 
 export interface CgroupSettings {
   readonly cgroupVersion: 1 | 2;
-  /** The configured driver. A driver reported by the runtime takes precedence (shared/state/runtime-cgroup-driver.ts). */
+  /** The configured driver. A driver reported by the runtime takes precedence (shared/cgroups/runtime-cgroup-driver.ts). */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
 }
 

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { PodSyncReport, WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import { contain, faultText, reportFault } from '../../../shared/errors/contain.ts';
+import { contain, faultText, reportFault } from '../../../shared/faults/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';

@@ -4,7 +4,7 @@
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../../shared/kubernetes/api.ts';
-import { podSandboxChanged, sandboxNotReady } from '../../../shared/kubernetes/pod-sandbox.ts';
+import { podSandboxChanged, sandboxNotReady } from '../../../shared/runtime/pod-sandbox.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import type { PodResizeConditions, ResizeCondition } from '../../allocation/index.ts';

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import type { RuntimeContainerResources, RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerState, ContainerStatus, ResourceRequirements, VolumeMount } from '../../../shared/kubernetes/api.ts';
 import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernetes/quantity.ts';
-import { recursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
+import { recursiveReadOnly } from '../../../shared/runtime/recursive-read-only.ts';
 import { restartingAllContainers } from './restart-all.ts';
 import { shownImage } from './shown-image.ts';
 import { toApiTime, toOptionalApiTime } from '../../../shared/kubernetes/api-time.ts';

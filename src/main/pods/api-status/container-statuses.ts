@@ -5,7 +5,7 @@
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
-import { supportsRecursiveReadOnly } from '../../../shared/kubernetes/recursive-read-only.ts';
+import { supportsRecursiveReadOnly } from '../../../shared/runtime/recursive-read-only.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import {
   defaultRestartGates,

@@ -3,7 +3,7 @@
  * containers. Upstream: convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go, which reads the cgroup.
  */
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
-import { computePodCgroupResources } from '../../../shared/linux/cgroup-values.ts';
+import { computePodCgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
 import { isPodLevelResource, podLimits, podRequests, type ResourceAmounts } from '../../../shared/kubernetes/pod-resources.ts';
 import { formatQuantity, milliValue, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 

@@ -7,7 +7,7 @@
  */
 import type { ContainerGcReply, ContainerGcRequest } from '../../../shared/contracts/images.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { AllocatedPod } from '../../allocation/index.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';

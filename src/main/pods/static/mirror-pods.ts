@@ -4,7 +4,7 @@
  * Upstream: tryReconcileMirrorPods in each sync, HandlePodCleanups, pkg/kubelet/pod/mirror_client.go.
  */
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podFullName, podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';

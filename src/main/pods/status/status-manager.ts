@@ -4,7 +4,7 @@
  * pod. status-writer.ts does the writing. Upstream: pkg/kubelet/status/status_manager.go.
  */
 import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';

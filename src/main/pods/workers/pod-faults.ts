@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
-import { contain, faultText, reportFault } from '../../../shared/errors/contain.ts';
+import { contain, faultText, reportFault } from '../../../shared/faults/contain.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';

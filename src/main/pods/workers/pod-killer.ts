@@ -2,7 +2,7 @@
  * Ends pods for reasons of the node: evictions, preemptions, a node shutdown, and active deadlines. Upstream: killPodNow in
  * pkg/kubelet/pod_workers.go and pkg/kubelet/active_deadline.go.
  */
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { podReference } from '../../events/index.ts';

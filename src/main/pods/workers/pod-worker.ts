@@ -4,7 +4,7 @@
  * place (work-completion.ts). Upstream: podWorkerLoop in pkg/kubelet/pod_workers.go.
  */
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import type { AllocatedPod } from '../../allocation/index.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';

@@ -6,7 +6,7 @@
 import type { InspectionRequest } from '../../../shared/contracts/pleg.ts';
 import type { WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { asAllocated, type AllocatedPod } from '../../allocation/index.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';

@@ -4,7 +4,7 @@
  */
 import { failedResult, type PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import { KubeletError } from '../../../shared/errors/kubelet-error.ts';
-import { contain, reportFault } from '../../../shared/errors/contain.ts';
+import { contain, reportFault } from '../../../shared/faults/contain.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { currentSpan } from '../../../shared/tracing/index.ts';
 import { podReference } from '../../events/index.ts';

@@ -1,6 +1,6 @@
 /** Tasks of the sync pool for cgroups that belong to no single pod: main computes their values (main/node-cgroups/). */
-import type { CgroupName } from '../../linux/cgroup-names.ts';
-import type { CgroupResources } from '../../linux/cgroup-values.ts';
+import type { CgroupName } from '../../cgroups/cgroup-names.ts';
+import type { CgroupResources } from '../../cgroups/cgroup-values.ts';
 
 export interface SyncCgroupsTask {
   readonly cgroups: readonly CgroupChange[];

@@ -9,7 +9,7 @@ export interface PodSyncWorkerData extends Omit<ThreadWorkerData, 'metrics' | 'h
   readonly metricsSegments: readonly SharedArrayBuffer[];
   readonly heartbeatRows: readonly number[];
   readonly claims: SharedArrayBuffer;
-  /** The driver that the runtime reports (shared/state/runtime-cgroup-driver.ts). Overrides the settings; set before the first task. */
+  /** The driver that the runtime reports (shared/cgroups/runtime-cgroup-driver.ts). Overrides the settings; set before the first task. */
   readonly runtimeCgroupDriver: SharedArrayBuffer;
   readonly settings: PodSyncSettings;
 }

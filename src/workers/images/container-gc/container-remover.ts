@@ -10,9 +10,9 @@ import {
   podNamespaceLabel,
   podTerminationGracePeriodAnnotation,
 } from '../../../shared/kubernetes/annotations.ts';
-import { containerLogSymlink } from '../../../shared/kubernetes/container-log-symlink.ts';
+import { containerLogSymlink } from '../../../shared/container-logs/container-log-symlink.ts';
 import type { ContainerID, SandboxID } from '../../../shared/kubernetes/ids.ts';
-import { removeContainerLogs } from '../../../shared/kubernetes/remove-container-logs.ts';
+import { removeContainerLogs } from '../../../shared/container-logs/remove-container-logs.ts';
 
 /** A low limit leaves the runtime's capacity to pod syncs. */
 export const parallelRemovals = 4;

@@ -2,7 +2,7 @@
 import { lstat, readdir, readlink, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
-import { containerOfLogSymlink } from '../../../shared/kubernetes/container-log-symlink.ts';
+import { containerOfLogSymlink } from '../../../shared/container-logs/container-log-symlink.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { pooledCalls } from '../../../shared/linux/directory-calls.ts';
 import { removeTree } from '../../../shared/linux/remove-tree.ts';

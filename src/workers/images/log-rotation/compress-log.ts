@@ -4,7 +4,7 @@ import { lstat, open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { openLogFolder, type LogFolder } from '../../../shared/kubernetes/open-log-folder.ts';
+import { openLogFolder, type LogFolder } from '../../../shared/container-logs/open-log-folder.ts';
 import { hasWriter } from '../../../shared/linux/file-lease.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 

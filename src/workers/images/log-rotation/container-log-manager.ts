@@ -10,7 +10,7 @@ import { isNotFound } from '../../../shared/cri/cri-error.ts';
 import { ContainerState } from '../../../shared/cri/generated/cri-v1.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
-import { openLogFolder } from '../../../shared/kubernetes/open-log-folder.ts';
+import { openLogFolder } from '../../../shared/container-logs/open-log-folder.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { RuntimeSnapshotReader } from '../../../shared/state/runtime-snapshot.ts';
 import type { Clock } from '../../../shared/time/clock.ts';

@@ -4,7 +4,7 @@ import {
   nextRotationTimestamp,
   parseRotatedLogName,
   type RotatedLogName,
-} from '../../../shared/kubernetes/rotated-logs.ts';
+} from '../../../shared/container-logs/rotated-logs.ts';
 
 export interface LogFolderFile {
   readonly name: string;

@@ -4,7 +4,7 @@
  */
 import { link, lstat, readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LogFolder } from '../../../shared/kubernetes/open-log-folder.ts';
+import type { LogFolder } from '../../../shared/container-logs/open-log-folder.ts';
 import type { RotatedLog } from './compression-queue.ts';
 import { planRotation, type LogFolderFile } from './plan-rotation.ts';
 

@@ -3,7 +3,7 @@
  * (staging/src/k8s.io/cri-client/pkg/logs). Reads backwards from the end of the file, and no more than necessary.
  */
 import type { FileHandle } from 'node:fs/promises';
-import { openLog } from '../../../shared/kubernetes/open-log.ts';
+import { openLog } from '../../../shared/container-logs/open-log.ts';
 
 export interface TailLimits {
   readonly maxLines: number;

@@ -1,5 +1,5 @@
 /** Converts a cgroup's resources to writes of kernel files. Pure. The order and the values are runc's. */
-import { weightFromShares, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
+import { weightFromShares, type CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
 
 export interface CgroupFile {
   /** The hierarchy in v1. */

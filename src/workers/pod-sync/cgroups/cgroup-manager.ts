@@ -1,7 +1,7 @@
 /** What both cgroup drivers do, and the driver cgroupfs, which works in the file system alone (upstream pkg/kubelet/cm/cgroup_manager_linux.go). */
-import type { CgroupName, CgroupDriver } from '../../../shared/linux/cgroup-names.ts';
-import { cgroupPath } from '../../../shared/linux/cgroup-names.ts';
-import type { CgroupResources } from '../../../shared/linux/cgroup-values.ts';
+import type { CgroupName, CgroupDriver } from '../../../shared/cgroups/cgroup-names.ts';
+import { cgroupPath } from '../../../shared/cgroups/cgroup-names.ts';
+import type { CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { toCgroupFiles } from './cgroup-files.ts';
 import type { CgroupTree } from './cgroup-tree.ts';

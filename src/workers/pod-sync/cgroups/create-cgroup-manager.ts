@@ -1,5 +1,5 @@
 /** Creates the manager of a cgroup driver. */
-import type { CgroupDriver } from '../../../shared/linux/cgroup-names.ts';
+import type { CgroupDriver } from '../../../shared/cgroups/cgroup-names.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { CgroupfsManager, type CgroupManager, type CgroupManagerOptions } from './cgroup-manager.ts';
 

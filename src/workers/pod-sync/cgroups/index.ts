@@ -5,5 +5,5 @@
 export { CgroupTree } from './cgroup-tree.ts';
 export { PodCgroups } from './pod-cgroups.ts';
 export type { PodCgroupValue, PodCgroupValues } from './resizable-values.ts';
-export { HostProcesses } from './host-processes.ts';
+export { HostProcesses } from '../node/host-processes.ts';
 export { createCgroupManager } from './create-cgroup-manager.ts';

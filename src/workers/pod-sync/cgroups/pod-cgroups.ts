@@ -17,8 +17,8 @@ import {
   podUIDOfCgroup,
   qosCgroup,
   type CgroupName,
-} from '../../../shared/linux/cgroup-names.ts';
-import { minShares, computePodCgroupResources, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
+} from '../../../shared/cgroups/cgroup-names.ts';
+import { minShares, computePodCgroupResources, type CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { cgroupManagerDuration } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { Clock } from '../../../shared/time/clock.ts';

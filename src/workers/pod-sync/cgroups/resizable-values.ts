@@ -1,5 +1,5 @@
 /** The values of a pod's cgroup that a resize changes, in the units of the kernel's files. Pure. */
-import { weightFromShares, type CgroupResources } from '../../../shared/linux/cgroup-values.ts';
+import { weightFromShares, type CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
 
 export interface PodCgroupValue {
   /** Infinity: no limit. */

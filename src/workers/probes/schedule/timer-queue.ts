@@ -2,7 +2,7 @@
  * Deadlines of all probes behind one timer: a heap by due time. 10,000 probes would otherwise be as many timers, most of which are cancelled. A callback runs
  * once, never early. After a slice of callbacks the event loop runs, so that a burst of due probes delays no response of a running one.
  */
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 

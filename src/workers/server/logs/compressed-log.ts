@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { openLog } from '../../../shared/kubernetes/open-log.ts';
+import { openLog } from '../../../shared/container-logs/open-log.ts';
 
 const blockBytes = 64 * 1024;
 

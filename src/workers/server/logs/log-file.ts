@@ -7,7 +7,7 @@ import { stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { openLog } from '../../../shared/kubernetes/open-log.ts';
+import { openLog } from '../../../shared/container-logs/open-log.ts';
 import { hasWriter } from '../../../shared/linux/file-lease.ts';
 import type { CompressedLog } from './compressed-log.ts';
 import type { SkippedEntries } from './line-output.ts';

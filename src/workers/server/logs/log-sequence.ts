@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { compareRotations, parseRotatedLogName } from '../../../shared/kubernetes/rotated-logs.ts';
+import { compareRotations, parseRotatedLogName } from '../../../shared/container-logs/rotated-logs.ts';
 import { CompressedLog } from './compressed-log.ts';
 import { isMissing, LogFile } from './log-file.ts';
 

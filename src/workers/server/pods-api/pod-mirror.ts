@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { yieldToEventLoop } from '../../../shared/concurrency/yield-to-event-loop.ts';
 import type { PodChanges, PodState } from '../../../shared/contracts/server/pods.ts';
-import { contain } from '../../../shared/errors/contain.ts';
+import { contain } from '../../../shared/faults/contain.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';

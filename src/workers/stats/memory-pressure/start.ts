@@ -1,7 +1,7 @@
 /** Starts the watcher with the sources that the node and its configuration have. */
 import { join } from 'node:path';
 import type { MemoryThreshold, StatsWorkerData } from '../../../shared/contracts/stats.ts';
-import { cgroupPath, podsCgroup, type CgroupDriver } from '../../../shared/linux/cgroup-names.ts';
+import { cgroupPath, podsCgroup, type CgroupDriver } from '../../../shared/cgroups/cgroup-names.ts';
 import { readMachineMemory } from '../read-machine-memory.ts';
 import { MemoryPressureWatcher, type MemoryPressureWatcherOptions } from './index.ts';
 import { openStallTrigger } from './stall-trigger.ts';

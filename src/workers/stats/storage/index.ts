@@ -8,7 +8,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { etcHostsPath, podLogsDirectory, podsDir } from '../../../shared/kubernetes/paths.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
-import { readFilesystemUsage } from '../../../shared/linux/filesystem-usage.ts';
+import { readFilesystemUsage } from '../../../shared/state/filesystem-usage.ts';
 import { mountsBelow } from '../../../shared/linux/mountinfo.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { Wakeup } from '../../../shared/concurrency/wakeup.ts';

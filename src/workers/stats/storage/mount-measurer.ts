@@ -3,7 +3,7 @@
  * asked directly; any other one may hang, and is asked in a helper process.
  */
 import type { HelperOperations } from '../../../shared/contracts/helper.ts';
-import { readFilesystemUsage } from '../../../shared/linux/filesystem-usage.ts';
+import { readFilesystemUsage } from '../../../shared/state/filesystem-usage.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { volumeMetricCollectionDuration } from '../../../shared/metrics/definitions/volumes.ts';
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';

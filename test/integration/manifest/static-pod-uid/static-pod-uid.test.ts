@@ -6,16 +6,16 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Draft, Pod } from '../../../../src/shared/kubernetes/api.ts';
-import { decodeManifest } from '../../../../src/shared/manifest/decode-manifest.ts';
-import { defaultPod } from '../../../../src/shared/manifest/defaults/default-pod.ts';
-import { parseDocument } from '../../../../src/shared/manifest/parse-document.ts';
-import { decodeValue } from '../../../../src/shared/manifest/decode-value.ts';
+import { decodeManifest } from '../../../../src/workers/pod-sync/manifest/decode-manifest.ts';
+import { defaultPod } from '../../../../src/workers/pod-sync/manifest/defaults/default-pod.ts';
+import { parseDocument } from '../../../../src/workers/pod-sync/manifest/parse-document.ts';
+import { decodeValue } from '../../../../src/workers/pod-sync/manifest/decode-value.ts';
 import { objectMeta } from '../../../../src/shared/kubernetes/schema/metadata.ts';
 import { podSpec } from '../../../../src/shared/kubernetes/schema/pod-spec.ts';
 import { always, struct } from '../../../../src/shared/kubernetes/schema/types.ts';
-import { dumpPointer } from '../../../../src/shared/manifest/static-pod-uid/dump.ts';
-import { toInternalPod } from '../../../../src/shared/manifest/static-pod-uid/internal-pod.ts';
-import { dumpBudget, staticPodUID, type ManifestOrigin } from '../../../../src/shared/manifest/static-pod-uid/static-pod-uid.ts';
+import { dumpPointer } from '../../../../src/workers/pod-sync/manifest/static-pod-uid/dump.ts';
+import { toInternalPod } from '../../../../src/workers/pod-sync/manifest/static-pod-uid/internal-pod.ts';
+import { dumpBudget, staticPodUID, type ManifestOrigin } from '../../../../src/workers/pod-sync/manifest/static-pod-uid/static-pod-uid.ts';
 import { table } from '../../../support/table.ts';
 
 interface Vector extends ManifestOrigin {

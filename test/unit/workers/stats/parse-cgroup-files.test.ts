@@ -11,7 +11,7 @@ import {
   toBoundedJSON,
   toLimit,
 } from '../../../../src/workers/stats/parse-cgroup-files.ts';
-import { cgroupOfProcess } from '../../../../src/shared/linux/process-cgroup.ts';
+import { cgroupOfProcess } from '../../../../src/shared/cgroups/process-cgroup.ts';
 import { table } from '../../../support/table.ts';
 
 const statValueRows = [

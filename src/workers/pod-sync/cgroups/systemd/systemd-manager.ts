@@ -2,8 +2,8 @@
  * The driver systemd: each cgroup is a transient slice, which systemd keeps with its values when it reloads. Values that systemd does not know
  * are written to the kernel's files afterwards. Names and order are libcontainer's (github.com/opencontainers/cgroups/systemd).
  */
-import { cgroupPath, type CgroupName } from '../../../../shared/linux/cgroup-names.ts';
-import type { CgroupResources } from '../../../../shared/linux/cgroup-values.ts';
+import { cgroupPath, type CgroupName } from '../../../../shared/cgroups/cgroup-names.ts';
+import type { CgroupResources } from '../../../../shared/cgroups/cgroup-values.ts';
 import { writeAll, writeOrLog, type CgroupManager, type CgroupManagerOptions } from '../cgroup-manager.ts';
 import type { SystemdClient } from './systemd-client.ts';
 import { roundedForSystemd, toUnitProperties, type UnitProperty } from './unit-properties.ts';

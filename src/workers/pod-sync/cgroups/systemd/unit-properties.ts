@@ -2,7 +2,7 @@
  * Converts a cgroup's resources to properties of a systemd slice. Pure. Names, types and conversions are libcontainer's
  * (github.com/opencontainers/cgroups/systemd: v1.go, v2.go, common.go, cpuset.go).
  */
-import { weightFromShares, type CgroupResources } from '../../../../shared/linux/cgroup-values.ts';
+import { weightFromShares, type CgroupResources } from '../../../../shared/cgroups/cgroup-values.ts';
 
 /** The name, the D-Bus type of the value, and the value. */
 export type UnitProperty =

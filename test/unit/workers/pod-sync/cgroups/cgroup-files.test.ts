@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CgroupResources } from '../../../../../src/shared/linux/cgroup-values.ts';
+import type { CgroupResources } from '../../../../../src/shared/cgroups/cgroup-values.ts';
 import { toCgroupFiles } from '../../../../../src/workers/pod-sync/cgroups/cgroup-files.ts';
 import { table } from '../../../../support/table.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CgroupChange } from '../../../../../src/shared/contracts/pod-sync/cgroups.ts';
-import type { CgroupResources } from '../../../../../src/shared/linux/cgroup-values.ts';
+import type { CgroupResources } from '../../../../../src/shared/cgroups/cgroup-values.ts';
 import { PodCgroups, type PodCgroupsOptions } from '../../../../../src/workers/pod-sync/cgroups/pod-cgroups.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { silentLogger } from '../../../../support/logger.ts';

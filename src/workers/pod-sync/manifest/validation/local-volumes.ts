@@ -1,0 +1,122 @@
+/** Validates the most common kinds of volumes: those that the kubelet creates itself, and those with content from API objects. */
+import type { Volume } from '../../../../shared/kubernetes/api.ts';
+import { compareQuantities } from '../../../../shared/kubernetes/quantity.ts';
+import { dns1123SubdomainErrors } from '../../../../shared/kubernetes/names.ts';
+import {
+  checkFileMode,
+  checkID,
+  checkLocalDescendingPath,
+  checkLocalNonReservedPath,
+  checkName,
+  checkNoBacksteps,
+  checkRequired,
+  checkRequiredEnum,
+  checkSupported,
+} from './checks.ts';
+import { forbidden, invalid, required, tooLong } from '../../../../shared/kubernetes/field-error.ts';
+import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from './field-references.ts';
+
+export type VolumeSource<K extends keyof Volume> = NonNullable<Volume[K]>;
+type Item = NonNullable<VolumeSource<'secret'>['items']>[number];
+type DownwardAPIFile = NonNullable<VolumeSource<'downwardAPI'>['items']>[number];
+
+export function validateEmptyDir({ sizeLimit, mode }: VolumeSource<'emptyDir'>, path: string, errors: string[]): void {
+  if (sizeLimit !== undefined && compareQuantities(sizeLimit, '0') < 0) {
+    errors.push(forbidden(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity'));
+  }
+  if (mode !== undefined && (mode < 0 || mode > 0o1777)) {
+    errors.push(invalid(`${path}.mode`, mode, 'must be a number between 0 and 01777 (octal), both inclusive'));
+  }
+}
+
+const hostPathTypes = ['', 'DirectoryOrCreate', 'Directory', 'FileOrCreate', 'File', 'Socket', 'CharDevice', 'BlockDevice'];
+
+export function validateHostPath(hostPath: VolumeSource<'hostPath'>, path: string, errors: string[]): void {
+  if (!hostPath.path) return void errors.push(required(`${path}.path`));
+  checkNoBacksteps(hostPath.path, `${path}.path`, errors);
+  checkSupported(hostPath.type, `${path}.type`, hostPathTypes, errors);
+}
+
+export function validateGitRepo(gitRepo: VolumeSource<'gitRepo'>, path: string, errors: string[]): void {
+  checkRequired(gitRepo.repository, `${path}.repository`, errors);
+  checkLocalDescendingPath(gitRepo.directory ?? '', `${path}.directory`, errors);
+}
+
+export function validateSecret(
+  { secretName, defaultMode, defaultUser, items = [] }: VolumeSource<'secret'>,
+  path: string,
+  errors: string[],
+): void {
+  checkRequired(secretName, `${path}.secretName`, errors);
+  checkFileMode(defaultMode, `${path}.defaultMode`, errors);
+  checkID(defaultUser, `${path}.defaultUser`, errors);
+  validateItems(items, `${path}.items`, errors);
+}
+
+export function validateConfigMap(
+  { name, defaultMode, defaultUser, items = [] }: VolumeSource<'configMap'>,
+  path: string,
+  errors: string[],
+): void {
+  checkRequired(name, `${path}.name`, errors);
+  checkFileMode(defaultMode, `${path}.defaultMode`, errors);
+  checkID(defaultUser, `${path}.defaultUser`, errors);
+  validateItems(items, `${path}.items`, errors);
+}
+
+export function validateItems(items: readonly Item[], path: string, errors: string[]): void {
+  for (const [index, item] of items.entries()) {
+    const itemPath = `${path}[${index}]`;
+    checkRequired(item.key, `${itemPath}.key`, errors);
+    checkRequired(item.path, `${itemPath}.path`, errors);
+    checkLocalNonReservedPath(item.path, `${itemPath}.path`, errors);
+    checkFileMode(item.mode, `${itemPath}.mode`, errors);
+    checkID(item.user, `${itemPath}.user`, errors);
+  }
+}
+
+export function validateDownwardAPI(
+  { defaultMode, defaultUser, items = [] }: VolumeSource<'downwardAPI'>,
+  path: string,
+  errors: string[],
+): void {
+  checkFileMode(defaultMode, `${path}.defaultMode`, errors);
+  checkID(defaultUser, `${path}.defaultUser`, errors);
+  for (const file of items) validateDownwardAPIFile(file, path, errors);
+}
+
+export function validateDownwardAPIFile(file: DownwardAPIFile, path: string, errors: string[]): void {
+  checkRequired(file.path, `${path}.path`, errors);
+  checkLocalNonReservedPath(file.path, `${path}.path`, errors);
+  if (file.fieldRef) {
+    validateFieldRef(file.fieldRef, volumeFieldPaths, `${path}.fieldRef`, errors);
+    if (file.resourceFieldRef) {
+      errors.push(invalid(path, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'));
+    }
+  } else if (file.resourceFieldRef) {
+    validateResourceFieldRef(file.resourceFieldRef, true, `${path}.resourceFieldRef`, errors);
+  } else {
+    errors.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
+  }
+  checkFileMode(file.mode, `${path}.mode`, errors);
+  checkID(file.user, `${path}.user`, errors);
+}
+
+export function validateClaim({ claimName }: VolumeSource<'persistentVolumeClaim'>, path: string, errors: string[]): void {
+  checkRequired(claimName, `${path}.claimName`, errors);
+}
+
+export function validateCSI({ driver, nodePublishSecretRef }: VolumeSource<'csi'>, path: string, errors: string[]): void {
+  if (!driver) errors.push(required(`${path}.driver`));
+  else if (driver.length > 63) errors.push(tooLong(`${path}.driver`, 63));
+  else for (const each of dns1123SubdomainErrors(driver.toLowerCase())) errors.push(invalid(`${path}.driver`, driver, each));
+  if (!nodePublishSecretRef) return;
+  const { name } = nodePublishSecretRef;
+  if (!name) errors.push(required(`${path}.nodePublishSecretRef.name`));
+  else checkName(name, `${path}.name`, dns1123SubdomainErrors, errors);
+}
+
+export function validateImageVolume({ reference, pullPolicy }: VolumeSource<'image'>, path: string, errors: string[]): void {
+  checkRequired(reference, `${path}.reference`, errors);
+  checkRequiredEnum(pullPolicy, `${path}.pullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
+}

@@ -1,0 +1,71 @@
+/**
+ * Computes the actions that bring a pod's sandbox and containers (init, sidecar, regular, ephemeral) from the runtime's status to the spec.
+ * Pure. Called by syncPod. Follows upstream's kuberuntime_manager.go computePodActions.
+ */
+import { podSandboxChanged, type SandboxChange } from '../../../../shared/runtime/pod-sandbox.ts';
+import { computeInitContainerActions } from './init-containers.ts';
+import { computeRegularContainerActions } from './regular-containers.ts';
+import { computeContainersToReset } from './containers-to-reset.ts';
+import { computeResizeActions } from './resizes.ts';
+import { computeNewSandboxActions } from './new-sandbox.ts';
+import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
+
+export { findContainerStatus } from './pod-actions.ts';
+export type { ContainerResize, ResizeActions, ResizedResource } from './resizes.ts';
+export type { ContainerToKill, ContainerToReset, KillReason, PodActions, PodActionsInput } from './pod-actions.ts';
+
+export function computePodActions(input: PodActionsInput): PodActions {
+  const { pod, status } = input;
+  const sandbox = podSandboxChanged(pod, status);
+  const noActions = emptyActions(sandbox);
+  if (input.restartAllContainers) return { ...noActions, containersToReset: computeContainersToReset(input) };
+  if (sandbox.changed) return { ...noActions, ...computeNewSandboxActions(input, sandbox.attempt) };
+
+  // An ephemeral container never restarts and does not wait for init containers.
+  const ephemeralContainersToStart = (pod.spec.ephemeralContainers ?? [])
+    .map(({ name }) => name)
+    .filter((name) => !findContainerStatus(status, name));
+  const init = computeInitContainerActions(input);
+  const actions = {
+    ...noActions,
+    ephemeralContainersToStart,
+    killPod: init.killPod,
+    initContainersToStart: init.toStart,
+    containersToKill: init.toKill,
+  };
+  const starting = (names: readonly string[]) =>
+    [...(pod.spec.initContainers ?? []), ...pod.spec.containers].filter(({ name }) => names.includes(name));
+  if (init.killPod || !init.initialized) {
+    const candidates = { kept: init.kept, starting: starting(init.toStart) };
+    return init.killPod ? actions : { ...actions, resize: computeResizeActions(candidates, input) };
+  }
+
+  const regular = computeRegularContainerActions(input);
+  // No regular container runs or will run: sidecars must not keep the pod running.
+  const isFinished = regular.kept.length === 0 && regular.toStart.length === 0;
+  return {
+    ...actions,
+    killPod: isFinished,
+    initContainersToStart: isFinished ? [] : init.toStart,
+    containersToStart: regular.toStart,
+    containersToKill: [...init.toKill, ...regular.toKill],
+    resize: isFinished
+      ? null
+      : computeResizeActions({ kept: [...init.kept, ...regular.kept], starting: starting([...init.toStart, ...regular.toStart]) }, input),
+  };
+}
+
+function emptyActions({ changed, attempt, sandboxID }: SandboxChange): PodActions {
+  return {
+    killPod: changed,
+    createSandbox: changed,
+    sandboxID,
+    attempt,
+    ephemeralContainersToStart: [],
+    initContainersToStart: [],
+    containersToStart: [],
+    containersToKill: [],
+    containersToReset: [],
+    resize: null,
+  };
+}

@@ -1,0 +1,157 @@
+/**
+ * Brings the allocated resources into force: in the running containers by the runtime, in the pod's cgroup here. The first error ends it; the next sync
+ * goes on with what is left. Upstream: doPodResizeAction in kuberuntime_manager.go.
+ */
+import type { SyncPodTask } from '../../../../shared/contracts/pod-sync/task.ts';
+import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
+import type { Pod, ResourceRequirements } from '../../../../shared/kubernetes/api.ts';
+import type { SandboxID } from '../../../../shared/kubernetes/ids.ts';
+import { withPodLimits } from '../../../../shared/kubernetes/resizable-resources.ts';
+import { resizeDuration } from '../../../../shared/metrics/definitions/resize.ts';
+import type { PodCgroupValues } from '../../cgroups/index.ts';
+import type { ContainerResize, ResizeActions, ResizedResource } from '../compute-pod-actions/index.ts';
+import type { TaskContext } from '../dependencies.ts';
+import { rpcErrorOf, type SandboxResources } from '../pod-runtime.ts';
+import { containerResources, sandboxResources, type HostInfo } from '../runtime-config/index.ts';
+import { mixedRequirements, withActuated, withPart } from './mixed-resources.ts';
+import { podLevelResources } from './pod-level.ts';
+import {
+  loweredLimits,
+  lowersPodMemory,
+  memoryProblem,
+  planResize,
+  type MemoryUsage,
+  type PodPart,
+  type ResizeStep,
+} from './plan-resize.ts';
+
+export interface ResizeRequest {
+  readonly task: SyncPodTask;
+  readonly actions: ResizeActions;
+  readonly sandboxID: SandboxID;
+  readonly hostInfo: HostInfo;
+}
+
+/** Returns why the resize is not complete; undefined when it is. Rejects with Stopped only. */
+export async function executeResize(context: TaskContext, request: ResizeRequest): Promise<string | undefined> {
+  const startedAtMs = context.clock.monotonic();
+  const error = await new ResizeExecution(context, request).run();
+  resizeDuration.observe(context.clock.monotonic() - startedAtMs, { success: String(error === undefined) });
+  return error;
+}
+
+class ResizeExecution {
+  readonly #context: TaskContext;
+  readonly #request: ResizeRequest;
+  readonly #pod: Pod;
+  /** What is in force for each container now. */
+  readonly #inForce = new Map<string, Set<ResizedResource>>();
+  readonly #podInForce = new Set<ResizedResource>();
+  /** What the runtime knows of the pod's cgroup. */
+  #sandbox: SandboxResources;
+
+  constructor(context: TaskContext, request: ResizeRequest) {
+    this.#context = context;
+    this.#request = request;
+    this.#pod = request.task.pod;
+    this.#sandbox = this.#sandboxOf(withActuated(this.#pod, request.task.actuated ?? { containers: new Map() }));
+  }
+
+  async run(): Promise<string | undefined> {
+    const { cgroups, channel } = this.#context;
+    const { actions } = this.#request;
+    try {
+      const values = await cgroups.resizableValues(this.#pod);
+      const problem = memoryProblem(actions, values, await this.#memoryUsage(values));
+      if (problem !== null) return problem;
+      for (const step of planResize(actions, values)) {
+        channel.signal.throwIfAborted();
+        await this.#run(step);
+      }
+      return undefined;
+    } catch (err) {
+      channel.signal.throwIfAborted();
+      return rpcErrorOf(err);
+    }
+  }
+
+  /** Read now: an older value may be one from before the last allocation. */
+  async #memoryUsage(values: PodCgroupValues | null): Promise<MemoryUsage> {
+    const { cgroups } = this.#context;
+    const lowered = loweredLimits(this.#request.actions);
+    const usages = lowered.map(
+      async ({ resize }) => [resize.container.name, await cgroups.containerMemoryUsage(this.#pod, resize.id)] as const,
+    );
+    return {
+      pod: lowersPodMemory(values) ? await cgroups.podMemoryUsage(this.#pod) : undefined,
+      containers: new Map(await Promise.all(usages)),
+    };
+  }
+
+  async #run(step: ResizeStep): Promise<void> {
+    switch (step.kind) {
+      case 'pod':
+        return this.#changePod(step.part);
+      case 'container':
+        return this.#changeContainer(step.resource, step.resize);
+      case 'done':
+        return this.#recordPod(step.resource);
+      default:
+        step satisfies never;
+    }
+  }
+
+  /** The runtime may refuse. What it has accepted is taken back when the kernel refuses. */
+  async #changePod(part: PodPart): Promise<void> {
+    const { runtime, cgroups, logger } = this.#context;
+    const { sandboxID } = this.#request;
+    const before = this.#sandbox;
+    const after = { ...before, resources: withPart(before.resources, this.#sandboxOf(this.#pod).resources, part) };
+    await runtime.updatePodSandboxResources(sandboxID, after).catch((err: unknown) => {
+      const resource = part === 'memory' ? 'memory' : 'cpu';
+      const message = `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected: ${rpcErrorOf(err)}`;
+      throw new Error(message, { cause: err });
+    });
+    try {
+      await cgroups.setResizableValue(this.#pod, part);
+    } catch (err) {
+      await runtime.updatePodSandboxResources(sandboxID, before).catch((failed: unknown) => {
+        logger.error({ err: messageOf(failed), part }, 'could not restore the resources of a pod in the runtime');
+      });
+      throw err;
+    }
+    this.#sandbox = after;
+  }
+
+  async #changeContainer(resource: ResizedResource, { id, container }: ContainerResize): Promise<void> {
+    const { runtime, channel, settings, node, allocation } = this.#context;
+    const { hostInfo } = this.#request;
+    const inForce = new Set(this.#inForce.get(container.name)).add(resource);
+    const resources = this.#mixed(container.name, container.resources ?? {}, inForce);
+    const input = { pod: this.#pod, container: { ...container, resources }, settings, node, hostInfo };
+    await runtime.updateContainerResources(id, containerResources({ ...input, ...allocation.containers?.get(container.name) }));
+    this.#inForce.set(container.name, inForce);
+    channel.actuated({ containers: new Map([[container.name, resources]]) });
+  }
+
+  #mixed(name: string, allocated: ResourceRequirements, inForce: ReadonlySet<ResizedResource>): ResourceRequirements {
+    const before = this.#request.task.actuated?.containers.get(name) ?? {};
+    return mixedRequirements(before, withPodLimits(allocated, this.#podResources), inForce);
+  }
+
+  #recordPod(resource: ResizedResource): void {
+    if (!this.#request.actions.podLevel || !this.#podResources) return;
+    this.#podInForce.add(resource);
+    const before = this.#request.task.actuated?.podLevel ?? {};
+    this.#context.channel.actuated({ containers: new Map(), podLevel: mixedRequirements(before, this.#podResources, this.#podInForce) });
+  }
+
+  get #podResources(): ResourceRequirements | undefined {
+    return podLevelResources(this.#context, this.#pod);
+  }
+
+  #sandboxOf(pod: Pod): SandboxResources {
+    const { settings, node } = this.#context;
+    return sandboxResources({ pod, settings, node, hostInfo: this.#request.hostInfo });
+  }
+}

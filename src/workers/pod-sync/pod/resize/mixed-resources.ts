@@ -1,0 +1,63 @@
+/** The resources in the middle of a resize: of some resources the allocated ones are in force, of the others those before. Pure. */
+import type { ActuatedResources } from '../../../../shared/contracts/pod-sync/allocation.ts';
+import type { LinuxContainerResources } from '../../../../shared/cri/generated/cri-v1.ts';
+import type { Container, Pod, ResourceRequirements } from '../../../../shared/kubernetes/api.ts';
+import type { ResizedResource } from '../compute-pod-actions/index.ts';
+
+/** Resources that can't be resized are those of `before`. */
+export function mixedRequirements(
+  before: ResourceRequirements,
+  after: ResourceRequirements,
+  inForce: ReadonlySet<ResizedResource>,
+): ResourceRequirements {
+  return { ...before, ...mixedList('requests', before, after, inForce), ...mixedList('limits', before, after, inForce) };
+}
+
+function mixedList(
+  kind: 'requests' | 'limits',
+  { [kind]: before = {} }: ResourceRequirements,
+  { [kind]: after = {} }: ResourceRequirements,
+  inForce: ReadonlySet<ResizedResource>,
+): ResourceRequirements {
+  const of = (list: Readonly<Record<string, string>>, isWanted: (name: string) => boolean) =>
+    Object.entries(list).filter(([name]) => isWanted(name));
+  const isAfter = (name: string) => inForce.has(name as ResizedResource);
+  const list = Object.fromEntries([...of(before, (name) => !isAfter(name)), ...of(after, isAfter)]);
+  return Object.keys(list).length === 0 ? {} : { [kind]: list };
+}
+
+/** The pod with the resources that were in force before the resize. */
+export function withActuated(pod: Pod, { containers, podLevel }: ActuatedResources): Pod {
+  const before = (container: Container): Container => {
+    const resources = containers.get(container.name);
+    return resources ? { ...container, resources } : container;
+  };
+  const { initContainers, resources, ...spec } = pod.spec;
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      containers: spec.containers.map(before),
+      ...(initContainers && { initContainers: initContainers.map(before) }),
+      ...((podLevel ?? resources) && { resources: podLevel ?? resources }),
+    },
+  };
+}
+
+/** Returns the values of the pod's cgroup with one part changed. */
+export function withPart(
+  before: LinuxContainerResources,
+  after: LinuxContainerResources,
+  part: 'memory' | 'quota' | 'shares',
+): LinuxContainerResources {
+  switch (part) {
+    case 'memory':
+      return { ...before, memoryLimitInBytes: after.memoryLimitInBytes, unified: { ...before.unified, ...after.unified } };
+    case 'quota':
+      return { ...before, cpuQuota: after.cpuQuota, cpuPeriod: after.cpuPeriod };
+    case 'shares':
+      return { ...before, cpuShares: after.cpuShares };
+    default:
+      return part satisfies never;
+  }
+}

@@ -1,0 +1,250 @@
+/**
+ * The task's end of its task channel (contracts/pod-sync/channel.ts): sends requests and notifications to main, receives replies and commands.
+ * A closed channel stops the task: main closed its end, or is gone.
+ */
+import {
+  sandboxPermitID,
+  type MessageToMain,
+  type MessageToTask,
+  type PodSyncNotification,
+  type PodSyncReply,
+  type PodSyncRequest,
+} from '../../../shared/contracts/pod-sync/channel.ts';
+import { cutMessage } from '../../../shared/errors/cut-message.ts';
+import type { WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
+import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
+import type { RecordedEvent } from '../../../shared/contracts/event.ts';
+import type { EnsureImageRequest, EnsureImageResult } from '../../../shared/contracts/images.ts';
+import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
+import type { PodObjectRef } from '../../../shared/contracts/pod-objects.ts';
+import type { PhaseReport } from '../../../shared/contracts/timeline.ts';
+import { RequestWindow } from './request-window.ts';
+
+/** The task was stopped by main. Not a failure. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+  constructor(reason: string) {
+    super(`the sync was stopped: ${reason}`);
+  }
+}
+
+/** The part of a MessagePort that the channel uses. */
+export interface ChannelPort {
+  postMessage(messages: readonly MessageToMain[]): void;
+  on(event: 'message', listener: (message: MessageToTask) => void): unknown;
+  on(event: 'close', listener: () => void): unknown;
+  close(): void;
+}
+
+/** A phase that lasts is shown soon enough; most phases end before, and go with another message or the result. */
+const phaseDelayMs = 250;
+
+type ReplyTo<Request extends PodSyncRequest> = Extract<PodSyncReply, { readonly type: Request['type'] }>;
+
+type PodObjectsRequest = Extract<PodSyncRequest, { readonly type: 'podObjects' }>;
+
+interface PendingRequest {
+  readonly resolve: (reply: PodSyncReply) => void;
+  readonly reject: (err: Error) => void;
+}
+
+export class TaskChannelClient {
+  readonly #port: ChannelPort;
+  readonly #stop = new AbortController();
+  readonly #podEnds = new AbortController();
+  readonly #abandoned = new AbortController();
+  readonly #pending = new Map<number, PendingRequest>();
+  readonly #window = new RequestWindow();
+  readonly #shrinkListeners = new Set<(gracePeriodSeconds: number) => void>();
+  /**
+   * Sent at the end of the event loop iteration, or with the next request. The task's next call to the runtime is sent before main is
+   * woken that way.
+   */
+  #notifications: PodSyncNotification[] = [];
+  #flush: NodeJS.Immediate | undefined;
+  #phaseFlush: NodeJS.Timeout | undefined;
+  #lastID = 0;
+  /** What the permit that came with the task is for. Null without such a permit, and once it is used. */
+  #unusedPermit: 'sandbox' | 'container' | null;
+  #gracePeriodSeconds = Infinity;
+  #closed = false;
+
+  constructor(port: ChannelPort, hasSandboxPermit = false) {
+    this.#port = port;
+    this.#unusedPermit = hasSandboxPermit ? 'sandbox' : null;
+    port.on('message', (message) => this.#onMessage(message));
+    port.on('close', () => {
+      this.#abort('its channel was closed');
+      if (!this.#closed) this.#abandoned.abort(this.signal.reason);
+    });
+  }
+
+  /** Aborts when the task should stop. The reason is a Stopped. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Aborts when the pod ends: what the runtime is still creating for the pod is not needed any more. */
+  get podEnds(): AbortSignal {
+    return this.#podEnds.signal;
+  }
+
+  /**
+   * Aborts when main is gone, or the kubelet ends. A stop because the pod ends does not abort it: a hook or a kill that has begun in a container goes on, since to begin it
+   * again would run the hook twice.
+   */
+  get abandoned(): AbortSignal {
+    return this.#abandoned.signal;
+  }
+
+  /** Resolves with main's reply. Rejects with Stopped only. */
+  async ensureImage(image: EnsureImageRequest): Promise<EnsureImageResult> {
+    return (await this.#request((id) => ({ type: 'ensureImage', id, image }))).result;
+  }
+
+  /** Reads objects of the API server. Resolves with one result for each reference, in order; null for more than `maxBytes`. Rejects with Stopped only. */
+  podObjects(refs: readonly PodObjectRef[], maxBytes: number): Promise<Pick<ReplyTo<PodObjectsRequest>, 'results' | 'bytes'>> {
+    return this.#request((id) => ({ type: 'podObjects', id, refs, maxBytes }));
+  }
+
+  /**
+   * Runs `start` with a start permit, and releases the permit. Rejects with Stopped when the task is stopped before main grants the permit. The
+   * sandbox permit that came with the task is transferred if the sandbox's container `isNext`, which saves the container a request to main.
+   */
+  async withPermit<T>(kind: 'sandbox' | 'container', start: () => Promise<T>, isNext = () => false): Promise<T> {
+    let permit = 0;
+    let succeeded = false;
+    try {
+      if (this.#unusedPermit === kind) {
+        this.#unusedPermit = null;
+        permit = sandboxPermitID;
+        this.signal.throwIfAborted();
+      } else {
+        await this.#request((id) => ({ type: 'startPermit', id: (permit = id), kind }));
+      }
+      const result = await start();
+      succeeded = true;
+      return result;
+    } finally {
+      if (succeeded && permit === sandboxPermitID && kind === 'sandbox' && isNext()) {
+        this.#unusedPermit = 'container';
+        this.#notify({ type: 'transferPermit', id: permit });
+      }
+      // A permit that has not come yet is released too: main may have granted it already.
+      else if (permit !== 0) this.#notify({ type: 'releasePermit', id: permit, succeeded });
+    }
+  }
+
+  /** Call this before stopping running containers in order to restart them. False: one of them has exited by itself. Rejects with Stopped only. */
+  async beginRestart(containers: readonly ContainerID[]): Promise<boolean> {
+    return (await this.#request((id) => ({ type: 'beginRestart', id, containers }))).allowed;
+  }
+
+  /** Resolves when main has recorded the resources, durably if it can. Rejects with Stopped only. */
+  async recordActuated(actuated: ActuatedResources): Promise<void> {
+    await this.#request((id) => ({ type: 'recordActuated', id, actuated }));
+  }
+
+  actuated(actuated: ActuatedResources): void {
+    this.#notify({ type: 'actuated', actuated });
+  }
+
+  volumesMounted(volumes: readonly string[]): void {
+    this.#notify({ type: 'volumesMounted', volumes });
+  }
+
+  containersEnded(): void {
+    this.#notify({ type: 'containersEnded' });
+  }
+
+  containerWaiting(container: string, waiting: WaitingReason): void {
+    this.#notify({ type: 'containerWaiting', container, waiting });
+  }
+
+  event(event: RecordedEvent): void {
+    this.#notify({ type: 'event', event: { ...event, message: cutMessage(event.message) } });
+  }
+
+  /** Sent with the next message, or after `phaseDelayMs`: main is not woken for each phase. */
+  phase(report: PhaseReport): void {
+    this.#notifications.push({ type: 'phase', report });
+    if (!this.#closed) this.#phaseFlush ??= setTimeout(() => this.#send(), phaseDelayMs);
+  }
+
+  /** Calls back with each shorter grace period, and immediately if one came before. Call the result to remove the listener. */
+  onShrink(listener: (gracePeriodSeconds: number) => void): () => void {
+    this.#shrinkListeners.add(listener);
+    if (this.#gracePeriodSeconds < Infinity) listener(this.#gracePeriodSeconds);
+    return () => void this.#shrinkListeners.delete(listener);
+  }
+
+  /** Ends the channel with its task: rejects pending requests. Returns the notifications that were not sent yet. */
+  close(): readonly PodSyncNotification[] {
+    this.#abort('it is over');
+    if (this.#closed) return [];
+    this.#closed = true;
+    clearImmediate(this.#flush);
+    clearTimeout(this.#phaseFlush);
+    this.#port.close();
+    return this.#notifications;
+  }
+
+  #request<Request extends PodSyncRequest>(toRequest: (id: number) => Request): Promise<ReplyTo<Request>> {
+    const id = (this.#lastID += 1);
+    return new Promise((resolve, reject) => {
+      if (this.signal.aborted) return reject(this.signal.reason as Error);
+      // A reply has the type of its request.
+      this.#pending.set(id, { resolve: resolve as PendingRequest['resolve'], reject });
+      const request = toRequest(id);
+      this.#window.enter(request.type, () => this.#send(request));
+    });
+  }
+
+  #notify(notification: PodSyncNotification): void {
+    this.#notifications.push(notification);
+    this.#flush ??= setImmediate(() => this.#send());
+  }
+
+  #send(...requests: PodSyncRequest[]): void {
+    if (this.#closed) return;
+    clearImmediate(this.#flush);
+    this.#flush = undefined;
+    clearTimeout(this.#phaseFlush);
+    this.#phaseFlush = undefined;
+    this.#port.postMessage([...this.#notifications, ...requests]);
+    this.#notifications = [];
+  }
+
+  #onMessage(message: MessageToTask): void {
+    switch (message.type) {
+      case 'ensureImage':
+      case 'startPermit':
+      case 'podObjects':
+      case 'beginRestart':
+      case 'recordActuated':
+        this.#pending.get(message.id)?.resolve(message);
+        if (this.#pending.delete(message.id)) this.#window.leave(message.type);
+        return;
+      case 'stop':
+        this.#abort('main stopped it');
+        (message.podEnds ? this.#podEnds : this.#abandoned).abort(this.signal.reason);
+        return;
+      case 'shrinkGracePeriod':
+        if (message.gracePeriodSeconds >= this.#gracePeriodSeconds) return;
+        this.#gracePeriodSeconds = message.gracePeriodSeconds;
+        for (const listener of this.#shrinkListeners) listener(message.gracePeriodSeconds);
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #abort(reason: string): void {
+    if (this.signal.aborted) return;
+    const stopped = new Stopped(reason);
+    this.#stop.abort(stopped);
+    for (const { reject } of this.#pending.values()) reject(stopped);
+    this.#pending.clear();
+    this.#window.clear();
+  }
+}

@@ -1,0 +1,137 @@
+/** Makes one container's mounts: its volumes, /etc/hosts, and the file for its termination message (upstream makeMounts). */
+import { chmod, mkdir, writeFile } from '../blocking-fs.ts';
+import { join } from 'node:path';
+import { type ImageSpec, type Mount, MountPropagation } from '../../../../shared/cri/generated/cri-v1.ts';
+import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
+import type { Pod, Volume, VolumeMount } from '../../../../shared/kubernetes/api.ts';
+import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
+import { podContainerDir, podVolumeDir, subpathTarget } from '../../../../shared/kubernetes/paths.ts';
+import { recursiveReadOnly } from '../../../../shared/runtime/recursive-read-only.ts';
+import type { PodHostname } from '../runtime-config/hostname.ts';
+import { createEmptyHostsFile, writeHostsFile } from './etc-hosts.ts';
+import { toMountPropagation, resolveSubPath } from './mount-options.ts';
+import type { ContainerMountsInput, PodVolumesOptions } from './pod-volumes-inputs.ts';
+import { isWrittenByKubelet, volumeKind, pluginNames, type VolumeKind } from '../../../../shared/kubernetes/volume-kind.ts';
+
+type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: PodHostname };
+
+const etcHosts = '/etc/hosts';
+
+/** Rejects with an Error. Its message reveals nothing about the host's files behind a subPath; the log has the cause. */
+export async function makeContainerMounts(context: Context): Promise<Mount[]> {
+  const { pod, container, podIPs } = context;
+  const mounts: Mount[] = [];
+  for (const [index, volumeMount] of (container.volumeMounts ?? []).entries()) {
+    context.signal?.throwIfAborted();
+    mounts.push(await makeVolumeMount(context, volumeMount, index));
+  }
+  const hasHosts =
+    (podIPs === null || podIPs.length > 0 || pod.spec.hostNetwork === true) &&
+    !(container.volumeMounts ?? []).some(({ mountPath }) => mountPath === etcHosts);
+  if (hasHosts) {
+    const hostPath = podIPs
+      ? await writeHostsFile(context.rootDir, pod, podIPs, context.hostname)
+      : await createEmptyHostsFile(context.rootDir, pod);
+    mounts.push(toMount({ containerPath: etcHosts, hostPath, selinuxRelabel: context.selinuxEnabled }));
+  }
+  const message = await terminationMessageMount(context);
+  return message ? [...mounts, message] : mounts;
+}
+
+async function makeVolumeMount(context: Context, mount: VolumeMount, index: number): Promise<Mount> {
+  const { pod, container, env, imageVolumes } = context;
+  const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
+  if (!volume) throw new Error(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
+  const kind = volumeKind(volume);
+  const subPath = resolveSubPath(mount, env);
+  const isKubeletWritten = isWrittenByKubelet(kind.kind);
+  const source =
+    kind.kind === 'image'
+      ? { image: requirePulledImage(volume.name, imageVolumes), imageSubPath: subPath }
+      : { hostPath: await hostPathOf(context, volume, kind, subPath, index) };
+  return toMount({
+    ...source,
+    containerPath: toAbsolute(mount.mountPath),
+    readonly: mount.readOnly === true || isKubeletWritten || kind.kind === 'image',
+    recursiveReadOnly: recursiveReadOnly(mount, context.supportsRecursiveReadOnly),
+    propagation: toMountPropagation(mount.mountPropagation),
+    // Files of a hostPath keep their SELinux labels.
+    selinuxRelabel: context.selinuxEnabled && (isKubeletWritten || kind.kind === 'emptyDir'),
+    mountOptions: [...(mount.bindMountOptions ?? [])],
+  });
+}
+
+function requirePulledImage(volume: string, images: ReadonlyMap<string, ImageSpec> | undefined): ImageSpec {
+  const image = images?.get(volume);
+  if (!image) throw new Error(`the image of volume ${goQuote(volume)} was not pulled: image volumes are not available here`);
+  return image;
+}
+
+type PathVolumeKind = Exclude<VolumeKind, { readonly kind: 'image' }>;
+
+/** Returns the volume's path on this host. */
+export function volumePath(rootDir: string, pod: Pod, volume: Volume, kind: PathVolumeKind): string {
+  return kind.kind === 'hostPath' ? kind.source.path : podVolumeDir(rootDir, pod.metadata.uid, pluginNames[kind.kind], volume.name);
+}
+
+async function hostPathOf(context: Context, volume: Volume, kind: PathVolumeKind, subPath: string, index: number): Promise<string> {
+  const { rootDir, pod, container, helper, logger, signal } = context;
+  const path = volumePath(rootDir, pod, volume, kind);
+  if (subPath === '') return path;
+  const target = subpathTarget(rootDir, pod.metadata.uid, volume.name, container.name, index);
+  try {
+    // The file of an optional object may appear later.
+    await helper.call('bindSubpath', { volumePath: path, subPath, target, create: !isWrittenByKubelet(kind.kind) }, { signal });
+  } catch (err) {
+    signal?.throwIfAborted();
+    // Only the log has the cause: the error message must not let a user explore the host's files with subPaths.
+    logger.error({ container: container.name, volume: volume.name, subPath, err: messageOf(err) }, 'subPath not prepared');
+    // oxlint-disable-next-line preserve-caught-error
+    throw new Error(`failed to prepare subPath for volumeMount ${goQuote(volume.name)} of container ${goQuote(container.name)}`);
+  }
+  return target;
+}
+
+/** Creates a file for each instance, or empties it when the start is repeated. Without the file the container still starts, as upstream. */
+async function terminationMessageMount({
+  rootDir,
+  pod,
+  container,
+  restartCount,
+  logger,
+  selinuxEnabled,
+}: Context): Promise<Mount | undefined> {
+  if (!container.terminationMessagePath) return undefined;
+  const folder = podContainerDir(rootDir, pod.metadata.uid, container.name);
+  const hostPath = join(folder, restartCount.toString(16).padStart(8, '0'));
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o750 });
+    await writeFile(hostPath, '');
+    await chmod(hostPath, 0o666);
+  } catch (err) {
+    logger.error({ container: container.name, path: hostPath, err: messageOf(err) }, 'termination message file not created');
+    return undefined;
+  }
+  return toMount({ containerPath: toAbsolute(container.terminationMessagePath), hostPath, selinuxRelabel: selinuxEnabled });
+}
+
+function toAbsolute(path: string): string {
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
+function toMount(fields: Partial<Mount>): Mount {
+  return {
+    containerPath: '',
+    hostPath: '',
+    readonly: false,
+    selinuxRelabel: false,
+    propagation: MountPropagation.PROPAGATION_PRIVATE,
+    uidMappings: [],
+    gidMappings: [],
+    recursiveReadOnly: false,
+    image: undefined,
+    imageSubPath: '',
+    mountOptions: [],
+    ...fields,
+  };
+}

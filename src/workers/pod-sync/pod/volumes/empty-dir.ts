@@ -1,0 +1,137 @@
+/**
+ * Sets up emptyDir volumes: a folder on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose files
+ * the kubelet writes are based on an emptyDir too.
+ */
+import { access, mkdir, rm, writeFile } from '../blocking-fs.ts';
+import { dirname, join } from 'node:path';
+import type { Volume } from '../../../../shared/kubernetes/api.ts';
+import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
+import { podPluginDir, podVolumeDir } from '../../../../shared/kubernetes/paths.ts';
+import { readMountsBelow } from '../../../../shared/linux/mountinfo.ts';
+import { mount } from '../../../../shared/linux/native.ts';
+import { supportsNoswap } from '../../../../shared/linux/noswap.ts';
+import { computeMemorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
+import { changeFolderMode } from './file-by-handle.ts';
+import type { VolumeContext } from './volume-context.ts';
+import { mountedFilesystemAt } from './mounted-filesystem-at.ts';
+import { startStorageOperationTimer } from './storage-operation-timer.ts';
+import { pluginNames } from '../../../../shared/kubernetes/volume-kind.ts';
+
+export interface EmptyDir {
+  readonly path: string;
+  /** The name of its readiness file's folder: the volume's name, or `wrapped_<volume>` for kubelet-written volumes. */
+  readonly readinessName: string;
+  readonly medium: string;
+  readonly sizeLimit?: string;
+  /** The bits of `defaultMode` when absent. */
+  readonly mode?: number | undefined;
+  /** False for kubelet-written volumes, which apply the fsGroup after their files are written. */
+  readonly applyFSGroup: boolean;
+}
+
+/** World-writable, since containers may run as any user. */
+const defaultMode = 0o777;
+/** The permission bits and the sticky bit (upstream unixModeToFileMode). */
+const modeBits = 0o1777;
+
+export async function setUpEmptyDir(
+  context: VolumeContext,
+  volume: string,
+  { medium = '', mode, ...source }: NonNullable<Volume['emptyDir']>,
+): Promise<boolean> {
+  const path = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir, volume);
+  const ownMode = context.emptyDirModes ? mode : undefined;
+  return setUpEmptyDirAt(context, { path, readinessName: volume, medium, mode: ownMode, applyFSGroup: true, ...source });
+}
+
+/** Returns false when the volume was ready already. The content of a ready volume belongs to the pod and is never changed. */
+export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<boolean> {
+  const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir), dir.readinessName, 'ready');
+  if ((await exists(readyFile)) && (await isPresent(dir))) return false;
+  await rm(readyFile, { force: true });
+  await setUpMedium(context, dir);
+  await setMode(dir);
+  if (dir.medium === '') await context.projectQuotas.assign(context.pod, dir.path, context.signal);
+  if (dir.applyFSGroup) await applyFSGroup(context, dir.path, { plugin: pluginNames.emptyDir, readOnly: false });
+  await mkdir(dirname(readyFile), { recursive: true, mode: 0o750 });
+  await writeFile(readyFile, '');
+  return true;
+}
+
+/** Returns whether the folder exists, or for memory and huge pages whether the right filesystem is mounted. */
+async function isPresent({ path, medium }: EmptyDir): Promise<boolean> {
+  if (medium === '') return exists(path);
+  return (await mountedFilesystemAt(path)) === (medium === 'Memory' ? 'tmpfs' : 'hugetlbfs');
+}
+
+async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void> {
+  const { path, medium, sizeLimit } = dir;
+  const { pod, node, helper, signal, podLevelResources } = context;
+  if (medium === 'Memory') {
+    await makeFolder(path);
+    const sizeBytes = computeMemorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources);
+    const options = [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...(supportsNoswap() ? ['noswap'] : [])].join(',');
+    // Does not need the helper: a tmpfs on the node's own disk cannot hang, and almost every pod has such a volume.
+    if ((await mountedFilesystemAt(path)) !== 'tmpfs') await mount('tmpfs', path, 'tmpfs', 0, options);
+  } else if (medium === 'HugePages' || medium.startsWith('HugePages-')) {
+    if ((await mountedFilesystemAt(path)) === 'hugetlbfs') {
+      const mounted = (await readMountsBelow(path)).findLast(({ mountPoint }) => mountPoint === path);
+      if (mountedPageSizeMatches(medium, mounted?.superOptions ?? [])) return;
+      throw new Error(`pod ${pod.metadata.uid}: mounted dir ${path} has another page size than the requested medium ${medium}`);
+    }
+    const options = pageSizeOption(medium, pod, podLevelResources);
+    await makeFolder(path);
+    await helper.call('mountFilesystem', { target: path, fsType: 'hugetlbfs', source: 'nodev', options }, { signal });
+  } else if (medium === '') {
+    await makeFolder(path);
+  } else {
+    throw new Error(`unknown storage medium "${medium}"`);
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  await mkdir(path, { recursive: true });
+}
+
+/**
+ * Sets the mode of the volume's root: that of a mounted filesystem for memory and huge pages. Without an own mode, the sticky bit of a tmpfs stays:
+ * a subPath's folder inherits it (upstream setupDir).
+ */
+async function setMode({ path, mode }: EmptyDir): Promise<void> {
+  await changeFolderMode(path, (current) => {
+    if (mode !== undefined) return mode & modeBits;
+    return (current & 0o777) === defaultMode ? current : defaultMode;
+  });
+}
+
+/** Gives the volume to the pod's fsGroup. Failures are only logged, as upstream: the pod still starts. */
+export async function applyFSGroup(
+  { pod, helper, logger, signal }: VolumeContext,
+  path: string,
+  { plugin, readOnly }: { readonly plugin: string; readonly readOnly: boolean },
+): Promise<void> {
+  const fsGroup = pod.spec.securityContext?.fsGroup;
+  if (fsGroup === undefined) return;
+  const stopTimer = startStorageOperationTimer('volume_apply_access_control');
+  try {
+    const request = { path, fsGroup, readOnly, onlyOnRootMismatch: false };
+    const { failures, firstFailure } = await helper.call('changeOwnership', request, { deadlineMs: ownershipDeadlineMs, signal });
+    stopTimer(plugin, true);
+    if (failures > 0) logger.warn({ path, fsGroup, failures, err: firstFailure }, 'fsGroup not set on every file');
+  } catch (err) {
+    stopTimer(plugin, false);
+    signal?.throwIfAborted();
+    logger.warn({ path, fsGroup, err: messageOf(err) }, 'fsGroup not set');
+  }
+}
+
+/** A tree of a million files takes about a minute. */
+const ownershipDeadlineMs = 10 * 60_000;
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,64 @@
+/** The inputs and results of `PodVolumes`. */
+import type { NodeInfo } from '../../../../shared/contracts/node-info.ts';
+import type { PodSyncSettings } from '../../../../shared/contracts/pod-sync/worker-data.ts';
+import type { ImageSpec } from '../../../../shared/cri/generated/cri-v1.ts';
+import type { Container, EphemeralContainer, Pod } from '../../../../shared/kubernetes/api.ts';
+import type { Logger } from '../../../../shared/log/logger.ts';
+import type { RequestPodObjects } from './volume-context.ts';
+import type { HelperClient } from '../../../../shared/helper-client/index.ts';
+
+export interface PodVolumesOptions {
+  readonly rootDir: string;
+  readonly clusterDomain: string;
+  /** The defaults when absent. */
+  readonly featureGates?: PodSyncSettings['featureGates'];
+  /** Makes the calls that may hang in the kernel. Each thread has one. */
+  readonly helper: HelperClient;
+  readonly logger: Logger;
+  readonly selinuxEnabled: boolean;
+}
+
+export interface MountVolumesInput {
+  readonly pod: Pod;
+  readonly node: NodeInfo;
+  readonly requestPodObjects: RequestPodObjects;
+  /** Runs the set-up of volumes with large files one after the other. Default: at once. */
+  readonly inTurn?: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly signal?: AbortSignal;
+}
+
+/** A volume that could not be set up or updated. */
+export interface VolumeFailure {
+  readonly volume: string;
+  /** Worded like upstream's: `MountVolume.SetUp failed for volume "v" : secret "s" not found`. */
+  readonly message: string;
+  /**
+   * `unknown`: this kubelet does not support the volume's kind. `missing`: the volume could not be set up. `outdated`: an earlier sync has
+   * set it up, and its files could not be updated; containers may use it.
+   */
+  readonly state: 'unknown' | 'missing' | 'outdated';
+}
+
+export interface ContainerMountsInput {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  /** Made by `makeEnvironment`. The variables that subPathExpr may use. */
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** The sandbox's; empty for a pod in the host's network. Null when not known yet: the hosts file stays empty until `writeHostsFile`. */
+  readonly podIPs: readonly string[] | null;
+  /** Of the container instance that gets the mounts. */
+  readonly restartCount: number;
+  /** Whether the pod's runtime handler supports recursive read-only mounts. */
+  readonly supportsRecursiveReadOnly: boolean;
+  /** The pulled image of each image volume, by volume name. */
+  readonly imageVolumes?: ReadonlyMap<string, ImageSpec>;
+  readonly signal?: AbortSignal;
+}
+
+export interface EnvFilesInput {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  /** Of all files together: `maxSmallBytes`, or `maxLargeBytes` with permission (large-work.ts). */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}
