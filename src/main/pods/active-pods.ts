@@ -1,8 +1,9 @@
 /** The pods that count against the node's resources. */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
+import { isTerminalPhase } from '../../shared/kubernetes/pod-phase.ts';
 import type { AllocatedPod, AllocationManager } from '../allocation/index.ts';
-import { isTerminalPhase, type ApiStatusCache } from './api-status/index.ts';
+import type { ApiStatusCache } from './api-status/index.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { PodWorkers } from './workers/index.ts';
 

@@ -9,10 +9,10 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { AllocatedPod, AllocationManager, ResizeManager } from '../allocation/index.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import { activePods, isActivePod } from './active-pods.ts';
-import { isTerminalPhase } from './api-status/index.ts';
 import { podReference } from '../events/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
+import { isTerminalPhase } from '../../shared/kubernetes/pod-phase.ts';
 import { isMirrorPod } from '../../shared/kubernetes/static-pod.ts';
 import { firstAttempt, PodAdmitter, type AdmissionAttempt, type PodAdmitterDependencies } from './pod-admitter.ts';
 

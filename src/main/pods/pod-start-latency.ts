@@ -7,9 +7,9 @@
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { isTerminalPhase } from '../../shared/kubernetes/pod-phase.ts';
 import { firstNetworkPodStartSliDuration, podStartSliDuration, podStartTotalDuration } from '../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { isTerminalPhase } from './api-status/index.ts';
 import type { PodManager } from './pod-manager.ts';
 import { isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 

@@ -1,5 +1,5 @@
 /** How long a phase may take before an event says so. Pure. */
-import type { ContainerPhase, PodPhase } from '../../shared/contracts/timeline.ts';
+import type { ContainerPhase, TimelinePhase } from '../../shared/contracts/timeline.ts';
 import { formatMs } from '../../shared/timeline/format-duration.ts';
 import { computeLedger } from '../../shared/timeline/ledger.ts';
 import type { PhaseSpan, PodTimeline } from '../../shared/timeline/pod-timeline.ts';
@@ -12,7 +12,7 @@ const terminationExtraMs = 10_000;
  * Volumes is upstream's podAttachAndMountTimeout, rounded; of Image containerd's image_pull_progress_timeout. The others are a multiple of what a
  * healthy node needs: the SLO for a whole pod start without pulls is 5 s.
  */
-const budgetsMs: Readonly<Partial<Record<PodPhase | ContainerPhase, number>>> = {
+const budgetsMs: Readonly<Partial<Record<TimelinePhase | ContainerPhase, number>>> = {
   Admission: 30_000,
   Queue: 60_000,
   Volumes: 120_000,
@@ -25,7 +25,7 @@ const budgetsMs: Readonly<Partial<Record<PodPhase | ContainerPhase, number>>> = 
 };
 
 /** Infinity: no budget. */
-export function budgetMs(phase: PodPhase | ContainerPhase, graceSeconds: number): number {
+export function budgetMs(phase: TimelinePhase | ContainerPhase, graceSeconds: number): number {
   return phase === 'Termination' ? graceSeconds * 1000 + terminationExtraMs : (budgetsMs[phase] ?? Infinity);
 }
 
@@ -63,7 +63,7 @@ function waitText(timeline: PodTimeline, phase: PhaseSpan['phase'], wait: string
   return timeline.problem === '' ? `waits for: ${waitsFor[phase] ?? 'its end'}` : `last problem: ${timeline.problem}`;
 }
 
-const waitsFor: Readonly<Partial<Record<PodPhase | ContainerPhase, string>>> = {
+const waitsFor: Readonly<Partial<Record<TimelinePhase | ContainerPhase, string>>> = {
   Volumes: 'the mount of a volume',
   Sandbox: 'RunPodSandbox of the runtime',
   StatusWrite: 'the API server',

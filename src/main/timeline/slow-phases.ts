@@ -3,7 +3,7 @@
  * of all pods; a phase that ends in time costs one comparison.
  */
 import { contain } from '../../shared/faults/contain.ts';
-import type { ContainerPhase, PodPhase } from '../../shared/contracts/timeline.ts';
+import type { ContainerPhase, TimelinePhase } from '../../shared/contracts/timeline.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -45,7 +45,7 @@ export class SlowPhases {
     this.#queue.close();
   }
 
-  #onBegin(uid: PodUID, phase: PodPhase | ContainerPhase, startMs: number): void {
+  #onBegin(uid: PodUID, phase: TimelinePhase | ContainerPhase, startMs: number): void {
     const { timelines } = this.#options;
     const graceSeconds = phase === 'Termination' ? (timelines.get(uid)?.graceSeconds ?? 0) : 0;
     const deadlineMs = startMs + budgetMs(phase, graceSeconds);

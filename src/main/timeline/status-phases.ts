@@ -2,12 +2,12 @@
  * Ends the phases of a start that a pod's API status shows: all containers have started, a container's startup and readiness probes have succeeded,
  * the pod is ready. Called with each change of a status.
  */
-import type { Container, ContainerStatus } from '../../shared/kubernetes/api.ts';
+import type { Container, ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import { isTerminalPhase, type StatusUpdate } from '../pods/api-status/index.ts';
+import { isTerminalPhase } from '../../shared/kubernetes/pod-phase.ts';
 import type { PodTimelines } from './pod-timelines.ts';
 
-export function recordStatusPhases(timelines: PodTimelines, { pod, status }: Pick<StatusUpdate, 'pod' | 'status'>): void {
+export function recordStatusPhases(timelines: PodTimelines, { pod, status }: { readonly pod: Pod; readonly status: PodStatus }): void {
   const uid = podUID(pod);
   if (isTerminalPhase(status.phase) || hasEveryContainerStarted(pod.spec.containers, status.containerStatuses))
     timelines.end(uid, 'Running');

@@ -1,6 +1,6 @@
 /** The rows of the table that main writes: one per pod, found by UID. A pod that has finished keeps its row until another pod needs it. */
 import { contain } from '../../shared/faults/contain.ts';
-import { podPhases, type ContainerPhase, type PodPhase } from '../../shared/contracts/timeline.ts';
+import { podPhases, type ContainerPhase, type TimelinePhase } from '../../shared/contracts/timeline.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { podsWithoutTimeline } from '../../shared/metrics/definitions/pods.ts';
@@ -23,7 +23,7 @@ import {
   type TimelineSource,
 } from '../../shared/timeline/timeline-table.ts';
 
-export type Phase = PodPhase | ContainerPhase;
+export type Phase = TimelinePhase | ContainerPhase;
 export type TimelineValues = Parameters<TableWriter<TimelineFields>['update']>[1];
 type NumberField = 'seenAtMs' | 'deletionWantedAtMs' | 'objectGoneAtMs' | 'finishedAtMs' | 'restored' | 'reported' | 'problemOrigin';
 
@@ -195,6 +195,6 @@ export class TimelineRecords {
 
 const podPhaseSet: ReadonlySet<string> = new Set(podPhases);
 
-export function isPodPhase(phase: Phase): phase is PodPhase {
+export function isPodPhase(phase: Phase): phase is TimelinePhase {
   return podPhaseSet.has(phase);
 }

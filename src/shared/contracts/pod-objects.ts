@@ -94,13 +94,3 @@ export interface ServiceInfo {
 export type PodObjectResult =
   | { readonly outcome: 'value'; readonly value: PodObject }
   | { readonly outcome: 'failed'; readonly failure: Failure };
-
-/** An image pull secret, for the images thread. */
-export interface PullSecret {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly type: string;
-  /** Base64, by key. */
-  readonly data: Readonly<Record<string, string>>;
-}

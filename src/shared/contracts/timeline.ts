@@ -56,7 +56,7 @@ export const waitKinds = [
   'OtherContainers',
 ] as const;
 
-export type PodPhase = (typeof podPhases)[number];
+export type TimelinePhase = (typeof podPhases)[number];
 export type ContainerPhase = (typeof containerPhases)[number];
 export type WaitKind = (typeof waitKinds)[number];
 
@@ -64,7 +64,7 @@ export type WaitKind = (typeof waitKinds)[number];
 export type PhaseReport =
   | {
       readonly edge: 'begin';
-      readonly phase: PodPhase | ContainerPhase;
+      readonly phase: TimelinePhase | ContainerPhase;
       readonly container?: string;
       readonly atMs: number;
       /** When the next step follows without an end of this phase: a container is killed, a call is given up. */
@@ -73,7 +73,7 @@ export type PhaseReport =
   | {
       /** The open phase waits. */
       readonly edge: 'wait';
-      readonly phase: PodPhase | ContainerPhase;
+      readonly phase: TimelinePhase | ContainerPhase;
       readonly container?: string;
       readonly atMs: number;
       readonly wait: WaitKind;
@@ -81,7 +81,7 @@ export type PhaseReport =
   | {
       /** `proceed`: the wait is over. */
       readonly edge: 'end' | 'failed' | 'proceed';
-      readonly phase: PodPhase | ContainerPhase;
+      readonly phase: TimelinePhase | ContainerPhase;
       readonly container?: string;
       readonly atMs: number;
     };
@@ -114,7 +114,7 @@ export interface TimelineJson {
 export type TimelineState = 'Starting' | 'Running' | 'Refused' | 'Terminating' | 'Finished';
 
 export interface PhaseJson {
-  readonly phase: PodPhase | ContainerPhase;
+  readonly phase: TimelinePhase | ContainerPhase;
   /** Absent for a phase of the pod. */
   readonly container?: string;
   /** Since `seenAt`, of the newest attempt. */

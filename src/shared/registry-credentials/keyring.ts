@@ -3,7 +3,6 @@
  * pkg/credentialprovider/keyring.go). Pure.
  */
 import { createHash } from 'node:crypto';
-import type { PullSecret } from '../contracts/pod-objects.ts';
 import { toGoJSON } from '../kubernetes/go-text.ts';
 import { parseDockerConfigJSON, parseDockercfg, type DockerConfig, type Login } from './docker-config.ts';
 import { defaultRegistryKey, registryKey, registryMatches } from './registry-match.ts';
@@ -12,6 +11,16 @@ export interface ObjectCoordinates {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
+}
+
+/** An image pull secret. */
+export interface PullSecret {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly type: string;
+  /** Base64, by key. */
+  readonly data: Readonly<Record<string, string>>;
 }
 
 /** The pull secret that contains a credential, or the service account whose token a plugin got. Credentials of the node have neither. */

@@ -2,7 +2,7 @@
  * The termination ledger: what a pod that terminates, or should, still waits for, since when, and what happens next. Pure: computed from the pod's
  * timeline when someone asks.
  */
-import type { ContainerPhase, ObstacleJson, PodPhase } from '../contracts/timeline.ts';
+import type { ContainerPhase, ObstacleJson, TimelinePhase } from '../contracts/timeline.ts';
 import { formatMs } from './format-duration.ts';
 import type { PhaseSpan, PodTimeline } from './pod-timeline.ts';
 
@@ -46,7 +46,7 @@ function lastProgressMs(spans: readonly PhaseSpan[], untilMs: number): number {
 
 type Describe = (span: PhaseSpan, timeline: PodTimeline, nowMs: number) => Obstacle | undefined;
 
-const describe: Readonly<Partial<Record<PodPhase | ContainerPhase, Describe>>> = {
+const describe: Readonly<Partial<Record<TimelinePhase | ContainerPhase, Describe>>> = {
   PreStop: (span, _timeline, nowMs) => ({
     kind: 'container',
     waitsFor: `container ${span.container}: its preStop hook`,
@@ -142,7 +142,7 @@ function kindOf(failed: PhaseSpan | undefined): Obstacle['kind'] {
   return (failed && stepKinds[failed.phase]) ?? 'kubelet';
 }
 
-const stepKinds: Readonly<Partial<Record<PodPhase | ContainerPhase, Obstacle['kind']>>> = {
+const stepKinds: Readonly<Partial<Record<TimelinePhase | ContainerPhase, Obstacle['kind']>>> = {
   SandboxStop: 'sandbox',
   VolumeUnmount: 'volume',
   CleanUp: 'volume',

@@ -1,6 +1,6 @@
 import type { TableReader } from '../state/typed-table.ts';
 /** The decoded record of one pod. */
-import { containerPhases, podPhases, type ContainerPhase, type PodPhase, type TimelineState } from '../contracts/timeline.ts';
+import { containerPhases, podPhases, type ContainerPhase, type TimelinePhase, type TimelineState } from '../contracts/timeline.ts';
 import type { Span } from './span.ts';
 import {
   containerRows,
@@ -14,7 +14,7 @@ import {
 } from './timeline-table.ts';
 
 export interface PhaseSpan extends Span {
-  readonly phase: PodPhase | ContainerPhase;
+  readonly phase: TimelinePhase | ContainerPhase;
   /** Undefined for a phase of the pod. */
   readonly container?: string;
   /** Of a phase Image that pulled. */
@@ -52,7 +52,7 @@ export function readTimeline(table: TableReader<TimelineFields>, row: number): P
 export function peekTimeline(table: TableReader<TimelineFields>, row: number): PodTimeline {
   const seenAtMs = table.peek(row, 'seenAtMs');
   const spans: PhaseSpan[] = [];
-  const add = (phase: PodPhase | ContainerPhase, container?: { readonly row: ContainerRow; readonly name: string }) => {
+  const add = (phase: TimelinePhase | ContainerPhase, container?: { readonly row: ContainerRow; readonly name: string }) => {
     const span = peekSpan(table, row, spanKey(phase, container?.row), seenAtMs);
     if (!span) return;
     const imageKiB = phase === 'Image' && container ? table.peek(row, `imageKiB${container.row}`) : 0;

@@ -3,7 +3,7 @@
  * server thread reads it without asking main. A phase has one span, of its newest attempt, with the number of attempts. The first six
  * containers have spans of their own; further ones share the last row.
  */
-import { containerPhases, podPhases, type ContainerPhase, type PodPhase } from '../contracts/timeline.ts';
+import { containerPhases, podPhases, type ContainerPhase, type TimelinePhase } from '../contracts/timeline.ts';
 import { f64, text, u32, u8, type Field } from '../state/table-layout.ts';
 import { defineTable, type TableReader } from '../state/typed-table.ts';
 import { fromCells, type Span, type SpanCells } from './span.ts';
@@ -54,7 +54,7 @@ const spanFields = { start: u32, duration: u32, waited: u32, startHigh: u8, open
 const cellNames = Object.keys(spanFields) as (keyof SpanCells)[];
 
 /** The prefix of a span's columns. */
-type SpanKey = PodPhase | `${ContainerRow}.${ContainerPhase}`;
+type SpanKey = TimelinePhase | `${ContainerRow}.${ContainerPhase}`;
 const spanKeys: readonly SpanKey[] = [
   ...podPhases,
   ...containerRows.flatMap((row) => containerPhases.map((phase) => `${row}.${phase}` as const)),
@@ -85,8 +85,8 @@ export function timelineCapacity(maxPods: number): number {
   return maxPods + 256;
 }
 
-export function spanKey(phase: PodPhase | ContainerPhase, containerRow: ContainerRow | undefined): SpanKey {
-  return containerRow === undefined ? (phase as PodPhase) : `${containerRow}.${phase as ContainerPhase}`;
+export function spanKey(phase: TimelinePhase | ContainerPhase, containerRow: ContainerRow | undefined): SpanKey {
+  return containerRow === undefined ? (phase as TimelinePhase) : `${containerRow}.${phase as ContainerPhase}`;
 }
 
 /** The columns of one span, for an update of the row. */

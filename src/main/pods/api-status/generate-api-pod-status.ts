@@ -13,7 +13,7 @@ import type { ContainerProbeResults } from '../../probes/index.ts';
 import { generateConditions } from './conditions.ts';
 import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
 import { hasGuessedExit, withPreviousAddresses } from './listed-only.ts';
-import { computePhase, isTerminalPhase } from './phase.ts';
+import { computePhase } from './phase.ts';
 import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { podResourcesStatus } from './pod-resources-status.ts';
@@ -23,6 +23,7 @@ import { truncateTerminationMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
 import { defaultRestartGates, type RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
+import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 
 /** The feature gates that change statuses. */
 export interface StatusFeatures {

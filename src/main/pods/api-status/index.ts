@@ -6,4 +6,3 @@
 export { ApiStatusCache, type ApiStatusCacheDependencies, type StatusUpdate, type StatusUpdateSink } from './api-status-cache.ts';
 export { disruptionTarget, ownConditionTypes, transientConditionTypes } from './conditions.ts';
 export { generateApiPodStatus, type StatusFeatures } from './generate-api-pod-status.ts';
-export { isTerminalPhase, type PodPhase } from './phase.ts';

@@ -1,6 +1,6 @@
 /** What a static pod continues of its mirror pod's status. Pure. */
 import type { PodStatus } from '../../../shared/kubernetes/api.ts';
-import { isTerminalPhase } from './phase.ts';
+import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 
 /**
  * Nothing that is read from a mirror pod may decide whether containers run: anybody with the right may write it, and after a shutdown of the node it says how the pod

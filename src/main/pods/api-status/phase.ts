@@ -1,14 +1,9 @@
 /** Computes the pod's phase from its containers' statuses (upstream kubelet_pods.go getPhase). */
 import type { Container, ContainerState, ContainerStatus, Pod, PodSpec } from '../../../shared/kubernetes/api.ts';
+import type { PodPhase } from '../../../shared/kubernetes/pod-phase.ts';
 import { isRestartableInitContainer, shouldRestartContainer, type RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { restartingAllContainers } from './restart-all.ts';
-
-export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
-
-export function isTerminalPhase(phase: string | undefined): phase is 'Succeeded' | 'Failed' {
-  return phase === 'Succeeded' || phase === 'Failed';
-}
 
 export interface PhaseContext {
   /** No container of the pod is started again. */

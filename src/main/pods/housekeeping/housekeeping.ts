@@ -20,11 +20,12 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { EventSink } from '../../events/index.ts';
 import type { PodManager } from '../pod-manager.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
-import { type ApiStatusCache, isTerminalPhase } from '../api-status/index.ts';
+import type { ApiStatusCache } from '../api-status/index.ts';
 import { updatePodMetrics } from './pod-metrics.ts';
 import type { PodWorkers } from '../workers/index.ts';
 import { isPodRunning } from '../pod-running.ts';
 import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
+import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 
 export interface ContainerGcPolicy {
   readonly minAgeMs: number;

@@ -2,8 +2,9 @@
 import type { NeededImages } from '../../../shared/contracts/images.ts';
 import { podUID } from '../../../shared/kubernetes/ids.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
+import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { isTerminalPhase, type ApiStatusCache } from '../api-status/index.ts';
+import type { ApiStatusCache } from '../api-status/index.ts';
 import type { PodManager } from '../pod-manager.ts';
 import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 

@@ -1,7 +1,7 @@
 /** Reads from a pod what its lifecycle depends on. Pure. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { isTerminalPhase } from '../api-status/index.ts';
 import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
+import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 import type { PodFacts } from './pod-lifecycle.ts';
 
 export function podFacts(pod: Pod): PodFacts {

@@ -10,8 +10,8 @@
  */
 import { isFailureReason } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
-import { isTerminalPhase } from '../api-status/index.ts';
 import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
+import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 import { statusPatch } from './status-patch.ts';
 
 /** The longest delay of a step. Meanwhile users miss at most an address and the condition that shows the start in progress. */

@@ -5,7 +5,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod, PodCondition, PodStatus } from '../../../shared/kubernetes/api.ts';
-import { disruptionTarget, ownConditionTypes, transientConditionTypes, isTerminalPhase } from '../api-status/index.ts';
+import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
+import { disruptionTarget, ownConditionTypes, transientConditionTypes } from '../api-status/index.ts';
 
 export interface StatusToSend {
   readonly status: PodStatus;

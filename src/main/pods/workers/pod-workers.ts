@@ -10,7 +10,7 @@ import { contain } from '../../../shared/faults/contain.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { asAllocated, type AllocatedPod } from '../../allocation/index.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
-import { isTerminalPhase } from '../api-status/index.ts';
+import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 import { hasEnded, initialLifecycle, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
 import { podFacts } from '../lifecycle/pod-facts.ts';
 import { PodKiller, type KillPodOptions } from './pod-killer.ts';

@@ -1,5 +1,5 @@
 /** Reports the beginning and the end of a phase of the pod's timeline (main/timeline/). */
-import type { ContainerPhase, PodPhase } from '../../../shared/contracts/timeline.ts';
+import type { ContainerPhase, TimelinePhase } from '../../../shared/contracts/timeline.ts';
 import type { TaskContext } from './dependencies.ts';
 
 type PhaseContext = Pick<TaskContext, 'channel' | 'clock'>;
@@ -14,7 +14,7 @@ export interface PhaseOptions {
 /** Calls `work` and settles like it. */
 export async function inPhase<T>(
   context: PhaseContext,
-  phase: PodPhase | ContainerPhase,
+  phase: TimelinePhase | ContainerPhase,
   options: PhaseOptions,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -32,7 +32,7 @@ export async function inPhase<T>(
 /** Call the result at the end of the phase. */
 export function beginPhase(
   { channel, clock }: PhaseContext,
-  phase: PodPhase | ContainerPhase,
+  phase: TimelinePhase | ContainerPhase,
   { container, dueMs }: PhaseOptions,
 ): (edge: 'end' | 'failed') => void {
   const subject = { phase, ...(container !== undefined && { container }) };

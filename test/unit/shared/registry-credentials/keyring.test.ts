@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import type { PullSecret } from '../../../../src/shared/contracts/pod-objects.ts';
+import type { PullSecret } from '../../../../src/shared/registry-credentials/keyring.ts';
 import { parseDockerConfigJSON, parseDockercfg, type DockerConfig } from '../../../../src/shared/registry-credentials/docker-config.ts';
 import { credentialsOfSecrets, findCredentials } from '../../../../src/shared/registry-credentials/keyring.ts';
 import { registryKey, registryMatches } from '../../../../src/shared/registry-credentials/registry-match.ts';

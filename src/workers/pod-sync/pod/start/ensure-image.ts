@@ -1,6 +1,6 @@
 /** Makes the images thread pull the images of a container: its own image and the images that it mounts as volumes. */
 import type { EnsureImageResult } from '../../../../shared/contracts/images.ts';
-import type { PullSecret } from '../../../../shared/contracts/pod-objects.ts';
+import type { PullSecret } from '../../../../shared/registry-credentials/keyring.ts';
 import type { ImageSpec } from '../../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, ObjectReference, Pod } from '../../../../shared/kubernetes/api.ts';

@@ -3,7 +3,7 @@
  * long there, and a tenant's secrets have up to 1 MiB each, so that the requests of a few dozen pods could fill its memory. Pure.
  */
 import type { PullCredentials } from '../../../../shared/contracts/images.ts';
-import type { PullSecret } from '../../../../shared/contracts/pod-objects.ts';
+import type { PullSecret } from '../../../../shared/registry-credentials/keyring.ts';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import { parseImageName } from '../../../../shared/kubernetes/image-name.ts';
 import { credentialsOfSecrets } from '../../../../shared/registry-credentials/keyring.ts';

@@ -2,7 +2,7 @@
  * Reads the image pull secrets of a pod (upstream Kubelet.getPullSecretsForPod). The API server has added those of the service account to
  * the spec.
  */
-import type { PullSecret } from '../../../../shared/contracts/pod-objects.ts';
+import type { PullSecret } from '../../../../shared/registry-credentials/keyring.ts';
 import type { Pod } from '../../../../shared/kubernetes/api.ts';
 import type { TaskContext } from '../dependencies.ts';
 

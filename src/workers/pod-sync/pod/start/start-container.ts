@@ -4,7 +4,7 @@
  */
 import type { ContainerBackoff } from '../../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../../shared/contracts/runtime-status.ts';
-import type { PullSecret } from '../../../../shared/contracts/pod-objects.ts';
+import type { PullSecret } from '../../../../shared/registry-credentials/keyring.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../../../shared/cri/generated/cri-v1.ts';
 import { untilAborted } from '../../../../shared/concurrency/until-aborted.ts';
 import { KubeletError } from '../../../../shared/errors/kubelet-error.ts';

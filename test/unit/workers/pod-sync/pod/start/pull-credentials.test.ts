@@ -1,7 +1,7 @@
 /** What the images thread gets of a pod's pull secrets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PullSecret } from '../../../../../../src/shared/contracts/pod-objects.ts';
+import type { PullSecret } from '../../../../../../src/shared/registry-credentials/keyring.ts';
 import { pullCredentials } from '../../../../../../src/workers/pod-sync/pod/start/pull-credentials.ts';
 import { table } from '../../../../../support/table.ts';
 
