@@ -1,11 +1,11 @@
 /**
- * Checks the import rule between threads (docs/architecture.md): `main`, each worker and `helper` import only from `shared` and from their
- * own folder; `shared` imports only from itself.
+ * Checks the import rules (docs/architecture.md). Between threads: `main`, each worker and `helper` import only from `shared` and from their own
+ * folder; `shared` imports only from itself. Within the trees of imports/layers.ts: imports go to lower layers only. Prints the arrows per layer.
  */
-import { globSync, readFileSync } from 'node:fs';
-import { join, normalize, relative } from 'node:path';
-
-const root = join(import.meta.dirname, '..');
+import { join } from 'node:path';
+import { checkLayers } from './imports/check-layers.ts';
+import { findImports } from './imports/find-imports.ts';
+import { layeredTrees } from './imports/layers.ts';
 
 /** Returns the folder that the rule applies to: `shared`, `main`, `helper` or `workers/<thread>`. */
 function ruleFolder(file: string): string {
@@ -13,14 +13,14 @@ function ruleFolder(file: string): string {
   return top === 'workers' ? `workers/${second}` : top;
 }
 
-let violations = 0;
-for (const file of globSync('src/**/*.ts', { cwd: root })) {
-  const text = readFileSync(join(root, file), 'utf8');
-  for (const [, target = ''] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
-    const to = relative(root, normalize(join(root, file, '..', target)));
-    if (ruleFolder(to) === 'shared' || ruleFolder(to) === ruleFolder(file)) continue;
-    console.error(`${file}: imports ${to}: ${ruleFolder(file)} may import from shared and from itself only`);
-    violations += 1;
-  }
+const { files, imports } = findImports(join(import.meta.dirname, '..'));
+const problems = imports
+  .filter(({ from, to }) => ruleFolder(to) !== 'shared' && ruleFolder(to) !== ruleFolder(from))
+  .map(({ from, to }) => `${from}: imports ${to}: ${ruleFolder(from)} may import from shared and from itself only`);
+for (const tree of layeredTrees) {
+  const report = checkLayers(tree, files, imports);
+  problems.push(...report.problems);
+  for (const line of report.lines) console.log(line);
 }
-process.exitCode = violations > 0 ? 1 : 0;
+for (const problem of problems) console.error(problem);
+process.exitCode = problems.length > 0 ? 1 : 0;

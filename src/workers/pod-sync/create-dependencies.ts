@@ -5,7 +5,8 @@ import type { PodSyncSettings } from '../../shared/contracts/pod-sync/worker-dat
 import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { tracingStarted } from '../../shared/tracing/index.ts';
-import { CgroupTree, createCgroupManager, HostProcesses, PodCgroups } from './cgroups/index.ts';
+import { CgroupTree, createCgroupManager, PodCgroups } from './cgroups/index.ts';
+import { HostProcesses } from './node/host-processes.ts';
 import type { PodSyncDependencies } from './pod/dependencies.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
 import { LargeWorkLimiter } from './pod/large-work.ts';
@@ -14,8 +15,13 @@ import { createPodRuntime } from './pod/pod-runtime.ts';
 import { HostInfoReader } from './pod/runtime-config/index.ts';
 import { PodVolumes } from './pod/volumes/index.ts';
 
+/** One set per thread: what tasks of pods need, and what tasks of the node need. */
+export interface ThreadDependencies extends PodSyncDependencies {
+  readonly hostProcesses: HostProcesses;
+}
+
 /** Starts connecting to the runtime, so that the first call does not have to wait for the connection. */
-export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<PodSyncDependencies> {
+export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<ThreadDependencies> {
   const clock = systemClock;
   // The calls of the first task have spans, too.
   await tracingStarted();

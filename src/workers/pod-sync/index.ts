@@ -15,15 +15,14 @@ import { surviveFaults } from '../../shared/faults/survive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/cgroups/runtime-cgroup-driver.ts';
 import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
-import { createDependencies } from './create-dependencies.ts';
-import type { PodSyncDependencies } from './pod/dependencies.ts';
+import { createDependencies, type ThreadDependencies } from './create-dependencies.ts';
 import { runTask } from './pod/run-task.ts';
 
 const { workerData, logger } = enterPoolThread();
-let dependencies: Promise<PodSyncDependencies> | undefined;
+let dependencies: Promise<ThreadDependencies> | undefined;
 
 /** Called once, by `prepare` or by the first task. Main sets the runtime's cgroup driver before either. */
-function createThreadDependencies(): Promise<PodSyncDependencies> {
+function createThreadDependencies(): Promise<ThreadDependencies> {
   const { settings } = workerData;
   const cgroupDriver = runtimeCgroupDriver(workerData.runtimeCgroupDriver) ?? settings.cgroupDriver;
   return createDependencies({ ...settings, cgroupDriver }, logger);

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { systemClock } from '../../../src/shared/time/clock.ts';
-import { CgroupTree, HostProcesses } from '../../../src/workers/pod-sync/cgroups/index.ts';
+import { CgroupTree } from '../../../src/workers/pod-sync/cgroups/index.ts';
+import { HostProcesses } from '../../../src/workers/pod-sync/node/host-processes.ts';
 import { silentLogger } from '../../support/logger.ts';
 
 interface FakeProcess {

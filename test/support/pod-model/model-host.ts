@@ -98,7 +98,6 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
       kill: async () => {},
       listPods: async () => [],
     },
-    hostProcesses: { move: async () => ({ failures: [] }) },
     volumes: {
       mountVolumes: async () => [],
       makeContainerMounts: async () => [],

@@ -199,7 +199,6 @@ export class PodSyncHarness {
         syncCgroups: async () => ({ failures: [] }),
         listPods: async () => [],
       },
-      hostProcesses: { move: async () => ({ failures: [] }) },
       volumes: {
         mountVolumes: () =>
           effect('mount volumes').then(

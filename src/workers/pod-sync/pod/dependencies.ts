@@ -6,7 +6,7 @@ import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/ta
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import type { HostProcesses, PodCgroups } from '../cgroups/index.ts';
+import type { PodCgroups } from '../cgroups/index.ts';
 import type { PodEvents, PodIdentity } from './pod-events.ts';
 import type { LargeWork, LargeWorkLimiter } from './large-work.ts';
 import type { HttpGet } from './hooks/http-get.ts';
@@ -35,7 +35,6 @@ export interface PodSyncDependencies {
     | 'podMemoryUsage'
     | 'containerMemoryUsage'
   >;
-  readonly hostProcesses: Pick<HostProcesses, 'move'>;
   readonly volumes: Pick<
     PodVolumes,
     'mountVolumes' | 'makeContainerMounts' | 'writeHostsFile' | 'readEnvFiles' | 'unmountVolumes' | 'removePodDirectory'

@@ -1,0 +1,86 @@
+/**
+ * The layers of the trees that have them, from the highest to the lowest. A room is a folder or a file directly below the tree's root. A file
+ * imports only from its own room and from lower layers: rooms of one layer do not know each other.
+ */
+
+export interface Layer {
+  readonly name: string;
+  readonly rooms: readonly string[];
+}
+
+export interface LayeredTree {
+  readonly root: string;
+  readonly layers: readonly Layer[];
+  /** The largest share of the tree's files in one layer: a layer with more says nothing about its files. */
+  readonly maxShare: number;
+  /** Arrows between two rooms that are not downward, each with its reason. */
+  readonly exceptions: readonly { readonly from: string; readonly to: string; readonly reason: string }[];
+}
+
+export const layeredTrees: readonly LayeredTree[] = [
+  {
+    root: 'src/main',
+    maxShare: 1 / 3,
+    layers: [
+      { name: 'command', rooms: ['cli.ts'] },
+      { name: 'subcommands', rooms: ['cli'] },
+      { name: 'composition root', rooms: ['kubelet.ts'] },
+      { name: 'wiring', rooms: ['wiring'] },
+      { name: "the kubelet's ports", rooms: ['server'] },
+      {
+        name: 'what acts on pods',
+        rooms: ['config-reload', 'eviction', 'node-cgroups', 'node-shutdown', 'pod-resources', 'shutdown.ts', 'sync-loop.ts'],
+      },
+      { name: 'pods', rooms: ['pods'] },
+      { name: 'what pods depend on', rooms: ['allocation', 'node', 'objects', 'probes', 'sources', 'timeline'] },
+      { name: 'cluster', rooms: ['certificates', 'events'] },
+      { name: 'API client and process', rooms: ['api', 'process'] },
+      { name: 'settings, threads and host', rooms: ['config', 'network-chains', 'systemd', 'threads'] },
+    ],
+    exceptions: [],
+  },
+  {
+    root: 'src/main/pods',
+    maxShare: 1 / 2,
+    layers: [
+      { name: 'updates of pods', rooms: ['pod-handlers.ts'] },
+      { name: 'admission of a pod', rooms: ['pod-admitter.ts'] },
+      { name: 'all pods', rooms: ['active-pods.ts', 'housekeeping'] },
+      { name: 'one pod', rooms: ['status', 'workers'] },
+      { name: 'the status in the API', rooms: ['api-status'] },
+      { name: 'parts', rooms: ['admission', 'dispatch', 'lifecycle', 'pod-start-latency.ts', 'static'] },
+      {
+        name: 'state and rules',
+        rooms: ['first-seen.ts', 'mounted-volumes.ts', 'pod-manager.ts', 'pod-running.ts', 'runtime-status-cache.ts', 'termination'],
+      },
+    ],
+    exceptions: [],
+  },
+  {
+    root: 'src/workers/pod-sync',
+    maxShare: 1,
+    layers: [
+      { name: 'thread', rooms: ['index.ts'] },
+      { name: 'dependencies', rooms: ['create-dependencies.ts'] },
+      { name: 'tasks', rooms: ['manifest', 'node', 'pod'] },
+      { name: 'cgroups', rooms: ['cgroups'] },
+      { name: 'settings', rooms: ['feature-gate-defaults.ts'] },
+    ],
+    exceptions: [],
+  },
+  {
+    root: 'src/shared',
+    maxShare: 1 / 3,
+    layers: [
+      { name: 'ports', rooms: ['health'] },
+      { name: 'threads', rooms: ['helper-client', 'http', 'runtime', 'thread', 'timeline'] },
+      { name: 'contracts', rooms: ['contracts'] },
+      { name: 'clients', rooms: ['cri', 'http-get'] },
+      { name: 'faults and traces', rooms: ['faults', 'tracing'] },
+      { name: 'on Kubernetes', rooms: ['cgroups', 'concurrency', 'container-logs', 'log', 'registry-credentials', 'state'] },
+      { name: 'Kubernetes and connections', rooms: ['dial', 'kubernetes'] },
+      { name: 'ground', rooms: ['dbus', 'errors', 'linux', 'local-socket', 'metrics', 'pod-resources', 'time', 'x509'] },
+    ],
+    exceptions: [],
+  },
+];
