@@ -8,12 +8,12 @@ import { podVolumeDir } from '../../../../shared/kubernetes/paths.ts';
 import { dataLink, type Payload, validatePath, writeAtomically } from './atomic-writer.ts';
 import { requireSecretOrConfigMap } from './pod-object-results.ts';
 import type { VolumeContext } from './volume-context.ts';
-import { defaultFileMode, makeDownwardAPIPayload } from './downward-api.ts';
+import { defaultFileMode, makeDownwardAPIPayload } from './plugins/downward-api.ts';
 import { applyFSGroup, setUpEmptyDirAt } from './empty-dir.ts';
 import { mountedFilesystemAt } from './mounted-filesystem-at.ts';
 import { iterateWithYields } from './iterate-with-yields.ts';
 import { makeObjectPayload } from './object-payload.ts';
-import { makeProjectedPayload } from './projected.ts';
+import { makeProjectedPayload } from './plugins/projected.ts';
 import { pluginNames, type VolumeKind, type WrittenKind } from '../../../../shared/kubernetes/volume-kind.ts';
 
 export type KubeletWrittenVolume = Extract<VolumeKind, { readonly kind: WrittenKind }>;

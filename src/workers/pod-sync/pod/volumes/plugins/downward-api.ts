@@ -1,11 +1,11 @@
 /** Makes the files of downwardAPI volumes, and of projected volumes with such a source (upstream pkg/volume/downwardapi). */
 import { normalize } from 'node:path';
-import type { Volume } from '../../../../shared/kubernetes/api.ts';
-import { metadataField } from '../runtime-config/downward-api-fields.ts';
-import { fileResourceField } from '../runtime-config/downward-api-resource-fields.ts';
-import type { FileProjection, Payload } from './atomic-writer.ts';
-import { collectFiles } from './check-payload.ts';
-import type { VolumeContext } from './volume-context.ts';
+import type { Volume } from '../../../../../shared/kubernetes/api.ts';
+import { metadataField } from '../../runtime-config/downward-api-fields.ts';
+import { fileResourceField } from '../../runtime-config/downward-api-resource-fields.ts';
+import type { FileProjection, Payload } from '../atomic-writer.ts';
+import { collectFiles } from '../check-payload.ts';
+import type { VolumeContext } from '../volume-context.ts';
 
 type Item = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];
 

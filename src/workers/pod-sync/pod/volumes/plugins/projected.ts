@@ -1,15 +1,15 @@
 /** Makes the files of projected volumes (upstream pkg/volume/projected). When several sources write one path, the last one wins. */
-import type { PodObjectRef, PodObjectResult } from '../../../../shared/contracts/pod-objects.ts';
-import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
-import type { Pod, Volume } from '../../../../shared/kubernetes/api.ts';
-import type { FileProjection, Payload } from './atomic-writer.ts';
-import { requireSecretOrConfigMap, requirePodObject } from './pod-object-results.ts';
-import type { VolumeContext } from './volume-context.ts';
+import type { PodObjectRef, PodObjectResult } from '../../../../../shared/contracts/pod-objects.ts';
+import { messageOf } from '../../../../../shared/errors/kubelet-error.ts';
+import type { Pod, Volume } from '../../../../../shared/kubernetes/api.ts';
+import type { FileProjection, Payload } from '../atomic-writer.ts';
+import { requireSecretOrConfigMap, requirePodObject } from '../pod-object-results.ts';
+import type { VolumeContext } from '../volume-context.ts';
 import { defaultFileMode, makeDownwardAPIPayload } from './downward-api.ts';
-import { commonRunAsUser } from './common-run-as-user.ts';
-import { LargeWorkError } from '../large-work.ts';
-import { checkLength } from './check-payload.ts';
-import { makeObjectPayload } from './object-payload.ts';
+import { commonRunAsUser } from '../common-run-as-user.ts';
+import { LargeWorkError } from '../../large-work.ts';
+import { checkLength } from '../check-payload.ts';
+import { makeObjectPayload } from '../object-payload.ts';
 
 type Projected = NonNullable<Volume['projected']>;
 type Source = NonNullable<Projected['sources']>[number];
