@@ -24,7 +24,7 @@ import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/dispatch/index.ts';
 import { SyncsInProgress } from './pods/workers/index.ts';
-import { ProbeManager } from './probes/index.ts';
+import { ProbeManager, readUnfinishedHooks, removeStaleHookRecords } from './probes/index.ts';
 import { setConstantMetrics } from './process/constant-metrics.ts';
 import { PodFeed, startHealth, startServer } from './server/index.ts';
 import { Shutdown } from './shutdown.ts';
@@ -117,6 +117,7 @@ export async function runKubelet({
     stats.setReceiver((oom) => events.record(systemOOMEvent(nodeName, oom)));
     const slowPhases = new SlowPhases({ timelines, events, clock, logger: log('pod-timelines') });
     shutdown.register('pod-timelines', async () => slowPhases.close());
+    const unfinishedHooks = await readUnfinishedHooks(flags.rootDirectory, log('probes'));
     const probes = new ProbeManager({
       runtimeStatus: (uid) => cache.get(uid),
       forgetsOnRestart: featureGates.enabled('ChangeContainerStatusOnKubeletRestart'),
@@ -124,6 +125,7 @@ export async function runKubelet({
         H2CContainerProbe: featureGates.enabled('H2CContainerProbe'),
         GRPCContainerProbeTLS: featureGates.enabled('GRPCContainerProbeTLS'),
       },
+      unfinishedHooks,
       clock,
       logger: log('probes'),
     });
@@ -192,6 +194,7 @@ export async function runKubelet({
     allocatedPods = podRunner.allocatedPods;
 
     await untilPodsKnown();
+    void removeStaleHookRecords(flags.rootDirectory, unfinishedHooks, cache, log('probes'));
     await recordHostWarnings(events, { nodeName, config, cgroupVersion: host.cgroupVersion, setupProblem });
     startNetworkChains(context);
     startConfigReload({ ...context, events, cluster, runtime, nodeServices, podRunner, setReloadHandler, reloadObserver });

@@ -4,4 +4,5 @@
  * for a sync's verdicts; it calls the probes thread. to-probed-pod.ts and the files that it uses are pure.
  */
 export type { ContainerProbeResults } from './probe-results.ts';
+export { readUnfinishedHooks, removeStaleHookRecords } from './unfinished-hooks.ts';
 export { ProbeManager, type AppliedProbeResults, type ProbeManagerOptions } from './probe-manager.ts';

@@ -22,6 +22,8 @@ export interface ProbeManagerOptions {
   /** Gate ChangeContainerStatusOnKubeletRestart: containers with probes start over when the kubelet restarts. */
   readonly forgetsOnRestart: boolean;
   readonly gates: ProbeGates;
+  /** Containers whose postStart hook an earlier kubelet has not ended. Absent: none. */
+  readonly unfinishedHooks?: readonly ContainerID[];
   readonly clock: Pick<Clock, 'after' | 'monotonic'>;
   readonly logger: Logger;
 }
@@ -50,13 +52,14 @@ export class ProbeManager {
   readonly #pods = new Map<PodUID, KnownPod>();
   readonly #results = new ProbeResults();
   readonly #sender: ProbedPodSender;
-  readonly hooks = new PostStartHooks();
+  readonly hooks: PostStartHooks;
   /** The recorder's own limit: what it would drop costs nothing here. */
   readonly #eventLimit: SpamFilter;
 
   constructor(options: ProbeManagerOptions) {
     this.#options = options;
     const { clock, logger } = options;
+    this.hooks = new PostStartHooks(options.unfinishedHooks);
     this.#eventLimit = new SpamFilter(clock);
     this.#sender = new ProbedPodSender({ probedPod: (uid) => this.#toSend(uid), clock, logger });
   }

@@ -46,6 +46,8 @@ export interface TaskHandlers {
   containersEnded?(task: PodTask): void;
   /** A container could not be started. */
   containerWaiting?(container: string, waiting: WaitingReason, task: PodTask): void;
+  /** The postStart hook of a container is unfinished from now on, or has ended. */
+  postStartHook?(container: ContainerID, unfinished: boolean): void;
   phase?(report: PhaseReport, task: PodTask): void;
   /** The task is over, and its last notifications are handled. */
   taskEnded?(task: PodTask): void;
@@ -142,6 +144,8 @@ export class TaskChannel {
         return this.#handlers.containersEnded?.(this.#task);
       case 'containerWaiting':
         return this.#handlers.containerWaiting?.(message.container, message.waiting, this.#task);
+      case 'postStartHook':
+        return this.#handlers.postStartHook?.(message.container, message.unfinished);
       case 'phase':
         return this.#handlers.phase?.(message.report, this.#task);
       case 'actuated':

@@ -166,7 +166,9 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   });
   runtimeState.onRecovered(() => workers.wakeFailed());
   shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
-  pool.setHandlers(createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers, timelines, resizes }));
+  pool.setHandlers(
+    createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers, timelines, probes, resizes }),
+  );
 
   const declared = declaredFeatures(featureGates, runtimeState.info);
   const podHandlers = new PodHandlers({

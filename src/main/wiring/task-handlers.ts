@@ -11,6 +11,7 @@ import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodObjectManager } from '../objects/index.ts';
 import type { MountedVolumes } from '../pods/mounted-volumes.ts';
 import type { ResizeManager } from '../allocation/index.ts';
+import type { ProbeManager } from '../probes/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 
 export interface TaskHandlersOptions {
@@ -24,6 +25,7 @@ export interface TaskHandlersOptions {
   readonly scheduler: Pick<PodScheduler, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaitingReason'>;
   readonly timelines: PodTimelines;
+  readonly probes: Pick<ProbeManager, 'hooks'>;
   readonly resizes: Pick<ResizeManager, 'onActuated' | 'recordActuated'>;
 }
 
@@ -37,6 +39,7 @@ export function createTaskHandlers({
   scheduler,
   workers,
   timelines,
+  probes,
   resizes,
 }: TaskHandlersOptions): TaskHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
@@ -53,6 +56,7 @@ export function createTaskHandlers({
     taskEnded: ({ podUID }) => timelines.taskEnded(podUID),
     containersEnded: ({ podUID }) => workers.containersEnded(podUID),
     containerWaiting: (container, waiting, { podUID }) => workers.addWaitingReason(podUID, container, waiting),
+    postStartHook: (container, unfinished) => probes.hooks.setUnfinished(container, unfinished),
     actuated: (actuated, { podUID }) => resizes.onActuated(podUID, actuated),
     recordActuated: (actuated, { podUID }) => resizes.recordActuated(podUID, actuated),
     beginRestart: (containers, task) => {

@@ -198,6 +198,7 @@ export const messages = {
   'task.containersEnded': notification('pod-sync'),
   'task.actuated': notification('pod-sync'),
   'task.containerWaiting': notification('pod-sync'),
+  'task.postStartHook': notification('pod-sync'),
   'task.event': notification('pod-sync'),
   'task.phase': notification('pod-sync'),
   'task.stop': command('pod-sync'),

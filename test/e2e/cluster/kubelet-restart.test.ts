@@ -3,7 +3,7 @@
  * logs. No container is touched, no pod becomes unready, no count falls.
  */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
@@ -87,6 +87,33 @@ describe('a restarted kubelet', () => {
     );
     const runs = new Set(await createdIDs(node));
     for (const id of [...before.values()].flat().map((line) => line.split('//')[1]!.split(' ')[0]!)) assert.ok(runs.has(id));
+  });
+
+  test('runs a postStart hook again that its end has interrupted, and the container is not ready before', async (t) => {
+    const pods = await PodWatch.start(t, node.cluster, node.namespace);
+    const out = join(node.node.folder, 'hook');
+    mkdirSync(out);
+    const hook = () => (existsSync(join(out, 'log')) ? readFileSync(join(out, 'log'), 'utf8').trim().split('\n') : []);
+    const sh = 'echo begun >> /out/log; while [ ! -e /out/go ]; do sleep 0.1; done; echo ended >> /out/log';
+    const postStart = { exec: { command: ['sh', '-c', sh] } };
+    const hooked = aBusybox({ lifecycle: { postStart }, volumeMounts: [{ name: 'out', mountPath: '/out' }] });
+    const volumes = [{ name: 'out', hostPath: { path: out } }];
+    await pods.create(aManifest('hooked', { nodeName, containers: [hooked, aBusybox({ name: 'next' })], volumes }));
+    await waitUntil('the hook has begun', () => hook().length === 1, 30_000);
+    await pods.until('hooked', 'shows its container', ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined);
+    const [before] = identities(pods.get('hooked')!);
+
+    await node.restartKubelet('SIGKILL');
+    await waitUntil('the hook has begun again', () => hook().length === 2, 30_000);
+    await node.untilReady();
+    const isAnyReady = (pod: Pod) => statusesOf(pod).some(({ ready, started }) => ready || started);
+    assert.ok(!pods.seen('hooked').some(isAnyReady), JSON.stringify(pods.seen('hooked').find(isAnyReady)?.status));
+    assert.deepEqual(identities(await node.get('hooked'))[0], before);
+
+    writeFileSync(join(out, 'go'), '');
+    const pod = await pods.until('hooked', 'is ready', isReady);
+    assert.deepEqual([hook(), identities(pod)[0]], [['begun', 'begun', 'ended'], before]);
+    assert.deepEqual(readdirSync(join(node.node.rootDir, 'post_start_hooks')), []);
   });
 });
 

@@ -489,6 +489,7 @@ export const samples: Samples = {
   'task.actuated': [
     { type: 'actuated', actuated: { containers: new Map([['app', { requests: { cpu: '1' } }]]), podLevel: { limits: { memory: '1Gi' } } } },
   ],
+  'task.postStartHook': [{ type: 'postStartHook', container: 'c1' as ContainerID, unfinished: true }],
   'task.containerWaiting': [
     { type: 'containerWaiting', container: 'app', waiting: { reason: 'CreateContainerConfigError', message: 'm' } },
   ],

@@ -147,6 +147,7 @@ export class ModelKubelet {
         scheduler,
         workers,
         timelines,
+        probes,
         resizes: { onActuated: () => {}, recordActuated: async () => {} },
       }),
     );

@@ -15,7 +15,7 @@ import type { PodSyncTask, RuntimeHandlerChoice } from '../../../src/shared/cont
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodObjectResult } from '../../../src/shared/contracts/pod-objects.ts';
 import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
-import { podUID } from '../../../src/shared/kubernetes/ids.ts';
+import { podUID, type ContainerID } from '../../../src/shared/kubernetes/ids.ts';
 import type { PodSyncDependencies } from '../../../src/workers/pod-sync/pod/dependencies.ts';
 import { runTask } from '../../../src/workers/pod-sync/pod/run-task.ts';
 import { FakeClock } from '../fake-clock.ts';
@@ -49,6 +49,8 @@ export class PodSyncHarness {
   outdatedVolumeMessage: string | null = null;
   /** Whether main knows that all volumes are mounted. */
   volumesMounted = true;
+  /** Main's list of the containers whose postStart hook has not ended. */
+  unfinishedHooks: readonly ContainerID[] = [];
   /** Makes unmountVolumes hang until its signal aborts. */
   unmountHangs = false;
   hasCgroup = false;
@@ -125,6 +127,7 @@ export class PodSyncHarness {
         isRetry: options.isRetry ?? false,
         hasSandboxPermit: options.hasSandboxPermit ?? false,
         volumesMounted: this.volumesMounted,
+        unfinishedHooks: this.unfinishedHooks,
         ...handler,
         ...allocation,
         ...(this.actuated && { actuated: this.actuated }),

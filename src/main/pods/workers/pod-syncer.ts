@@ -84,7 +84,7 @@ export class PodSyncer {
     if (this.#worker.lifecycle.state !== 'syncing') return true;
     const actuated = this.#deps.allocation.actuated(uid);
     const probes = this.#deps.probes?.verdicts(pod);
-    this.#deps.probes?.hooks.onSyncStarted(pod, status);
+    const unfinishedHooks = this.#deps.probes?.hooks.onSyncStarted(pod, status) ?? [];
     const result = await this.#tasks.run({
       kind: 'sync',
       podUID: uid,
@@ -97,6 +97,7 @@ export class PodSyncer {
       apiStatus,
       backoffs: this.#backoffs,
       ...(probes && { probes }),
+      ...(unfinishedHooks.length > 0 && { unfinishedHooks }),
       ...(runtimeHandler && { runtimeHandler }),
       ...(allocation && { allocation }),
       ...(actuated && { actuated }),

@@ -52,6 +52,8 @@ export type PodSyncNotification =
   | { readonly type: 'containersEnded' }
   /** A container could not be started. The result has it too, but other containers of the pod may delay the result by minutes. */
   | { readonly type: 'containerWaiting'; readonly container: string; readonly waiting: WaitingReason }
+  /** The postStart hook of this container is unfinished from now on, or has ended. */
+  | { readonly type: 'postStartHook'; readonly container: ContainerID; readonly unfinished: boolean }
   /** The resources of these containers, or of the pod, are in force now. */
   | { readonly type: 'actuated'; readonly actuated: ActuatedResources }
   | { readonly type: 'event'; readonly event: RecordedEvent }

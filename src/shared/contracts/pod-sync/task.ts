@@ -40,6 +40,8 @@ export interface SyncPodTask extends TaskBase {
   readonly backoffs: readonly ContainerBackoff[];
   /** Absent for a pod that is not probed. */
   readonly probes?: ProbeVerdicts;
+  /** Containers whose postStart hook an earlier task or kubelet has begun and not ended. Absent: none. */
+  readonly unfinishedHooks?: readonly ContainerID[];
   /** The handler of the pod's RuntimeClass. Absent: the runtime's default. */
   readonly runtimeHandler?: RuntimeHandlerChoice;
   /** What is in force, of a pod that was admitted. Absent: as allocated. */

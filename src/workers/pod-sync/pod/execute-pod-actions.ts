@@ -1,6 +1,6 @@
 /**
- * Executes the actions that a pod needs, in upstream's order (kuberuntime_manager.go SyncPod): kill containers or the whole pod, create the
- * sandbox, start ephemeral, init and regular containers. Failures go to the report; a failed container stops only the containers that
+ * Executes the actions that a pod needs, in upstream's order (kuberuntime_manager.go SyncPod): kill containers or the whole pod, end the
+ * postStart hooks that were interrupted, create the sandbox, start ephemeral, init and regular containers. Failures go to the report; a failed container stops only the containers that
  * depend on it.
  */
 import { forEachParallel } from '../../../shared/concurrency/for-each-parallel.ts';
@@ -14,7 +14,14 @@ import { podIPForHooks } from './hooks/index.ts';
 import { killContainer, killPod, removeContainer } from './kill/index.ts';
 import { rpcErrorOf } from './pod-runtime.ts';
 import { executeResize, recordNewCgroup } from './resize/index.ts';
-import { prepareFirstContainer, prepareSandbox, reportStaleStatus, StaleStatusError, startContainers } from './start/index.ts';
+import {
+  prepareFirstContainer,
+  prepareSandbox,
+  repeatPostStartHooks,
+  reportStaleStatus,
+  StaleStatusError,
+  startContainers,
+} from './start/index.ts';
 import type { SyncReport } from './sync-report.ts';
 
 /**
@@ -54,6 +61,7 @@ export async function executePodActions(
     report.resizeError = await executeResize(context, { task, actions: resize, sandboxID, hostInfo: await context.hostInfo.read() });
   }
   report.resetWaiting();
+  await repeatPostStartHooks(context, task, actions.hooksToRepeat, report);
   if (!actions.createSandbox && starts.length === 0) return;
   const hostInfo = context.hostInfo.read();
   hostInfo.catch(() => {});

@@ -28,6 +28,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
       pod: task.pod,
       status: task.status,
       ...(task.probes && { probes: task.probes }),
+      ...(task.unfinishedHooks && { unfinishedHooks: task.unfinishedHooks }),
       ...(task.actuated && { actuated: task.actuated }),
       podLevelResizes: isGateEnabled(context.settings, 'InPlacePodLevelResourcesVerticalScaling'),
       restartAllContainers: isRestartingAll(context, task),

@@ -157,6 +157,10 @@ export class TaskChannelClient {
     this.#notify({ type: 'containersEnded' });
   }
 
+  postStartHook(container: ContainerID, unfinished: boolean): void {
+    this.#notify({ type: 'postStartHook', container, unfinished });
+  }
+
   containerWaiting(container: string, waiting: WaitingReason): void {
     this.#notify({ type: 'containerWaiting', container, waiting });
   }

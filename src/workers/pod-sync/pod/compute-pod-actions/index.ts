@@ -6,7 +6,7 @@ import { podSandboxChanged, type SandboxChange } from '../../../../shared/runtim
 import { computeInitContainerActions } from './init-containers.ts';
 import { computeRegularContainerActions } from './regular-containers.ts';
 import { computeContainersToReset } from './containers-to-reset.ts';
-import { computeResizeActions } from './resizes.ts';
+import { computeResizeActions, type KeptContainer } from './resizes.ts';
 import { computeNewSandboxActions } from './new-sandbox.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
@@ -37,11 +37,14 @@ export function computePodActions(input: PodActionsInput): PodActions {
     [...(pod.spec.initContainers ?? []), ...pod.spec.containers].filter(({ name }) => names.includes(name));
   if (init.killPod || !init.initialized) {
     const candidates = { kept: init.kept, starting: starting(init.toStart) };
-    return init.killPod ? actions : { ...actions, resize: computeResizeActions(candidates, input) };
+    return init.killPod
+      ? actions
+      : { ...actions, hooksToRepeat: computeHooksToRepeat(init.kept, input), resize: computeResizeActions(candidates, input) };
   }
 
   const regular = computeRegularContainerActions(input);
   // No regular container runs or will run: sidecars must not keep the pod running.
+  const kept = [...init.kept, ...regular.kept];
   const isFinished = regular.kept.length === 0 && regular.toStart.length === 0;
   return {
     ...actions,
@@ -49,10 +52,13 @@ export function computePodActions(input: PodActionsInput): PodActions {
     initContainersToStart: isFinished ? [] : init.toStart,
     containersToStart: regular.toStart,
     containersToKill: [...init.toKill, ...regular.toKill],
-    resize: isFinished
-      ? null
-      : computeResizeActions({ kept: [...init.kept, ...regular.kept], starting: starting([...init.toStart, ...regular.toStart]) }, input),
+    hooksToRepeat: isFinished ? [] : computeHooksToRepeat(kept, input),
+    resize: isFinished ? null : computeResizeActions({ kept, starting: starting([...init.toStart, ...regular.toStart]) }, input),
   };
+}
+
+function computeHooksToRepeat(kept: readonly KeptContainer[], { unfinishedHooks = [] }: PodActionsInput): KeptContainer[] {
+  return kept.filter(({ id, container }) => container.lifecycle?.postStart && unfinishedHooks.includes(id));
 }
 
 function emptyActions({ changed, attempt, sandboxID }: SandboxChange): PodActions {
@@ -66,6 +72,7 @@ function emptyActions({ changed, attempt, sandboxID }: SandboxChange): PodAction
     containersToStart: [],
     containersToKill: [],
     containersToReset: [],
+    hooksToRepeat: [],
     resize: null,
   };
 }

@@ -2,7 +2,7 @@
 import type { ProbeVerdicts } from '../../../../shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../../shared/contracts/runtime-status.ts';
 import type { ContainerID, SandboxID } from '../../../../shared/kubernetes/ids.ts';
-import type { ResizeActions, ResizeInput } from './resizes.ts';
+import type { KeptContainer, ResizeActions, ResizeInput } from './resizes.ts';
 import type { RestartGates } from '../../../../shared/kubernetes/restart-policy.ts';
 
 /** Selects the grace period of the kill. Empty for a changed definition. */
@@ -40,6 +40,8 @@ export interface PodActions {
   readonly containersToKill: readonly ContainerToKill[];
   /** In removal order: the containers that triggered the reset come last. */
   readonly containersToReset: readonly ContainerToReset[];
+  /** Containers that keep running, and whose postStart hook an earlier task or kubelet has not ended. */
+  readonly hooksToRepeat: readonly KeptContainer[];
   /** Null: all allocated resources are in force. */
   readonly resize: ResizeActions | null;
 }
@@ -48,6 +50,8 @@ export interface PodActionsInput extends RestartGates, ResizeInput {
   readonly status: RuntimePodStatus | null;
   /** Absent for a pod that is not probed: then nothing waits for a probe. */
   readonly probes?: ProbeVerdicts;
+  /** Running containers whose postStart hook has not ended. Absent: none. */
+  readonly unfinishedHooks?: readonly ContainerID[];
   /** The pod's condition AllContainersRestarting is true. */
   readonly restartAllContainers?: boolean;
 }

@@ -11,6 +11,8 @@ export interface CreatedContainer {
   readonly id: ContainerID;
   /** True when a lost task has created and started it. */
   readonly hasRun: boolean;
+  /** True when that container still runs. */
+  readonly isRunning: boolean;
 }
 
 /** Rejects with CriError. */
@@ -20,7 +22,7 @@ export async function createContainer(
   config: ContainerConfig,
   sandboxConfig: PodSandboxConfig,
 ): Promise<CreatedContainer> {
-  const create = async () => ({ id: await runtime.createContainer(sandboxID, config, sandboxConfig), hasRun: false });
+  const create = async () => ({ id: await runtime.createContainer(sandboxID, config, sandboxConfig), hasRun: false, isRunning: false });
   try {
     return await create();
   } catch (err) {
@@ -31,7 +33,7 @@ export async function createContainer(
     if (!existing) throw err;
     if (existing.state !== 'created') {
       logger.info({ container: name, containerID: existing.id, state: existing.state }, 'the container was started already');
-      return { id: existing.id, hasRun: true };
+      return { id: existing.id, hasRun: true, isRunning: existing.state === 'running' };
     }
     // Its config may be outdated, and it has never run: replace it.
     logger.info({ container: name, containerID: existing.id }, 'removing a container that was created and not started');

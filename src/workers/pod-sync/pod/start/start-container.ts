@@ -6,15 +6,12 @@ import type { ContainerBackoff } from '../../../../shared/contracts/pod-sync/res
 import type { RuntimePodStatus } from '../../../../shared/contracts/runtime-status.ts';
 import type { PullSecret } from '../../../../shared/registry-credentials/keyring.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../../../shared/cri/generated/cri-v1.ts';
-import { untilAborted } from '../../../../shared/concurrency/until-aborted.ts';
 import { KubeletError } from '../../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../../shared/kubernetes/api.ts';
 import type { ContainerID, SandboxID } from '../../../../shared/kubernetes/ids.ts';
 import { findContainerStatus } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { podIPForHooks, runHook } from '../hooks/index.ts';
 import { beginPhase, inPhase } from '../in-phase.ts';
-import { killContainer } from '../kill/index.ts';
 import type { HostInfo } from '../runtime-config/index.ts';
 import { descriptionOf } from '../pod-runtime.ts';
 import { recordStart } from '../resize/index.ts';
@@ -22,6 +19,8 @@ import { createContainer } from './create-container.ts';
 import { makeLogFolder } from './container-log-folder.ts';
 import { countImageVolumes, ensureImages, type ContainerImages } from './ensure-image.ts';
 import { linkContainerLog } from './link-container-log.ts';
+import { isPostStartUnfinished, recordPostStart, removePostStartRecord } from './post-start-record.ts';
+import { runPostStart } from './run-post-start.ts';
 import { prepareContainerConfig, readSmallObjects } from './prepare-container-config.ts';
 import type { PreparedContainer } from './prepare-first-container.ts';
 import { removeUnstarted } from './remove-unstarted.ts';
@@ -60,13 +59,13 @@ export async function startContainer(context: TaskContext, request: StartRequest
     // The wait for the permit is part of the phase.
     const endCreation = beginPhase(context, 'Create', { container: container.name });
     const creation = { request, config, imageVolumes: images.imageVolumes.size, endCreation };
-    const { id, started } = await context.channel.withPermit('container', () => createAndStart(context, creation, onCreated));
-    if (started) await linkContainerLog(context, request, config, id);
-    return { id, started };
+    const created = await context.channel.withPermit('container', () => createAndStart(context, creation, onCreated));
+    if (created.started) await linkContainerLog(context, request, config, created.id);
+    return created;
   };
   // The config is not held during the hook.
-  const { id, started } = await startWithConfig().finally(() => context.largeWork.leave(container.name));
-  if (started) await runPostStart(context, request, id);
+  const { id, hookDue } = await startWithConfig().finally(() => context.largeWork.leave(container.name));
+  if (hookDue) await runPostStart(context, container, id, await request.podIPs);
 }
 
 async function makeConfig(context: TaskContext, request: StartRequest, images: ContainerImages): Promise<ContainerConfig> {
@@ -100,12 +99,16 @@ interface Creation {
   readonly endCreation: ReturnType<typeof beginPhase>;
 }
 
+interface StartedContainer {
+  readonly id: ContainerID;
+  /** This task has started the container. */
+  readonly started: boolean;
+  /** The container has a postStart hook that has not ended. */
+  readonly hookDue: boolean;
+}
+
 /** A stop of the task does not interrupt this step: a created container is always started, unless the start fails. */
-async function createAndStart(
-  context: TaskContext,
-  creation: Creation,
-  onCreated: (id: ContainerID) => void,
-): Promise<{ id: ContainerID; started: boolean }> {
+async function createAndStart(context: TaskContext, creation: Creation, onCreated: (id: ContainerID) => void): Promise<StartedContainer> {
   const { runtime, events } = context;
   const { request, config, imageVolumes, endCreation } = creation;
   const { name } = request.container;
@@ -124,15 +127,19 @@ async function createAndStart(
   countImageVolumes(imageVolumes);
   endCreation('end');
   onCreated(created.id);
-  // A lost task has created and started it. Its events and its hook are not repeated.
-  if (created.hasRun) return { id: created.id, started: false };
+  // A lost task has created and started it. Its events are not repeated, and its hook only when the hook has not ended.
+  if (created.hasRun)
+    return { id: created.id, started: false, hookDue: created.isRunning && (await isPostStartUnfinished(context, created.id)) };
   events.onContainer(name, 'Normal', 'Created', 'Container created', created.id);
-  if (!(await awaitHostsFile(context, created.id, hostsWritten))) return { id: created.id, started: false };
-  await inPhase(context, 'Start', { container: name }, () => runtime.startContainer(created.id)).catch((err: unknown) => {
+  if (!(await awaitHostsFile(context, created.id, hostsWritten))) return { id: created.id, started: false, hookDue: false };
+  const hasHook = request.container.lifecycle?.postStart !== undefined;
+  if (hasHook) await recordPostStart(context, created.id);
+  await inPhase(context, 'Start', { container: name }, () => runtime.startContainer(created.id)).catch(async (err: unknown) => {
+    if (hasHook) await removePostStartRecord(context, created.id);
     throw toStartError(context, name, 'RunContainerError', err, created.id);
   });
   events.onContainer(name, 'Normal', 'Started', 'Container started', created.id);
-  return { id: created.id, started: true };
+  return { id: created.id, started: true, hookDue: hasHook };
 }
 
 /** Returns false when the pod's IPs could not be read. */
@@ -165,36 +172,4 @@ function toStartError({ events, channel }: TaskContext, container: string, reaso
   const message = descriptionOf(err);
   events.onContainer(container, 'Warning', 'Failed', `Error: ${message}`, id);
   return new KubeletError(err instanceof KubeletError ? err.reason : reason, message, { cause: err });
-}
-
-/** A failed hook kills the container. A stop of the task ends the wait for the hook, and not the hook: the next task terminates the pod. */
-async function runPostStart(context: TaskContext, { container, podIPs }: StartRequest, id: ContainerID): Promise<void> {
-  const handler = container.lifecycle?.postStart;
-  if (!handler) return;
-  const { name, ports = [] } = container;
-  const podIP = podIPForHooks(context, (await podIPs) ?? []);
-  const { channel, events, logger } = context;
-  try {
-    const hook = { handler, containerID: id, container: name, ports, podIP };
-    await inPhase(context, 'PostStart', { container: name }, () =>
-      untilAborted(runHook(context, hook, 'PostStartHookError', channel.abandoned), channel.signal),
-    );
-  } catch (err) {
-    channel.signal.throwIfAborted();
-    logger.warn({ err, container: name, containerID: id }, 'postStart hook failed');
-    events.onContainer(name, 'Warning', 'FailedPostStartHook', 'PostStartHook failed', id);
-    const kill = {
-      id,
-      name,
-      message: 'FailedPostStartHook',
-      reason: 'FailedPostStartHook',
-      gracePeriodOverrideSeconds: null,
-      podIP,
-    } as const;
-    await killContainer(context, kill).catch((killErr: unknown) => {
-      channel.signal.throwIfAborted();
-      logger.warn({ err: killErr, container: name, containerID: id }, 'cannot kill a container after its postStart hook failed');
-    });
-    throw err;
-  }
 }

@@ -42,6 +42,7 @@ function describeActions(actions: PodActions): string[] {
     ...(actions.killPod ? ['kill pod'] : []),
     ...(actions.createSandbox ? [`create sandbox ${actions.attempt}`] : []),
     ...actions.containersToKill.map(({ id, reason }) => `kill ${id}${reason === '' ? '' : `: ${reason}`}`),
+    ...actions.hooksToRepeat.map(({ id }) => `repeat the hook of ${id}`),
     ...actions.containersToReset.map(({ id, kill }) => `${kill ? 'kill and remove' : 'remove'} ${id}`),
     ...actions.ephemeralContainersToStart.map((container) => `start ephemeral ${container}`),
     ...actions.initContainersToStart.map((container) => `start init ${container}`),
