@@ -4,6 +4,7 @@
  * cannot be read.
  */
 import { basename, dirname, join } from 'node:path';
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
@@ -13,6 +14,7 @@ import { Wakeup } from '../../shared/concurrency/wakeup.ts';
 import { choosePods } from './choose-pods.ts';
 import { FileAccess, type FileInfo } from './file-access.ts';
 import { FolderWatch } from './folder-watch.ts';
+import { keptPodEvents } from './kept-pods.ts';
 import { readManifestFile, type ManifestFile, type ReadManifestOptions } from './manifest-file.ts';
 import type { DecodeManifest, SourceError } from './manifest-source.ts';
 
@@ -27,6 +29,7 @@ export interface FileSourceOptions {
    * removed and written again between two scans.
    */
   readonly onPods: (pods: readonly Pod[], recreated: ReadonlySet<PodUID>) => void;
+  readonly onEvent: (event: RecordedEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -169,8 +172,9 @@ export class FileSource {
   /** False when the first report waits. */
   #apply(manifests: ReadonlyMap<string, ManifestFile>, more: readonly [string, string][]): boolean {
     const recreated = this.#takeRecreated(manifests);
-    this.#manifests = manifests;
     const { pods, errors } = choosePods(manifests);
+    for (const event of keptPodEvents(this.#manifests, manifests, pods)) this.#options.onEvent(event);
+    this.#manifests = manifests;
     this.#setErrors(new Map([...errors, ...more]));
     const previouslyReported = this.#reported;
     if (

@@ -2,6 +2,7 @@
  * Polls static pods from a URL: one Pod or a PodList (upstream pkg/kubelet/config/http.go). An invalid response removes no pod. The valid
  * pods of a partly invalid list are used.
  */
+import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podFullName } from '../../shared/kubernetes/ids.ts';
@@ -9,6 +10,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { FetchManifest, Headers } from './fetch-manifest.ts';
 import { stripURLCredentials } from '../config/strip-url-credentials.ts';
+import { keptPodEvent } from './kept-pods.ts';
 import { decodeInTime, type DecodeManifest, type SourceError } from './manifest-source.ts';
 
 export interface HttpSourceOptions {
@@ -19,6 +21,7 @@ export interface HttpSourceOptions {
   readonly fetchManifest: FetchManifest;
   readonly decode: DecodeManifest;
   readonly onPods: (pods: readonly Pod[]) => void;
+  readonly onEvent: (event: RecordedEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -93,8 +96,10 @@ export class HttpSource {
     if (signal.aborted) return;
     this.#body = body;
     this.#decodeError = errors.length === 0 ? null : errors.join('; ');
-    if (readable && errors.length === 0) this.#report(pods);
-    else if (pods.length > 0) this.#report([...pods, ...this.#missingFrom(pods)]);
+    if (readable && errors.length === 0) return this.#report(pods);
+    const kept = this.#missingFrom(pods);
+    for (const pod of kept) this.#options.onEvent(keptPodEvent(pod, this.#shownURL, this.#decodeError ?? 'it holds no pods'));
+    if (pods.length > 0) this.#report([...pods, ...kept]);
   }
 
   /** Known pods that a partly invalid list does not contain: each may be one of the invalid pods, so it stays. */

@@ -1,5 +1,7 @@
 /** Mirror pods: they follow the manifests, whatever other clients do to them, and never affect the static pods. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
@@ -107,6 +109,34 @@ describe('a static pod in a cluster', () => {
       );
       assert.equal(second.metadata.uid, first.metadata.uid);
       assert.notEqual(containerID(second), containerID(first));
+    });
+
+    test('runs on while its manifest is broken, with an event for each content, and ends when the manifest stays empty', async () => {
+      const manifest = join(node.node.manifests, 'kept.yaml');
+      const kept = async () =>
+        (await node.events(mirrorName('kept'))).filter(({ message }) => message.includes('is not valid, the pod is kept as it was'));
+      const isKept = (count: number) => waitUntil(`${count} contents have an event`, async () => (await kept()).length === count, 30_000);
+      apply('kept');
+      const first = await node.untilRunning(mirrorName('kept'));
+      writeFileSync(manifest, 'kind: [');
+      await isKept(1);
+      writeFileSync(manifest, 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: kept\n  namespace: default\nspec:\n  containers: []\n');
+      await isKept(2);
+      const messages = (await kept()).map(({ message }) => message);
+      assert.ok(
+        messages.every((message) => message.startsWith(`Manifest ${manifest} is not valid`)),
+        messages.join(),
+      );
+      assert.ok(
+        messages.some((message) => message.includes('spec.containers: Required value')),
+        messages.join(),
+      );
+      assert.match(await node.kubectl('describe', 'pod', mirrorName('kept')), /Warning +FailedValidation .*the pod is kept as it was/);
+      const pod = await node.get(mirrorName('kept'));
+      assert.deepEqual([containerID(pod), conditionOf(pod.status, 'Ready')], [containerID(first), 'True']);
+      writeFileSync(manifest, '# nothing\n');
+      await node.untilGone(mirrorName('kept'));
+      node.node.delete('kept');
     });
 
     test('loses its mirror pod when its manifest is removed', async () => {

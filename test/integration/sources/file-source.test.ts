@@ -36,6 +36,7 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
   const recreated: string[] = [];
   const reports: (readonly Pod[])[] = [];
   const decoded: string[] = [];
+  const events: string[] = [];
   let onReport = () => {};
   const source = FileSource.start({
     path: path(folder),
@@ -51,6 +52,7 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
       recreated.push(...pods.filter(({ metadata }) => again.has(metadata.uid as PodUID)).map(({ metadata }) => metadata.name));
       onReport();
     },
+    onEvent: ({ object, type, reason, message }) => events.push(`${type} ${reason} ${object.name}: ${message.replace(`${folder}/`, '')}`),
     clock: systemClock,
     logger,
   });
@@ -78,7 +80,7 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
     while (!matches() && Date.now() < deadline) await systemClock.sleep(10);
     assert.ok(matches(), JSON.stringify(errors()));
   };
-  return { source, until, untilErrors, decoded, reports, recreated, lines };
+  return { source, until, untilErrors, decoded, reports, recreated, events, lines };
 }
 
 const manifest = (name: string, image = 'x') => JSON.stringify(aManifest({ metadata: { name }, container: { image } }));
@@ -178,7 +180,7 @@ test('invalid files are reported, and neither affect other files nor stop their 
   await writeFile(join(folder, 'cycle.yaml'), 'a: &a [*a]');
   await writeFile(join(folder, 'kind.yaml'), 'apiVersion: v1\nkind: Service\nmetadata: {name: x}\n');
   execFileSync('mkfifo', [join(folder, 'pipe')]);
-  const { until, untilErrors } = aSource(t, folder);
+  const { until, untilErrors, events } = aSource(t, folder);
   await until(['good-node-1 x', 'turns-bad-node-1 x']);
   await writeFile(join(folder, 'turns-bad.yaml'), manifest('turns-bad', ''));
   const garbage = {
@@ -190,6 +192,11 @@ test('invalid files are reported, and neither affect other files nor stop their 
   };
   await untilErrors({ ...garbage, 'turns-bad.yaml': /spec.containers\[0\].image: Required value/ });
   await until(['good-node-1 x', 'turns-bad-node-1 x']);
+  const event = 'Warning FailedValidation turns-bad-node-1: Manifest turns-bad.yaml is not valid, the pod is kept as it was: ';
+  assert.deepEqual(
+    events.map((text) => text.slice(0, event.length)),
+    [event],
+  );
   await writeFile(join(folder, 'turns-bad.yaml'), manifest('turns-bad', 'y'));
   await until(['good-node-1 x', 'turns-bad-node-1 y']);
   await untilErrors(garbage);

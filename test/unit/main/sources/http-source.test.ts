@@ -11,6 +11,7 @@ function aSource() {
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const reports: string[][] = [];
+  const events: string[] = [];
   const server: { answer: string | Error; decoded: number } = { answer: '', decoded: 0 };
   const source = HttpSource.start({
     url: 'http://user:secret@host/pods',
@@ -26,6 +27,7 @@ function aSource() {
       return decodeInMain(request);
     },
     onPods: (pods: readonly Pod[]) => reports.push(pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`)),
+    onEvent: ({ object, reason, message }) => events.push(`${reason} ${object.name}: ${message}`),
     clock,
     logger,
   });
@@ -33,7 +35,7 @@ function aSource() {
     server.answer = typeof answer === 'string' || answer instanceof Error ? answer : JSON.stringify(answer);
     await clock.advance(20_000);
   };
-  return { source, reports, server, poll, lines };
+  return { source, reports, events, server, poll, lines };
 }
 const named = (name: string, image = 'x') => aManifest({ metadata: { name }, container: { image } });
 const list = (...items: Json[]) => ({ apiVersion: 'v1', kind: 'PodList', items });
@@ -71,22 +73,28 @@ test('an empty response removes all pods and is an error', async () => {
 });
 
 test('an invalid response removes no pod and is an error until it changes', async () => {
-  const { source, reports, poll } = aSource();
+  const { source, reports, events, poll } = aSource();
   await poll(named('a'));
   await poll('kind: Pod: no');
   await poll('kind: Pod: no');
   assert.deepEqual(reports.at(-1), ['a-node-1 x']);
   assert.equal(source.errors().length, 1);
+  assert.equal(events.length, 1);
+  assert.match(events[0] ?? '', /^FailedValidation a-node-1: Manifest http:\/\/host\/pods is not valid, the pod is kept as it was: ./);
   await poll(named('a'));
   assert.deepEqual(source.errors(), []);
   await source.close();
 });
 
 test('a partly invalid list adds and changes pods but removes none', async () => {
-  const { source, reports, poll } = aSource();
+  const { source, reports, events, poll } = aSource();
   await poll(list(named('a'), named('b')));
   await poll(list(named('a', 'y'), named('b', ''), named('c')));
   assert.deepEqual(reports.at(-1), ['a-node-1 y', 'c-node-1 x', 'b-node-1 x']);
+  assert.deepEqual(
+    events.map((event) => event.split(':')[0]),
+    ['FailedValidation b-node-1'],
+  );
   await poll(list(named('c')));
   assert.deepEqual(reports.at(-1), ['c-node-1 x']);
   await source.close();
