@@ -70,7 +70,13 @@ export class EvictionManager {
     this.#wakeup = new Wakeup(clock);
     this.#thresholds = new LayoutThresholds(dependencies.settings);
     this.#evictor = new PodEvictor({ ...dependencies, onAllFinished: () => this.check() });
-    this.#reclaimer = new NodeReclaimer({ steps, settle: () => this.#waitForRelease(), onOver: () => this.#wakeup.wake(), clock, logger });
+    this.#reclaimer = new NodeReclaimer({
+      steps,
+      settle: (starvation) => this.#waitForRelease(starvation),
+      onOver: () => this.#wakeup.wake(),
+      clock,
+      logger,
+    });
   }
 
   /** Starts a pass soon, with fresh values. Many calls start one pass. */
@@ -136,7 +142,7 @@ export class EvictionManager {
     this.#isCheckRequested = false;
     this.#evictor.update();
     const reclaimedFor = this.#reclaimer.take();
-    if (reclaimedFor) return this.#afterReclaim(reclaimedFor);
+    if (reclaimedFor && (await this.#afterReclaim(reclaimedFor))) return;
     const reading = await this.#readForDecision(isChecked);
     this.#apply(reading);
     await this.#evictForLimits(reading);
@@ -258,26 +264,34 @@ export class EvictionManager {
     if (steps.length === 0 || !this.#reclaimer.start(steps, starvation)) await this.#evictFor(starvation);
   }
 
-  /** Evicts a pod unless every threshold, with its minimum reclaim, is satisfied now. */
-  async #afterReclaim(starvation: Starvation): Promise<void> {
+  /**
+   * Evicts a pod when the resource is still scarce. False when another one has become scarce meanwhile: the pass continues, and decides for that one. Upstream
+   * evicts for the first resource then, by its old measurement.
+   */
+  async #afterReclaim(starvation: Starvation): Promise<boolean> {
     const { logger } = this.#deps;
-    const isScarce = await this.#isScarce();
+    const met = await this.#measureThresholdsMet();
     // A pod is evicted already, for memory.
-    if (this.#evictor.isBusy('hard')) return;
-    if (isScarce) return this.#evictFor(starvation);
+    if (this.#evictor.isBusy('hard')) return true;
+    if (met.includes(starvation.threshold)) {
+      await this.#evictFor(starvation);
+      return true;
+    }
     logger.info({ signal: starvation.threshold.signal }, 'Able to reduce resource pressure without evicting pods');
+    return met.length === 0;
   }
 
-  #waitForRelease(): Promise<void> {
+  #waitForRelease({ threshold }: Starvation): Promise<void> {
     const { containersRemovedAtMs, clock } = this.#deps;
-    return waitForStorageRelease({ removedAtMs: containersRemovedAtMs(), isScarce: () => this.#isScarce(), clock });
+    const isScarce = async () => (await this.#measureThresholdsMet()).includes(threshold);
+    return waitForStorageRelease({ removedAtMs: containersRemovedAtMs(), isScarce, clock });
   }
 
-  /** Measures whether a threshold is met, or its minimum reclaim missed. */
-  async #isScarce(): Promise<boolean> {
+  /** Those that are met, or whose minimum reclaim is missed. */
+  async #measureThresholdsMet(): Promise<readonly Threshold[]> {
     await this.#sample(true);
     const { stats, layout } = this.#deps.readNode();
-    return thresholdsMet(this.#thresholds.for(layout ?? oneFilesystem), observe(stats), { withMinReclaim: true }).length > 0;
+    return thresholdsMet(this.#thresholds.for(layout ?? oneFilesystem), observe(stats), { withMinReclaim: true });
   }
 
   /** Evicts the first pod in the ranking that can be evicted. */

@@ -4,11 +4,11 @@ import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
-export interface NodeReclaimerOptions {
+export interface NodeReclaimerOptions<Reason> {
   /** Must settle. */
   readonly steps: Readonly<Record<NodeReclaim, () => Promise<void>>>;
   /** Waits for what the steps have freed. */
-  readonly settle: () => Promise<void>;
+  readonly settle: (reason: Reason) => Promise<void>;
   /** Called when the result can be taken. */
   readonly onOver: () => void;
   readonly clock: Clock;
@@ -20,12 +20,12 @@ const deadlineMs = 120_000;
 
 /** `Reason`: what the resource is reclaimed for. */
 export class NodeReclaimer<Reason> {
-  readonly #options: NodeReclaimerOptions;
+  readonly #options: NodeReclaimerOptions<Reason>;
   #current: { readonly reason: Reason; isOver: boolean } | null = null;
   /** Steps that took too long may still run. */
   #isRunning = false;
 
-  constructor(options: NodeReclaimerOptions) {
+  constructor(options: NodeReclaimerOptions<Reason>) {
     this.#options = options;
   }
 
@@ -45,7 +45,7 @@ export class NodeReclaimer<Reason> {
     this.#current = current;
     this.#isRunning = true;
     const cancelDeadline = this.#options.clock.after(deadlineMs, end);
-    void this.#run(steps).finally(() => {
+    void this.#run(steps, reason).finally(() => {
       this.#isRunning = false;
       cancelDeadline();
       end();
@@ -61,7 +61,7 @@ export class NodeReclaimer<Reason> {
     return reason;
   }
 
-  async #run(steps: readonly NodeReclaim[]): Promise<void> {
+  async #run(steps: readonly NodeReclaim[], reason: Reason): Promise<void> {
     for (const step of steps) {
       try {
         await this.#options.steps[step]();
@@ -69,6 +69,6 @@ export class NodeReclaimer<Reason> {
         this.#options.logger.warn({ err: messageOf(err), step }, 'Unexpected error when attempting to reduce resource pressure');
       }
     }
-    await this.#options.settle();
+    await this.#options.settle(reason);
   }
 }

@@ -192,6 +192,30 @@ test('no pod is evicted while the runtime frees the storage of removed container
   assert.deepEqual([node.reclaims, node.evicted], [['deadContainers', 'unusedImages'], []]);
 });
 
+test('a disk that is freed while another resource becomes scarce evicts no pod for the disk', async () => {
+  const evictionHard = { 'imagefs.available': '10%', 'nodefs.inodesFree': '10%' };
+  const node = withTwoPods(new EvictionNode({ thresholds: { evictionHard }, layout: { dedicatedImageFs: true, splitContainerFs: false } }));
+  const removed = Promise.withResolvers<void>();
+  node.onReclaim = () => removed.promise;
+  const setDisks = (availableBytes: number, inodesFree: number) => {
+    const atMs = node.clock.now();
+    const imagefs = { availableBytes, capacityBytes: 100e9, atMs };
+    node.stats = { imagefs, nodefs: { inodesFree, inodes: 6000, atMs } };
+  };
+  setDisks(0, 6000);
+  await node.manager.pass();
+  await node.clock.advance(10_000);
+  node.onSample = () => setDisks(100e9, 0);
+  removed.resolve();
+  await node.clock.advance(1000);
+  await node.manager.pass();
+  assert.deepEqual(node.reclaims, ['deadContainers', 'unusedImages']);
+  assert.deepEqual(
+    node.kills.map(({ failed }) => failed?.message.split('. ')[0]),
+    ['The node was low on resource: inodes'],
+  );
+});
+
 test('a disk that is still full when all storage was freed leads to an eviction, and memory to one meanwhile', async () => {
   const node = withTwoPods(new EvictionNode({ thresholds: { evictionHard: { ...hardMemory.evictionHard, ...hardDisk.evictionHard } } }));
   node.onReclaim = () => {
