@@ -57,9 +57,21 @@ export class ApiClient {
   create<T>(path: string, body: object): Promise<T> {
     return this.#json('POST', path, body);
   }
-  /** @param body the envelope of Kubernetes' protobuf encoding: what is longer as JSON than the API server takes */
-  createProtobuf<T>(path: string, body: Uint8Array): Promise<T> {
-    return this.#json('POST', path, body, 'application/vnd.kubernetes.protobuf');
+  /** For large objects, which do not come back. @param body the envelope of Kubernetes' protobuf encoding: what is longer as JSON than the API server takes */
+  async createProtobuf(path: string, body: Uint8Array): Promise<void> {
+    await (
+      await this.#call('POST', path, body, 'application/vnd.kubernetes.protobuf', undefined, metadataOf('PartialObjectMetadata'))
+    ).body.dump();
+  }
+  /** For large objects, which do not come back. */
+  async remove(path: string, options: object): Promise<void> {
+    await (await this.#call('DELETE', path, options, undefined, undefined, metadataOf('PartialObjectMetadata'))).body.dump();
+  }
+  /** Returns the names of a collection's objects. */
+  async names(path: string): Promise<readonly string[]> {
+    const { body } = await this.#call('GET', path, undefined, undefined, undefined, metadataOf('PartialObjectMetadataList'));
+    const { items } = (await body.json()) as { readonly items: readonly { readonly metadata: { readonly name: string } }[] | null };
+    return (items ?? []).map(({ metadata }) => metadata.name);
   }
   replace<T>(path: string, body: object): Promise<T> {
     return this.#json('PUT', path, body);
@@ -123,12 +135,13 @@ export class ApiClient {
     body?: object,
     contentType = 'application/json',
     signal: AbortSignal = AbortSignal.timeout(deadlineMs),
+    accept: Readonly<Record<string, string>> = {},
   ): Promise<Dispatcher.ResponseData> {
     const response = await request(`${this.url}${path}`, {
       method,
       signal,
       dispatcher: this.#agent,
-      headers: { ...this.#headers, ...(body && { 'content-type': contentType }) },
+      headers: { ...this.#headers, ...accept, ...(body && { 'content-type': contentType }) },
       body: body instanceof Uint8Array ? body : body ? JSON.stringify(body) : null,
       // A watch may be without events for any time.
       bodyTimeout: 0,
@@ -137,6 +150,11 @@ export class ApiClient {
     const text = await response.body.text();
     throw toApiError(`${method} ${path}`, response.statusCode, text);
   }
+}
+
+/** Headers that ask for an object without its spec and status. */
+function metadataOf(kind: 'PartialObjectMetadata' | 'PartialObjectMetadataList'): Readonly<Record<string, string>> {
+  return { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` };
 }
 
 function toApiError(call: string, status: number, text: string): ApiError {

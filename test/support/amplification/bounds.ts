@@ -2,6 +2,9 @@
 
 const mebibyte = 1024 * 1024;
 
+/** Of memory, two minutes after the deletion. */
+export const allowedKeptBytes = 16 * mebibyte;
+
 /** What was measured during a batch and after it. */
 export interface BatchSample {
   /** Of all pods in etcd's encoding. */
@@ -10,27 +13,35 @@ export interface BatchSample {
   readonly threadDeaths: number;
   /** Milliseconds. */
   readonly healthzMs: readonly number[];
-  readonly smallPodStartMs: number;
+  /** Beside the large pods, and after them. */
+  readonly smallPodStartMs: readonly number[];
+  /** The same, just before the large pods. */
+  readonly before: { readonly healthzMs: readonly number[]; readonly smallPodStartMs: number };
   readonly rssBeforeBytes: number;
   readonly rssPeakBytes: number;
   /** Two minutes after the deletion. */
   readonly rssAfterBytes: number;
+  /** Of the kubelet's process. */
+  readonly cpuSeconds: number;
   readonly stayedReady: boolean;
   readonly allDeleted: boolean;
 }
 
-/** Returns the bounds that were missed, in words with their values. */
+/** Returns the bounds that were missed, in words with their values. On a busy host, a time may be twice as long as it was before the large pods. */
 export function missedBounds(sample: BatchSample): readonly string[] {
   const grown = sample.rssPeakBytes - sample.rssBeforeBytes;
   const left = sample.rssAfterBytes - sample.rssBeforeBytes;
+  const smallPodMs = Math.max(...sample.smallPodStartMs);
   const p99 = percentile(sample.healthzMs, 0.99);
+  const maxSmallPodMs = Math.max(2000, 2 * sample.before.smallPodStartMs);
+  const maxP99 = Math.max(100, 2 * percentile(sample.before.healthzMs, 0.99));
   const checks: readonly [isMissed: boolean, text: string][] = [
     [!sample.sameProcess, 'the process ended'],
     [sample.threadDeaths > 0, `${sample.threadDeaths} threads ended`],
-    [p99 > 100, `healthz took ${Math.round(p99)} ms (p99)`],
-    [sample.smallPodStartMs > 2000, `a small pod started in ${Math.round(sample.smallPodStartMs)} ms`],
+    [p99 > maxP99, `healthz took ${Math.round(p99)} ms (p99)`],
+    [smallPodMs > maxSmallPodMs, `a small pod started in ${Math.round(smallPodMs)} ms`],
     [grown > 64 * mebibyte + 8 * sample.podBytes, `memory grew by ${toMiB(grown)} MiB`],
-    [left > 16 * mebibyte, `${toMiB(left)} MiB were kept`],
+    [left > allowedKeptBytes, `${toMiB(left)} MiB were kept`],
     [!sample.stayedReady, 'the node was not Ready'],
     [!sample.allDeleted, 'a pod could not be deleted'],
   ];
@@ -57,21 +68,22 @@ export function worstFields(costs: readonly FieldCost[], count: number): readonl
 /** Returns Markdown. */
 export function renderCosts(costs: readonly FieldCost[]): string {
   const rows = costs.map(({ field, sample }) => {
-    const { podBytes, rssPeakBytes, rssBeforeBytes, rssAfterBytes, healthzMs, smallPodStartMs } = sample;
+    const { podBytes, rssPeakBytes, rssBeforeBytes, rssAfterBytes, healthzMs, smallPodStartMs, before, cpuSeconds } = sample;
     const cells = [
       `\`${field}\``,
       toMiB(podBytes),
       toMiB(rssPeakBytes - rssBeforeBytes),
       toMiB(rssAfterBytes - rssBeforeBytes),
-      Math.round(percentile(healthzMs, 0.99)),
-      Math.round(smallPodStartMs),
+      `${Math.round(percentile(healthzMs, 0.99))}, ${Math.round(Math.max(...healthzMs))}`,
+      [before.smallPodStartMs, ...smallPodStartMs].map(Math.round).join(', '),
+      cpuSeconds.toFixed(1),
       missedBounds(sample).join('; ') || 'none',
     ];
     return `| ${cells.join(' | ')} |`;
   });
   return [
-    '| field | MiB in etcd | MiB grown | MiB kept | healthz p99 (ms) | small pod (ms) | missed |',
-    '|---|---|---|---|---|---|---|',
+    '| field | MiB in etcd | MiB grown | MiB kept | healthz p99, longest (ms) | small pod before, during, after (ms) | CPU (s) | missed |',
+    '|---|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
 }

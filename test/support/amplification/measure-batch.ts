@@ -1,113 +1,113 @@
 /** Runs one batch of large pods on the shipped kubelet beside a real API server, and measures what it costs. */
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conditionOf, type TestClusterNode } from '../cluster/cluster-node.ts';
 import { protobufPod } from '../cluster/protobuf-pod.ts';
-import type { BatchSample } from './bounds.ts';
+import { allowedKeptBytes, type BatchSample } from './bounds.ts';
+import { cpuSeconds, ProcessWatch, rssBytes } from './process-watch.ts';
 
 export interface LargePod {
   readonly name: string;
   readonly manifest: object;
 }
 
-export interface BatchTimes {
-  /** How long the pods stay. */
-  readonly stayMs: number;
-  /** After which the memory must be back: two minutes in the whole test. */
-  readonly settleMs: number;
-}
-
-const samplePeriodMs = 100;
+/** How long the pods stay beside the small one. */
+const stayMs = 8_000;
+/** After which the memory must be back. */
+const settleMs = 120_000;
+/** For enough requests of its health. */
+const controlMs = 2_000;
+const goneMs = 90_000;
+const readyPeriodMs = 5_000;
 
 /** Deletes the pods in the end. Rejects when the API server refuses one of them. */
-export async function measureBatch(
-  node: TestClusterNode,
-  pods: readonly LargePod[],
-  { stayMs, settleMs }: BatchTimes,
-): Promise<BatchSample> {
+export async function measureBatch(node: TestClusterNode, pods: readonly LargePod[]): Promise<BatchSample> {
   const pid = node.node.kubeletPid;
   const deathsBefore = await threadDeaths(node);
+  const before = await measureBefore(node);
   const rssBeforeBytes = rssBytes(pid);
-  const watch = new Watch(node, pid);
+  const cpuBefore = cpuSeconds(pid);
+  const watch = new ProcessWatch({ pid, healthzURL: node.node.healthzURL });
+  const ready = watchReady(node);
   const bodies = pods.map(({ manifest }) => protobufPod(manifest));
-  let allDeleted = true;
-  let smallPodStartMs = Infinity;
+  const smallPodStartMs: number[] = [];
+  let allDeleted: boolean;
   try {
     for (const body of bodies) await node.api.createProtobuf(node.podsPath, body);
+    smallPodStartMs.push(await smallPod(node, 'small-during'));
     await sleep(stayMs);
-    const startedAtMs = performance.now();
-    await node.create('small', { terminationGracePeriodSeconds: 0 });
-    await node.untilRunning('small');
-    smallPodStartMs = performance.now() - startedAtMs;
   } finally {
-    for (const name of [...pods.map((pod) => pod.name), 'small']) {
-      await node.delete(name, { gracePeriodSeconds: 1 }).catch(() => {});
-      allDeleted &&= await node.untilGone(name).then(
-        () => true,
-        () => false,
-      );
-    }
-    await sleep(settleMs);
-    await watch.close();
+    allDeleted = await deleteAll(node, [...pods.map(({ name }) => name), 'small-during']);
   }
+  smallPodStartMs.push(await smallPod(node, 'small-after'));
+  allDeleted &&= await deleteAll(node, ['small-after']);
+  for (let waitedMs = 0; waitedMs < settleMs && rssBytes(pid) - rssBeforeBytes > allowedKeptBytes; waitedMs += 500) await sleep(500);
+  const { healthzMs, rssPeakBytes } = await watch.close();
   return {
     podBytes: bodies.reduce((sum, { length }) => sum + length, 0),
     sameProcess: node.node.kubeletPid === pid && rssBytes(pid) > 0,
     threadDeaths: (await threadDeaths(node)) - deathsBefore,
-    healthzMs: watch.healthzMs,
+    healthzMs,
     smallPodStartMs,
+    before,
     rssBeforeBytes,
-    rssPeakBytes: watch.rssPeakBytes,
+    rssPeakBytes,
     rssAfterBytes: rssBytes(pid),
-    stayedReady: watch.stayedReady,
+    cpuSeconds: cpuSeconds(pid) - cpuBefore,
+    stayedReady: await ready(),
     allDeleted,
   };
 }
 
-/** Asks for the health and the memory of the kubelet until it is closed. */
-class Watch {
-  readonly healthzMs: number[] = [];
-  rssPeakBytes = 0;
-  stayedReady = true;
-  #isClosed = false;
-  readonly #done: Promise<void>;
+async function measureBefore(node: TestClusterNode): Promise<BatchSample['before']> {
+  const watch = new ProcessWatch({ pid: node.node.kubeletPid, healthzURL: node.node.healthzURL });
+  const smallPodStartMs = await smallPod(node, 'small-before');
+  await deleteAll(node, ['small-before']);
+  await sleep(controlMs);
+  return { healthzMs: (await watch.close()).healthzMs, smallPodStartMs };
+}
 
-  constructor(node: TestClusterNode, pid: number) {
-    this.#done = this.#run(node, pid);
+/** Returns milliseconds until a new pod runs; Infinity when it does not. */
+export async function smallPod(node: TestClusterNode, name: string): Promise<number> {
+  const startedAtMs = performance.now();
+  await node.create(name, { terminationGracePeriodSeconds: 0 });
+  return node.untilRunning(name).then(
+    () => performance.now() - startedAtMs,
+    () => Infinity,
+  );
+}
+
+/** Returns whether all are gone within the deadline. */
+async function deleteAll(node: TestClusterNode, names: readonly string[]): Promise<boolean> {
+  for (const name of names) await node.api.remove(`${node.podsPath}/${name}`, { gracePeriodSeconds: 1 }).catch(() => {});
+  const untilMs = performance.now() + goneMs;
+  while (performance.now() < untilMs) {
+    const left = await node.api.names(node.podsPath);
+    if (!left.some((name) => names.includes(name))) return true;
+    await sleep(200);
   }
+  return false;
+}
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#done;
-  }
-
-  async #run(node: TestClusterNode, pid: number): Promise<void> {
-    for (let count = 0; !this.#isClosed; count += 1) {
-      const startedAtMs = performance.now();
-      const isHealthy = await node.node.healthz().then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-      this.healthzMs.push(isHealthy ? performance.now() - startedAtMs : Infinity);
-      this.rssPeakBytes = Math.max(this.rssPeakBytes, rssBytes(pid));
-      if (count % 50 === 0) this.stayedReady &&= await isReady(node);
-      await sleep(samplePeriodMs);
+/** Returns a function that ends the watch, and resolves with whether the node was always Ready. */
+function watchReady(node: TestClusterNode): () => Promise<boolean> {
+  const stop = new AbortController();
+  const watching = (async () => {
+    while (await isReady(node)) {
+      await sleep(readyPeriodMs, undefined, { signal: stop.signal }).catch(() => {});
+      if (stop.signal.aborted) return true;
     }
-  }
+    return false;
+  })();
+  watching.catch(() => {});
+  return () => {
+    stop.abort();
+    return watching;
+  };
 }
 
 async function isReady(node: TestClusterNode): Promise<boolean> {
   const { status } = await node.api.get<{ status?: { conditions?: { type: string; status: string }[] } }>(node.nodePath);
   return conditionOf(status, 'Ready') === 'True';
-}
-
-/** Returns 0 when the process has ended. */
-function rssBytes(pid: number): number {
-  try {
-    return 1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0;
-  }
 }
 
 async function threadDeaths(node: TestClusterNode): Promise<number> {

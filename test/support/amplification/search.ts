@@ -10,8 +10,9 @@ export async function largestAdmitted(
   minBytes: number,
   isAdmitted: (bytes: number) => Promise<boolean>,
 ): Promise<number> {
-  if (await isAdmitted(maxBytes)) return maxBytes;
+  // A refusal of much costs the API server an error message with all of it.
   if (!(await isAdmitted(minBytes))) return 0;
+  if (await isAdmitted(maxBytes)) return maxBytes;
   let low = minBytes;
   let high = maxBytes;
   while (high - low > Math.max(low / 16, 1)) {

@@ -226,7 +226,10 @@ export class TestNode {
     return fetch(`http://127.0.0.1:${this.#ports?.readOnly}${path}`, { headers, signal: AbortSignal.timeout(5000) });
   }
   async healthz(path = '/healthz'): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.#ports?.healthz}${path}`, { signal: AbortSignal.timeout(5000) });
+    return fetch(this.healthzURL.replace(/\/healthz$/, path), { signal: AbortSignal.timeout(5000) });
+  }
+  get healthzURL(): string {
+    return `http://127.0.0.1:${this.#ports?.healthz}/healthz`;
   }
   async pods(): Promise<readonly Pod[]> {
     return ((await (await this.get('/pods')).json()) as { items: readonly Pod[] | null }).items ?? [];
