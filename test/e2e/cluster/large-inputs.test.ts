@@ -113,4 +113,13 @@ describe('large inputs', () => {
     await assertUnharmed('beside-hooked');
     await deleteAll(names);
   });
+
+  test('more volumes in memory than a pod may have', async () => {
+    const volumes = Array.from({ length: 10_000 }, (_, index) => ({ name: `v${index}`, emptyDir: { medium: 'Memory' } }));
+    const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+    await node.create('mounts', { volumes, containers: [aBusybox({ volumeMounts })] });
+    await node.untilEvent('mounts', 'FailedMount', /the pod has 10001 volumes in memory and subPaths, more than the 900 mounts/);
+    await assertUnharmed('beside-mounts');
+    await deleteAll(['mounts']);
+  });
 });

@@ -17,6 +17,7 @@ import { setUpEmptyDir } from './empty-dir.ts';
 import { fileUserResolver } from './file-user.ts';
 import { writeHostsFile } from './etc-hosts.ts';
 import { startStorageOperationTimer } from './storage-operation-timer.ts';
+import { mountCountProblem } from './mount-count.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
 import { ProjectQuotas } from './project-quota/index.ts';
 import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
@@ -51,7 +52,7 @@ export class PodVolumes {
 
   /**
    * Sets up each volume that a container uses, in the pod's folders, which the sync has created. A repeated call updates the files that the
-   * kubelet writes and leaves everything else. Resolves with the failures.
+   * kubelet writes and leaves everything else. Resolves with the failures. Rejects when the pod has too many mounts.
    */
   async mountVolumes({
     pod,
@@ -61,6 +62,8 @@ export class PodVolumes {
     signal,
   }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
     const { helper, logger } = this.#options;
+    const problem = mountCountProblem(pod);
+    if (problem !== null) throw new Error(problem);
     const rootDir = await realpath(this.#options.rootDir);
     const volumes = volumesToMount(pod);
     const context: VolumeContext = {
