@@ -4,7 +4,7 @@
  */
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import { volumeKind, pluginNameOf, volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
+import { volumeKind, volumeKinds, volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
 import { totalVolumes, volumeOperationTotal } from '../../shared/metrics/definitions/volumes.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
@@ -95,7 +95,7 @@ export class MountedVolumes {
 /** Like upstream, `N/A` for a volume without a plugin. */
 function pluginOf(volume: Volume): string {
   try {
-    return pluginNameOf(volumeKind(volume));
+    return volumeKinds[volumeKind(volume).kind].plugin;
   } catch {
     return 'N/A';
   }

@@ -7,6 +7,8 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { PodVolumes } from '../../../src/workers/pod-sync/pod/volumes/index.ts';
+import { ProjectQuotas } from '../../../src/workers/pod-sync/pod/volumes/project-quota/index.ts';
+import { unmountAll, volumesOnDisk } from '../../../src/workers/pod-sync/pod/volumes/teardown.ts';
 import { mountedFilesystemAt } from '../../../src/workers/pod-sync/pod/volumes/mounted-filesystem-at.ts';
 import { makeDeepTree } from '../../support/deep-tree.ts';
 import {
@@ -309,4 +311,25 @@ test('nothing is removed while a mount that hides another one is busy', async ()
   await volumes.removePodDirectory(fixture.uid);
   await assert.rejects(lstat(fixture.dir), { code: 'ENOENT' });
   assert.equal(await readFile(join(outside, 'precious'), 'utf8'), 'data');
+});
+
+test('a kind with a teardown of its own ends its mount after the subpaths, and what it leaves mounted is unmounted', async () => {
+  const fixture = aPodWith([{ name: 'data', emptyDir: { medium: 'Memory' } }], {
+    volumeMounts: [{ name: 'data', mountPath: '/d', subPath: 's' }],
+  });
+  await setUp(fixture);
+  await mountsOf(fixture);
+  assert.equal((await readMountsBelow(fixture.dir)).length, 2);
+  const projectQuotas = new ProjectQuotas({ enabled: false, logger });
+  const context = { rootDir, podUID: fixture.uid, helper, projectQuotas, logger, signal: undefined };
+  const mountsAtTeardown: string[] = [];
+  const unmountItself = async (_: unknown, { path }: { readonly path: string }) => {
+    mountsAtTeardown.push(...(await readMountsBelow(fixture.dir)).map(({ mountPoint }) => mountPoint));
+    assert.equal(path, mountsAtTeardown[0]);
+  };
+  const [volume, ...others] = await volumesOnDisk(context);
+  assert.deepEqual(others, []);
+  await unmountAll(context, [{ ...volume!, teardown: { ...volume!.teardown, unmount: unmountItself } }]);
+  assert.equal(mountsAtTeardown.length, 1);
+  assert.deepEqual(await readMountsBelow(fixture.dir), []);
 });

@@ -6,6 +6,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import { escapeQualifiedName } from '../../../shared/kubernetes/paths.ts';
+import { volumeKinds } from '../../../shared/kubernetes/volume-kind.ts';
 import type { MountInfo } from '../../../shared/linux/mountinfo.ts';
 
 export interface VolumeFolder {
@@ -17,8 +19,10 @@ export interface VolumeFolder {
   readonly mount: { readonly fsType: string; readonly device: string } | null;
 }
 
-/** Volumes that upstream measures by walking them. Others are measured if they are a mount; hostPath, image and gitRepo volumes never are (MetricsNil). */
-const walkedPlugins = new Set(['empty-dir', 'configmap', 'secret', 'downward-api', 'projected'].map((name) => `kubernetes.io~${name}`));
+/** The folders of volumes that are walked. Others are measured if they are a mount; hostPath, image and gitRepo volumes never are (MetricsNil). */
+const walkedPlugins = new Set(
+  Object.values(volumeKinds).flatMap(({ plugin, usage }) => (usage === 'walk' ? [escapeQualifiedName(plugin)] : [])),
+);
 const csiPlugin = 'kubernetes.io~csi';
 /** Some milliseconds. */
 const podsPerIteration = 25;

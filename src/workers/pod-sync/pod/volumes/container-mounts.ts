@@ -1,17 +1,17 @@
 /** Makes one container's mounts: its volumes, /etc/hosts, and the file for its termination message (upstream makeMounts). */
 import { chmod, mkdir, writeFile } from '../blocking-fs.ts';
 import { join } from 'node:path';
-import { type ImageSpec, type Mount, MountPropagation } from '../../../../shared/cri/generated/cri-v1.ts';
+import { type Mount, MountPropagation } from '../../../../shared/cri/generated/cri-v1.ts';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
-import type { Pod, Volume, VolumeMount } from '../../../../shared/kubernetes/api.ts';
+import type { VolumeMount } from '../../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
-import { podContainerDir, podVolumeDir, subpathTarget } from '../../../../shared/kubernetes/paths.ts';
+import { podContainerDir, subpathTarget } from '../../../../shared/kubernetes/paths.ts';
 import { recursiveReadOnly } from '../../../../shared/runtime/recursive-read-only.ts';
 import type { PodHostname } from '../runtime-config/hostname.ts';
 import { createEmptyHostsFile, writeHostsFile } from './etc-hosts.ts';
 import { toMountPropagation, resolveSubPath } from './mount-options.ts';
 import type { ContainerMountsInput, PodVolumesOptions } from './pod-volumes-inputs.ts';
-import { isWrittenByKubelet, volumeKind, pluginNames, type VolumeKind } from '../../../../shared/kubernetes/volume-kind.ts';
+import { findPlugin } from './plugins/index.ts';
 
 type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: PodHostname };
 
@@ -39,55 +39,52 @@ export async function makeContainerMounts(context: Context): Promise<Mount[]> {
 }
 
 async function makeVolumeMount(context: Context, mount: VolumeMount, index: number): Promise<Mount> {
-  const { pod, container, env, imageVolumes } = context;
+  const { pod, container, env, rootDir, imageVolumes } = context;
   const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
   if (!volume) throw new Error(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
-  const kind = volumeKind(volume);
+  const { plugin, source } = findPlugin(volume);
   const subPath = resolveSubPath(mount, env);
-  const isKubeletWritten = isWrittenByKubelet(kind.kind);
-  const source =
-    kind.kind === 'image'
-      ? { image: requirePulledImage(volume.name, imageVolumes), imageSubPath: subPath }
-      : { hostPath: await hostPathOf(context, volume, kind, subPath, index) };
+  const target = subpathTarget(rootDir, pod.metadata.uid, volume.name, container.name, index);
+  const { readonly, selinuxRelabel, ...fields } = await plugin.containerMount(
+    {
+      rootDir,
+      podUID: pod.metadata.uid,
+      volume: volume.name,
+      subPath,
+      bindSubPath: (volumePath, { create }) => bindSubPath(context, volume.name, { volumePath, subPath, target, create }),
+      pulledImage: imageVolumes?.get(volume.name),
+    },
+    source,
+  );
   return toMount({
-    ...source,
+    ...fields,
     containerPath: toAbsolute(mount.mountPath),
-    readonly: mount.readOnly === true || isKubeletWritten || kind.kind === 'image',
+    readonly: mount.readOnly === true || readonly,
     recursiveReadOnly: recursiveReadOnly(mount, context.supportsRecursiveReadOnly),
     propagation: toMountPropagation(mount.mountPropagation),
-    // Files of a hostPath keep their SELinux labels.
-    selinuxRelabel: context.selinuxEnabled && (isKubeletWritten || kind.kind === 'emptyDir'),
+    selinuxRelabel: context.selinuxEnabled && selinuxRelabel,
     mountOptions: [...(mount.bindMountOptions ?? [])],
   });
 }
 
-function requirePulledImage(volume: string, images: ReadonlyMap<string, ImageSpec> | undefined): ImageSpec {
-  const image = images?.get(volume);
-  if (!image) throw new Error(`the image of volume ${goQuote(volume)} was not pulled: image volumes are not available here`);
-  return image;
+interface SubPath {
+  readonly volumePath: string;
+  readonly subPath: string;
+  readonly target: string;
+  readonly create: boolean;
 }
 
-type PathVolumeKind = Exclude<VolumeKind, { readonly kind: 'image' }>;
-
-/** Returns the volume's path on this host. */
-export function volumePath(rootDir: string, pod: Pod, volume: Volume, kind: PathVolumeKind): string {
-  return kind.kind === 'hostPath' ? kind.source.path : podVolumeDir(rootDir, pod.metadata.uid, pluginNames[kind.kind], volume.name);
-}
-
-async function hostPathOf(context: Context, volume: Volume, kind: PathVolumeKind, subPath: string, index: number): Promise<string> {
-  const { rootDir, pod, container, helper, logger, signal } = context;
-  const path = volumePath(rootDir, pod, volume, kind);
-  if (subPath === '') return path;
-  const target = subpathTarget(rootDir, pod.metadata.uid, volume.name, container.name, index);
+async function bindSubPath({ container, helper, logger, signal }: Context, volume: string, request: SubPath): Promise<string> {
+  const { volumePath, subPath, target } = request;
+  if (subPath === '') return volumePath;
   try {
-    // The file of an optional object may appear later.
-    await helper.call('bindSubpath', { volumePath: path, subPath, target, create: !isWrittenByKubelet(kind.kind) }, { signal });
+    await helper.call('bindSubpath', request, { signal });
   } catch (err) {
     signal?.throwIfAborted();
     // Only the log has the cause: the error message must not let a user explore the host's files with subPaths.
-    logger.error({ container: container.name, volume: volume.name, subPath, err: messageOf(err) }, 'subPath not prepared');
+    logger.error({ container: container.name, volume, subPath, err: messageOf(err) }, 'subPath not prepared');
     // oxlint-disable-next-line preserve-caught-error
-    throw new Error(`failed to prepare subPath for volumeMount ${goQuote(volume.name)} of container ${goQuote(container.name)}`);
+    throw new Error(`failed to prepare subPath for volumeMount ${goQuote(volume)} of container ${goQuote(container.name)}`);
   }
   return target;
 }

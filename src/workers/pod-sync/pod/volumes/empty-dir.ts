@@ -1,12 +1,11 @@
 /**
- * Sets up emptyDir volumes: a folder on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose files
- * the kubelet writes are based on an emptyDir too.
+ * Sets up the folder of an emptyDir, on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose files the kubelet
+ * writes are based on one too.
  */
 import { access, mkdir, rm, writeFile } from '../blocking-fs.ts';
 import { dirname, join } from 'node:path';
-import type { Volume } from '../../../../shared/kubernetes/api.ts';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
-import { podPluginDir, podVolumeDir } from '../../../../shared/kubernetes/paths.ts';
+import { podPluginDir } from '../../../../shared/kubernetes/paths.ts';
 import { readMountsBelow } from '../../../../shared/linux/mountinfo.ts';
 import { mount } from '../../../../shared/linux/native.ts';
 import { supportsNoswap } from '../../../../shared/linux/noswap.ts';
@@ -15,7 +14,7 @@ import { changeFolderMode } from './file-by-handle.ts';
 import type { VolumeContext } from './volume-context.ts';
 import { mountedFilesystemAt } from './mounted-filesystem-at.ts';
 import { startStorageOperationTimer } from './storage-operation-timer.ts';
-import { pluginNames } from '../../../../shared/kubernetes/volume-kind.ts';
+import { volumeKinds } from '../../../../shared/kubernetes/volume-kind.ts';
 
 export interface EmptyDir {
   readonly path: string;
@@ -34,25 +33,15 @@ const defaultMode = 0o777;
 /** The permission bits and the sticky bit (upstream unixModeToFileMode). */
 const modeBits = 0o1777;
 
-export async function setUpEmptyDir(
-  context: VolumeContext,
-  volume: string,
-  { medium = '', mode, ...source }: NonNullable<Volume['emptyDir']>,
-): Promise<boolean> {
-  const path = podVolumeDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir, volume);
-  const ownMode = context.emptyDirModes ? mode : undefined;
-  return setUpEmptyDirAt(context, { path, readinessName: volume, medium, mode: ownMode, applyFSGroup: true, ...source });
-}
-
 /** Returns false when the volume was ready already. The content of a ready volume belongs to the pod and is never changed. */
 export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<boolean> {
-  const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, pluginNames.emptyDir), dir.readinessName, 'ready');
+  const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, volumeKinds.emptyDir.plugin), dir.readinessName, 'ready');
   if ((await exists(readyFile)) && (await isPresent(dir))) return false;
   await rm(readyFile, { force: true });
   await setUpMedium(context, dir);
   await setMode(dir);
   if (dir.medium === '') await context.projectQuotas.assign(context.pod, dir.path, context.signal);
-  if (dir.applyFSGroup) await applyFSGroup(context, dir.path, { plugin: pluginNames.emptyDir, readOnly: false });
+  if (dir.applyFSGroup) await applyFSGroup(context, dir.path, { plugin: volumeKinds.emptyDir.plugin, readOnly: false });
   await mkdir(dirname(readyFile), { recursive: true, mode: 0o750 });
   await writeFile(readyFile, '');
   return true;

@@ -10,33 +10,25 @@ import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import type { EnvFile } from '../runtime-config/env-file.ts';
 import { isGateEnabled } from '../../feature-gate-defaults.ts';
 import { computePodHostname } from '../runtime-config/hostname.ts';
-import { makeContainerMounts, volumePath } from './container-mounts.ts';
-import type { VolumeContext } from './volume-context.ts';
-import { readEnvFiles, type FileKeyRef } from './env-files.ts';
-import { setUpEmptyDir } from './empty-dir.ts';
-import { fileUserResolver } from './file-user.ts';
-import { writeHostsFile } from './etc-hosts.ts';
-import { startStorageOperationTimer } from './storage-operation-timer.ts';
-import { mountCountProblem } from './mount-count.ts';
-import { nestedMountpoints } from './nested-mountpoints.ts';
-import { ProjectQuotas } from './project-quota/index.ts';
-import { pluginsOnDisk, removePodFolder, removeVolumeData, type TeardownContext, unmountAll } from './teardown.ts';
-import type { ContainerMountsInput, EnvFilesInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
-import {
-  isWrittenByKubelet,
-  volumeKind,
-  pluginNameOf,
-  volumesToMount,
-  type VolumeKind,
-} from '../../../../shared/kubernetes/volume-kind.ts';
 import { forEachParallel } from '../../../../shared/concurrency/for-each-parallel.ts';
-import { LargeWorkError, maxLargeBytes, maxSmallBytes } from '../large-work.ts';
-import { hasPublishedFiles, setUpKubeletWrittenVolume, type KubeletWrittenVolume } from './kubelet-written-volume.ts';
+import { volumesToMount } from '../../../../shared/kubernetes/volume-kind.ts';
+import { maxSmallBytes } from '../large-work.ts';
+import { makeContainerMounts } from './container-mounts.ts';
+import { writeHostsFile } from './etc-hosts.ts';
+import { fileUserResolver } from './file-user.ts';
+import { nestedMountpoints } from './nested-mountpoints.ts';
+import { readEnvFiles, type FileKeyRef } from './env-files.ts';
+import { mountCountProblem } from './mount-count.ts';
+import { findPlugin, type PodVolume } from './plugins/index.ts';
+import type { ContainerMountsInput, EnvFilesInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
+import { ProjectQuotas } from './project-quota/index.ts';
+import { startStorageOperationTimer } from './storage-operation-timer.ts';
+import type { TeardownContext } from './teardown-context.ts';
+import { removePodFolder, removeVolumeData, unmountAll, volumesOnDisk } from './teardown.ts';
+import type { VolumeContext } from './volume-context.ts';
 
 /** With files of up to `maxSmallBytes` each. */
 const maxParallelWritten = 16;
-/** The fields of volumes whose files the kubelet writes. */
-const writtenFields = ['configMap', 'secret', 'projected', 'downwardAPI'] as const;
 
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
@@ -83,15 +75,24 @@ export class PodVolumes {
       signal,
     };
     const failures = new Map<Volume, VolumeFailure>();
-    const setUp = async (volume: Volume) => {
-      const failure = await setUpVolume(context, volume);
+    const found: [volume: Volume, podVolume: PodVolume][] = [];
+    for (const volume of volumes) {
+      const podVolume = findPluginOrFailure(volume);
+      if ('plugin' in podVolume) found.push([volume, podVolume]);
+      else failures.set(volume, podVolume);
+    }
+    const setUp = async ([volume, podVolume]: (typeof found)[number]) => {
+      const failure = await setUpVolume(context, volume, podVolume);
       if (failure) failures.set(volume, failure);
     };
-    const written = volumes.filter((volume) => writtenFields.some((field) => volume[field]));
-    // Each holds its files while it writes them. What the other kinds wait for is not in this thread.
+    // What the other kinds wait for is not in this thread.
     await Promise.all([
-      forEachParallel(written, maxParallelWritten, setUp),
-      ...volumes.filter((volume) => !written.includes(volume)).map(setUp),
+      forEachParallel(
+        found.filter(([, { plugin }]) => plugin.holdsFiles),
+        maxParallelWritten,
+        setUp,
+      ),
+      ...found.filter(([, { plugin }]) => !plugin.holdsFiles).map(setUp),
     ]);
     signal?.throwIfAborted();
     return volumes.flatMap((volume) => failures.get(volume) ?? []);
@@ -131,17 +132,17 @@ export class PodVolumes {
   async unmountVolumes(podUID: PodUID, signal?: AbortSignal): Promise<void> {
     const context = await this.#teardownContext(podUID, signal);
     if (!context) return;
-    const plugins = await pluginsOnDisk(context);
+    const volumes = await volumesOnDisk(context);
     const stopTimer = startStorageOperationTimer('volume_unmount');
     try {
-      await unmountAll(context);
+      await unmountAll(context, volumes);
       await removeVolumeData(context);
     } catch (err) {
       // A stopped task has not failed: the next one continues.
-      if (!signal?.aborted) for (const plugin of plugins) stopTimer(plugin, false);
+      if (!signal?.aborted) for (const { pluginName } of volumes) stopTimer(pluginName, false);
       throw err;
     }
-    for (const plugin of plugins) stopTimer(plugin, true);
+    for (const { pluginName } of volumes) stopTimer(pluginName, true);
   }
 
   /** Removes the pod's folder. Rejects while anything is mounted below it. Follows neither symlinks nor mounts. */
@@ -172,74 +173,37 @@ export class PodVolumes {
     signal: AbortSignal | undefined,
   ): Promise<string | null> {
     const volume = pod.spec.volumes?.find(({ name }) => name === volumeName);
-    const kind = volume && volumeKind(volume);
-    if (!volume || !kind || kind.kind === 'image')
-      throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
-    const rootDir = await realpath(this.#options.rootDir);
-    const request = { volumePath: volumePath(rootDir, pod, volume, kind), path, maxBytes };
+    const { plugin, source } = volume ? findPlugin(volume) : {};
+    if (!plugin?.path) throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
+    const place = { rootDir: await realpath(this.#options.rootDir), podUID: pod.metadata.uid, volume: volumeName };
+    const request = { volumePath: plugin.path(place, source), path, maxBytes };
     return (await this.#options.helper.call('readFile', request, { signal })).content;
   }
 }
 
-/** Returns the failure, or undefined when the volume is set up. */
-async function setUpVolume(context: VolumeContext, volume: Volume): Promise<VolumeFailure | undefined> {
-  let kind: VolumeKind;
+/** Returns the failure, or undefined when the volume is set up. Files that the kubelet writes are compared each time and count as set up. */
+async function setUpVolume(
+  context: VolumeContext,
+  { name }: Volume,
+  { plugin, pluginName, source }: PodVolume,
+): Promise<VolumeFailure | undefined> {
+  const stopTimer = startStorageOperationTimer('volume_mount');
   try {
-    kind = volumeKind(volume);
+    const isNew = await plugin.mount(context, name, source);
+    if (isNew) stopTimer(pluginName, true);
+    return undefined;
+  } catch (err) {
+    stopTimer(pluginName, false);
+    const isUsable = (await plugin.isUsable?.(context, name)) ?? false;
+    const message = `MountVolume.SetUp failed for volume ${goQuote(name)} : ${messageOf(err)}`;
+    return { volume: name, message, state: isUsable ? 'outdated' : 'missing' };
+  }
+}
+
+function findPluginOrFailure(volume: Volume): PodVolume | VolumeFailure {
+  try {
+    return findPlugin(volume);
   } catch (err) {
     return { volume: volume.name, message: messageOf(err), state: 'unknown' };
   }
-  const stopTimer = startStorageOperationTimer('volume_mount');
-  try {
-    const isNew = await setUpByKind(context, volume, kind);
-    if (isNew) stopTimer(pluginNameOf(kind), true);
-    return undefined;
-  } catch (err) {
-    stopTimer(pluginNameOf(kind), false);
-    const isOutdated = isWrittenByKubelet(kind.kind) && (await hasPublishedFiles(context, volume.name, kind.kind));
-    const message = `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`;
-    return { volume: volume.name, message, state: isOutdated ? 'outdated' : 'missing' };
-  }
-}
-
-/** Returns false when the volume was ready already. Files that the kubelet writes are compared each time and count as set up. */
-async function setUpByKind(context: VolumeContext, volume: Volume, volumeKind: VolumeKind): Promise<boolean> {
-  switch (volumeKind.kind) {
-    case 'emptyDir':
-      return setUpEmptyDir(context, volume.name, volumeKind.source);
-    case 'hostPath':
-      await setUpHostPath(context, volumeKind.source);
-      return true;
-    case 'downwardAPI':
-    case 'projected':
-    case 'configMap':
-    case 'secret':
-      await setUpWritten(context, volume.name, volumeKind);
-      return true;
-    case 'image':
-      return false;
-    default:
-      return volumeKind satisfies never;
-  }
-}
-
-/** A volume with large files waits for its turn. */
-async function setUpWritten(context: VolumeContext, volume: string, kind: KubeletWrittenVolume): Promise<void> {
-  try {
-    await setUpKubeletWrittenVolume(context, volume, kind);
-  } catch (err) {
-    if (!(err instanceof LargeWorkError)) throw err;
-    await context.inTurn(() => setUpKubeletWrittenVolume({ ...context, maxBytes: maxLargeBytes }, volume, kind));
-  }
-}
-
-/** Without a type, nothing is checked: the runtime reports a missing path. */
-async function setUpHostPath(
-  { helper, signal }: VolumeContext,
-  { path, type }: { readonly path: string; readonly type?: string },
-): Promise<void> {
-  if (path.split('/').includes('..')) throw new Error(`invalid HostPath \`${path}\`: must not contain '..'`);
-  if (!type) return;
-  const { failure } = await helper.call('checkHostPath', { path, type }, { signal });
-  if (failure !== null) throw new Error(failure);
 }

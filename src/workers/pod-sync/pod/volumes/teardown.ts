@@ -2,36 +2,52 @@
  * Unmounts a pod's volumes and removes its folder. Needs only the UID and the mount table, so that it works for a pod whose spec is unknown
  * and for volumes that another kubelet has mounted.
  */
-import { readdir, rmdir } from '../blocking-fs.ts';
+import { readdir } from '../blocking-fs.ts';
 import { join } from 'node:path';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
-import { escapeQualifiedName, podDir, podPluginDir, podSubpathsDir, podVolumesDir } from '../../../../shared/kubernetes/paths.ts';
+import { podDir, podPluginDir, podSubpathsDir, podVolumesDir } from '../../../../shared/kubernetes/paths.ts';
+import { volumeKinds } from '../../../../shared/kubernetes/volume-kind.ts';
 import { blockingCalls } from '../../../../shared/linux/directory-calls.ts';
 import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../../../shared/linux/mountinfo.ts';
 import { removeTree } from '../../../../shared/linux/remove-tree.ts';
 import { unmountAt } from '../../../../shared/linux/unmount-at.ts';
-import type { Logger } from '../../../../shared/log/logger.ts';
-import type { ProjectQuotas } from './project-quota/index.ts';
-import type { HelperClient } from '../../../../shared/helper-client/index.ts';
-import { pluginNames } from '../../../../shared/kubernetes/volume-kind.ts';
+import { pluginsByFolder } from './plugins/index.ts';
+import type { VolumeOnDisk, VolumeTeardown } from './plugins/volume-plugin.ts';
+import type { TeardownContext } from './teardown-context.ts';
 
-export interface TeardownContext {
-  /** Without symlinks. */
-  readonly rootDir: string;
-  readonly podUID: string;
-  readonly helper: HelperClient;
-  readonly projectQuotas: ProjectQuotas;
-  readonly logger: Logger;
-  readonly signal: AbortSignal | undefined;
+export interface VolumeToTearDown extends VolumeOnDisk {
+  readonly pluginName: string;
+  readonly teardown: VolumeTeardown;
+}
+
+/** Returns the volumes of this kubelet's kinds in the pod's folder. Unreadable folders are skipped. */
+export async function volumesOnDisk({ rootDir, podUID }: TeardownContext): Promise<VolumeToTearDown[]> {
+  const folder = podVolumesDir(rootDir, podUID);
+  const volumes: VolumeToTearDown[] = [];
+  for (const name of await readdir(folder).catch(() => [])) {
+    const kind = pluginsByFolder.get(name);
+    if (!kind) continue;
+    for (const volume of await readdir(join(folder, name)).catch(() => []))
+      volumes.push({ ...kind, rootDir, podUID, volume, path: join(folder, name, volume) });
+  }
+  return volumes;
+}
+
+/** Resolves when the mount table, read after the last unmount, has no mounts of the pod. */
+export async function unmountAll(context: TeardownContext, volumes: readonly VolumeToTearDown[]): Promise<void> {
+  const { rootDir, podUID } = context;
+  const own = volumes.filter(({ teardown }) => teardown.unmount);
+  if (own.length > 0) await unmountBelow(context, podSubpathsDir(rootDir, podUID));
+  for (const volume of own) await volume.teardown.unmount?.(context, volume);
+  await unmountBelow(context, podDir(rootDir, podUID));
 }
 
 /**
- * Resolves when the mount table, read after the last unmount, has no mounts of the pod. Subpaths come first: they are bind mounts of folders
+ * Resolves when the mount table, read after the last unmount, has no mounts below the folder. Subpaths come first: they are bind mounts of folders
  * in the volumes. A mount that is hidden by another one can be unmounted only after it. So passes repeat as long as each one unmounts
  * something.
  */
-export async function unmountAll({ rootDir, podUID, helper, logger, signal }: TeardownContext): Promise<void> {
-  const dir = podDir(rootDir, podUID);
+async function unmountBelow({ rootDir, podUID, helper, logger, signal }: TeardownContext, dir: string): Promise<void> {
   const subpaths = podSubpathsDir(rootDir, podUID);
   const isSubpath = ({ mountPoint }: MountInfo) => isWithin(mountPoint, subpaths);
   const failures = new Map<string, string>();
@@ -60,20 +76,6 @@ class StillMountedError extends Error {
   }
 }
 
-/** The folders under `volumes/` whose content this kubelet may remove, with their plugins. */
-const pluginByFolder = new Map(Object.values(pluginNames).map((plugin) => [escapeQualifiedName(plugin), plugin]));
-
-/** Returns one plugin name for each of this kubelet's volumes in the pod's folder. Unreadable folders are skipped. */
-export async function pluginsOnDisk({ rootDir, podUID }: TeardownContext): Promise<string[]> {
-  const volumes = podVolumesDir(rootDir, podUID);
-  const plugins: string[] = [];
-  for (const folder of await readdir(volumes).catch(() => [])) {
-    const plugin = pluginByFolder.get(folder);
-    if (plugin !== undefined) plugins.push(...(await readdir(join(volumes, folder)).catch(() => [])).map(() => plugin));
-  }
-  return plugins;
-}
-
 /**
  * Removes the volumes' data on disk. The rest of the pod's folder stays for debugging. Must be called right after the mount table has shown
  * that nothing is mounted there: the table is long and is not read again.
@@ -83,32 +85,15 @@ export async function removeVolumeData(context: TeardownContext): Promise<void> 
   const volumes = podVolumesDir(rootDir, podUID);
   await projectQuotas.release(volumes, signal);
   for (const folder of await names(volumes)) {
-    if (!pluginByFolder.has(folder)) continue;
-    for (const volume of await names(join(volumes, folder))) await removeVolume(context, join(volumes, folder, volume));
+    const kind = pluginsByFolder.get(folder);
+    if (!kind) continue;
+    for (const volume of await names(join(volumes, folder)))
+      await kind.teardown.removeData(context, { rootDir, podUID, volume, path: join(volumes, folder, volume) });
     await removeTree(join(volumes, folder), { calls: blockingCalls, signal });
   }
   await removeTree(podSubpathsDir(rootDir, podUID), { calls: blockingCalls, signal });
   // The readiness files mark volumes as set up.
-  await removeTree(podPluginDir(rootDir, podUID, pluginNames.emptyDir), { calls: blockingCalls, signal });
-}
-
-/** Ten minutes of the helper: some million files. The next attempt continues from there. */
-const maxSlices = 120;
-
-/** The helper removes what containers have written. Most volumes are empty by now, because they were in memory. */
-async function removeVolume({ helper, signal }: TeardownContext, path: string): Promise<void> {
-  if (await removeIfEmpty(path)) return;
-  for (let slices = 0; slices < maxSlices; slices += 1) {
-    if ((await helper.call('removeTree', { path }, { signal })).removed) return;
-  }
-  throw new Error(`remove ${path}: not empty after ${maxSlices} attempts of some seconds, files may still be added`);
-}
-
-async function removeIfEmpty(path: string): Promise<boolean> {
-  return rmdir(path).then(
-    () => true,
-    () => false,
-  );
+  await removeTree(podPluginDir(rootDir, podUID, volumeKinds.emptyDir.plugin), { calls: blockingCalls, signal });
 }
 
 /** Removes the pod's folder. Rejects while anything is mounted below it. */

@@ -1,16 +1,22 @@
-/** Makes the files of downwardAPI volumes, and of projected volumes with such a source (upstream pkg/volume/downwardapi). */
+/** downwardAPI: fields of the pod as files (upstream pkg/volume/downwardapi). Projected volumes have such sources, too. */
 import { normalize } from 'node:path';
-import type { Volume } from '../../../../../shared/kubernetes/api.ts';
+import type { VolumeSource } from '../../../../../shared/kubernetes/volume-kind.ts';
 import { metadataField } from '../../runtime-config/downward-api-fields.ts';
 import { fileResourceField } from '../../runtime-config/downward-api-resource-fields.ts';
 import type { FileProjection, Payload } from '../atomic-writer.ts';
 import { collectFiles } from '../check-payload.ts';
+import { defaultFileMode } from '../file-mode.ts';
+import { kubeletWritten } from '../kubelet-written-volume.ts';
 import type { VolumeContext } from '../volume-context.ts';
+import type { VolumePlugin } from './volume-plugin.ts';
 
-type Item = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];
+type Item = NonNullable<VolumeSource<'downwardAPI'>['items']>[number];
 
-/** The API server's default. */
-export const defaultFileMode = 0o644;
+export const downwardAPI: VolumePlugin<VolumeSource<'downwardAPI'>> = kubeletWritten({
+  kind: 'downwardAPI',
+  medium: 'Memory',
+  makePayload: async (context, _, source) => makeDownwardAPIPayload(context, source.items ?? [], source),
+});
 
 /** Throws an Error that names the invalid field. */
 export function makeDownwardAPIPayload(

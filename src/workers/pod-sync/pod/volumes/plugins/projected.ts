@@ -1,17 +1,24 @@
-/** Makes the files of projected volumes (upstream pkg/volume/projected). When several sources write one path, the last one wins. */
+/**
+ * projected: objects of several kinds, tokens and fields of the pod as files of one volume (upstream pkg/volume/projected). When several sources write one
+ * path, the last one wins.
+ */
 import type { PodObjectRef, PodObjectResult } from '../../../../../shared/contracts/pod-objects.ts';
 import { messageOf } from '../../../../../shared/errors/kubelet-error.ts';
-import type { Pod, Volume } from '../../../../../shared/kubernetes/api.ts';
+import type { Pod } from '../../../../../shared/kubernetes/api.ts';
+import type { VolumeSource } from '../../../../../shared/kubernetes/volume-kind.ts';
 import type { FileProjection, Payload } from '../atomic-writer.ts';
 import { requireSecretOrConfigMap, requirePodObject } from '../pod-object-results.ts';
 import type { VolumeContext } from '../volume-context.ts';
-import { defaultFileMode, makeDownwardAPIPayload } from './downward-api.ts';
+import { defaultFileMode } from '../file-mode.ts';
+import { kubeletWritten } from '../kubelet-written-volume.ts';
+import { makeDownwardAPIPayload } from './downward-api.ts';
+import type { VolumePlugin } from './volume-plugin.ts';
 import { commonRunAsUser } from '../common-run-as-user.ts';
 import { LargeWorkError } from '../../large-work.ts';
 import { checkLength } from '../check-payload.ts';
 import { makeObjectPayload } from '../object-payload.ts';
 
-type Projected = NonNullable<Volume['projected']>;
+type Projected = VolumeSource<'projected'>;
 type Source = NonNullable<Projected['sources']>[number];
 
 /** The API server's default. */
@@ -19,21 +26,27 @@ const defaultExpirationSeconds = 3600;
 /** The mode of tokens and certificates that a user other than root reads. An fsGroup adds its own bits. */
 const privateMode = 0o600;
 
+export const projected: VolumePlugin<Projected> = kubeletWritten({
+  kind: 'projected',
+  medium: 'Memory',
+  makePayload: makeProjectedPayload,
+});
+
 /**
  * Requests the objects of all sources in one message. Rejects with an Error that names the failures of all sources.
  * @param readPublished reads a file that the volume contains now
  */
-export async function makeProjectedPayload(
+async function makeProjectedPayload(
   context: VolumeContext,
   volume: string,
-  projected: Projected,
+  source: Projected,
   readPublished: (path: string) => Promise<string | undefined>,
 ): Promise<Payload> {
-  const sources = projected.sources ?? [];
+  const sources = source.sources ?? [];
   const refs = await Promise.all(
-    sources.map(async (source, sourceIndex) => {
-      const ref = toPodObjectRef(source, context.pod, { volume, sourceIndex });
-      const token = ref?.kind === 'Token' ? await readPublished(source.serviceAccountToken?.path ?? '') : undefined;
+    sources.map(async (one, sourceIndex) => {
+      const ref = toPodObjectRef(one, context.pod, { volume, sourceIndex });
+      const token = ref?.kind === 'Token' ? await readPublished(one.serviceAccountToken?.path ?? '') : undefined;
       return ref?.kind === 'Token' && token !== undefined ? { ...ref, onDisk: token } : ref;
     }),
   );
@@ -43,9 +56,9 @@ export async function makeProjectedPayload(
   const payload = new Map<string, FileProjection>();
   let bytes = 0;
   const failures = new Set<string>();
-  for (const [index, source] of sources.entries()) {
+  for (const [index, one] of sources.entries()) {
     try {
-      for (const [path, file] of makeSourcePayload(context, volume, source, projected, results[index])) {
+      for (const [path, file] of makeSourcePayload(context, volume, one, source, results[index])) {
         bytes += file.content.length - (payload.get(path)?.content.length ?? 0);
         payload.set(path, file);
       }

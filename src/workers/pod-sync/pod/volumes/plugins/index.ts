@@ -1,0 +1,44 @@
+/** The kinds of volumes, one row each. A new kind has a row here, a file beside this one, and a row of facts in shared/kubernetes/volume-kind.ts. */
+import type { Volume } from '../../../../../shared/kubernetes/api.ts';
+import { escapeQualifiedName } from '../../../../../shared/kubernetes/paths.ts';
+import { volumeKind, volumeKinds, type VolumeKindName, type VolumeSource } from '../../../../../shared/kubernetes/volume-kind.ts';
+import { configMap } from './config-map.ts';
+import { downwardAPI } from './downward-api.ts';
+import { emptyDir } from './empty-dir.ts';
+import { hostPath } from './host-path.ts';
+import { image } from './image.ts';
+import { projected } from './projected.ts';
+import { secret } from './secret.ts';
+import type { VolumePlugin, VolumeTeardown } from './volume-plugin.ts';
+
+const volumePlugins: { readonly [K in VolumeKindName]: VolumePlugin<VolumeSource<K>> } = {
+  hostPath,
+  downwardAPI,
+  projected,
+  configMap,
+  secret,
+  image,
+  emptyDir,
+};
+
+export interface PodVolume {
+  /** For metrics. */
+  readonly pluginName: string;
+  readonly plugin: VolumePlugin<unknown>;
+  readonly source: unknown;
+}
+
+/** Throws an Error with the reason when this kubelet does not support the volume. */
+export function findPlugin(volume: Volume): PodVolume {
+  const { kind, source } = volumeKind(volume);
+  return { pluginName: volumeKinds[kind].plugin, plugin: volumePlugins[kind], source };
+}
+
+/** The kinds with folders in `volumes/`, by the name of the folder. */
+export const pluginsByFolder: ReadonlyMap<string, { readonly pluginName: string; readonly teardown: VolumeTeardown }> = new Map(
+  (Object.keys(volumePlugins) as VolumeKindName[]).flatMap((kind) => {
+    const { teardown } = volumePlugins[kind];
+    const { plugin: pluginName } = volumeKinds[kind];
+    return teardown ? [[escapeQualifiedName(pluginName), { pluginName, teardown }]] : [];
+  }),
+);
