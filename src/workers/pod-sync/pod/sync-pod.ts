@@ -12,7 +12,7 @@ import { podDir, podPluginsDir, podVolumesDir } from '../../../shared/kubernetes
 import { computePodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/index.ts';
-import { executePodActions } from './execute-pod-actions.ts';
+import { executePodActions } from './actions/execute-pod-actions.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { inPhase } from './in-phase.ts';
 import { mountVolumes } from './mount-volumes.ts';

@@ -3,17 +3,17 @@
  * postStart hooks that were interrupted, create the sandbox, start ephemeral, init and regular containers. Failures go to the report; a failed container stops only the containers that
  * depend on it.
  */
-import { forEachParallel } from '../../../shared/concurrency/for-each-parallel.ts';
-import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
-import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
-import { startedUserNamespacedPodsErrors } from '../../../shared/metrics/definitions/pod-sync.ts';
-import type { PodActions } from './compute-pod-actions/index.ts';
-import type { TaskContext } from './dependencies.ts';
-import { podIPForHooks } from './hooks/index.ts';
-import { killContainer, killPod, removeContainer } from './kill/index.ts';
-import { rpcErrorOf } from './pod-runtime.ts';
-import { executeResize, recordNewCgroup } from './resize/index.ts';
+import { forEachParallel } from '../../../../shared/concurrency/for-each-parallel.ts';
+import type { SyncPodTask } from '../../../../shared/contracts/pod-sync/task.ts';
+import type { RuntimeContainerStatus } from '../../../../shared/contracts/runtime-status.ts';
+import type { ContainerID } from '../../../../shared/kubernetes/ids.ts';
+import { startedUserNamespacedPodsErrors } from '../../../../shared/metrics/definitions/pod-sync.ts';
+import type { PodActions } from '../compute-pod-actions/index.ts';
+import type { TaskContext } from '../dependencies.ts';
+import { podIPForHooks } from '../hooks/index.ts';
+import { killContainer, killPod, removeContainer } from '../kill/index.ts';
+import { rpcErrorOf } from '../pod-runtime.ts';
+import { executeResize, recordNewCgroup } from '../resize/index.ts';
 import {
   prepareFirstContainer,
   prepareSandbox,
@@ -21,8 +21,8 @@ import {
   reportStaleStatus,
   StaleStatusError,
   startContainers,
-} from './start/index.ts';
-import type { SyncReport } from './sync-report.ts';
+} from '../start/index.ts';
+import type { SyncReport } from '../sync-report.ts';
 
 /**
  * Rejects with Stopped, or with the rejection of `volumes`. The report gets all other failures.
