@@ -1,8 +1,17 @@
-/** Turns SIGTERM and SIGINT into an abort signal with a deadline, and SIGHUP into a request to reload the configuration. */
+/**
+ * Turns SIGTERM and SIGINT into an abort signal with a deadline, and SIGHUP into a request to reload the configuration. Signals that mean nothing to a kubelet
+ * are ignored, as by Go's runtime.
+ */
 import type { Logger } from '../../shared/log/logger.ts';
 
 /** The shutdown order has a shorter deadline (kubelet.ts). A call that hangs in the kernel, on a dead NFS server, is abandoned. */
 const stopDeadlineMs = 5000;
+
+/**
+ * What Go's runtime ignores (os/signal, and the table of runtime/sigtab_linux_generic.go), and by default ends a process. SIGUSR1, which is among them, is
+ * ignored by a flag of Node (bin/kubelet).
+ */
+const ignoredSignals = ['SIGUSR2', 'SIGALRM', 'SIGVTALRM', 'SIGIO', 'SIGPWR', 'SIGXCPU'] as const;
 
 export interface HandledSignals {
   readonly signal: AbortSignal;
@@ -36,6 +45,8 @@ export function handleSignals(logger: Logger): HandledSignals {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  const ignore = (): void => {};
+  for (const name of ignoredSignals) process.on(name, ignore);
   let reload: (() => void) | null = null;
   let isReloadWanted = false;
   const onHangup = (): void => {
@@ -56,6 +67,7 @@ export function handleSignals(logger: Logger): HandledSignals {
       process.off('SIGTERM', onSignal);
       process.off('SIGINT', onSignal);
       process.off('SIGHUP', onHangup);
+      for (const name of ignoredSignals) process.off(name, ignore);
     },
   };
 }

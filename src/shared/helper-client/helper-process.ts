@@ -50,7 +50,8 @@ export class HelperProcess {
     // The helper inherits no Node options, and of the environment only the library path: tests and tracing of the daemon must not change it.
     this.#child = fork(fileURLToPath(entry), [], {
       // A small young generation saves some megabytes.
-      execArgv: [`--max-old-space-size=${maxHeapMiB}`, '--max-semi-space-size=1'],
+      // SIGUSR1 opens no debugger: see bin/kubelet.
+      execArgv: [`--max-old-space-size=${maxHeapMiB}`, '--max-semi-space-size=1', '--disable-sigusr1'],
       env: { UV_THREADPOOL_SIZE: String(fileThreads), ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
