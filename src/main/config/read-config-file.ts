@@ -5,6 +5,7 @@
 import { constants, openSync, closeSync, fstatSync, readSync } from 'node:fs';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
+import { decodeYamlText } from '../../shared/container-logs/yaml-text.ts';
 import { isMap, unknownField } from './field-codecs.ts';
 import { parseConfigDocument, type ConfigDocument } from './config-document.ts';
 import { ConfigurationError } from './configuration-error.ts';
@@ -102,7 +103,7 @@ export function readConfigText(path: string): string {
 
 function decode(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return decodeYamlText(bytes);
   } catch {
     throw new ConfigurationError('is not text in UTF-8');
   }

@@ -3,6 +3,7 @@
  * and excessive nesting or fan-out. Like upstream's sigs.k8s.io/yaml, it reads the first document, and the last of two equal keys wins.
  */
 import { Composer, isAlias, isNode, Lexer, Parser, visit, type Document } from 'yaml';
+import { decodeYamlText } from '../../../shared/container-logs/yaml-text.ts';
 import { goYamlOptions, mapKeyProblem } from '../../../shared/kubernetes/yaml-schema.ts';
 
 export class ManifestSyntaxError extends Error {
@@ -33,7 +34,7 @@ export function parseDocument(content: Uint8Array, limit = maxTokens): unknown {
 function decodeText(content: Uint8Array): string {
   let source: string;
   try {
-    source = new TextDecoder('utf-8', { fatal: true }).decode(content);
+    source = decodeYamlText(content);
   } catch {
     throw new ManifestSyntaxError('not text: the bytes are not UTF-8');
   }

@@ -36,6 +36,19 @@ table('a scalar is parsed like in Go’s YAML', (row) => {
   }
 });
 
+test('UTF-8 with and without a byte order mark and UTF-16 with one are text, other bytes are not', () => {
+  const utf16 = Buffer.from('\ufeffa: é', 'utf16le');
+  const texts = [Buffer.from('a: é'), Buffer.from('\ufeffa: é'), utf16, Buffer.from(utf16).swap16()];
+  assert.deepEqual(
+    texts.map((bytes) => parseDocument(bytes)),
+    texts.map(() => ({ a: 'é' })),
+  );
+  assert.deepEqual(parseDocument(Buffer.from('\ufeff{"a": 1}', 'utf16le')), { a: 1 });
+  for (const bytes of [Buffer.from('a: é', 'latin1'), utf16.subarray(2), utf16.subarray(0, -1)]) {
+    assert.throws(() => parseDocument(bytes), ManifestSyntaxError);
+  }
+});
+
 test('JSON is parsed as JSON, and YAML that resembles JSON as YAML', () => {
   assert.deepEqual(parse('{"a": [1, "\\u00e9"]}'), { a: [1, 'é'] });
   assert.deepEqual(parse('{a: [1, b]}'), { a: [1, 'b'] });
