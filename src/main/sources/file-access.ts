@@ -3,8 +3,10 @@
  * libuv's few threads until the server returns. A path whose call is overdue is not read again until the call returns, and the number of
  * overdue calls is limited.
  */
+import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { open, readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../../shared/time/clock.ts';
 import { maxManifestBytes } from './manifest-source.ts';
 import { withDeadline } from './deadline.ts';
@@ -31,6 +33,8 @@ export class FileAccess {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #overdue = new Set<string>();
+  /** The bytes of listed paths that are no UTF-8, by the text that stands for them. */
+  #bytePaths: ReadonlyMap<string, Buffer> = new Map();
 
   /** Every call rejects once the signal aborts. */
   constructor(clock: Clock, signal: AbortSignal) {
@@ -40,27 +44,38 @@ export class FileAccess {
 
   /** Follows symlinks. Null when the path does not exist. */
   info(path: string): Promise<FileInfo | null> {
-    return this.#bounded(path, () => infoOf(path));
+    return this.#bounded(path, () => infoOf(this.#toCall(path)));
   }
 
-  /** Returns the names in a folder, sorted, without hidden files. */
+  /** Returns the names in a folder, sorted, without hidden files. A byte that is no UTF-8 is written `\\xff`; the other calls accept such a name. */
   list(path: string): Promise<string[]> {
     return this.#bounded(path, async () => {
-      const names = await readdir(path);
+      const names = await readdir(path, { encoding: 'buffer' });
       if (names.length > maxFolderEntries) throw new Error(`${names.length} files, a manifests folder may have ${maxFolderEntries}`);
-      return names.filter((name) => !name.startsWith('.')).sort();
+      const bytePaths = new Map<string, Buffer>();
+      const texts = names.map((name) => {
+        const text = toText(name);
+        if (!isUtf8(name)) bytePaths.set(join(path, text), Buffer.concat([Buffer.from(`${path}/`), name]));
+        return text;
+      });
+      this.#bytePaths = bytePaths;
+      return texts.filter((name) => !name.startsWith('.')).sort();
     });
+  }
+
+  #toCall(path: string): string | Buffer {
+    return this.#bytePaths.get(path) ?? path;
   }
 
   /** Returns the content of a regular file. Rejects from 10 MB on: by the size before the read, and while the file grows. */
   read(path: string): Promise<Uint8Array> {
-    return this.#bounded(path, () => readFile(path));
+    return this.#bounded(path, () => readFile(this.#toCall(path)));
   }
 
   /** Returns whether the file's file system has no space for a manifest. */
   isFull(path: string): Promise<boolean> {
     return this.#bounded(path, async () => {
-      const { bavail, bsize, files, ffree } = await statfs(path);
+      const { bavail, bsize, files, ffree } = await statfs(this.#toCall(path));
       return bavail * bsize < minFreeBytes || (files > 0 && ffree === 0);
     });
   }
@@ -85,7 +100,13 @@ export class FileAccess {
   }
 }
 
-async function infoOf(path: string): Promise<FileInfo | null> {
+/** All other characters than those of ASCII are bytes too: which of them are no UTF-8 does not matter. */
+function toText(name: Buffer): string {
+  if (isUtf8(name)) return name.toString();
+  return name.toString('latin1').replaceAll(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16)}`);
+}
+
+async function infoOf(path: string | Buffer): Promise<FileInfo | null> {
   try {
     const stats = await stat(path, { bigint: true });
     const identity = `${stats.dev}:${stats.ino}`;
@@ -102,7 +123,7 @@ async function infoOf(path: string): Promise<FileInfo | null> {
   }
 }
 
-async function readFile(path: string): Promise<Uint8Array> {
+async function readFile(path: string | Buffer): Promise<Uint8Array> {
   // Without O_NONBLOCK, the open of a named pipe waits for a writer.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -171,6 +171,20 @@ test('links to files are manifests; hidden files and folders are not', async (t)
   await untilErrors({ sub: /is a folder/ });
 });
 
+test('files whose names have bytes that are no UTF-8 are manifests, and errors show the bytes', async (t) => {
+  const folder = await aFolder(t);
+  const file = (name: string) => Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name, 'latin1')]);
+  await writeFile(file('caf\u00e9.yaml'), manifest('coffee'));
+  await writeFile(file('th\u00e9.yaml'), 'no pod');
+  const { until, untilErrors } = aSource(t, folder);
+  await until(['coffee-node-1 x']);
+  await untilErrors({ 'th\\xe9.yaml': /couldn't parse as pod/ });
+  await writeFile(file('caf\u00e9.yaml'), manifest('coffee', 'y'));
+  await until(['coffee-node-1 y']);
+  await rm(file('caf\u00e9.yaml'));
+  await until([]);
+});
+
 test('invalid files are reported, and neither affect other files nor stop their last valid pods', async (t) => {
   const folder = await aFolder(t);
   await writeFile(join(folder, 'good.yaml'), manifest('good'));
