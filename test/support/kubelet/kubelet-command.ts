@@ -77,6 +77,11 @@ export class RunningKubelet {
     this.#child.kill(signal);
   }
 
+  /** Nobody reads its log from now on. */
+  closeLog(): void {
+    this.#child.stderr.destroy();
+  }
+
   async destroy(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.ended;
