@@ -32,14 +32,15 @@ export class CertificateAuthority {
   readonly certFile: string;
   readonly keyFile: string;
 
-  /** Opens the CA of the folder, or creates it. */
-  constructor(folder: string, commonName = 'control-plane-ca') {
+  /** Opens the CA of the folder, or creates it. With a parent it is an intermediate one. */
+  constructor(folder: string, commonName = 'control-plane-ca', parent?: CertificateAuthority) {
     this.#folder = folder;
     this.certFile = join(folder, 'ca.crt');
     this.keyFile = join(folder, 'ca.key');
     if (existsSync(this.certFile)) return;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#openssl('ca', ['-subj', `/CN=${commonName}`, '-addext', 'keyUsage=critical,digitalSignature,keyCertSign,cRLSign']);
+    const signer = parent ? ['-CA', parent.certFile, '-CAkey', parent.keyFile] : [];
+    this.#openssl('ca', ['-subj', `/CN=${commonName}`, ...signer, '-addext', 'keyUsage=critical,digitalSignature,keyCertSign,cRLSign']);
   }
 
   /** Returns the certificate of this name, and issues it if it does not exist. */

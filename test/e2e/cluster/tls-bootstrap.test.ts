@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import {
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -16,8 +17,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
+import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
 import {
   allowJoining,
   bootstrapKubeconfig,
@@ -33,10 +35,30 @@ import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { goKubeconfigTail } from '../../support/certificates/go-values.ts';
 import { privateCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
 
+/** An address in the certificate of the API server that is not its own (TEST-NET-1). */
+const otherAddress = '192.0.2.7';
 let cluster: TestCluster<ControlPlane>;
+
+/** The API server has a certificate of an intermediate authority below that of the cluster. */
+function issueByIntermediate(folder: string): void {
+  const pki = join(folder, 'pki');
+  const intermediate = new CertificateAuthority(join(pki, 'intermediate'), 'intermediate', new CertificateAuthority(pki, 'kubernetes'));
+  const names = { dnsNames: ['localhost', 'kubernetes.default.svc'], ips: ['127.0.0.1', otherAddress] };
+  const { certFile, keyFile } = intermediate.issue('kube-apiserver', { commonName: 'kube-apiserver', usages: ['serverAuth'], ...names });
+  copyFileSync(keyFile, join(pki, 'kube-apiserver.key'));
+  writeFileSync(join(pki, 'kube-apiserver.crt'), readFileSync(certFile, 'utf8') + readFileSync(intermediate.certFile, 'utf8'));
+}
 const ends: (() => Promise<unknown> | void)[] = [];
+/** Rewrites a kubeconfig: its only authority is the intermediate one, and it expects the server at another address. */
+function trustIntermediateOnly(file: string): void {
+  const kubeconfig = parse(readFileSync(file, 'utf8'));
+  const authority = readFileSync(join(cluster.controlPlane.folder, 'pki/intermediate/ca.crt')).toString('base64');
+  Object.assign(kubeconfig.clusters[0].cluster, { 'certificate-authority-data': authority, 'tls-server-name': otherAddress });
+  writeFileSync(file, stringify(kubeconfig));
+}
+
 before(async () => {
-  cluster = await privateCluster({ after: (end) => void ends.push(end) }, { scheduler: false });
+  cluster = await privateCluster({ after: (end) => void ends.push(end) }, { scheduler: false, prepareFolder: issueByIntermediate });
   await allowJoining(cluster);
 });
 after(async () => {
@@ -47,6 +69,8 @@ describe('TLS bootstrap', { concurrency: 2 }, () => {
   for (const rotateCertificates of [true, false]) {
     test(`a node joins with a bootstrap token, rotateCertificates: ${rotateCertificates}`, async (t) => {
       const bootstrap = await bootstrapKubeconfig(cluster);
+      // One of the two nodes trusts the intermediate authority only, and expects another address.
+      if (rotateCertificates) trustIntermediateOnly(bootstrap);
       const nodeName = `joins-${rotateCertificates ? 'rotating' : 'once'}`;
       const joining = await prepareJoiningNode(t, cluster, nodeName, { bootstrap, config: { rotateCertificates } });
       const { node, certDir, kubeconfig } = joining;
@@ -68,6 +92,7 @@ describe('TLS bootstrap', { concurrency: 2 }, () => {
       assert.match(pem, /^-----BEGIN CERTIFICATE-----[^]+-----BEGIN EC PRIVATE KEY-----/);
       assert.equal(new X509Certificate(pem).subject, `O=system:nodes\nCN=system:node:${nodeName}`);
       const written = parse(readFileSync(kubeconfig, 'utf8'));
+      assert.deepEqual(written.clusters[0].cluster, parse(readFileSync(bootstrap, 'utf8')).clusters[0].cluster);
       assert.deepEqual(written.users, [{ name: 'default-auth', user: { 'client-certificate': current, 'client-key': current } }]);
 
       // The request, as upstream makes it.

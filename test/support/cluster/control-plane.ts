@@ -141,9 +141,18 @@ export async function sharedCluster(): Promise<TestCluster> {
   return new TestCluster(await findOrStartControlPlane());
 }
 
+export interface PrivateClusterOptions extends Omit<ControlPlaneOptions, 'folder'> {
+  /** Called before the start. Certificates that exist in `pki` are used. */
+  readonly prepareFolder?: (folder: string) => void;
+}
+
 /** Starts a separate cluster for a test that stops or empties it or needs other flags. Costs 5 s and 600 MB. */
-export async function privateCluster(t: TestHooks, options: Omit<ControlPlaneOptions, 'folder'> = {}): Promise<TestCluster<ControlPlane>> {
+export async function privateCluster(
+  t: TestHooks,
+  { prepareFolder, ...options }: PrivateClusterOptions = {},
+): Promise<TestCluster<ControlPlane>> {
   const folder = mkdtempSync(join(tmpdir(), 'control-plane-'));
+  prepareFolder?.(folder);
   let cluster: TestCluster<ControlPlane> | undefined;
   t.after(async () => {
     await cluster?.close();
