@@ -249,10 +249,13 @@ describe('probes', () => {
 
     test('an exec probe that takes too long fails; an unknown port is reported', async () => {
       apply('slow', { readinessProbe: { exec: { command: ['sleep', '1000'] }, timeoutSeconds: 1, ...fast } });
-      apply('portless', { readinessProbe: { tcpSocket: { port: 'none' }, ...fast } });
+      const ports = [{ name: 'other', containerPort: 80 }];
+      apply('portless', { ports, readinessProbe: { tcpSocket: { port: 'none' }, ...fast } });
+      apply('pathless', { ports, readinessProbe: { httpGet: { port: 'none' }, ...fast } });
       await untilEvent('slow', 'Unhealthy', 'Readiness probe failed: command timed out: \\\"sleep 1000\\\" timed out after 1s');
-      await untilEvent('portless', 'Unhealthy', 'Readiness probe errored and resulted in unknown state: port');
-      for (const name of ['slow', 'portless']) {
+      for (const name of ['portless', 'pathless'])
+        await untilEvent(name, 'Unhealthy', 'Readiness probe errored and resulted in unknown state: port \\\"none\\\" not found"');
+      for (const name of ['slow', 'portless', 'pathless']) {
         const pod = await node.until(name, 'runs', (one) => app(one)?.state?.running !== undefined);
         assert.equal(app(pod)?.ready, false, name);
       }

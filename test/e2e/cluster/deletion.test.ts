@@ -231,7 +231,7 @@ describe('a deleted pod', () => {
 
   test('is terminated by the next kubelet if deleted while the kubelet was down, also without an object', async () => {
     const deleting = await run('deleted-while-down', withVolume());
-    const withoutObject = await run('object-gone', withVolume());
+    const withoutObject = await run('object-gone', { ...withVolume(), terminationGracePeriodSeconds: 600 });
     const kept = await run('kept', {});
     await node.node.stopKubelet('SIGKILL');
     await node.delete('deleted-while-down');
@@ -241,6 +241,12 @@ describe('a deleted pod', () => {
     await node.untilGone('deleted-while-down');
     assert.deepEqual(await remainingOnHost(deleting), []);
     await waitUntil('nothing of the pod is left', async () => (await remainingOnHost(withoutObject)).length === 0, 90_000);
+    // Its replacement may run already.
+    const killing = node.node
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('killing container') && line.includes(withoutObject.metadata.uid));
+    assert.match(killing.join('\n'), /graceSeconds=30/);
     assert.equal((await node.get('kept')).status?.containerStatuses?.[0]?.containerID, kept.status?.containerStatuses?.[0]?.containerID);
   });
 
