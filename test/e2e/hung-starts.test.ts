@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { after, before, describe, test } from 'node:test';
+import { grpcCode } from '../../src/shared/cri/cri-error.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { startSimulatedMember, type SimulatedMember } from '../support/cluster/simulated-member.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
@@ -48,5 +49,18 @@ describe('while 50 RunPodSandbox calls hang', () => {
     for (const name of hung) await waitUntil(`${name} is gone`, async () => !(await cluster.api.find(pathOf(name))), waitTimeoutMs);
     const { containers } = await runtime.control.state();
     assert.deepEqual(new Set(containers.map(({ podName }) => podName)), new Set(['after-deletion', 'critical', 'next']));
+  });
+
+  test('a pod whose sandbox cannot be created pulls its image with the first attempt only', async () => {
+    const { runtime } = node;
+    await runtime.control.addImage('sim/run:retried');
+    const before = (await runtime.control.calls('RunPodSandbox')).length;
+    await runtime.control.fault({ call: 'RunPodSandbox', id: 'retried', kind: 'fail', times: 2 });
+    await node.create('retried', { containers: [{ name: 'app', image: 'sim/run:retried', imagePullPolicy: 'Always' }] });
+    await untilRunning('retried');
+    const sandboxCalls = (await runtime.control.calls('RunPodSandbox')).slice(before);
+    const pulls = (await runtime.control.calls('PullImage')).filter(({ subject }) => subject === 'sim/run:retried');
+    // The second pull is that of the container, whose policy is Always.
+    assert.deepEqual([sandboxCalls.map(({ code }) => code), pulls.length], [[grpcCode.UNAVAILABLE, grpcCode.UNAVAILABLE, 0], 2]);
   });
 });
