@@ -2,6 +2,7 @@
 import type { ProbeVerdicts } from '../../../shared/contracts/pod-sync/task.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
+import { podWeight } from '../../threads/pod-weight.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { firstSeenMs } from '../first-seen.ts';
 import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';
@@ -23,13 +24,17 @@ export interface StartRequest extends StartRank {
   readonly restart: boolean;
   /** Upstream: kubetypes.IsCriticalPod. */
   readonly critical: boolean;
+  /** The pod is so large that its start takes the runtime long. */
+  readonly large: boolean;
 }
 
+/** Those that take turns in the sync pool (threads/weight-limiter.ts). */
+const largeWeight = 256 * 1024;
 /** The priority of system-node-critical, the highest one. A static pod is critical at any priority (upstream: kubetypes.IsCriticalPod). */
 const criticalPriority = 2_000_001_000;
 
 export function startRequest(kind: StartKind, task: PodTask): StartRequest {
-  if (task.kind !== 'sync') return { kind, restart: false, critical: true, priority: criticalPriority, podSeenAtMs: 0 };
+  if (task.kind !== 'sync') return { kind, restart: false, critical: true, large: false, priority: criticalPriority, podSeenAtMs: 0 };
   const { pod, status, probes } = task;
   const regular = new Set(pod.spec.containers.map(({ name }) => name));
   return {
@@ -37,6 +42,7 @@ export function startRequest(kind: StartKind, task: PodTask): StartRequest {
     restart:
       status?.containers.some(({ name, state, id }) => (state === 'exited' && regular.has(name)) || hasFailedProbe(probes, id)) ?? false,
     critical: isCriticalPod(pod),
+    large: podWeight(pod) >= largeWeight,
     ...startRank(pod),
   };
 }
@@ -54,10 +60,12 @@ export function ranksBefore(a: StartRank, b: StartRank): boolean {
   return a.priority === b.priority ? a.podSeenAtMs < b.podSeenAtMs : a.priority > b.priority;
 }
 
-/** Orders by restart, priority, kind, then age. Equal requests start in the order of their arrival. */
+/** Orders by restart (of small pods), priority, size, kind, then age. Equal requests start in the order of their arrival. */
 export function startsBefore(a: StartRequest, b: StartRequest): boolean {
-  if (a.restart !== b.restart) return a.restart;
+  const [aIsUrgent, bIsUrgent] = [a.restart && !a.large, b.restart && !b.large];
+  if (aIsUrgent !== bIsUrgent) return aIsUrgent;
   if (a.priority !== b.priority) return a.priority > b.priority;
+  if (a.large !== b.large) return b.large;
   // Containers precede sandboxes: otherwise no pod of a burst runs before the last pod has its sandbox.
   if (a.kind !== b.kind) return a.kind === 'container';
   return a.podSeenAtMs < b.podSeenAtMs;

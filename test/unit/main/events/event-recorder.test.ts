@@ -204,7 +204,8 @@ test('normal events wait for an idle node, for at most ten seconds, and a warnin
   const { clock, record, posted, recorder } = aRecorder(undefined, (signal) => admission.untilIdle(signal));
   const postedNames = () => posted().map(({ involvedObject }) => involvedObject.name);
   const { signal } = new AbortController();
-  const aStart = () => admission.acquire({ kind: 'container', restart: false, critical: false, priority: 0, podSeenAtMs: 0 }, signal);
+  const aStart = () =>
+    admission.acquire({ kind: 'container', restart: false, critical: false, large: false, priority: 0, podSeenAtMs: 0 }, signal);
   const starts = [await aStart(), await aStart()];
   record('a', '', 'Normal');
   await clock.advance(9_999);

@@ -8,7 +8,7 @@ import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../..
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
-const aRequest: StartRequest = { kind: 'sandbox', restart: false, critical: false, priority: 0, podSeenAtMs: 0 };
+const aRequest: StartRequest = { kind: 'sandbox', restart: false, critical: false, large: false, priority: 0, podSeenAtMs: 0 };
 // All test files share one process: a hook outside of this suite would run for the tests of every file.
 describe('start admission', () => {
   afterEach(() => bindMetrics(null));

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startRequest } from '../../../../../src/main/pods/dispatch/start-request.ts';
+import { startRequest, startsBefore } from '../../../../../src/main/pods/dispatch/start-request.ts';
 import type { PodTask } from '../../../../../src/main/threads/task-channel.ts';
 import type { ProbeVerdict } from '../../../../../src/shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
-import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
+import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 
 const sync = (pod: Pod, containers: RuntimeContainerStatus[] | null): PodTask =>
   ({ kind: 'sync', podUID: pod.metadata.uid, pod, status: containers && aRuntimePodStatus({ containers }) }) as PodTask;
@@ -49,4 +49,22 @@ test('static pods and pods with a system-critical priority are critical', () => 
   assert.equal(isCritical(fromApi({ priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' })), true);
   assert.equal(isCritical(fromApi({ priority: 1_999_999_999 })), false);
   assert.equal(isCritical(fromApi()), false);
+});
+
+test('a pod with large fields starts after the small ones of its priority, also when it starts again', () => {
+  const large = (pod: Pod) => startRequest('sandbox', sync(pod, null)).large;
+  const command = ['x'.repeat(300_000)];
+  assert.deepEqual([large(aPod()), large(aPod({ spec: { containers: [aContainer({ command })] } }))], [false, true]);
+  const request = { ...startRequest('sandbox', sync(fromApi(), null)), podSeenAtMs: 1 };
+  const order = [
+    { ...request, restart: true },
+    { ...request, priority: 1, large: true },
+    { ...request, kind: 'container' as const },
+    { ...request, podSeenAtMs: 2 },
+    { ...request, large: true, kind: 'container' as const, restart: true },
+    { ...request, large: true },
+  ];
+  for (const [index, earlier] of order.entries())
+    for (const later of order.slice(index + 1))
+      assert.deepEqual([startsBefore(earlier, later), startsBefore(later, earlier)], [true, false]);
 });
