@@ -1,6 +1,6 @@
 /**
  * Finds processes of a pod that are not in the cgroup where they belong: crun has a sub-cgroup for each container, a sandbox of CRI-O may have no process of its
- * own, and that of a virtual machine has another name. Bounded: a tenant with a cgroup namespace makes as many cgroups as it likes.
+ * own, that of a virtual machine has another name, and gVisor has processes of the sandbox without the network of the pod. Bounded: a tenant with a cgroup namespace makes as many cgroups as it likes.
  */
 import { opendirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ const maxDirectories = 64;
 /** Files too: a cgroup of v2 has about 60. */
 const maxEntries = 256;
 const maxProcessesPerDirectory = 16;
+const maxNamespaces = 8;
 
 /** Returns the PIDs in the directories below this one, one per line. */
 export function readChildProcesses(directory: string): string {
@@ -20,19 +21,24 @@ export function readChildProcesses(directory: string): string {
 }
 
 /**
- * Returns a process in the pod's network namespace, somewhere below the directory of its cgroup. A process in that of the host is none: a monitor of the runtime.
- * Undefined when there is none.
+ * Yields a process in each network namespace of the pod, somewhere below the directory of its cgroup. A process in that of the host is none: a monitor of the
+ * runtime.
  */
-export function findPodProcess(directory: string, proc: string): number | undefined {
-  const hostNamespace = networkNamespace(proc, '1');
+export function* findNetworks(directory: string, proc: string): Generator<number> {
+  const seen = new Set([networkNamespace(proc, '1'), undefined]);
+  const known = seen.size;
   const queue = [directory];
   for (let index = 0; index < Math.min(queue.length, maxDirectories); index += 1) {
     const pids = (readCgroupFile(join(queue[index]!, 'cgroup.procs')) ?? '').split('\n', maxProcessesPerDirectory).filter(Boolean);
-    const found = pids.find((pid) => ![hostNamespace, undefined].includes(networkNamespace(proc, pid)));
-    if (found !== undefined) return Number(found);
+    for (const pid of pids) {
+      const namespace = networkNamespace(proc, pid);
+      if (seen.has(namespace)) continue;
+      seen.add(namespace);
+      yield Number(pid);
+      if (seen.size - known === maxNamespaces) return;
+    }
     queue.push(...childrenOf(queue[index]!));
   }
-  return undefined;
 }
 
 /** Reads a bounded part of the directory. */

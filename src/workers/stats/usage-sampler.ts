@@ -12,13 +12,13 @@ import { maxIoBytes, maxNetworkBytes, ownerOf } from '../../shared/state/node-te
 import type { NodeTasks } from '../../shared/state/node-tasks-table.ts';
 import { RuntimeSnapshotReader, type SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
 import { TableFullError } from '../../shared/state/typed-table.ts';
-import { UsageWriter, type CgroupIdentity } from '../../shared/state/usage-table.ts';
+import { isMeasured, unknownUsage, UsageWriter, type CgroupIdentity } from '../../shared/state/usage-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { CgroupCatalog, type CgroupCatalogOptions, type PodName } from './cgroup-catalog.ts';
 import { HandleBudget } from './cgroup-file.ts';
 import { createCgroupReader, listingDirectory, type CgroupLimits, type CgroupReader, type CgroupValues } from './cgroup-reader.ts';
 import { computeNanoCores } from './compute-nano-cores.ts';
-import { findPodProcess } from './processes-below.ts';
+import { findNetworks } from './processes-below.ts';
 import { ProcessDetailsSampler } from './process-details.ts';
 import type { LogUsage } from './read-log-usage.ts';
 import { countLines } from './parse-cgroup-files.ts';
@@ -60,6 +60,8 @@ interface Measured {
   limits: CgroupLimits;
   samplesUntilLimits: number;
   oomEvents: number;
+  /** Of a container's cgroup: no process has ever run in it. */
+  isEmpty: boolean;
   /** The last sample. */
   last: { readonly cpuUsageNs: bigint; readonly sampledAtMs: number; readonly cpuNanoCores: number } | undefined;
 }
@@ -96,7 +98,8 @@ export class UsageSampler {
     const { running: items, names } = this.#snapshotItems();
     const identities = this.#catalog.find(items, names);
     this.#podPaths = new Map(identities.flatMap(({ kind, podUID, path }) => (kind === 'pod' ? [[podUID, path]] : [])));
-    identities.push(...this.#withoutCgroup.find(items, identities));
+    const empty = new Set([...this.#measured.values()].flatMap(({ identity, isEmpty }) => (isEmpty ? [identity.containerID] : [])));
+    identities.push(...this.#withoutCgroup.find(items, identities, empty));
     this.#table.dropInherited();
     const present = new Set(identities);
     for (const identity of this.#measured.keys()) if (!present.has(identity)) this.#drop(identity);
@@ -178,7 +181,8 @@ export class UsageSampler {
             });
       // Spreads the reads of limits over the samples.
       const samplesUntilLimits = index % samplesPerLimits;
-      const measured: Measured = { identity, reader, row, limits: reader.readLimits(), samplesUntilLimits, oomEvents: 0, last: undefined };
+      const limits = reader.readLimits();
+      const measured: Measured = { identity, reader, row, limits, samplesUntilLimits, oomEvents: 0, isEmpty: false, last: undefined };
       this.#measured.set(identity, measured);
       return measured;
     } catch (err) {
@@ -203,12 +207,14 @@ export class UsageSampler {
     const { identity, reader, row } = measured;
     const ofCgroup = reader.read();
     if (!ofCgroup) return false;
-    const { processes: runtimeProcesses, network: runtimeNetwork, ...ofRuntime } = this.#withoutCgroup.valuesOf(identity);
+    const pids = reader.readProcesses();
+    measured.isEmpty = identity.kind === 'container' && identity.path !== '' && ofCgroup.cpuUsageNs === 0n && pids === '';
+    const { processes: runtimeProcesses, network: runtimeNetwork, ...runtimeValues } = this.#withoutCgroup.valuesOf(identity);
+    const ofRuntime = { ...(measured.isEmpty && unknownUsage), ...runtimeValues };
     const values = { ...ofCgroup, ...ofRuntime };
     const sampledAtMs = ofRuntime.sampledAtMs ?? this.#options.clock.now();
     if (measured.samplesUntilLimits === 0) measured.limits = reader.readLimits();
     measured.samplesUntilLimits = (measured.samplesUntilLimits + samplesPerLimits - 1) % samplesPerLimits;
-    const pids = reader.readProcesses();
     const { last } = measured;
     // A runtime may measure less often than the kubelet asks.
     const isSame = last?.sampledAtMs === sampledAtMs;
@@ -229,7 +235,8 @@ export class UsageSampler {
       ...this.#logs(identity),
       network: runtimeNetwork ?? this.#network(identity, pids),
     });
-    measured.last = { cpuUsageNs: values.cpuUsageNs, sampledAtMs, cpuNanoCores };
+    // Without a measurement the time is 0, and a rate from it would be that of all the time before.
+    measured.last = isMeasured({ values }) ? { cpuUsageNs: values.cpuUsageNs, sampledAtMs, cpuNanoCores } : undefined;
     return true;
   }
 
@@ -246,13 +253,16 @@ export class UsageSampler {
 
   #network({ kind, podUID }: CgroupIdentity, pids: string): string {
     if (kind !== 'sandbox' && kind !== 'root') return '[]';
-    const pid = kind === 'root' ? 1 : Number.parseInt(pids, 10) || this.#processOfPod(podUID);
-    return pid !== undefined && pid > 0 ? this.#options.readNetwork(pid, maxNetworkBytes[ownerOf(kind)]) : '[]';
-  }
-
-  #processOfPod(podUID: string): number | undefined {
-    const path = this.#podPaths.get(podUID);
-    return path === undefined ? undefined : findPodProcess(listingDirectory(this.#options.hierarchy, path), this.#options.proc);
+    const { readNetwork, hierarchy, proc } = this.#options;
+    const pid = kind === 'root' ? 1 : Number.parseInt(pids, 10);
+    const network = pid > 0 ? readNetwork(pid, maxNetworkBytes[ownerOf(kind)]) : '[]';
+    const path = kind === 'root' || network !== '[]' ? undefined : this.#podPaths.get(podUID);
+    if (path === undefined) return network;
+    for (const other of findNetworks(listingDirectory(hierarchy, path), proc)) {
+      const found = readNetwork(other, maxNetworkBytes[ownerOf(kind)]);
+      if (found !== '[]') return found;
+    }
+    return '[]';
   }
 
   #logs({ kind, podUID: uid, podName: name, podNamespace: namespace, containerName }: CgroupIdentity) {

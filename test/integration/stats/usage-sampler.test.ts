@@ -371,6 +371,59 @@ test('a container without a cgroup has its logs, and the usage that the runtime 
   assert.deepEqual(rows(true), ['container a/app 7', 'pod a/ 3000', 'sandbox a/ 0']);
 });
 
+test('a container whose cgroup is empty has the usage that the runtime is asked for, and the limits of its cgroup', async () => {
+  // gVisor: all processes are in the cgroup of the sandbox.
+  const root = aTree({
+    ...v2('kubepods/poda', 9),
+    ...v2('kubepods/poda/s1', 9),
+    'kubepods/poda/s1/cgroup.procs': '12\n',
+    ...v2('kubepods/poda/c1', 0, 0),
+    'kubepods/poda/c1/memory.max': '4096\n',
+  });
+  const { options, rows } = aSampler(root);
+  const asked: (readonly string[])[] = [];
+  const stats = { cpuUsageNs: 7n, memoryWorkingSetBytes: 42, memoryLimitBytes: Infinity, sampledAtMs: 90_000 };
+  const containerStats = (ids: readonly string[]) => {
+    asked.push(ids);
+    return new Map(asked.length > 1 ? [['c1', stats]] : []);
+  };
+  const sampler = new UsageSampler({ ...options, containerStats });
+  const container = () => new UsageReader(options.usage).all().find(({ identity }) => identity.kind === 'container')!;
+  await sampler.sample();
+  assert.deepEqual([isMeasured(container()), asked], [false, []]);
+  await sampler.sample();
+  assert.deepEqual([isMeasured(container()), asked], [false, [['c1']]]);
+  await sampler.sample();
+  const { memoryWorkingSetBytes, memoryLimitBytes, cpuNanoCores } = container().values;
+  assert.deepEqual([memoryWorkingSetBytes, memoryLimitBytes, container().identity.path], [42, 4096, '/kubepods/poda/c1']);
+  assert.ok(Number.isNaN(cpuNanoCores), 'a rate since the container has started');
+  assert.deepEqual(rows(), ['container a/app 7', 'pod a/ 9000', 'sandbox a/ 9000']);
+  // The first process of another kind of runtime: the cgroup counts.
+  writeFileSync(join(root, 'kubepods/poda/c1/cpu.stat'), 'usage_usec 5\n');
+  await sampler.sample();
+  await sampler.sample();
+  assert.deepEqual([rows()[0], asked.length], ['container a/app 5000', 3]);
+});
+
+test('the network of a pod is that of the process which has interfaces', async () => {
+  const root = aTree({ ...v2('kubepods/poda', 9), ...v2('kubepods/poda/s1', 9), 'kubepods/poda/s1/cgroup.procs': '20\n1\n20\n21\n22\n' });
+  const proc = aTree({ 'x/y': '' });
+  // gVisor's gofer has a namespace of its own, without interfaces. A monitor is in that of the host.
+  for (const [pid, namespace] of Object.entries({ 1: 'net:[1]', 20: 'net:[2]', 21: 'net:[3]', 22: 'net:[4]' })) {
+    mkdirSync(join(proc, pid, 'ns'), { recursive: true });
+    symlinkSync(namespace, join(proc, pid, 'ns/net'));
+  }
+  const { options } = aSampler(root);
+  const readPids: number[] = [];
+  const readNetwork = (pid: number) => {
+    readPids.push(pid);
+    return pid === 20 ? '[]' : JSON.stringify([{ name: `eth${pid}` }]);
+  };
+  await new UsageSampler({ ...options, proc, readNetwork }).sample();
+  const sandbox = new UsageReader(options.usage).all().find(({ identity }) => identity.kind === 'sandbox')!;
+  assert.deepEqual([sandbox.values.network, readPids], ['[{"name":"eth21"}]', [20, 20, 21]]);
+});
+
 test('a container with very many cgroups costs a bounded time, and has a part of its processes', () => {
   const children = Array.from({ length: 500 }, (_, i) => [`a/${i}/cgroup.procs`, `${i + 1}\n`]);
   const root = aTree({ ...v2('a', 1), ...Object.fromEntries(children) });

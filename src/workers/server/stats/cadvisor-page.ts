@@ -85,7 +85,7 @@ function* samplesOf(metric: CgroupMetric, cgroups: readonly RenderedCgroup[]): G
     const timestampMs = metric.isSpec ? 0 : row.values.sampledAtMs;
     if ('readOne' in metric) {
       const value = metric.readOne(row);
-      if (value !== undefined) yield aSample(labels, value, timestampMs);
+      if (value !== undefined && !Number.isNaN(value)) yield aSample(labels, value, timestampMs);
       continue;
     }
     const values = metric.read(row, parsed);

@@ -1,6 +1,6 @@
 /**
- * Adds to the measured cgroups what runs and has none that is found, as in a virtual machine or without `cgroupsPerQOS`. The runtime is asked for its usage; its logs
- * and its network are measured in any case. Owned by the usage sampler.
+ * Adds to the measured cgroups what runs and has none that is found, as in a virtual machine or without `cgroupsPerQOS`. The runtime is asked for its usage, as for
+ * that of containers whose cgroup is empty; its logs and its network are measured in any case. Owned by the usage sampler.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
@@ -29,21 +29,32 @@ export class WithoutCgroup {
    * Returns the identities of what has no cgroup. An identity stays the same object.
    * @param items the running items of the runtime, by pod
    * @param found the cgroups
+   * @param empty the IDs of containers in whose cgroup nothing has ever run, as gVisor's, whose processes are all in the cgroup of the sandbox
    */
-  find(items: ReadonlyMap<PodUID, readonly SnapshotItem[]>, found: readonly CgroupIdentity[]): CgroupIdentity[] {
+  find(
+    items: ReadonlyMap<PodUID, readonly SnapshotItem[]>,
+    found: readonly CgroupIdentity[],
+    empty: ReadonlySet<string> = new Set(),
+  ): CgroupIdentity[] {
     const { runtimeUsage, containerStats } = this.#sources;
     const byID = new Map([...items.values()].flat().map((item) => [item.id as string, item]));
     const measured = runtimeUsage?.(byID) ?? new Map<string, RuntimeUsage>();
     const known = new Set(found.map(usageKey));
     const missing = [...byID.values()].filter(({ id }) => !known.has(id) && !measured.has(id));
     // Not at once: a container may be about to end, or its cgroup about to appear.
-    const asked = missing.filter(({ id, kind }) => kind === 'container' && this.#identities.has(id)).map(({ id }) => id);
+    const asked = missing.filter(({ id, kind }) => kind === 'container' && this.#identities.has(id)).map(({ id }) => id as string);
+    const inSandbox = [...empty].filter((id) => known.has(id) && byID.has(id) && !measured.has(id));
+    asked.push(...inSandbox);
     const stats = asked.length > 0 && containerStats ? containerStats(asked) : noStats;
     const rest = missing.map((item): [string, RuntimeUsage] => [
       item.id,
       { identity: identityOfItem(item, item.kind), values: stats.get(item.id) ?? unknownUsage },
     ]);
-    this.#usage = new Map([...measured, ...rest]);
+    const ofEmpty = inSandbox.map((id): [string, RuntimeUsage] => {
+      const item = byID.get(id)!;
+      return [id, { identity: identityOfItem(item, item.kind), values: withoutLimits(stats.get(id)) ?? unknownUsage }];
+    });
+    this.#usage = new Map([...measured, ...rest, ...ofEmpty]);
     const others = [...this.#usage].filter(([key]) => !known.has(key));
     this.#identities = new Map(others.map(([key, { identity }]) => [key, this.#identities.get(key) ?? identity]));
     return [...this.#identities.values()];
@@ -53,4 +64,11 @@ export class WithoutCgroup {
   valuesOf(identity: CgroupIdentity): Partial<UsageValues> {
     return this.#usage.get(usageKey(identity))?.values ?? {};
   }
+}
+
+/** The limits are those of the cgroup. */
+function withoutLimits(stats: Partial<UsageValues> | undefined): Partial<UsageValues> | undefined {
+  if (!stats) return undefined;
+  const { memoryLimitBytes: _memory, memorySwapLimitBytes: _swap, ...usage } = stats;
+  return usage;
 }
