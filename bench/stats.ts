@@ -64,7 +64,13 @@ export const benchmark: Benchmark = {
     });
     const sampleMs = await cpuMsPerRun(samples, () => sampler.sample());
     const floorMs = await cpuMsPerRun(samples, createFloor(tree.paths));
-    const pages = createStatsPages({ nodeName: 'bench', usage: createBusyTable(), storage: createFullStorage(), cgroupFsRoot });
+    const pages = createStatsPages({
+      nodeName: 'bench',
+      usage: createBusyTable(),
+      storage: createFullStorage(),
+      hasContainerFilesystems: false,
+      cgroupFsRoot,
+    });
     const summary = () => Array.from(pages.summary(false)).join('');
     const summaryMs = durationsOf(renders, summary);
     const cadvisorMs = durationsOf(renders / 10, () => Array.from(encodeText(pages.cadvisor())).length);

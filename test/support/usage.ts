@@ -1,4 +1,5 @@
 /** Rows of the usage table for tests. */
+import { noIo, type NodeFilesystem } from '../../src/shared/state/node-filesystem-table.ts';
 import { createUsageTable, UsageReader, UsageWriter } from '../../src/shared/state/usage-table.ts';
 import type { CgroupIdentity, CgroupUsage, UsageValues } from '../../src/shared/state/usage-table.ts';
 
@@ -21,4 +22,10 @@ export function anIdentity(over: Partial<CgroupIdentity>): CgroupIdentity {
 export function aUsage(identity: Partial<CgroupIdentity>, values: Partial<UsageValues> = {}): CgroupUsage {
   const sampledAtMs = Date.UTC(2026, 0, 2, 3, 4, 5);
   return { identity: anIdentity(identity), values: { ...noValues, sampledAtMs, io: '[]', network: '[]', ...values } };
+}
+
+/** A filesystem with 100 bytes, of which 60 are used, on a device without I/O. */
+export function aNodeFilesystem(over: Partial<NodeFilesystem> = {}): NodeFilesystem {
+  const size = { capacityBytes: 100, usedBytes: 60, inodes: 10, inodesFree: 4 };
+  return { device: '/dev/sda1', deviceNumber: 2049, ...size, ...noIo, ...over };
 }

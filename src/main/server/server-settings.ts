@@ -61,6 +61,7 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
     nativeHistograms: featureGates.enabled('NativeHistograms'),
     stats: {
       fromRuntime: options.featureGates.enabled('PodAndContainerStatsFromCRI'),
+      hasContainerFilesystems: isCRIO(config.containerRuntimeEndpoint) && !featureGates.enabled('PodAndContainerStatsFromCRI'),
       usage: environment.usage,
       storage: environment.storage,
       nodeName: environment.nodeName,
@@ -158,4 +159,9 @@ function opensslCipher(goName: string): string {
     .replace(/^AES_(\d+)/, 'AES$1')
     .replace('RC4_128', 'RC4');
   return `${exchange === 'RSA' ? '' : `${exchange}_`}${algorithm}`.replaceAll('_', '-');
+}
+
+/** The path may begin with /var/run or /run. Upstream: CrioSocketSuffix of pkg/kubelet/cadvisor/util.go. */
+function isCRIO(runtimeEndpoint: string): boolean {
+  return runtimeEndpoint.endsWith('run/crio/crio.sock');
 }

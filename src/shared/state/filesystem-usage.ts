@@ -38,7 +38,7 @@ export function btrfsDevice(mounts: readonly MountInfo[], path: string): number 
 }
 
 /** The number that stat(2) has for `major:minor` (gnu_dev_makedev). */
-function toDeviceNumber(text: string): number {
+export function toDeviceNumber(text: string): number {
   const [major = 0, minor = 0] = text.split(':').map(Number);
   return Number((BigInt(major & 0xfff) << 8n) | BigInt(minor & 0xff) | (BigInt(minor >>> 8) << 20n));
 }

@@ -8,6 +8,8 @@ import { defineTable } from './typed-table.ts';
 const fields = {
   /** `/dev/sda1`; the mount point of a tmpfs. */
   device: text(256),
+  /** That of stat(2) for its files. */
+  deviceNumber: f64,
   capacityBytes: f64,
   usedBytes: f64,
   inodes: f64,
@@ -26,7 +28,21 @@ const fields = {
   weightedIoMs: f64,
 };
 export type NodeFilesystem = Row<typeof fields>;
-export type DiskIo = Omit<NodeFilesystem, 'device' | 'capacityBytes' | 'usedBytes' | 'inodes' | 'inodesFree'>;
+export type DiskIo = Omit<NodeFilesystem, 'device' | 'deviceNumber' | 'capacityBytes' | 'usedBytes' | 'inodes' | 'inodesFree'>;
+/** Of a filesystem without a device. */
+export const noIo: DiskIo = {
+  reads: 0,
+  readsMerged: 0,
+  sectorsRead: 0,
+  readMs: 0,
+  writes: 0,
+  writesMerged: 0,
+  sectorsWritten: 0,
+  writeMs: 0,
+  ioInProgress: 0,
+  ioMs: 0,
+  weightedIoMs: 0,
+};
 
 export const nodeFilesystemTable = defineTable('node-filesystems', fields);
 export const maxNodeFilesystems = 64;

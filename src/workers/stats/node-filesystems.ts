@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { isWithin, parseMountInfo, type MountInfo } from '../../shared/linux/mountinfo.ts';
-import { readFilesystemUsage } from '../../shared/state/filesystem-usage.ts';
-import { maxNodeFilesystems, type DiskIo, type NodeFilesystem } from '../../shared/state/node-filesystem-table.ts';
+import { readFilesystemUsage, toDeviceNumber } from '../../shared/state/filesystem-usage.ts';
+import { maxNodeFilesystems, noIo, type DiskIo, type NodeFilesystem } from '../../shared/state/node-filesystem-table.ts';
 
 export interface NodeMount {
   readonly device: string;
@@ -36,19 +36,6 @@ export function pickNodeMounts(mounts: readonly MountInfo[], rootDir: string): N
   return [...picked.values()];
 }
 
-const noIo: DiskIo = {
-  reads: 0,
-  readsMerged: 0,
-  sectorsRead: 0,
-  readMs: 0,
-  writes: 0,
-  writesMerged: 0,
-  sectorsWritten: 0,
-  writeMs: 0,
-  ioInProgress: 0,
-  ioMs: 0,
-  weightedIoMs: 0,
-};
 const ioNames = Object.keys(noIo) as (keyof DiskIo)[];
 
 /** The lines `8 1 sda1 reads merged sectors ms writes …` of /proc/diskstats, by `8:1`. */
@@ -92,7 +79,15 @@ export class NodeFilesystems {
         const usage = await readFilesystemUsage(mountPoint, 0).catch(() => undefined);
         if (!usage) continue;
         const { capacityBytes, usedBytes, inodes, inodesFree } = usage;
-        found.push({ device, capacityBytes, usedBytes, inodes, inodesFree, ...(io.get(deviceNumber) ?? noIo) });
+        found.push({
+          device,
+          deviceNumber: toDeviceNumber(deviceNumber),
+          capacityBytes,
+          usedBytes,
+          inodes,
+          inodesFree,
+          ...(io.get(deviceNumber) ?? noIo),
+        });
       }
       this.#put(found);
     } finally {

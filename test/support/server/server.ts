@@ -32,6 +32,7 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
     nativeHistograms: true,
     stats: {
       fromRuntime: false,
+      hasContainerFilesystems: false,
       usage: createUsageTable(10),
       storage: createStorageTable(10),
       nodeName: 'node-1',

@@ -20,6 +20,8 @@ export interface ServerWorkerData extends ThreadWorkerData {
   readonly stats: {
     /** /metrics/cadvisor has the runtime's metrics, unless the runtime has none. */
     readonly fromRuntime: boolean;
+    /** The runtime is CRI-O: /metrics/cadvisor has filesystems of containers. */
+    readonly hasContainerFilesystems: boolean;
     readonly usage: SharedArrayBuffer;
     readonly storage: SharedArrayBuffer;
     readonly nodeName: string;

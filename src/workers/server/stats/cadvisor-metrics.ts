@@ -32,7 +32,7 @@ export type CgroupMetric = SingleMetric | LabelledMetric;
 export interface ParsedUsage {
   readonly io: readonly Labelled<DeviceIo & { readonly deviceName: string }>[];
   readonly network: readonly Labelled<InterfaceUsage>[];
-  /** Of the root cgroup. */
+  /** Of the root cgroup; of containers with CRI-O. */
   readonly filesystems: readonly Labelled<NodeFilesystem>[];
 }
 type Labelled<T> = T & { readonly labels: ExtraLabels };

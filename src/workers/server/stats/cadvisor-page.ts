@@ -13,6 +13,8 @@ export interface CadvisorPageOptions {
   /** Undefined until the stats thread has read them. */
   readonly machine: MachineFacts | undefined;
   readonly filesystems: readonly NodeFilesystem[];
+  /** The filesystem of a container, if it has one. */
+  readonly layerOf?: (row: CgroupUsage) => NodeFilesystem | undefined;
   readonly nowMs: number;
   readonly hasPressure: boolean;
   readonly deviceName: (device: string) => string;
@@ -26,11 +28,14 @@ export function* cadvisorFamilies({
   rows,
   machine,
   filesystems,
+  layerOf,
   nowMs,
   hasPressure,
   deviceName,
 }: CadvisorPageOptions): Generator<MetricFamily> {
-  const cgroups = cgroupsOf(rows.filter(({ identity }) => identity.path !== '')).map((row) => toRendered(row, filesystems, deviceName));
+  const cgroups = cgroupsOf(rows.filter(({ identity }) => identity.path !== '')).map((row) =>
+    toRendered(row, filesystemsOf(row, filesystems, layerOf), deviceName),
+  );
   const families: MetricFamily[] = [
     ...(hasPressure ? [...cgroupMetrics, ...pressureMetrics] : cgroupMetrics).map((metric) => ({
       name: metric.name,
@@ -73,12 +78,22 @@ function toRendered(row: CgroupUsage, filesystems: readonly NodeFilesystem[], na
     parsed: {
       io: named.map((each) => ({ ...each, labels: extraLabels({ device: each.deviceName }) })),
       network: network.map((each) => ({ ...each, labels: extraLabels({ interface: each.name }) })),
-      filesystems: identity.kind === 'root' ? filesystems.map((each) => ({ ...each, labels: extraLabels({ device: each.device }) })) : none,
+      filesystems: filesystems.map((each) => ({ ...each, labels: extraLabels({ device: each.device }) })),
     },
     labels: commonLabels(identity),
   };
 }
 const none: readonly never[] = [];
+
+function filesystemsOf(
+  row: CgroupUsage,
+  ofNode: readonly NodeFilesystem[],
+  layerOf: CadvisorPageOptions['layerOf'],
+): readonly NodeFilesystem[] {
+  if (row.identity.kind === 'root') return ofNode;
+  const layer = layerOf?.(row);
+  return layer ? [layer] : none;
+}
 
 function* samplesOf(metric: CgroupMetric, cgroups: readonly RenderedCgroup[]): Generator<Sample> {
   for (const { row, parsed, labels } of cgroups) {

@@ -4,13 +4,15 @@
  */
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { parseBootTime } from '../../../shared/linux/procfs.ts';
 import { StorageReader } from '../../../shared/state/storage-table.ts';
-import { UsageReader } from '../../../shared/state/usage-table.ts';
+import { UsageReader, type CgroupUsage } from '../../../shared/state/usage-table.ts';
 import type { MetricFamily } from '../../../shared/metrics/exposition/metric-family.ts';
 import { cadvisorFamilies, machineFamilies } from './cadvisor-page.ts';
 import { createDeviceNames } from './device-names.ts';
 import { groupUsage } from './group-usage.ts';
+import { layerFilesystem } from './layer-filesystem.ts';
 import { logFamilies } from './log-metrics.ts';
 import { readRlimit } from '../../../shared/linux/read-rlimit.ts';
 import { resourceFamilies } from './resource-page.ts';
@@ -20,6 +22,7 @@ export interface StatsPagesOptions {
   readonly nodeName: string;
   readonly usage: SharedArrayBuffer;
   readonly storage: SharedArrayBuffer;
+  readonly hasContainerFilesystems: boolean;
   /** `/sys/fs/cgroup` */
   readonly cgroupFsRoot: string;
 }
@@ -35,7 +38,7 @@ export interface StatsPages {
   machine(): Iterable<MetricFamily>;
 }
 
-export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: StatsPagesOptions): StatsPages {
+export function createStatsPages({ nodeName, usage, storage, hasContainerFilesystems, cgroupFsRoot }: StatsPagesOptions): StatsPages {
   const reader = new UsageReader(usage);
   const storageReader = new StorageReader(storage);
   const node = {
@@ -62,7 +65,10 @@ export function createStatsPages({ nodeName, usage, storage, cgroupFsRoot }: Sta
     },
     cadvisor() {
       const [machine, filesystems] = [reader.machine(), reader.nodeFilesystems()];
-      return cadvisorFamilies({ rows: reader.all(), machine, filesystems, nowMs: Date.now(), hasPressure, deviceName });
+      const layers = reader.filesystem('container');
+      const ofPods = hasContainerFilesystems ? storageReader.all() : undefined;
+      const layerOf = (row: CgroupUsage) => ofPods && layerFilesystem(row, ofPods.get(row.identity.podUID as PodUID), layers, filesystems);
+      return cadvisorFamilies({ rows: reader.all(), machine, filesystems, layerOf, nowMs: Date.now(), hasPressure, deviceName });
     },
     machine: () => machineFamilies(reader.machine()),
     logs: () => logFamilies(groupUsage(reader.all())),

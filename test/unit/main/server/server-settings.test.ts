@@ -116,3 +116,14 @@ test('flags are shown with their effective values, and possible credentials are 
   );
   assert.ok(Object.values(values).every((value) => !value.includes('undefined') && !value.includes('[object')));
 });
+
+test('containers have filesystems with CRI-O, unless the usage comes from the runtime', () => {
+  const has = (containerRuntimeEndpoint: string, isFromRuntime = false) =>
+    serverSettings(options({ containerRuntimeEndpoint }, { PodAndContainerStatsFromCRI: isFromRuntime }), surroundings).stats
+      .hasContainerFilesystems;
+  const socket = 'unix:///var/run/crio/crio.sock';
+  assert.deepEqual(
+    [has(socket), has('unix:///run/crio/crio.sock'), has('unix:///run/containerd/containerd.sock'), has(socket, true)],
+    [true, true, false, false],
+  );
+});

@@ -4,7 +4,7 @@ import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/i
 import { textOf } from '../../../../../src/shared/metrics/exposition/text.ts';
 import { cadvisorFamilies } from '../../../../../src/workers/server/stats/cadvisor-page.ts';
 import { parsePrometheus } from '../../../../support/prometheus.ts';
-import { aUsage } from '../../../../support/usage.ts';
+import { aNodeFilesystem, aUsage } from '../../../../support/usage.ts';
 
 const ofPod = { podUID: 'uid-1' as PodUID, podName: 'web', podNamespace: 'default' };
 const eth0 = { name: 'eth0', rxBytes: 1, rxPackets: 2, rxErrors: 3, rxDropped: 4, txBytes: 5, txPackets: 6, txErrors: 7, txDropped: 8 };
@@ -24,6 +24,7 @@ const machine = {
 const filesystems = [
   {
     device: '/dev/sda1',
+    deviceNumber: 2049,
     capacityBytes: 100,
     usedBytes: 60,
     inodes: 10,
@@ -110,6 +111,23 @@ test('the root cgroup has the filesystems of the node with the I/O of their devi
   assert.deepEqual(values('container_fs_reads_total'), [
     ['/', '/dev/sda1', 1],
     ['/kubepods/pod1/c', '/dev/disk-8:0', 2],
+  ]);
+});
+
+test('a container has a filesystem where the runtime is CRI-O', () => {
+  const layerOf = ({ identity }: { identity: { containerName: string } }) =>
+    identity.containerName === 'app' ? aNodeFilesystem({ usedBytes: 7 }) : undefined;
+  const options = { machine, filesystems, layerOf, nowMs: 5000, hasPressure: false, deviceName: () => '/dev/sda1' };
+  const page = parsePrometheus(textOf(cadvisorFamilies({ rows, ...options })));
+  const values = (name: string) => page.get(name)?.samples.map(({ labels, value }) => [labels['id'], labels['device'], value]);
+  assert.deepEqual(values('container_fs_usage_bytes'), [
+    ['/', '/dev/sda1', 60],
+    ['/kubepods/pod1/c', '/dev/sda1', 7],
+  ]);
+  // What the cgroup has read of the device counts.
+  assert.deepEqual(values('container_fs_reads_total'), [
+    ['/', '/dev/sda1', 1],
+    ['/kubepods/pod1/c', '/dev/sda1', 2],
   ]);
 });
 
