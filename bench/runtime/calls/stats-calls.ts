@@ -11,10 +11,12 @@ const baseMemoryBytes = 8 * 1024 * 1024;
 
 export function statsCalls(runtime: SimulatedRuntime): RuntimeHandlers {
   const { machine } = runtime;
+  const statsOf = (container: Container, nowNs: bigint) =>
+    runtime.options.containerStats === 'kata' ? kataStats(container, nowNs) : containerStats(container, nowNs);
   return {
     async containerStats({ containerId }, call) {
       await call.work();
-      return { stats: containerStats(machine.container(containerId), runtime.nowNs()) };
+      return { stats: statsOf(machine.container(containerId), runtime.nowNs()) };
     },
 
     async listContainerStats({ filter }, call) {
@@ -26,7 +28,7 @@ export function statsCalls(runtime: SimulatedRuntime): RuntimeHandlers {
           (filter === undefined || filter.podSandboxId === '' || filter.podSandboxId === sandbox.id),
       );
       const nowNs = runtime.nowNs();
-      return { stats: shuffle(chosen, runtime.random).map((container) => containerStats(container, nowNs)) };
+      return { stats: shuffle(chosen, runtime.random).map((container) => statsOf(container, nowNs)) };
     },
 
     async podSandboxStats({ podSandboxId }, call) {
@@ -75,6 +77,22 @@ function containerStats(container: Container, nowNs: bigint): ContainerStats {
     writableLayer: { timestamp: nowNs, fsId: { mountpoint: '/' }, usedBytes: { value: 65_536n }, inodesUsed: { value: 20n } },
     swap: undefined,
     io: undefined,
+  };
+}
+
+/** A real one takes seconds. */
+const bootNs = 100_000_000n;
+
+function kataStats(container: Container, nowNs: bigint): ContainerStats {
+  const full = containerStats(container, nowNs);
+  const { cpu, memory } = full;
+  if (nowNs - container.startedAtNs < bootNs) return { ...full, cpu: undefined, memory: undefined };
+  const none = { value: 0n };
+  return {
+    ...full,
+    cpu: { ...cpu!, usageNanoCores: none },
+    // Without a limit there is nothing available, and without inactive files the working set is the usage.
+    memory: { ...memory!, availableBytes: none, rssBytes: none, pageFaults: none, majorPageFaults: none },
   };
 }
 

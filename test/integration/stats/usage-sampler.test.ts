@@ -4,16 +4,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
+import { CriClient } from '../../../src/shared/cri/client.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
 import { createUsageTable, isMeasured, UsageReader, type CgroupIdentity } from '../../../src/shared/state/usage-table.ts';
 import { containerIDOfCgroup } from '../../../src/workers/stats/container-cgroup-names.ts';
 import { HandleBudget } from '../../../src/workers/stats/cgroup-file.ts';
 import { createCgroupReader, type CgroupHierarchy } from '../../../src/workers/stats/cgroup-reader.ts';
 import { toBoundedJSON } from '../../../src/workers/stats/parse-cgroup-files.ts';
+import { RuntimeContainerStats } from '../../../src/workers/stats/runtime-stats/container-stats.ts';
 import type { RuntimeUsage } from '../../../src/workers/stats/runtime-stats/to-usage.ts';
 import { UsageSampler } from '../../../src/workers/stats/usage-sampler.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
+import { startSimulatedRuntime, waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const trees: string[] = [];
 after(() => trees.forEach((tree) => rmSync(tree, { recursive: true })));
@@ -369,6 +372,32 @@ test('a container without a cgroup has its logs, and the usage that the runtime 
   const { memoryWorkingSetBytes, sampledAtMs, logBytes } = found('container').values;
   assert.deepEqual([memoryWorkingSetBytes, sampledAtMs, logBytes], [42, 9000, 4096]);
   assert.deepEqual(rows(true), ['container a/app 7', 'pod a/ 3000', 'sandbox a/ 0']);
+});
+
+test('containers of a virtual machine have what containerd measures of them', async (t) => {
+  const { control, endpoint } = await startSimulatedRuntime(t, { containerStats: 'kata' });
+  const [pod] = await control.seed({ pods: 1, containersPerPod: 1 });
+  const [id = ''] = pod!.containerIDs;
+  // The monitor and the machine are in one cgroup, which is named by the sandbox.
+  const root = aTree({ ...v2('kubepods/poda', 300), ...v2(`kubepods/poda/kata_${pod!.sandboxID}`, 200) });
+  const { options, add, rows, clock } = aSampler(root);
+  add(id, 'machine');
+  const client = new CriClient({ endpoint });
+  t.after(() => client.close());
+  const runtimeStats = new RuntimeContainerStats({ connect: async () => client.runtime, clock: options.clock, logger: options.logger });
+  const sampler = new UsageSampler({ ...options, containerStats: (ids) => runtimeStats.of(ids) });
+  const machine = () => new UsageReader(options.usage).all().find(({ identity }) => identity.containerName === 'machine')!;
+  const { values, identity } = await waitUntil('the machine is measured twice', async () => {
+    await sampler.sample();
+    await clock.advance(1000);
+    const row = machine();
+    return isMeasured(row) && row.values.cpuNanoCores > 0 ? row : undefined;
+  });
+  // 5 millicores and up to 24 MiB, of which nothing is known but the sum.
+  assert.ok(values.memoryWorkingSetBytes > 8e6 && values.memoryWorkingSetBytes < 26e6 && values.cpuUsageNs > 0n);
+  assert.ok(values.cpuNanoCores > 4e6 && values.cpuNanoCores < 6e6, `${values.cpuNanoCores} nano cores`);
+  assert.deepEqual([values.memoryRssBytes, identity.path, values.processes], [0, '', 0]);
+  assert.ok(rows().includes('pod a/ 300000'));
 });
 
 test('a container whose cgroup is empty has the usage that the runtime is asked for, and the limits of its cgroup', async () => {
