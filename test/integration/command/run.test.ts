@@ -6,9 +6,11 @@ import { openSync, statSync, closeSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { before, test } from 'node:test';
 import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
+import { fastTime, kubeletEnvironment } from '../../support/kubelet/kubelet-environment.ts';
 import { prepareKubelet, waitUntilHealthy } from '../../support/kubelet/prepared-kubelet.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
@@ -40,6 +42,24 @@ test('a second signal ends a stopping kubelet at once with exit code 1', async (
   assert.equal(code, 1, stderr);
   assert.match(stderr, /"Received a second signal: exiting at once" signal="SIGINT"/);
   assert.doesNotMatch(stderr, /"Stopped"/);
+});
+
+test('the health check of the relist passes while the runtime does not answer for minutes', async (t) => {
+  const prepared = await prepareKubelet(t);
+  // The threshold of three minutes takes nine seconds.
+  const timeFactor = 20;
+  const running = new RunningKubelet(prepared.args, { env: kubeletEnvironment(fastTime(timeFactor)) });
+  await waitUntilHealthy(prepared);
+  await prepared.runtime.control.fault({ call: 'ListPodSandbox', kind: 'hang' });
+  const hangsSinceMs = Date.now();
+  const check = async () => (await fetch(`http://127.0.0.1:${prepared.healthzPort}/healthz/thread-pleg`)).text();
+  while ((Date.now() - hangsSinceMs) * timeFactor < 240_000) {
+    // The time of heartbeats is shorter too: a busy host may miss it.
+    assert.doesNotMatch(await check(), /last seen active/);
+    await sleep(250);
+  }
+  await prepared.runtime.control.clearFaults();
+  await waitUntil('the relist succeeds', async () => (await check()) === 'ok' && running.stderr.includes('"relist succeeds again"'));
 });
 
 test('SIGTERM stops a kubelet that waits for its runtime with exit code 0', async (t) => {
