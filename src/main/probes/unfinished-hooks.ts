@@ -2,8 +2,14 @@
 import { readdir, rm } from 'node:fs/promises';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { postStartHookRecord, postStartHooksDir } from '../../shared/kubernetes/paths.ts';
-import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Logger } from '../../shared/log/logger.ts';
+
+/** What is known of the runtime's containers. */
+export interface KnownContainers {
+  all(): Iterable<RuntimePodStatus>;
+  readonly uninspected: { readonly size: number };
+}
 
 /** Never rejects. */
 export async function readUnfinishedHooks(rootDir: string, logger: Logger): Promise<ContainerID[]> {
@@ -24,7 +30,7 @@ export async function readUnfinishedHooks(rootDir: string, logger: Logger): Prom
 export async function removeStaleHookRecords(
   rootDir: string,
   recorded: readonly ContainerID[],
-  cache: Pick<RuntimeStatusCache, 'all' | 'uninspected'>,
+  cache: KnownContainers,
   logger: Logger,
 ): Promise<void> {
   if (recorded.length === 0 || cache.uninspected.size > 0) return;
