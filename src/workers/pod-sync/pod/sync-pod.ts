@@ -12,7 +12,7 @@ import { podDir, podPluginsDir, podVolumesDir } from '../../../shared/kubernetes
 import { computePodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/index.ts';
-import { executePodActions } from './actions/execute-pod-actions.ts';
+import { executePodActions } from './actions/index.ts';
 import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { inPhase } from './in-phase.ts';
 import { mountVolumes } from './mount-volumes.ts';
@@ -43,7 +43,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
     try {
       if (!mountsDuringSandbox) await volumes;
       context.channel.signal.throwIfAborted();
-      await executePodActions(context, task, actions, volumes, report);
+      await executePodActions({ context, task, volumes, report }, actions);
     } finally {
       await Promise.allSettled([volumes]);
     }

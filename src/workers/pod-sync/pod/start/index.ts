@@ -5,6 +5,6 @@
 export { ensureCgroup } from './ensure-cgroup.ts';
 export { prepareFirstContainer } from './prepare-first-container.ts';
 export { prepareSandbox } from './prepare-sandbox.ts';
-export { repeatPostStartHooks } from './run-post-start.ts';
+export { runPostStart } from './run-post-start.ts';
 export { reportStaleStatus, StaleStatusError } from './stale-status.ts';
 export { startContainers } from './start-containers.ts';

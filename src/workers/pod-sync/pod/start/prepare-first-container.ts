@@ -5,7 +5,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { SyncPodTask } from '../../../../shared/contracts/pod-sync/task.ts';
 import type { ContainerConfig } from '../../../../shared/cri/generated/cri-v1.ts';
-import type { PodActions } from '../compute-pod-actions/index.ts';
+import type { ContainersToStart } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { usesPodIPs, type HostInfo } from '../runtime-config/index.ts';
 import { makeLogFolder } from './container-log-folder.ts';
@@ -35,7 +35,7 @@ export interface PreparedContainer {
 export function prepareFirstContainer(
   context: TaskContext,
   { pod, status }: SyncPodTask,
-  actions: PodActions,
+  actions: ContainersToStart,
   volumes: Promise<void>,
   hostInfo: Promise<HostInfo>,
 ): PreparedContainer | undefined {

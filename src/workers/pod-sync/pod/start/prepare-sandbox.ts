@@ -6,7 +6,7 @@ import { sandboxIPs } from '../../../../shared/cri/sandbox-ips.ts';
 import { KubeletError, messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import type { SandboxID } from '../../../../shared/kubernetes/ids.ts';
 import { startedPods, startedPodsErrors, startedUserNamespacedPods } from '../../../../shared/metrics/definitions/pod-sync.ts';
-import type { PodActions } from '../compute-pod-actions/index.ts';
+import type { ContainersToStart } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../format-pod.ts';
 import { inPhase } from '../in-phase.ts';
@@ -34,7 +34,7 @@ export interface Sandbox {
 export async function prepareSandbox(
   context: TaskContext,
   { pod, status, apiStatus }: SyncPodTask,
-  actions: PodActions,
+  actions: ContainersToStart,
   {
     hostInfo: hostInfoRead,
     firstContainer,

@@ -3,16 +3,12 @@
  * ended during the hook. Kubernetes promises that a hook is delivered at least once.
  */
 import { untilAborted } from '../../../../shared/concurrency/until-aborted.ts';
-import type { SyncPodTask } from '../../../../shared/contracts/pod-sync/task.ts';
-import { toFailure } from '../../../../shared/errors/kubelet-error.ts';
 import type { Container, EphemeralContainer } from '../../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../shared/kubernetes/ids.ts';
-import type { PodActions } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { podIPForHooks, runHook } from '../hooks/index.ts';
 import { inPhase } from '../in-phase.ts';
 import { killContainer } from '../kill/index.ts';
-import type { SyncReport } from '../sync-report.ts';
 import { removePostStartRecord } from './post-start-record.ts';
 
 /**
@@ -53,26 +49,5 @@ export async function runPostStart(
     throw err;
   } finally {
     if (!channel.abandoned.aborted) await removePostStartRecord(context, id);
-  }
-}
-
-/** Runs them one after the other, as containers start. Rejects with Stopped only; failures go to the report. */
-export async function repeatPostStartHooks(
-  context: TaskContext,
-  { status }: SyncPodTask,
-  hooks: PodActions['hooksToRepeat'],
-  report: SyncReport,
-): Promise<void> {
-  for (const { id, container } of hooks) {
-    context.logger.info({ container: container.name, containerID: id }, 'The postStart hook was interrupted: running it again');
-    // The status of a container whose hook has ended is another one.
-    report.changedRuntime = true;
-    try {
-      await runPostStart(context, container, id, status?.podIPs);
-    } catch (err) {
-      context.channel.signal.throwIfAborted();
-      const { reason, message } = toFailure(err, 'PostStartHookError');
-      report.fail({ action: 'StartContainer', target: container.name, reason, message });
-    }
   }
 }

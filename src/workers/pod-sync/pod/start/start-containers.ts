@@ -8,7 +8,7 @@ import type { Container, EphemeralContainer, PodSpec } from '../../../../shared/
 import { goDuration } from '../../../../shared/kubernetes/go-text.ts';
 import { isRestartableInitContainer } from '../../../../shared/kubernetes/restart-policy.ts';
 import { startedContainers, startedContainersErrors } from '../../../../shared/metrics/definitions/pod-sync.ts';
-import type { PodActions } from '../compute-pod-actions/index.ts';
+import type { ContainersToStart } from '../compute-pod-actions/index.ts';
 import { backoffKey, computeBackoffDecision } from '../crash-loop-backoff.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../format-pod.ts';
@@ -25,7 +25,7 @@ type ContainerType = 'ephemeral_container' | 'init_container' | 'container';
 export async function startContainers(
   context: TaskContext,
   task: SyncPodTask,
-  actions: PodActions,
+  actions: ContainersToStart,
   { sandbox, firstContainer }: { readonly sandbox: Sandbox; readonly firstContainer: PreparedContainer | undefined },
   report: SyncReport,
 ): Promise<void> {
@@ -45,7 +45,7 @@ export async function startContainers(
 
 async function startInOrder(
   spec: PodSpec,
-  actions: PodActions,
+  actions: ContainersToStart,
   start: (kind: ContainerType, container: Container | EphemeralContainer) => Promise<boolean>,
 ): Promise<void> {
   for (const container of findByNames(spec.ephemeralContainers, actions.ephemeralContainersToStart))

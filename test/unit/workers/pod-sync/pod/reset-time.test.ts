@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { computeResetTime } from '../../../../../src/workers/pod-sync/pod/actions/execute-pod-actions.ts';
+import { computeResetTime } from '../../../../../src/workers/pod-sync/pod/actions/reset-containers.ts';
 import { table } from '../../../../support/table.ts';
 
 table('RestartAllContainers happens a second after the first exit that asks for it', (row) => {

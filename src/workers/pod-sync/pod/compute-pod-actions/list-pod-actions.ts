@@ -1,0 +1,43 @@
+/** Turns the computed actions of a pod into the list that is executed, in upstream's order (kuberuntime_manager.go SyncPod). Pure. */
+import type { SandboxID } from '../../../../shared/kubernetes/ids.ts';
+import type { ContainerToKill, ContainerToReset, PodActions } from './pod-actions.ts';
+import type { KeptContainer, ResizeActions } from './resizes.ts';
+
+/** Each type has an executor (pod/actions/). */
+export type PodAction =
+  | { readonly type: 'KillPod'; readonly createSandbox: boolean }
+  | ({ readonly type: 'KillContainer' } & ContainerToKill)
+  | { readonly type: 'ResetContainers'; readonly containers: readonly ContainerToReset[] }
+  | { readonly type: 'PruneInitContainers' }
+  | { readonly type: 'Resize'; readonly resize: ResizeActions; readonly sandboxID: SandboxID }
+  /** From then on the sync determines which containers wait. */
+  | { readonly type: 'ResetWaiting' }
+  | { readonly type: 'RepeatPostStartHook'; readonly hook: KeptContainer }
+  | { readonly type: 'StartContainers'; readonly start: ContainersToStart };
+
+/** The containers to start, and the sandbox to start them in. */
+export type ContainersToStart = Pick<
+  PodActions,
+  'createSandbox' | 'sandboxID' | 'attempt' | 'ephemeralContainersToStart' | 'initContainersToStart' | 'containersToStart'
+>;
+
+export function listPodActions(actions: PodActions): PodAction[] {
+  const { killPod, containersToKill, containersToReset, hooksToRepeat, resize, ...start } = actions;
+  // A member of PodActions that is neither here nor in the start is one that nothing executes: it does not compile.
+  start satisfies { readonly [M in keyof typeof start]: M extends keyof ContainersToStart ? unknown : never };
+  const { createSandbox, sandboxID } = start;
+  const starts = [...start.ephemeralContainersToStart, ...start.initContainersToStart, ...start.containersToStart];
+  return [
+    ...(killPod
+      ? [{ type: 'KillPod', createSandbox } as const]
+      : [
+          ...containersToKill.map((container) => ({ type: 'KillContainer', ...container }) as const),
+          ...(containersToReset.length > 0 ? [{ type: 'ResetContainers', containers: containersToReset } as const] : []),
+        ]),
+    { type: 'PruneInitContainers' },
+    ...(resize && !killPod && sandboxID !== undefined ? [{ type: 'Resize', resize, sandboxID } as const] : []),
+    { type: 'ResetWaiting' },
+    ...hooksToRepeat.map((hook) => ({ type: 'RepeatPostStartHook', hook }) as const),
+    ...(createSandbox || starts.length > 0 ? [{ type: 'StartContainers', start } as const] : []),
+  ];
+}
