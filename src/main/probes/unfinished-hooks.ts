@@ -1,15 +1,9 @@
 /** What an earlier kubelet has recorded of the postStart hooks that it has not ended (workers/pod-sync/start/post-start-record.ts). */
 import { readdir, rm } from 'node:fs/promises';
-import type { ContainerID } from '../../shared/kubernetes/ids.ts';
-import { postStartHookRecord, postStartHooksDir } from '../../shared/kubernetes/paths.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
+import { postStartHookRecord, postStartHooksDir } from '../../shared/kubernetes/paths.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-
-/** What is known of the runtime's containers. */
-export interface KnownContainers {
-  all(): Iterable<RuntimePodStatus>;
-  readonly uninspected: { readonly size: number };
-}
 
 /** Never rejects. */
 export async function readUnfinishedHooks(rootDir: string, logger: Logger): Promise<ContainerID[]> {
@@ -30,7 +24,7 @@ export async function readUnfinishedHooks(rootDir: string, logger: Logger): Prom
 export async function removeStaleHookRecords(
   rootDir: string,
   recorded: readonly ContainerID[],
-  cache: KnownContainers,
+  cache: { all(): Iterable<RuntimePodStatus>; readonly uninspected: ReadonlySet<PodUID> },
   logger: Logger,
 ): Promise<void> {
   if (recorded.length === 0 || cache.uninspected.size > 0) return;
