@@ -39,6 +39,7 @@ export function kubeletWritten<K extends WrittenKind>(written: KubeletWritten<K>
   const path = ({ rootDir, podUID, volume }: VolumePlace) => podVolumeDir(rootDir, podUID, plugin, volume);
   return {
     holdsFiles: true,
+    isMount: () => written.medium === 'Memory',
     async mount(context, volume, source) {
       try {
         await setUp(context, volume, written, source);

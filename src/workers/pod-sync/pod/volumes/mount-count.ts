@@ -3,12 +3,11 @@
  * the kernel allows, and each read of a table with 30,000 mounts blocks a sync thread for 0.2 s. Pure.
  */
 import type { Pod, Volume } from '../../../../shared/kubernetes/api.ts';
-import { volumeKind, volumesToMount } from '../../../../shared/kubernetes/volume-kind.ts';
+import { volumesToMount } from '../../../../shared/kubernetes/volume-kind.ts';
+import { findPlugin } from './plugins/index.ts';
 
 /** 110 pods with as many fit into the kernel's default fs.mount-max of 100,000. */
 export const maxPodMounts = 900;
-/** The kubelet writes their files into memory; those of config maps are on disk. */
-const kindsInMemory = new Set<string>(['secret', 'downwardAPI', 'projected']);
 
 /** Returns the problem, or null. */
 export function mountCountProblem(pod: Pod): string | null {
@@ -19,9 +18,8 @@ export function mountCountProblem(pod: Pod): string | null {
 
 function isMount(volume: Volume): boolean {
   try {
-    const kind = volumeKind(volume);
-    if (kind.kind === 'emptyDir') return kind.source.medium !== undefined && kind.source.medium !== '';
-    return kindsInMemory.has(kind.kind);
+    const { plugin, source } = findPlugin(volume);
+    return plugin.isMount(source);
   } catch {
     // The volume is refused.
     return false;

@@ -8,6 +8,7 @@ import type { VolumePlace, VolumePlugin } from './volume-plugin.ts';
 
 export const emptyDir: VolumePlugin<VolumeSource<'emptyDir'>> = {
   holdsFiles: false,
+  isMount: ({ medium = '' }) => medium !== '',
   mount: setUp,
   path: pathOf,
   containerMount: async (context) => ({

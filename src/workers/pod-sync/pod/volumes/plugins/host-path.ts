@@ -5,6 +5,7 @@ import type { VolumePlugin } from './volume-plugin.ts';
 
 export const hostPath: VolumePlugin<VolumeSource<'hostPath'>> = {
   holdsFiles: false,
+  isMount: () => false,
   mount: checkPath,
   path: (_, { path }) => path,
   // The files keep their SELinux labels.

@@ -5,6 +5,7 @@ import type { VolumePlugin } from './volume-plugin.ts';
 
 export const image: VolumePlugin<VolumeSource<'image'>> = {
   holdsFiles: false,
+  isMount: () => false,
   mount: async () => false,
   containerMount: async ({ volume, subPath, pulledImage }) => {
     if (!pulledImage) throw new Error(`the image of volume ${goQuote(volume)} was not pulled: image volumes are not available here`);

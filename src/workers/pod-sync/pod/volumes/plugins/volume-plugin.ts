@@ -53,6 +53,8 @@ export interface VolumePlugin<Source> {
    * ready volume is then unchanged.
    */
   mount(context: VolumeContext, volume: string, source: Source): Promise<boolean>;
+  /** Whether the volume is a mount of its own in the mount table of the node. */
+  isMount(source: Source): boolean;
   /** Whether containers may use what an earlier sync has set up, when a repeated mount fails. Absent: they may not. */
   isUsable?(context: VolumeContext, volume: string): Promise<boolean>;
   /** The volume's path on this host. Absent: the runtime mounts the volume. */
