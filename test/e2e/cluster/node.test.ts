@@ -1,6 +1,9 @@
 /** The Node object of a real cluster: what the kubelet reports, keeps of other writers, and does under faults. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Node } from '../../../src/main/node/index.ts';
@@ -186,6 +189,30 @@ describe('a node of a cluster', () => {
       (current) => String(readyOf(current)?.lastHeartbeatTime) > String(before?.lastHeartbeatTime),
     );
     assert.deepEqual([readyOf(after)?.status, readyOf(after)?.lastTransitionTime], ['True', before?.lastTransitionTime]);
+  });
+
+  test('lists the volumes that another kubelet has left while one is mounted, and none afterwards', async () => {
+    const globalMount = join(node.node.rootDir, 'plugins/kubernetes.io/csi/csi.example.org/hash/globalmount');
+    mkdirSync(globalMount, { recursive: true });
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', globalMount]);
+    let isMounted = true;
+    const unmount = () => {
+      if (isMounted) execFileSync('umount', [globalMount]);
+      isMounted = false;
+    };
+    try {
+      const left = ['kubernetes.io/csi/csi.example.org^volume'];
+      await node.api.patch(`${node.nodePath}/status`, { status: { volumesInUse: left } }, 'strategic-merge');
+      const renewals = () => node.requests(({ objectRef, verb }) => objectRef?.resource === 'leases' && verb === 'update').length;
+      const before = renewals();
+      // The status is checked as often as the lease is renewed.
+      await waitUntil('the lease was renewed three times', () => renewals() >= before + 3, 60_000);
+      assert.deepEqual((await get()).status?.volumesInUse, left);
+      unmount();
+      await until('lists no volume', ({ status }) => (status?.volumesInUse ?? []).length === 0);
+    } finally {
+      unmount();
+    }
   });
 
   test('is warned of its API server exactly when the version of that is not supported', async () => {
