@@ -119,9 +119,9 @@ ip neighbour add fd00:77::3 lladdr 02:00:00:00:00:03 dev eth0`);
   writeFileSync(hosts, `127.0.0.1 localhost\nfd00:77::3 api.example\n10.9.0.2 api.example\n`);
   const host = await startHost(t, {
     config: { staticPodURL: `http://manifests.example/pods` },
-    kubeconfig: { server: `https://api.example:${apiServer}`, authority: root.cert },
+    kubeconfig: { server: `https://api.example:${apiServer}`, authority: root.cert, withoutUser: true },
     env: { http_proxy: `http://10.9.0.2:${proxy.port}`, NO_PROXY: '.api.example,api.example,10.0.0.0/8' },
-    setUp: `mount --bind ${hosts} /etc/hosts`,
+    setUp: `mount --bind ${hosts} /etc/hosts && mount -t tmpfs tmpfs /sys/fs/cgroup/cpu`,
   });
   await lastOf(
     () => registry.node,
@@ -136,6 +136,13 @@ ip neighbour add fd00:77::3 lladdr 02:00:00:00:00:03 dev eth0`);
     registry.node ? 'the Node registers' : 'no Node',
   );
   assertOutcome('the addresses of the Node, without a default route', registry.internalIPs() || 'none');
+  const { node, authorization } = registry;
+  assertOutcome(
+    'a context of a kubeconfig whose user is missing',
+    `${node ? 'the Node registers' : 'no Node'}, ${authorization ?? 'anonymous'}`,
+  );
+  const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
+  assertOutcome('cgroup v1 whose CPU controller has no quotas', /WARNING: .*/.exec(ready)?.[0] ?? 'no warning');
   const [request] = proxy.requests;
   assertOutcome('`staticPodURL` with `http:` and a name that only the proxy knows', `${request}, ${pod ? 'its pod exists' : 'no pod'}`);
   host.kubelet.kill('SIGTERM');

@@ -7,15 +7,30 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { Agent, request } from 'undici';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import { aPod, enterNetwork, isOpen, isRunning, lastOf, podOf, startHost, type ContractHost } from '../../support/go-runtime/host.ts';
+import {
+  aPod,
+  enterNetwork,
+  eth0,
+  isOpen,
+  isRunning,
+  lastOf,
+  nodeName,
+  podOf,
+  startHost,
+  type ContractHost,
+} from '../../support/go-runtime/host.ts';
 import { assertOutcome } from '../../support/go-runtime/outcomes.ts';
-import { ensureBuilt } from '../../support/kubelet/kubelet-command.ts';
+import { aFolder, ensureBuilt } from '../../support/kubelet/kubelet-command.ts';
 
 before(ensureBuilt);
 
 /** Upstream reads the folder each second here, and this kubelet when a file appears. */
 const unacceptedMs = 5000;
 
+/** Upstream has no addresses on a standalone host. */
+const statusMs = 30_000;
+/** Of klog: errors and warnings. */
+const isWarning = /^[EW]\d{4} /;
 const scalarsOfTheConfiguration = `maxPods: 017
 podPidsLimit: 1_000
 registryPullQPS: 0x10
@@ -23,6 +38,11 @@ enableServer: yes
 serializeImagePulls: off
 clusterDomain: 2026-11-27
 podCIDR: 12:30:45
+notAField: 1
+eventBurst: 5
+eventBurst: 7
+---
+maxPods: 99
 `;
 
 const head = (name: string) => `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\n`;
@@ -71,7 +91,8 @@ async function configz({ securePort }: ContractHost): Promise<Record<string, unk
 async function readPods(host: ContractHost, awaited: string, names: readonly string[]) {
   const found = await lastOf(
     () => podOf(host, awaited),
-    () => true,
+    ({ status }) => status?.hostIP !== undefined,
+    statusMs,
   );
   const seen = new Set<string>();
   await lastOf(
@@ -89,11 +110,13 @@ const values = (from: object, ...names: string[]) =>
   names.map((name) => `${name} ${JSON.stringify((from as Record<string, unknown>)[name])}`).join(', ');
 
 test('scalars of YAML 1.1, manifests in other encodings, limits of open files, a time zone, signals', async (t) => {
-  enterNetwork();
+  enterNetwork(`${eth0}; ip address add 10.9.0.2/24 dev eth0; ip address add 10.9.0.9/24 dev eth0; ip route add default via 10.9.0.1`);
+  const hosts = join(aFolder(t), 'hosts');
+  writeFileSync(hosts, `127.0.0.1 localhost\n10.9.0.9 ${nodeName}\n`);
   const host = await startHost(t, {
     config: { maxOpenFiles: 2048 },
     configText: scalarsOfTheConfiguration,
-    setUp: 'ulimit -Sn 256 && ulimit -Hn 4096 && trap "" HUP',
+    setUp: `mount --bind ${hosts} /etc/hosts && ulimit -Sn 256 && ulimit -Hn 4096 && trap "" HUP`,
     env: { TZ: 'Asia/Kolkata' },
   });
   const { kubelet } = host;
@@ -111,10 +134,20 @@ test('scalars of YAML 1.1, manifests in other encodings, limits of open files, a
     ),
   );
 
+  const named = ['notAField', 'eventBurst', 'document'].filter((word) =>
+    kubelet.stderr.split('\n').some((line) => isWarning.test(line) && line.includes(word)),
+  );
+  const { eventBurst, maxPods } = await configz(host);
+  assertOutcome(
+    'an unknown field, a field twice (5, 7) and a second document in the configuration',
+    `the kubelet starts, eventBurst ${JSON.stringify(eventBurst)}, maxPods ${JSON.stringify(maxPods)}, warnings name: ${named.join(', ') || 'none'}`,
+  );
+
   const folder = join(host.folder, 'manifests');
   for (const [name, content] of Object.entries(manifests)) writeFileSync(join(folder, `${name}.yaml`), content);
   writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), notUTF8, Buffer.from('.yaml')]), aPod('byte'));
   const [found, outcomeOf] = await readPods(host, 'scalars', Object.keys({ ...manifests, byte: '' }));
+  assertOutcome('a pod with `hostNetwork` on a standalone host whose name is in /etc/hosts', `hostIP ${found?.status?.hostIP ?? 'none'}`);
   const { metadata, spec } = found ?? ({ metadata: {}, spec: { containers: [] } } as unknown as Pod);
   const read = values(spec, 'hostNetwork', 'terminationGracePeriodSeconds', 'activeDeadlineSeconds');
   const { date, nothing } = metadata.annotations ?? {};

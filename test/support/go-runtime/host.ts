@@ -44,6 +44,8 @@ export interface KubeconfigCluster {
   /** PEM. */
   readonly authority: string;
   readonly 'tls-server-name'?: string;
+  /** The context names a user that the file does not have. */
+  readonly withoutUser?: boolean;
 }
 
 export interface HostOptions {
@@ -107,14 +109,14 @@ function appendConfig(file: string, text: string): void {
   if (text !== '') writeFileSync(file, `${stringify(config)}${text}`);
 }
 
-/** Returns the path. The user has a token. */
-function writeKubeconfig(folder: string, { authority, ...cluster }: KubeconfigCluster): string {
+/** Returns the path. A user has a token. */
+function writeKubeconfig(folder: string, { authority, withoutUser = false, ...cluster }: KubeconfigCluster): string {
   const file = join(folder, 'kubeconfig');
   const all = {
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name: 'c', cluster: { ...cluster, 'certificate-authority-data': Buffer.from(authority).toString('base64') } }],
-    users: [{ name: 'u', user: { token: 'secret' } }],
+    users: withoutUser ? [] : [{ name: 'u', user: { token: 'secret' } }],
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',
   };

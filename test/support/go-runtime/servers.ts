@@ -39,6 +39,8 @@ const noContent = '{"kind":"Status","apiVersion":"v1","status":"Failure","reason
 export class NodeRegistry {
   /** Undefined: no kubelet has created its Node. */
   node: Node | undefined;
+  /** The credentials of the request that created it. */
+  authorization: string | undefined;
   readonly #watches: ServerResponse[] = [];
 
   /** Of the Node, of the type InternalIP. */
@@ -54,8 +56,10 @@ export class NodeRegistry {
       const { pathname, searchParams } = new URL(request.url ?? '', 'https://server');
       response.setHeader('content-type', 'application/json');
       if (pathname !== '/api/v1/nodes' || searchParams.has('sendInitialEvents')) response.writeHead(404).end(noContent);
-      else if (request.method === 'POST') this.#create(Buffer.concat(chunks).toString(), response);
-      else if (searchParams.has('watch')) this.#watch(response);
+      else if (request.method === 'POST') {
+        this.authorization = request.headers.authorization;
+        this.#create(Buffer.concat(chunks).toString(), response);
+      } else if (searchParams.has('watch')) this.#watch(response);
       else
         response.end(
           JSON.stringify({ kind: 'NodeList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items: this.node ? [this.node] : [] }),
