@@ -6,10 +6,13 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { grpcCode } from '../../../src/shared/cri/cri-error.ts';
+import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
+import type { Container, ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { conditionOf, TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { PodWatch } from '../../support/cluster/pod-watch.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
+import { startHostileRuntime } from '../../support/runtime/hostile-runtime.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const nodeName = 'kubelet-restart';
@@ -114,6 +117,69 @@ describe('a restarted kubelet', () => {
     const pod = await pods.until('hooked', 'is ready', isReady);
     assert.deepEqual([hook(), identities(pod)[0]], [['begun', 'begun', 'ended'], before]);
     assert.deepEqual(readdirSync(join(node.node.rootDir, 'post_start_hooks')), []);
+  });
+
+  test('takes nothing for known that a slow runtime has not told', async (t) => {
+    const pods = await PodWatch.start(t, node.cluster, node.namespace);
+    const folder = join(node.node.folder, 'ends');
+    mkdirSync(folder);
+    /** A pod that ends when the test writes a file. */
+    const create = (name: string, more: Partial<Container> = {}) => {
+      const app = aBusybox({ sh: `until [ -e /ends/${name} ]; do sleep 0.1; done`, volumeMounts: [{ name: 'ends', mountPath: '/ends' }] });
+      const volumes = [{ name: 'ends', hostPath: { path: folder } }];
+      const initContainers = [aBusybox({ name: 'init', sh: 'exit 0' })];
+      return pods.create(aManifest(name, { nodeName, restartPolicy: 'Never', initContainers, containers: [{ ...app, ...more }], volumes }));
+    };
+    const end = (name: string) => writeFileSync(join(folder, name), '');
+    await create('once');
+    const id = statusesOf(await pods.until('once', 'is ready', isReady))
+      .find(({ name }) => name === 'app')
+      ?.containerID?.split('//')[1];
+    await node.node.stopKubelet('SIGKILL');
+    end('once');
+    const filter = { id: id ?? '', state: { state: ContainerState.CONTAINER_EXITED } };
+    const call = { deadlineMs: 5000 };
+    await waitUntil(
+      'the container has ended',
+      async () => (await node.node.cri.runtime.call('listContainers', { filter }, call)).containers[0],
+    );
+
+    const refused = new Set(['ContainerStatus']);
+    let refusals = 0;
+    const proxy = await startHostileRuntime(
+      t,
+      node.node.containerd.endpoint,
+      ({ bytes }) => bytes,
+      (method) => {
+        if (!refused.has(method)) return null;
+        refusals += 1;
+        return { code: grpcCode.UNAVAILABLE, details: 'busy' };
+      },
+    );
+    await node.node.startKubelet({ config: { containerRuntimeEndpoint: proxy.endpoint } });
+    await node.untilReady();
+    await waitUntil('the runtime has not told several times', () => refusals > 20, 60_000);
+    refused.clear();
+    await pods.until('once', 'has succeeded', ({ status }) => status?.phase === 'Succeeded');
+    const phases = new Set(pods.seen('once').map(({ status }) => status?.phase));
+    assert.ok(!phases.has('Failed'), [...phases].join());
+
+    // A sandbox that could not be stopped may still hold its host port.
+    const ports = [{ containerPort: 80, hostPort: 34_562 }];
+    await create('has-port', { ports });
+    await pods.until('has-port', 'is ready', isReady);
+    refused.add('StopPodSandbox');
+    end('has-port');
+    const { metadata } = await pods.until('has-port', 'has succeeded', ({ status }) => status?.phase === 'Succeeded');
+    await create('wants-port', { ports });
+    const { status: rejected } = await pods.until('wants-port', 'is refused', ({ status }) => status?.phase === 'Failed');
+    assert.equal(rejected?.reason, 'NodePorts');
+    refused.clear();
+    const stopped = (line: string) => line.includes(metadata.uid) && line.includes('Pod has terminated');
+    await waitUntil('the sandbox is stopped', () => node.node.log().split('\n').some(stopped), 60_000);
+    await create('gets-port', { ports });
+    await pods.until('gets-port', 'is ready', isReady);
+    await node.restartKubelet();
   });
 });
 

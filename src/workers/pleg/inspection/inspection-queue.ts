@@ -25,8 +25,14 @@ interface Inspection {
   /** The sequence number of main's request. Undefined when only this thread requested the inspection. */
   sequence: number | undefined;
   readonly result: PromiseWithResolvers<InspectionResult>;
-  /** Resolves when main has the result, or knows that the inspection is slow. */
-  readonly reported: PromiseWithResolvers<void>;
+  /** Resolves with true when main has the result, or knows that the inspection is slow; with false when the inspection has failed. */
+  readonly reported: PromiseWithResolvers<boolean>;
+}
+
+export interface UnreportedInspection {
+  readonly uid: PodUID;
+  /** `Inspection.reported`. */
+  readonly reported: Promise<boolean>;
 }
 
 /** Main's numbered request that is pending for a pod. An inspection reads the number when it posts, because a request may arrive meanwhile. */
@@ -77,16 +83,17 @@ export class InspectionQueue {
       : Promise.reject(new Error(`the inspection queue is full with ${maxQueued} pods; cannot inspect pod ${uid}`));
   }
 
-  /** Requests an inspection after the relist that started at `listedAtMs`. Resolves like `Inspection.reported`. Never rejects. */
-  inspectListed(uid: PodUID, listedAtMs: number): Promise<void> {
-    return this.#enqueue(uid, { listedAtMs })?.reported.promise ?? Promise.resolve();
+  /** Requests an inspection after the relist that started at `listedAtMs`. */
+  inspectListed(uid: PodUID, listedAtMs: number): void {
+    this.#enqueue(uid, { listedAtMs });
   }
 
-  /** The `reported` promise of each pod's latest queued or running inspection. */
-  unreported(): Promise<void>[] {
-    return Array.from(this.#pods.values(), ({ running, next }) => (next ?? running)?.reported.promise).filter(
-      (reported) => reported !== undefined,
-    );
+  /** Each pod's latest queued or running inspection. */
+  unreported(): UnreportedInspection[] {
+    return [...this.#pods].flatMap(([uid, { running, next }]) => {
+      const inspection = next ?? running;
+      return inspection ? [{ uid, reported: inspection.reported.promise }] : [];
+    });
   }
 
   #enqueue(uid: PodUID, known: KnownObjects | undefined, sequence?: number): Inspection | undefined {
@@ -133,16 +140,17 @@ export class InspectionQueue {
       slow = true;
       this.#running -= 1;
       postPartialStatus(uid, clock.monotonic() - startedAtMs, observedAtMs, pod);
-      inspection.reported.resolve();
+      inspection.reported.resolve(true);
       this.#startQueued();
     });
     try {
       inspection.result.resolve(await inspect(uid, known, observedAtMs, pod));
+      inspection.reported.resolve(true);
     } catch (err) {
       inspection.result.reject(err);
+      inspection.reported.resolve(false);
     }
     cancel();
-    inspection.reported.resolve();
     if (!slow) this.#running -= 1;
     pod.running = null;
     if (pod.next) this.#queued.push(uid);

@@ -88,10 +88,15 @@ export class PodInspector {
     }
   }
 
-  /** Posts a pod's status from the lists, because its inspection can wait. */
+  /** Posts a pod's status from the lists, because its inspection can wait, or has failed. */
   postListedStatus(uid: PodUID, listedAtMs: number): void {
     const record = this.#deps.records.get(uid);
-    if (record) this.#post(record, new Map(), listedAtMs);
+    if (!record) return;
+    const { reinspect } = record;
+    record.reinspect = false;
+    this.#post(record, new Map(), listedAtMs);
+    // The inspection that succeeds posts a PodSync, also without changes.
+    record.reinspect = reinspect;
   }
 
   /**

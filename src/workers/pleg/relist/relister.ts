@@ -100,9 +100,11 @@ export class Relister {
       return false;
     }
     this.#succeed();
-    const isFirstOfSuccessor = this.#isSuccessor && this.#deps.records.isFirstRelist;
+    const { isFirstRelist } = this.#deps.records;
+    const isFirstOfSuccessor = this.#isSuccessor && isFirstRelist;
     const uninspected = this.#inspectChangedPods(startedAtMs, requested !== null || isFirstOfSuccessor);
-    void this.#postWhenReported(startedAtMs, uninspected).then(requested?.resolve);
+    const mainKnowsNothing = isFirstRelist && !isFirstOfSuccessor;
+    void this.#postWhenReported(startedAtMs, uninspected, mainKnowsNothing).then(requested?.resolve);
     return true;
   }
 
@@ -191,7 +193,7 @@ export class Relister {
     const nowMs = clock.monotonic();
     let uninspected: PodUID[] | undefined;
     for (const record of records.podsToInspect()) {
-      if (record.inspectAtMs <= nowMs || (immediately && !record.reinspect)) void inspections.inspectListed(record.uid, listedAtMs);
+      if (record.inspectAtMs <= nowMs || (immediately && !record.reinspect)) inspections.inspectListed(record.uid, listedAtMs);
       else if (records.isFirstRelist) postListedStatus(record.uid, listedAtMs);
       // Main already has the failure of the last inspection.
       else if (!record.reinspect) (uninspected ??= []).push(record.uid);
@@ -201,13 +203,21 @@ export class Relister {
 
   /**
    * Posts the end of the relist after main has a status of every changed pod, or knows that its inspection is slow. Main's cache is then
-   * complete. Pending inspections of earlier relists count too, which keeps these messages in order.
+   * complete. Pending inspections of earlier relists count too, which keeps these messages in order. A pod whose inspection has failed, because the runtime was
+   * unavailable, must not seem to have nothing in the runtime: main would end it.
    */
-  async #postWhenReported(relistedAtMs: number, uninspected: readonly PodUID[] | undefined): Promise<void> {
-    const { inspections, post, signal } = this.#deps;
-    const unreported = inspections.unreported();
-    if (unreported.length > 0) await Promise.all(unreported);
-    if (!signal.aborted) post({ relistedAtMs, ...(uninspected && { uninspected }), statuses: [], removed: [], events: [] });
+  async #postWhenReported(relistedAtMs: number, waiting: readonly PodUID[] | undefined, mainKnowsNothing: boolean): Promise<void> {
+    const { inspections, post, postListedStatus, signal } = this.#deps;
+    const failed: PodUID[] = [];
+    await Promise.all(
+      inspections.unreported().map(async ({ uid, reported }) => {
+        if (!(await reported)) failed.push(uid);
+      }),
+    );
+    if (signal.aborted) return;
+    if (mainKnowsNothing) for (const uid of failed) postListedStatus(uid, relistedAtMs);
+    const uninspected = [...(waiting ?? []), ...(mainKnowsNothing ? [] : failed)];
+    post({ relistedAtMs, ...(uninspected.length > 0 && { uninspected }), statuses: [], removed: [], events: [] });
   }
 
   async #pause(ms: number): Promise<void> {

@@ -67,6 +67,40 @@ suite('a relist', () => {
     assert.deepEqual(node.takeNotifications(), ['status u2: app=running s=ready']);
   });
 
+  test('that is the first reports pods from the lists when the runtime does not say more, and inspects them again', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    node.runtime.exit('u1-app', 0);
+    node.runtime.failures.set('containerStatus u1-app', grpcCode.UNAVAILABLE);
+    node.start();
+    await settle();
+    assert.deepEqual(node.posted.flatMap(({ statuses }) => statuses).map(isOnlyListed), [true]);
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=exited s=ready', 'ContainerStarted u1-s', 'ContainerDied u1-app']);
+    await node.clock.advance(1000);
+    assert.deepEqual([node.posted.at(-1)?.uninspected, node.takeNotifications()], [['u1'], []]);
+    node.runtime.failures.clear();
+    await node.clock.advance(1000);
+    const { statuses } = node.posted[0]!;
+    assert.deepEqual(
+      statuses.map(({ containers }) => containers.map(({ exitCode, listedOnly }) => [exitCode, listedOnly])),
+      [[[0, undefined]]],
+    );
+    assert.deepEqual(node.takeNotifications(), ['status u1: app=exited s=ready', 'PodSync u1']);
+  });
+
+  test('that is the first of a successor leaves main its statuses when the runtime does not say more', async (t) => {
+    const node = aPleg(t);
+    node.runtime.addPod('u1', 'app');
+    const first = node.start();
+    await first.relist();
+    await first.close();
+    node.takeNotifications();
+    node.runtime.failures.set('containerStatus u1-app', grpcCode.UNAVAILABLE);
+    node.start();
+    await settle();
+    assert.deepEqual([node.posted.at(-1)?.uninspected, node.takeNotifications()], [['u1'], []]);
+  });
+
   test('that is the first of a successor inspects all pods, because main had more than the lists', async (t) => {
     const node = aPleg(t);
     node.runtime.addPod('u1', 'app');
