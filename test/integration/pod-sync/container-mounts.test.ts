@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { lstat, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ImageSpec } from '../../../src/shared/cri/generated/cri-v1.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { makeEnvironment } from '../../../src/workers/pod-sync/pod/runtime-config/index.ts';
@@ -181,4 +182,25 @@ test('an environment file is read only within its volume', async () => {
   await rm(join(path, 'env'));
   await symlink(join(outside, 'precious'), join(path, 'env'));
   await assert.rejects(volumes.readEnvFiles({ ...fixture, maxBytes: maxSmallBytes }), /couldn't parse env file: .*not within volume path/);
+});
+
+test('thousands of volumes leave the thread to other pods in between', async () => {
+  const names = Array.from({ length: 2000 }, (_, index) => `v${index}`);
+  const fixture = aPodWith(
+    names.map((name) => ({ name, emptyDir: {} })),
+    { volumeMounts: names.map((name) => ({ name, mountPath: `/${name}` })) },
+  );
+  let turns = 0;
+  const stop = new AbortController();
+  const others = (async () => {
+    for (; !stop.signal.aborted; turns += 1) await nextIteration();
+  })();
+  await setUp(fixture);
+  const afterSetUp = turns;
+  assert.equal((await mountsOf(fixture)).length, 2001);
+  const afterMounts = turns;
+  await volumes.unmountVolumes(fixture.uid);
+  stop.abort();
+  await others;
+  assert.ok(afterSetUp > 10 && turns - afterMounts > 2, `${afterSetUp} ${afterMounts} ${turns}`);
 });

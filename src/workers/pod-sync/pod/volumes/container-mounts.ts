@@ -3,12 +3,13 @@ import { chmod, mkdir, writeFile } from '../blocking-fs.ts';
 import { join } from 'node:path';
 import { type Mount, MountPropagation } from '../../../../shared/cri/generated/cri-v1.ts';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
-import type { VolumeMount } from '../../../../shared/kubernetes/api.ts';
+import type { Volume, VolumeMount } from '../../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import { podContainerDir, subpathTarget } from '../../../../shared/kubernetes/paths.ts';
 import { recursiveReadOnly } from '../../../../shared/runtime/recursive-read-only.ts';
 import type { PodHostname } from '../runtime-config/hostname.ts';
 import { createEmptyHostsFile, writeHostsFile } from './etc-hosts.ts';
+import { iterateWithYields } from './iterate-with-yields.ts';
 import { toMountPropagation, resolveSubPath } from './mount-options.ts';
 import type { ContainerMountsInput, PodVolumesOptions } from './pod-volumes-inputs.ts';
 import { findPlugin } from './plugins/index.ts';
@@ -21,9 +22,10 @@ const etcHosts = '/etc/hosts';
 export async function makeContainerMounts(context: Context): Promise<Mount[]> {
   const { pod, container, podIPs } = context;
   const mounts: Mount[] = [];
-  for (const [index, volumeMount] of (container.volumeMounts ?? []).entries()) {
+  const volumes = new Map((pod.spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  for await (const [index, volumeMount] of iterateWithYields((container.volumeMounts ?? []).entries())) {
     context.signal?.throwIfAborted();
-    mounts.push(await makeVolumeMount(context, volumeMount, index));
+    mounts.push(await makeVolumeMount(context, volumeMount, volumes.get(volumeMount.name), index));
   }
   const hasHosts =
     (podIPs === null || podIPs.length > 0 || pod.spec.hostNetwork === true) &&
@@ -38,9 +40,8 @@ export async function makeContainerMounts(context: Context): Promise<Mount[]> {
   return message ? [...mounts, message] : mounts;
 }
 
-async function makeVolumeMount(context: Context, mount: VolumeMount, index: number): Promise<Mount> {
+async function makeVolumeMount(context: Context, mount: VolumeMount, volume: Volume | undefined, index: number): Promise<Mount> {
   const { pod, container, env, rootDir, imageVolumes } = context;
-  const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
   if (!volume) throw new Error(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
   const { plugin, source } = findPlugin(volume);
   const subPath = resolveSubPath(mount, env);

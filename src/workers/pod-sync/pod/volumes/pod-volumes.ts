@@ -18,6 +18,7 @@ import { writeHostsFile } from './etc-hosts.ts';
 import { fileUserResolver } from './file-user.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
 import { readEnvFiles, type FileKeyRef } from './env-files.ts';
+import { iterateWithYields } from './iterate-with-yields.ts';
 import { mountCountProblem } from './mount-count.ts';
 import { findPlugin, type PodVolume } from './plugins/index.ts';
 import type { ContainerMountsInput, EnvFilesInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
@@ -85,15 +86,17 @@ export class PodVolumes {
       const failure = await setUpVolume(context, volume, podVolume);
       if (failure) failures.set(volume, failure);
     };
+    // Each holds its files while it writes them.
+    const writing = forEachParallel(
+      found.filter(([, { plugin }]) => plugin.holdsFiles),
+      maxParallelWritten,
+      setUp,
+    );
+    writing.catch(() => {});
     // What the other kinds wait for is not in this thread.
-    await Promise.all([
-      forEachParallel(
-        found.filter(([, { plugin }]) => plugin.holdsFiles),
-        maxParallelWritten,
-        setUp,
-      ),
-      ...found.filter(([, { plugin }]) => !plugin.holdsFiles).map(setUp),
-    ]);
+    const others: Promise<void>[] = [];
+    for await (const one of iterateWithYields(found.filter(([, { plugin }]) => !plugin.holdsFiles))) others.push(setUp(one));
+    await Promise.all([writing, ...others]);
     signal?.throwIfAborted();
     return volumes.flatMap((volume) => failures.get(volume) ?? []);
   }

@@ -11,6 +11,7 @@ import { blockingCalls } from '../../../../shared/linux/directory-calls.ts';
 import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../../../shared/linux/mountinfo.ts';
 import { removeTree } from '../../../../shared/linux/remove-tree.ts';
 import { unmountAt } from '../../../../shared/linux/unmount-at.ts';
+import { iterateWithYields } from './iterate-with-yields.ts';
 import { pluginsByFolder } from './plugins/index.ts';
 import type { VolumeOnDisk, VolumeTeardown } from './plugins/volume-plugin.ts';
 import type { TeardownContext } from './teardown-context.ts';
@@ -58,7 +59,10 @@ async function unmountBelow({ rootDir, podUID, helper, logger, signal }: Teardow
     mountsBefore = mounts.length;
     failures.clear();
     const ordered = deepestFirst(mounts);
-    for (const { mountPoint, fsType } of [...ordered.filter(isSubpath), ...ordered.filter((mount) => !isSubpath(mount))]) {
+    for await (const { mountPoint, fsType } of iterateWithYields([
+      ...ordered.filter(isSubpath),
+      ...ordered.filter((mount) => !isSubpath(mount)),
+    ])) {
       signal?.throwIfAborted();
       // A tmpfs cannot hang, and most pods have no other mounts. A mount that is busy or hangs must not keep the others mounted.
       const unmounted =
@@ -87,7 +91,7 @@ export async function removeVolumeData(context: TeardownContext): Promise<void> 
   for (const folder of await names(volumes)) {
     const kind = pluginsByFolder.get(folder);
     if (!kind) continue;
-    for (const volume of await names(join(volumes, folder)))
+    for await (const volume of iterateWithYields(await names(join(volumes, folder))))
       await kind.teardown.removeData(context, { rootDir, podUID, volume, path: join(volumes, folder, volume) });
     await removeTree(join(volumes, folder), { calls: blockingCalls, signal });
   }
