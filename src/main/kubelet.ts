@@ -20,6 +20,7 @@ import type { ReloadObserver } from './config-reload/index.ts';
 import { EventLog } from './events/index.ts';
 import { recordHostWarnings, systemOOMEvent, toNodeName } from './node/index.ts';
 import { neededImages } from './pods/housekeeping/index.ts';
+import { PodLifecycleObservers } from './pods/lifecycle/pod-lifecycle-observers.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/dispatch/index.ts';
@@ -83,7 +84,8 @@ export async function runKubelet({
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
   const { state, snapshot, usage, storage, host, pleg, pool, stats } = threads;
   const shutdown = new Shutdown(log('kubelet'));
-  const context: KubeletContext = { options, nodeName, threads, log, shutdown, signal };
+  const podLifecycle = new PodLifecycleObservers(log('pod-workers'));
+  const context: KubeletContext = { options, nodeName, threads, log, shutdown, podLifecycle, signal };
 
   const heartbeat = state.enterMain();
   startTracing(state.tracing, log('tracing'));

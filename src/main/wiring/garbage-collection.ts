@@ -13,7 +13,7 @@ import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 
-export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'threads'> {
+export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'threads' | 'podLifecycle'> {
   readonly images: Pick<ImagesThread, 'collectContainers' | 'collectImages' | 'removeContainers'>;
   readonly events: EventSink;
   readonly podManager: PodManager;
@@ -56,6 +56,7 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     clock,
     logger: log('housekeeping'),
   });
+  collection.podLifecycle.register({ name: 'housekeeping', forgotten: () => housekeeping.collectSoon() });
   threads.stats.setPodCgroupReceiver(({ podUIDs }) => housekeeping.onPodCgroups(podUIDs as readonly PodUID[]));
   const containerDeletor = new ContainerDeletor({
     cache,

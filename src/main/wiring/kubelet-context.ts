@@ -2,6 +2,7 @@
 import type { Logger } from '../../shared/log/logger.ts';
 import type { EarlyThreads } from './early-threads.ts';
 import type { KubeletOptions } from '../config/options.ts';
+import type { PodLifecycleObservers } from '../pods/lifecycle/pod-lifecycle-observers.ts';
 import type { Shutdown } from '../shutdown.ts';
 
 export interface KubeletContext {
@@ -10,6 +11,8 @@ export interface KubeletContext {
   readonly threads: EarlyThreads;
   readonly log: (component: string) => Logger;
   readonly shutdown: Shutdown;
+  /** Each part that follows the lives of pods registers itself. */
+  readonly podLifecycle: PodLifecycleObservers;
   /** Aborts when the kubelet must stop. */
   readonly signal: AbortSignal;
 }

@@ -12,7 +12,8 @@ export async function openAllocation({
   options,
   log,
   shutdown,
-}: Pick<KubeletContext, 'options' | 'log' | 'shutdown'>): Promise<Allocation> {
+  podLifecycle,
+}: Pick<KubeletContext, 'options' | 'log' | 'shutdown' | 'podLifecycle'>): Promise<Allocation> {
   const { flags, featureGates } = options;
   const allocationManager = await AllocationManager.open({
     rootDir: flags.rootDirectory,
@@ -24,5 +25,6 @@ export async function openAllocation({
     logger: log('admission'),
   });
   shutdown.register('allocation-manager', () => allocationManager.close());
+  podLifecycle.register({ name: 'allocation', keepOnly: (known) => allocationManager.removeOrphanedPods(known) });
   return { allocationManager, resizeConditions: new ResizeConditions(clock) };
 }

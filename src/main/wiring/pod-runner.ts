@@ -4,38 +4,35 @@
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
-import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
+import { createPodHandlers } from './create-pod-handlers.ts';
 import { createGarbageCollection } from './garbage-collection.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { Allocation } from './open-allocation.ts';
+import { openExclusiveAllocations } from './open-exclusive-allocations.ts';
+import { startNodeCgroups } from './start-node-cgroups.ts';
+import { startPodObjects } from './start-pod-objects.ts';
 import { startResizes } from './start-resizes.ts';
-import { declaredFeatures } from '../node/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
-import { HostProcesses, NodeCgroups } from '../node-cgroups/index.ts';
-import { ExclusiveAllocations, openUserNamespaces, userNamespaceProvider, type AllocatedPod } from '../allocation/index.ts';
-import { admitHandlers, missingFeaturesForUpdate, resizeFit } from '../pods/admission/index.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { EvictionManager } from '../eviction/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
-import { PodHandlers } from '../pods/pod-handlers.ts';
 import { PodFaults, PodWorkers, WorkQueue, type SyncsInProgress } from '../pods/workers/index.ts';
 import { standaloneRuntimeHandler } from '../objects/index.ts';
-import { isPodRunning } from '../pods/pod-running.ts';
 import type { ProbeManager } from '../probes/index.ts';
 import type { PodScheduler } from '../pods/dispatch/index.ts';
-import { isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 import { MountedVolumes } from '../pods/mounted-volumes.ts';
 import type { PodSources, PodUpdate } from '../sources/index.ts';
 import type { SyncLoop, SyncLoopHandlers } from '../sync-loop.ts';
 import { neededImages } from '../pods/housekeeping/index.ts';
 import { startEviction } from './start-eviction.ts';
 import { startNodeShutdown } from './start-node-shutdown.ts';
-import { createProbeHandlers } from './probe-handlers.ts';
+import { createSyncLoopHandlers } from './sync-loop-handlers.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import type { NodeServices } from './node-services.ts';
@@ -73,8 +70,8 @@ export interface PodRunner {
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
   const { options, log, shutdown, threads, runtime, nodeServices, cluster, podManager, cache, statuses, probes, scheduler, syncs, events } =
     runner;
-  const { timelines, sources, syncLoop, allocationManager } = runner;
-  const { config, flags, featureGates } = options;
+  const { timelines, sources, syncLoop, allocationManager, podLifecycle } = runner;
+  const { config } = options;
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
   const { clusterNode } = nodeServices;
@@ -82,35 +79,12 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
 
   const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
   shutdown.register('pod-faults', async () => faults.close());
-  const userNamespaces = userNamespaceProvider(
-    await openUserNamespaces({
-      rootDir: flags.rootDirectory,
-      idsPerPod: config.userNamespaces?.idsPerPod ?? null,
-      maxPods: config.maxPods,
-      runtimeHandlers: () => nodeServices.facts.current().runtimeHandlers,
-      random: Math.random,
-      logger: log('user-namespaces'),
-    }),
-  );
-  const exclusive = new ExclusiveAllocations([userNamespaces], log('allocation'));
-  shutdown.register('exclusive-allocations', () => exclusive.close());
+  podLifecycle.register({ name: 'pod-faults', forgotten: (uid) => faults.forget(uid) });
+  podLifecycle.register({ name: 'sync-loop', finished: () => syncLoop.requestHousekeeping() });
+  const exclusive = await openExclusiveAllocations(runner);
 
-  // Nothing below waits: callbacks refer to parts that are created further down, and are called only after this function has returned.
-  const podObjects =
-    cluster && clusterNode
-      ? cluster.startPodObjectManager(clusterNode, {
-          isRunning: (uid) => isPodRunning(cache.get(uid)),
-          onChanged: (uids) => workers.wake(uids),
-          events,
-        })
-      : undefined;
-  if (podObjects) images.servePullTokens((request) => podObjects.pullToken(request));
-  const runtimeClasses = cluster?.startRuntimeClassManager({
-    onAdded: (names) => {
-      const waiting = podManager.all().filter(({ spec }) => names.has(spec.runtimeClassName ?? ''));
-      workers.wake(waiting.map(podUID));
-    },
-  });
+  // Nothing below waits: the callbacks of the objects and the resizes refer to the workers, and are called only after this function has returned.
+  const { podObjects, runtimeClasses } = startPodObjects({ ...runner, wake: (uids) => workers.wake(uids) });
   const volumes = new MountedVolumes(clock);
   const workQueue = new WorkQueue({ clock, onDue: () => syncLoop.onDue() });
   shutdown.register('work-queue', async () => workQueue.close());
@@ -145,24 +119,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     logger: log('pod-workers'),
     onFailure: () => runtimeState.checkSoon(),
     random: Math.random,
-    onTerminated: () => resizes.retry('pod_terminated'),
-    onFinished: (uid) => {
-      podObjects?.unregisterPod(uid);
-      void exclusive.release(uid);
-      nodeCgroups.onPodsChanged();
-      syncLoop.requestHousekeeping();
-      eviction.onPodFinished(uid);
-      nodeShutdown.onPodFinished(uid);
-    },
-    onForgotten: (uid) => {
-      faults.forget(uid);
-      resizes.forget(uid);
-      housekeeping.collectSoon();
-      const currentPod = podManager.get(uid);
-      if (!currentPod) return;
-      restartedPods.inc({ static: isStaticPod(currentPod) ? 'true' : '' });
-      podHandlers.start(currentPod);
-    },
+    observers: podLifecycle,
   });
   runtimeState.onRecovered(() => workers.wakeFailed());
   shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
@@ -170,35 +127,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers, timelines, probes, resizes }),
   );
 
-  const declared = declaredFeatures(featureGates, runtimeState.info);
-  const podHandlers = new PodHandlers({
-    podManager,
-    podWorkers: workers,
-    statuses,
-    events,
-    admitHandlers: admitHandlers({
-      ...options,
-      node: nodeServices.node,
-      declaredFeatures: declared,
-      pressureConditions: () => nodeServices.pressure.conditions,
-      isShuttingDown: () => nodeServices.shutdown.isShuttingDown,
-    }),
-    missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
-    resizeFit: resizeFit({
-      node: nodeServices.node,
-      schedulerPreempts: featureGates.enabled('InPlacePodVerticalScalingSchedulerPreemption'),
-    }),
-    allocationManager,
-    exclusive,
-    resizes,
-    timelines,
-    faults,
-    refreshNode: clusterNode ? () => clusterNode.fetch().catch(() => {}) : null,
-    onAdmitted: (pod) => podObjects?.registerPod(pod),
-    sourcesReady,
-    clock,
-    logger: log('pod-updates'),
-  });
+  const podHandlers = createPodHandlers({ ...runner, workers, exclusive, resizes, faults, sourcesReady });
   const mirrorPods =
     cluster && clusterNode
       ? cluster.startMirrorPods(clusterNode, {
@@ -211,42 +140,10 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
           },
         })
       : undefined;
-  const { machine } = nodeServices;
-  const nodeCgroups = new NodeCgroups({
-    config,
-    featureGates,
-    cgroupVersion: threads.host.cgroupVersion,
-    machine: () => machine.current(),
-    activePods: () => podHandlers.active(),
-    syncCgroups: (task) => pool.syncCgroups(task),
-    nodeName: runner.nodeName,
-    events,
-    clock,
-    logger: log('node-cgroups'),
-  });
-  machine.onChanged(() => {
-    nodeCgroups.onMachineChanged();
-    resizes.retry('periodic_retry');
-  });
-  nodeCgroups.start();
-  const hostProcesses = new HostProcesses({
-    config,
-    moveProcesses: (task) => pool.moveProcesses(task),
-    clock,
-    logger: log('host-processes'),
-  });
-  hostProcesses.start();
-  shutdown.register('node-cgroups', async () => {
-    nodeCgroups.close();
-    hostProcesses.close();
-  });
-  const { housekeeping, containerDeletor, imageGarbageCollection } = createGarbageCollection({
-    ...runner,
-    images,
-    workers,
-    podHandlers,
-    mirrorPods,
-  });
+  const nodeCgroups = startNodeCgroups({ ...runner, activePods: () => podHandlers.active() });
+  nodeServices.machine.onChanged(() => resizes.retry('periodic_retry'));
+  const garbageCollection = createGarbageCollection({ ...runner, images, workers, podHandlers, mirrorPods });
+  const { housekeeping } = garbageCollection;
   const eviction = startEviction({
     ...runner,
     images,
@@ -257,45 +154,8 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     containersRemovedAtMs: () => housekeeping.containersRemovedAtMs,
     neededImages: () => neededImages({ podManager, statuses, cache, clock }),
   });
-  const nodeShutdown = startNodeShutdown({ ...runner, workers, state: nodeServices.shutdown, activePods: () => podHandlers.active() });
-  const handlers: SyncLoopHandlers<PodUpdate> = {
-    ...workerHandlers(workers),
-    ...createProbeHandlers({ probes, workers, statuses }),
-    runtimeErrors: () => runtimeState.errors(),
-    takeUpdates: () => sources.take(),
-    handleUpdate: async (update) => {
-      try {
-        await podHandlers.handle(update);
-      } finally {
-        sources.markHandled(update);
-        nodeCgroups.onPodsChanged();
-      }
-    },
-    handleContainerChanged: (uid, id) => containerDeletor.deleteContainersInPod(uid, id),
-    takeDue: () => workQueue.takeDue(),
-    sourcesReady,
-    housekeepKnownPods: () => {
-      housekeeping.runWithoutAllSources();
-      imageGarbageCollection.runIfDue();
-    },
-    housekeep: () => {
-      housekeeping.run();
-      imageGarbageCollection.runIfDue();
-      const known = new Set([...podManager.uids(), ...workers.uids()]);
-      allocationManager.removeOrphanedPods(known);
-      exclusive.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid)));
-    },
-  };
+  startNodeShutdown({ ...runner, workers, state: nodeServices.shutdown, activePods: () => podHandlers.active() });
+  const handlers = createSyncLoopHandlers({ ...runner, ...garbageCollection, workers, podHandlers, nodeCgroups, workQueue });
   const allocatedPods = () => podHandlers.active().filter((pod) => allocationManager.isAdmitted(podUID(pod)));
   return { handlers, eviction, isActive: (pod) => podHandlers.isActive(pod), allocatedPods };
-}
-
-type WorkerHandlers = Pick<SyncLoopHandlers<PodUpdate>, 'refreshStatuses' | 'shouldIgnoreStarts' | 'handlePodSyncs'>;
-
-function workerHandlers(workers: PodWorkers): WorkerHandlers {
-  return {
-    refreshStatuses: (uids) => workers.refreshStatuses(uids),
-    shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
-    handlePodSyncs: (uids) => workers.wake(uids),
-  };
 }

@@ -11,7 +11,7 @@ import type { PodWorkers } from '../pods/workers/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 
-export interface EvictionStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown'> {
+export interface EvictionStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown' | 'podLifecycle'> {
   readonly images: RuntimeServices['images'];
   readonly workers: PodWorkers;
   readonly pressure: NodePressure;
@@ -68,6 +68,7 @@ export function startEviction(start: EvictionStart): EvictionManager {
     clock,
     logger: log('eviction-manager'),
   });
+  start.podLifecycle.register({ name: 'eviction', finished: (uid) => manager.onPodFinished(uid) });
   threads.stats.setPressureReceiver(() => manager.check());
   const stop = new AbortController();
   const running = manager.run(stop.signal);

@@ -1,30 +1,25 @@
 /** Starts the shutdown manager when pods get time before a shutdown of the node. */
 import type { AllocatedPod } from '../allocation/index.ts';
-import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { EventSink } from '../events/index.ts';
 import { FinishWaits, ShutdownManager, ShutdownRecord, shutdownPeriods, type NodeShutdownState } from '../node-shutdown/index.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
-export interface NodeShutdownStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown'> {
+export interface NodeShutdownStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown' | 'podLifecycle'> {
   readonly state: NodeShutdownState;
   readonly workers: Pick<PodWorkers, 'kill' | 'isFinished'>;
   readonly activePods: () => readonly AllocatedPod[];
   readonly events: EventSink;
 }
 
-export interface NodeShutdown {
-  /** Nothing is left of the pod on this node. */
-  readonly onPodFinished: (uid: PodUID) => void;
-}
-
-export function startNodeShutdown(start: NodeShutdownStart): NodeShutdown {
+export function startNodeShutdown(start: NodeShutdownStart): void {
   const { options, nodeName, log, shutdown, state, workers, activePods, events } = start;
   const { config, flags, featureGates } = options;
   const logger = log('node-shutdown');
   const periods = shutdownPeriods(config, featureGates);
   const waits = new FinishWaits();
+  start.podLifecycle.register({ name: 'node-shutdown', finished: (uid) => waits.finished(uid) });
   const stop = new AbortController();
   let running = Promise.resolve();
   shutdown.register('node-shutdown', () => {
@@ -50,5 +45,4 @@ export function startNodeShutdown(start: NodeShutdownStart): NodeShutdown {
     });
     running = manager.run(stop.signal);
   }
-  return { onPodFinished: (uid) => waits.finished(uid) };
 }

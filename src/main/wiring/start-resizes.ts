@@ -10,7 +10,7 @@ import type { PodWorkers, WorkQueue } from '../pods/workers/index.ts';
 import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
-export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' | 'threads' | 'shutdown'>, Allocation {
+export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' | 'threads' | 'shutdown' | 'podLifecycle'>, Allocation {
   readonly podManager: PodManager;
   readonly workers: () => PodWorkers;
   readonly podHandlers: () => PodHandlers;
@@ -21,7 +21,7 @@ export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' |
 
 export function startResizes(start: ResizesOptions): ResizeManager {
   const { options, log, threads, shutdown, allocationManager, resizeConditions, podManager, workers, podHandlers, workQueue } = start;
-  const { sourcesReady, events } = start;
+  const { sourcesReady, events, podLifecycle } = start;
   const { config, featureGates } = options;
   const wanted = (uid: PodUID) => {
     const pod = podManager.get(uid);
@@ -50,5 +50,6 @@ export function startResizes(start: ResizesOptions): ResizeManager {
     logger: log('resizes'),
   });
   shutdown.register('resizes', async () => resizes.close());
+  podLifecycle.register({ name: 'resizes', terminated: () => resizes.retry('pod_terminated'), forgotten: (uid) => resizes.forget(uid) });
   return resizes;
 }

@@ -7,6 +7,7 @@ import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
 import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
 import { ApiStatusCache } from '../../../src/main/pods/api-status/index.ts';
 import { ContainerDeletor, Housekeeping } from '../../../src/main/pods/housekeeping/index.ts';
+import { PodLifecycleObservers } from '../../../src/main/pods/lifecycle/pod-lifecycle-observers.ts';
 import { PodHandlers } from '../../../src/main/pods/pod-handlers.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
@@ -89,6 +90,7 @@ export class ModelKubelet {
       logger,
     });
     const scheduler = new PodScheduler({ clock, cores: 4 });
+    const podLifecycle = new PodLifecycleObservers(logger);
     const syncs = new SyncsInProgress();
     const volumes = new MountedVolumes(clock);
     const faults = new PodFaults({ events: { record: () => {} }, clock, logger, random });
@@ -120,19 +122,12 @@ export class ModelKubelet {
       exclusive: { restore: async () => undefined },
       allocation: { actuated: () => undefined },
       resizes: { observe: () => {}, onError: () => {} },
-      onTerminated: () => {},
       policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
       clock,
       logger,
       onFailure: () => {},
       random,
-      onFinished: () => syncLoop.requestHousekeeping(),
-      onForgotten: (uid) => {
-        faults.forget(uid);
-        housekeeping.collectSoon();
-        const wanted = podManager.get(uid);
-        if (wanted) handlers.start(wanted);
-      },
+      observers: podLifecycle,
     });
     this.workers = workers;
     const images = { ensureImage: async ({ image }: { image: string }) => ({ outcome: 'present', imageRef: `sha256:${image}` }) as const };
@@ -186,6 +181,16 @@ export class ModelKubelet {
       events: { record: () => {} },
       clock,
       logger,
+    });
+    podLifecycle.register({
+      name: 'model',
+      finished: () => syncLoop.requestHousekeeping(),
+      forgotten: (uid) => {
+        faults.forget(uid);
+        housekeeping.collectSoon();
+        const wanted = podManager.get(uid);
+        if (wanted) handlers.start(wanted);
+      },
     });
     const deletor = new ContainerDeletor({
       cache,

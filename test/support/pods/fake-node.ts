@@ -133,14 +133,16 @@ export class FakeNode {
     exclusive: { restore: async () => undefined },
     allocation: { actuated: () => undefined },
     resizes: { observe: () => {}, onError: () => {} },
-    onTerminated: () => {},
     policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
     clock: this.#advancingClock,
     logger: this.logs.logger,
     onFailure: () => (this.failures += 1),
     random: () => 0,
-    onFinished: (uid) => this.finished.push(uid),
-    onForgotten: (uid) => this.forgotten.push(uid),
+    observers: {
+      terminated: () => {},
+      finished: (uid) => this.finished.push(uid),
+      forgotten: (uid) => this.forgotten.push(uid),
+    },
   });
 
   constructor() {

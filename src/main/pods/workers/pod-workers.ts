@@ -13,6 +13,7 @@ import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 import { hasEnded, initialLifecycle, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
 import { podFacts } from '../lifecycle/pod-facts.ts';
+import type { PodLifecycleObservers } from '../lifecycle/pod-lifecycle-observers.ts';
 import { PodKiller, type KillPodOptions } from './pod-killer.ts';
 import type { PodIdentity, PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { PodWorker } from './pod-worker.ts';
@@ -34,12 +35,7 @@ export interface PodWorkersDependencies extends PodWorkerDependencies {
   /** Every source has reported its pods. */
   readonly sourcesReady: () => boolean;
   readonly syncs: SyncsInProgress;
-  /** Called when no container of a pod runs any more: what it requested is free. */
-  readonly onTerminated: (uid: PodUID) => void;
-  /** Called when a pod has finished: housekeeping may run at once. */
-  readonly onFinished: (uid: PodUID) => void;
-  /** Called when nothing is left of this UID: a pod with the same UID may start. */
-  readonly onForgotten: (uid: PodUID) => void;
+  readonly observers: Pick<PodLifecycleObservers, 'terminated' | 'finished' | 'forgotten'>;
 }
 
 export class PodWorkers implements PodWorkerOwner {
@@ -268,7 +264,7 @@ export class PodWorkers implements PodWorkerOwner {
 
   onTerminated(worker: PodIdentity): void {
     this.#killer.onTerminated(worker.uid);
-    this.#deps.onTerminated(worker.uid);
+    this.#deps.observers.terminated(worker.uid);
     this.#deps.volumes.removeDesired(worker.uid);
   }
 
@@ -276,7 +272,7 @@ export class PodWorkers implements PodWorkerOwner {
     const next = worker.isStatic ? this.#staticPodOrder.release(worker.fullName, worker.uid) : null;
     if (next !== null) this.wake([next]);
     this.#deps.volumes.removePod(worker.uid);
-    this.#deps.onFinished(worker.uid);
+    this.#deps.observers.finished(worker.uid);
   }
 
   onCleanedUp(worker: PodIdentity): void {
@@ -284,7 +280,7 @@ export class PodWorkers implements PodWorkerOwner {
     this.#deps.syncs.remove(worker.uid);
     this.#deps.workQueue.remove(worker.uid);
     this.#deps.statuses.forget(worker.uid);
-    this.#deps.onForgotten(worker.uid);
+    this.#deps.observers.forgotten(worker.uid);
   }
 
   #add(pod: AllocatedPod, lifecycle: PodLifecycle): PodWorker {

@@ -1,0 +1,65 @@
+/**
+ * The parts of main that follow the lives of pods: each registers itself where it is created, and is notified in the order of the registrations. Who
+ * changes a pod's life (pod handlers, pod workers, housekeeping) knows none of them.
+ */
+import { contain } from '../../../shared/faults/contain.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../../shared/log/logger.ts';
+
+export interface PodLifecycleObserver {
+  /** In logs, and of low cardinality. */
+  readonly name: string;
+  /** The pod is admitted, and its worker gets it next; or the worker of an admitted pod gets a change of it next. An exception keeps the pod from it. */
+  admitted?(pod: Pod): void;
+  /** No container of the pod runs any more: what it requested is free. */
+  terminated?(uid: PodUID): void;
+  /** Nothing of the pod is left on this node. */
+  finished?(uid: PodUID): void;
+  /** Nothing is left of this UID: a pod with the same UID may start. */
+  forgotten?(uid: PodUID): void;
+  /** These are all pods that a source wants or that have a worker: what is kept for others may go. Called with each round of housekeeping. */
+  keepOnly?(known: ReadonlySet<PodUID>): void;
+}
+
+type Stage = Exclude<keyof PodLifecycleObserver, 'name'>;
+
+export class PodLifecycleObservers {
+  readonly #observers: PodLifecycleObserver[] = [];
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  register(observer: PodLifecycleObserver): void {
+    this.#observers.push(observer);
+  }
+
+  /** Throws what an observer throws: the pod is not passed on without what the observer has for it. */
+  admitted(pod: Pod): void {
+    for (const observer of this.#observers) observer.admitted?.(pod);
+  }
+
+  terminated(uid: PodUID): void {
+    this.#notify('terminated', uid, (observer) => observer.terminated?.(uid));
+  }
+
+  finished(uid: PodUID): void {
+    this.#notify('finished', uid, (observer) => observer.finished?.(uid));
+  }
+
+  forgotten(uid: PodUID): void {
+    this.#notify('forgotten', uid, (observer) => observer.forgotten?.(uid));
+  }
+
+  keepOnly(known: ReadonlySet<PodUID>): void {
+    this.#notify('keepOnly', undefined, (observer) => observer.keepOnly?.(known));
+  }
+
+  /** A fault of one observer must not keep the others from the end of a pod. */
+  #notify(stage: Stage, podUID: PodUID | undefined, call: (observer: PodLifecycleObserver) => void): void {
+    for (const observer of this.#observers)
+      contain({ handler: `pod ${stage}`, logger: this.#logger, fields: { observer: observer.name, podUID } }, () => call(observer));
+  }
+}

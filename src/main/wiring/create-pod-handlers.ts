@@ -1,0 +1,77 @@
+/** Creates the handlers of the sources' updates, which admit pods. */
+import { isStaticPod } from '../../shared/kubernetes/static-pod.ts';
+import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { ExclusiveAllocations, ResizeManager } from '../allocation/index.ts';
+import type { EventSink } from '../events/index.ts';
+import { declaredFeatures } from '../node/index.ts';
+import { admitHandlers, missingFeaturesForUpdate, resizeFit } from '../pods/admission/index.ts';
+import type { ApiStatusCache } from '../pods/api-status/index.ts';
+import { PodHandlers } from '../pods/pod-handlers.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import type { PodFaults, PodWorkers } from '../pods/workers/index.ts';
+import type { PodTimelines } from '../timeline/index.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import type { NodeServices } from './node-services.ts';
+import type { Allocation } from './open-allocation.ts';
+import type { RuntimeServices } from './runtime-services.ts';
+
+export interface PodHandlersOptions
+  extends Pick<KubeletContext, 'options' | 'log' | 'podLifecycle'>, Pick<Allocation, 'allocationManager'> {
+  readonly podManager: PodManager;
+  readonly workers: PodWorkers;
+  readonly statuses: ApiStatusCache;
+  readonly events: EventSink;
+  readonly nodeServices: NodeServices;
+  readonly runtime: Pick<RuntimeServices, 'runtimeState'>;
+  readonly exclusive: ExclusiveAllocations;
+  readonly resizes: ResizeManager;
+  readonly timelines: PodTimelines;
+  readonly faults: PodFaults;
+  readonly sourcesReady: () => boolean;
+}
+
+export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
+  const { options, log, podLifecycle, allocationManager, podManager, workers, statuses, events, nodeServices, runtime } = create;
+  const { exclusive, resizes, timelines, faults, sourcesReady } = create;
+  const { clusterNode } = nodeServices;
+  const declared = declaredFeatures(options.featureGates, runtime.runtimeState.info);
+  const podHandlers = new PodHandlers({
+    podManager,
+    podWorkers: workers,
+    statuses,
+    events,
+    admitHandlers: admitHandlers({
+      ...options,
+      node: nodeServices.node,
+      declaredFeatures: declared,
+      pressureConditions: () => nodeServices.pressure.conditions,
+      isShuttingDown: () => nodeServices.shutdown.isShuttingDown,
+    }),
+    missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
+    resizeFit: resizeFit({
+      node: nodeServices.node,
+      schedulerPreempts: options.featureGates.enabled('InPlacePodVerticalScalingSchedulerPreemption'),
+    }),
+    allocationManager,
+    exclusive,
+    resizes,
+    timelines,
+    faults,
+    refreshNode: clusterNode ? () => clusterNode.fetch().catch(() => {}) : null,
+    onAdmitted: (pod) => podLifecycle.admitted(pod),
+    sourcesReady,
+    clock,
+    logger: log('pod-updates'),
+  });
+  podLifecycle.register({
+    name: 'pod-handlers',
+    forgotten: (uid) => {
+      const currentPod = podManager.get(uid);
+      if (!currentPod) return;
+      restartedPods.inc({ static: isStaticPod(currentPod) ? 'true' : '' });
+      podHandlers.start(currentPod);
+    },
+  });
+  return podHandlers;
+}

@@ -1,0 +1,38 @@
+/** Opens what single pods hold alone on this node: one provider for each kind of resource (allocation/). */
+import { ExclusiveAllocations, openUserNamespaces, userNamespaceProvider } from '../allocation/index.ts';
+import { isPodRunning } from '../pods/pod-running.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import type { NodeServices } from './node-services.ts';
+
+export interface ExclusiveAllocationsStart extends Pick<KubeletContext, 'options' | 'log' | 'shutdown' | 'podLifecycle'> {
+  readonly nodeServices: Pick<NodeServices, 'facts'>;
+  readonly cache: RuntimeStatusCache;
+}
+
+export async function openExclusiveAllocations({
+  options,
+  log,
+  shutdown,
+  podLifecycle,
+  nodeServices,
+  cache,
+}: ExclusiveAllocationsStart): Promise<ExclusiveAllocations> {
+  const { config, flags } = options;
+  const userNamespaces = await openUserNamespaces({
+    rootDir: flags.rootDirectory,
+    idsPerPod: config.userNamespaces?.idsPerPod ?? null,
+    maxPods: config.maxPods,
+    runtimeHandlers: () => nodeServices.facts.current().runtimeHandlers,
+    random: Math.random,
+    logger: log('user-namespaces'),
+  });
+  const exclusive = new ExclusiveAllocations([userNamespaceProvider(userNamespaces)], log('allocation'));
+  shutdown.register('exclusive-allocations', () => exclusive.close());
+  podLifecycle.register({
+    name: 'exclusive-allocations',
+    finished: (uid) => void exclusive.release(uid),
+    keepOnly: (known) => exclusive.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid))),
+  });
+  return exclusive;
+}

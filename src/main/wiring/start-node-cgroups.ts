@@ -1,0 +1,47 @@
+/** Starts the parts that set the node's cgroups and move the host's processes. */
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
+import type { EventSink } from '../events/index.ts';
+import { HostProcesses, NodeCgroups } from '../node-cgroups/index.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import type { NodeServices } from './node-services.ts';
+
+export interface NodeCgroupsStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown' | 'podLifecycle'> {
+  readonly nodeServices: Pick<NodeServices, 'machine'>;
+  readonly activePods: () => readonly AllocatedPod[];
+  readonly events: EventSink;
+}
+
+export function startNodeCgroups(start: NodeCgroupsStart): NodeCgroups {
+  const { options, nodeName, threads, log, shutdown, podLifecycle, nodeServices, activePods, events } = start;
+  const { config, featureGates } = options;
+  const { host, pool } = threads;
+  const { machine } = nodeServices;
+  const nodeCgroups = new NodeCgroups({
+    config,
+    featureGates,
+    cgroupVersion: host.cgroupVersion,
+    machine: () => machine.current(),
+    activePods,
+    syncCgroups: (task) => pool.syncCgroups(task),
+    nodeName,
+    events,
+    clock,
+    logger: log('node-cgroups'),
+  });
+  machine.onChanged(() => nodeCgroups.onMachineChanged());
+  podLifecycle.register({ name: 'node-cgroups', finished: () => nodeCgroups.onPodsChanged() });
+  nodeCgroups.start();
+  const hostProcesses = new HostProcesses({
+    config,
+    moveProcesses: (task) => pool.moveProcesses(task),
+    clock,
+    logger: log('host-processes'),
+  });
+  hostProcesses.start();
+  shutdown.register('node-cgroups', async () => {
+    nodeCgroups.close();
+    hostProcesses.close();
+  });
+  return nodeCgroups;
+}

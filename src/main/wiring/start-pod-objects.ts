@@ -1,0 +1,51 @@
+/** Starts the parts that keep what pods use of the API server: their objects, and the runtime classes. A standalone kubelet has neither. */
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import type { EventSink } from '../events/index.ts';
+import type { PodObjectManager, RuntimeClassManager } from '../objects/index.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import { isPodRunning } from '../pods/pod-running.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
+import type { Cluster } from './cluster.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import type { NodeServices } from './node-services.ts';
+import type { RuntimeServices } from './runtime-services.ts';
+
+export interface PodObjectsStart extends Pick<KubeletContext, 'podLifecycle'> {
+  readonly cluster: Cluster | null;
+  readonly nodeServices: Pick<NodeServices, 'clusterNode'>;
+  readonly runtime: Pick<RuntimeServices, 'images'>;
+  readonly cache: RuntimeStatusCache;
+  readonly podManager: PodManager;
+  readonly events: EventSink;
+  /** Syncs the pods whose objects have changed. */
+  readonly wake: (uids: Iterable<PodUID>) => void;
+}
+
+export interface PodObjects {
+  readonly podObjects: PodObjectManager | undefined;
+  readonly runtimeClasses: RuntimeClassManager | undefined;
+}
+
+export function startPodObjects(start: PodObjectsStart): PodObjects {
+  const { podLifecycle, cluster, nodeServices, runtime, cache, podManager, events, wake } = start;
+  const { clusterNode } = nodeServices;
+  const podObjects =
+    cluster && clusterNode
+      ? cluster.startPodObjectManager(clusterNode, { isRunning: (uid) => isPodRunning(cache.get(uid)), onChanged: wake, events })
+      : undefined;
+  if (podObjects) {
+    runtime.images.servePullTokens((request) => podObjects.pullToken(request));
+    podLifecycle.register({
+      name: 'pod-objects',
+      admitted: (pod) => podObjects.registerPod(pod),
+      finished: (uid) => podObjects.unregisterPod(uid),
+    });
+  }
+  const runtimeClasses = cluster?.startRuntimeClassManager({
+    onAdded: (names) => {
+      const waiting = podManager.all().filter(({ spec }) => names.has(spec.runtimeClassName ?? ''));
+      wake(waiting.map(podUID));
+    },
+  });
+  return { podObjects, runtimeClasses };
+}

@@ -1,0 +1,58 @@
+/** Creates the handlers that the sync loop calls: pods' updates, lifecycle events, probe results, due syncs and housekeeping. */
+import type { NodeCgroups } from '../node-cgroups/index.ts';
+import type { ApiStatusCache } from '../pods/api-status/index.ts';
+import type { PodHandlers } from '../pods/pod-handlers.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import type { PodWorkers, WorkQueue } from '../pods/workers/index.ts';
+import type { ProbeManager } from '../probes/index.ts';
+import type { PodSources, PodUpdate } from '../sources/index.ts';
+import type { SyncLoopHandlers } from '../sync-loop.ts';
+import type { GarbageCollection } from './garbage-collection.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import { createProbeHandlers } from './probe-handlers.ts';
+import type { RuntimeServices } from './runtime-services.ts';
+
+export interface SyncLoopHandlersOptions extends Pick<KubeletContext, 'podLifecycle'>, GarbageCollection {
+  readonly podManager: PodManager;
+  readonly workers: PodWorkers;
+  readonly statuses: ApiStatusCache;
+  readonly probes: ProbeManager;
+  readonly podHandlers: PodHandlers;
+  readonly nodeCgroups: NodeCgroups;
+  readonly workQueue: WorkQueue;
+  readonly sources: PodSources;
+  readonly runtime: Pick<RuntimeServices, 'runtimeState'>;
+}
+
+export function createSyncLoopHandlers(options: SyncLoopHandlersOptions): SyncLoopHandlers<PodUpdate> {
+  const { podLifecycle, podManager, workers, statuses, probes, podHandlers, nodeCgroups, workQueue, sources, runtime } = options;
+  const { housekeeping, containerDeletor, imageGarbageCollection } = options;
+  return {
+    ...createProbeHandlers({ probes, workers, statuses }),
+    refreshStatuses: (uids) => workers.refreshStatuses(uids),
+    shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
+    handlePodSyncs: (uids) => workers.wake(uids),
+    runtimeErrors: () => runtime.runtimeState.errors(),
+    takeUpdates: () => sources.take(),
+    handleUpdate: async (update) => {
+      try {
+        await podHandlers.handle(update);
+      } finally {
+        sources.markHandled(update);
+        nodeCgroups.onPodsChanged();
+      }
+    },
+    handleContainerChanged: (uid, id) => containerDeletor.deleteContainersInPod(uid, id),
+    takeDue: () => workQueue.takeDue(),
+    sourcesReady: () => sources.areReady(),
+    housekeepKnownPods: () => {
+      housekeeping.runWithoutAllSources();
+      imageGarbageCollection.runIfDue();
+    },
+    housekeep: () => {
+      housekeeping.run();
+      imageGarbageCollection.runIfDue();
+      podLifecycle.keepOnly(new Set([...podManager.uids(), ...workers.uids()]));
+    },
+  };
+}
