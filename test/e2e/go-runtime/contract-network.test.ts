@@ -37,11 +37,13 @@ echo 1 > /proc/sys/net/ipv6/bindv6only`);
   const probed = await serveHTTP(t, own, (_, response) => void response.end());
   const manifests = await serveHTTP(t, own, (_, response) => void response.end(JSON.stringify(aProbedPod(probed))));
   const intermediate = new TestAuthority('intermediate', new TestAuthority('root'));
+  // fd00:96::1.
+  const serviceAddress = Buffer.from(`fd000096${'0'.repeat(23)}1`, 'hex');
   const registry = new NodeRegistry();
-  const apiServer = await serveHTTPS(t, own, certificateFor(intermediate, '10.96.0.1'), registry.answer);
+  const apiServer = await serveHTTPS(t, own, certificateFor(intermediate, serviceAddress), registry.answer);
   const host = await startHost(t, {
     config: { staticPodURL: `http://[${own}]:${manifests}/` },
-    kubeconfig: { server: `https://[${own}]:${apiServer}`, authority: intermediate.cert, 'tls-server-name': '10.96.0.1' },
+    kubeconfig: { server: `https://[${own}]:${apiServer}`, authority: intermediate.cert, 'tls-server-name': 'fd00:96::1' },
   });
   const pod = await lastOf(() => podOf(host, 'web'), isReady);
   await lastOf(
@@ -56,7 +58,7 @@ echo 1 > /proc/sys/net/ipv6/bindv6only`);
   assertOutcome('an HTTP probe without `host`, IPv6 only', pod && isReady(pod) ? 'succeeds' : 'fails');
   assertOutcome('the addresses of the Node, IPv6 only', registry.internalIPs());
   assertOutcome('a kubeconfig whose only authority is an intermediate one', registry.node ? 'the Node registers' : 'no Node');
-  assertOutcome('`tls-server-name` is an IP address, and not that of the server', registry.node ? 'the Node registers' : 'no Node');
+  assertOutcome('`tls-server-name` is an IPv6 address, and not that of the server', registry.node ? 'the Node registers' : 'no Node');
 });
 
 test('a host without IPv6, behind a proxy, whose address belongs to an interface without carrier', async (t) => {

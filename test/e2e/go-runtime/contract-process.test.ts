@@ -21,6 +21,7 @@ import {
 } from '../../support/go-runtime/host.ts';
 import { assertOutcome } from '../../support/go-runtime/outcomes.ts';
 import { aFolder, ensureBuilt } from '../../support/kubelet/kubelet-command.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 before(ensureBuilt);
 
@@ -89,6 +90,7 @@ async function configz({ securePort }: ContractHost): Promise<Record<string, unk
 
 /** Returns a pod, and a function of the name of a pod. Some of them are not accepted: they have some seconds once the pod is there. */
 async function readPods(host: ContractHost, awaited: string, names: readonly string[]) {
+  await waitUntil(`${awaited} is there`, () => podOf(host, awaited), 120_000);
   const found = await lastOf(
     () => podOf(host, awaited),
     ({ status }) => status?.hostIP !== undefined,
@@ -116,10 +118,11 @@ test('scalars of YAML 1.1, manifests in other encodings, limits of open files, a
   const host = await startHost(t, {
     config: { maxOpenFiles: 2048 },
     configText: scalarsOfTheConfiguration,
-    setUp: `mount --bind ${hosts} /etc/hosts && ulimit -Sn 256 && ulimit -Hn 4096 && trap "" HUP`,
+    setUp: `mount --bind ${hosts} /etc/hosts && ulimit -Sn 256 && ulimit -Hn 4096 && ulimit -s 512 && trap "" HUP`,
     env: { TZ: 'Asia/Kolkata' },
   });
   const { kubelet } = host;
+  const limits = () => readFileSync(`/proc/${kubelet.pid}/limits`, 'utf8');
   assertOutcome(
     'scalars of YAML 1.1 in the configuration',
     values(
@@ -138,6 +141,8 @@ test('scalars of YAML 1.1, manifests in other encodings, limits of open files, a
     kubelet.stderr.split('\n').some((line) => isWarning.test(line) && line.includes(word)),
   );
   const { eventBurst, maxPods } = await configz(host);
+  const [, stack] = /^Max stack size +(\d+)/m.exec(limits()) ?? [];
+  assertOutcome('a limit of 512 KiB for the stack', stack === '524288' ? 'the kubelet runs' : `the limit is ${stack}`);
   assertOutcome(
     'an unknown field, a field twice (5, 7) and a second document in the configuration',
     `the kubelet starts, eventBurst ${JSON.stringify(eventBurst)}, maxPods ${JSON.stringify(maxPods)}, warnings name: ${named.join(', ') || 'none'}`,
@@ -162,7 +167,7 @@ test('scalars of YAML 1.1, manifests in other encodings, limits of open files, a
   assertOutcome('a manifest with a byte that is no UTF-8', outcomeOf('latin1'));
   assertOutcome('a manifest whose file name has such a byte', outcomeOf('byte'));
 
-  const [, soft, hard] = /^Max open files +(\d+) +(\d+)/m.exec(readFileSync(`/proc/${kubelet.pid}/limits`, 'utf8')) ?? [];
+  const [, soft, hard] = /^Max open files +(\d+) +(\d+)/m.exec(limits()) ?? [];
   assertOutcome('open files: soft limit 256, hard limit 4096, `maxOpenFiles: 2048`', `${soft} and ${hard}`);
   const inKolkata = new Date(Date.now() + 5.5 * 3600_000).toISOString().slice(5, 13).replace('-', '').replace('T', ' ');
   const last = kubelet.stderr

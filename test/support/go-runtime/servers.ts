@@ -18,9 +18,10 @@ async function listen(t: TestHooks, server: Server, host: string): Promise<numbe
   return (server.address() as AddressInfo).port;
 }
 
-/** A server's certificate for one DNS name or one IPv4 address. */
-export function certificateFor(authority: TestAuthority, name: string): Issued {
-  const value = isIP(name) ? der.implicit(7, Buffer.from(name.split('.').map(Number))) : der.implicit(2, Buffer.from(name));
+/** A server's certificate for one DNS name, one IPv4 address, or the 16 bytes of an IPv6 address. */
+export function certificateFor(authority: TestAuthority, name: string | Buffer): Issued {
+  const address = typeof name === 'string' && isIP(name) ? Buffer.from(name.split('.').map(Number)) : name;
+  const value = typeof address === 'string' ? der.implicit(2, Buffer.from(address)) : der.implicit(7, address);
   const names = extension('2.5.29.17', der.sequence(value));
   return authority.issue({ commonName: 'server', usages: ['server'], extensions: [names] });
 }
