@@ -3,6 +3,7 @@
  * call has a deadline and can be cancelled. A failed call rejects with CriError, which names the call and the gRPC code.
  */
 import { Client, credentials, type CallOptions, type ServiceError } from '@grpc/grpc-js';
+import { largeGarbage } from '../thread/large-garbage.ts';
 import { CriError, grpcCode } from './cri-error.ts';
 import { maxMessageBytes } from './message-limit.ts';
 import { ImageServiceDefinition, RuntimeServiceDefinition } from './generated/cri-v1.ts';
@@ -151,7 +152,10 @@ class ServiceClient<D extends Definition> {
       const call = this.#client.makeUnaryRequest(
         path,
         (message: never) => serialize(requestType, message),
-        deserialize,
+        (bytes: Buffer) => {
+          largeGarbage.add(2 * bytes.length);
+          return deserialize(bytes);
+        },
         request as never,
         span.metadata(),
         { deadline: toDeadline(limits.deadlineMs) },
@@ -178,7 +182,10 @@ class ServiceClient<D extends Definition> {
 }
 
 function serialize(type: Message<unknown>, message: never): Buffer {
-  return Buffer.from(type.encode(type.fromPartial(message)).finish());
+  const { buffer, byteOffset, byteLength } = type.encode(type.fromPartial(message)).finish();
+  // The message and its copies.
+  largeGarbage.add(4 * byteLength);
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** The gRPC timeout header holds eight digits. For a later deadline grpc-js throws outside of the caller's reach. */

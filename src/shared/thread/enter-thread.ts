@@ -6,7 +6,7 @@ import type { PodSyncWorkerData, SlotClaimed } from '../contracts/pod-sync/worke
 import type { ThreadWorkerData } from '../contracts/thread-worker-data.ts';
 import { createLogger } from '../log/create-logger.ts';
 import type { Logger } from '../log/logger.ts';
-import { threadEventLoopDelay, threadHeapLimit, threadHeapUsed } from '../metrics/definitions/threads.ts';
+import { threadEventLoopDelay, threadExternal, threadHeapLimit, threadHeapUsed } from '../metrics/definitions/threads.ts';
 import { bindMetrics } from '../metrics/define.ts';
 import { startHeartbeat, type Heartbeat } from '../state/start-heartbeat.ts';
 import { IdleCollector } from './idle-collector.ts';
@@ -74,6 +74,7 @@ export function startThreadHeartbeat(
       const heap = getHeapStatistics();
       threadEventLoopDelay.observe(delaySeconds, { thread });
       threadHeapUsed.set(heap.used_heap_size, { thread });
+      threadExternal.set(heap.external_memory, { thread });
       threadHeapLimit.set(heap.heap_size_limit, { thread });
     },
   });

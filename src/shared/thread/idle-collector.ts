@@ -5,8 +5,8 @@
  * A collection takes about ten milliseconds. It runs only on a thread that has been idle for a while and whose heap has grown since the last collection.
  */
 import { performance } from 'node:perf_hooks';
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { getHeapStatistics } from 'node:v8';
+import { collectHeap } from './collect-heap.ts';
 
 /**
  * The thread counts as idle when its utilization is below the limit, both over this many heartbeats (one per second) and during the last one. A thread that works
@@ -54,16 +54,7 @@ export class IdleCollector {
   }
 }
 
-type Collect = (options: { readonly type: 'major'; readonly flavor: 'last-resort' }) => void;
-
-/** V8 exposes `gc` to contexts that are created after the flag is set. Called at the first collection, not at the thread's start. */
-function exposeCollect(): Collect {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as Collect;
-}
-
 function thisThread(): CollectedThread {
-  let collect: Collect | undefined;
   let lastUtilization = performance.eventLoopUtilization();
   return {
     utilization: () => {
@@ -73,9 +64,6 @@ function thisThread(): CollectedThread {
       return utilization;
     },
     heapBytes: () => getHeapStatistics().total_heap_size,
-    collect: () => {
-      collect ??= exposeCollect();
-      collect({ type: 'major', flavor: 'last-resort' });
-    },
+    collect: () => collectHeap('last-resort'),
   };
 }

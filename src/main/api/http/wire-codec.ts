@@ -2,6 +2,7 @@
  * Encodes and decodes objects on the wire. The kubelet uses JSON whatever the setting `contentType` asks for: the API server supports JSON
  * for every type, and JSON keeps unknown fields. Protobuf or CBOR would be another implementation of WireCodec.
  */
+import { largeGarbage } from '../../../shared/thread/large-garbage.ts';
 import type { ApiCall } from '../api-client.ts';
 
 export interface WireCodec {
@@ -22,5 +23,9 @@ export const jsonCodec: WireCodec = {
   accept: 'application/json',
   contentType: (patch) => (patch ? patchTypes[patch] : 'application/json'),
   encode: (body) => JSON.stringify(body),
-  decode: (bytes) => JSON.parse(bytes.toString('utf8')),
+  decode: (bytes) => {
+    // The text and the buffer.
+    largeGarbage.add(2 * bytes.length);
+    return JSON.parse(bytes.toString('utf8'));
+  },
 };

@@ -28,6 +28,13 @@ export const threadHeapUsed = gauge(
   'ALPHA',
   'max',
 );
+export const threadExternal = gauge(
+  'kubelet_thread_external_bytes',
+  'Bytes of buffers and long strings that the thread holds outside of its JavaScript heap.',
+  ['thread'],
+  'ALPHA',
+  'max',
+);
 export const threadHeapLimit = gauge(
   'kubelet_thread_heap_limit_bytes',
   "Limit of the thread's JavaScript heap. A thread that reaches it is restarted.",
