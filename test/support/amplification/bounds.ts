@@ -5,8 +5,12 @@ const mebibyte = 1024 * 1024;
 /** Of memory, two minutes after the deletion. */
 export const allowedKeptBytes = 16 * mebibyte;
 
+/** In a sync thread, for each pod. */
+const allowedSyncBytes = 32 * mebibyte;
+
 /** What was measured during a batch and after it. */
 export interface BatchSample {
+  readonly pods: number;
   /** Of all pods in etcd's encoding. */
   readonly podBytes: number;
   readonly sameProcess: boolean;
@@ -21,6 +25,8 @@ export interface BatchSample {
   readonly rssPeakBytes: number;
   /** Two minutes after the deletion. */
   readonly rssAfterBytes: number;
+  /** By how much one thread of the sync pool has grown at most. */
+  readonly syncThreadBytes: number;
   /** Of the kubelet's process. */
   readonly cpuSeconds: number;
   readonly stayedReady: boolean;
@@ -42,6 +48,7 @@ export function missedBounds(sample: BatchSample): readonly string[] {
     [smallPodMs > maxSmallPodMs, `a small pod started in ${Math.round(smallPodMs)} ms`],
     [grown > 64 * mebibyte + 8 * sample.podBytes, `memory grew by ${toMiB(grown)} MiB`],
     [left > allowedKeptBytes, `${toMiB(left)} MiB were kept`],
+    [sample.syncThreadBytes > sample.pods * allowedSyncBytes, `a sync thread grew by ${toMiB(sample.syncThreadBytes)} MiB`],
     [!sample.stayedReady, 'the node was not Ready'],
     [!sample.allDeleted, 'a pod could not be deleted'],
   ];
@@ -68,12 +75,14 @@ export function worstFields(costs: readonly FieldCost[], count: number): readonl
 /** Returns Markdown. */
 export function renderCosts(costs: readonly FieldCost[]): string {
   const rows = costs.map(({ field, sample }) => {
-    const { podBytes, rssPeakBytes, rssBeforeBytes, rssAfterBytes, healthzMs, smallPodStartMs, before, cpuSeconds } = sample;
+    const { podBytes, rssPeakBytes, rssBeforeBytes, rssAfterBytes, syncThreadBytes, healthzMs, smallPodStartMs, before, cpuSeconds } =
+      sample;
     const cells = [
       `\`${field}\``,
       toMiB(podBytes),
       toMiB(rssPeakBytes - rssBeforeBytes),
       toMiB(rssAfterBytes - rssBeforeBytes),
+      toMiB(syncThreadBytes),
       `${Math.round(percentile(healthzMs, 0.99))}, ${Math.round(Math.max(...healthzMs))}`,
       [before.smallPodStartMs, ...smallPodStartMs].map(Math.round).join(', '),
       cpuSeconds.toFixed(1),
@@ -82,8 +91,8 @@ export function renderCosts(costs: readonly FieldCost[]): string {
     return `| ${cells.join(' | ')} |`;
   });
   return [
-    '| field | MiB in etcd | MiB grown | MiB kept | healthz p99, longest (ms) | small pod before, during, after (ms) | CPU (s) | missed |',
-    '|---|---|---|---|---|---|---|---|',
+    '| field | MiB in etcd | MiB grown | MiB kept | MiB in a sync thread | healthz p99, longest (ms) | small pod before, during, after (ms) | CPU (s) | missed |',
+    '|---|---|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
 }

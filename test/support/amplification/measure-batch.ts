@@ -26,7 +26,7 @@ export async function measureBatch(node: TestClusterNode, pods: readonly LargePo
   const before = await measureBefore(node);
   const rssBeforeBytes = rssBytes(pid);
   const cpuBefore = cpuSeconds(pid);
-  const watch = new ProcessWatch({ pid, healthzURL: node.node.healthzURL });
+  const watch = startWatch(node);
   const ready = watchReady(node);
   const bodies = pods.map(({ manifest }) => protobufPod(manifest));
   const smallPodStartMs: number[] = [];
@@ -41,8 +41,9 @@ export async function measureBatch(node: TestClusterNode, pods: readonly LargePo
   smallPodStartMs.push(await smallPod(node, 'small-after'));
   allDeleted &&= await deleteAll(node, ['small-after']);
   for (let waitedMs = 0; waitedMs < settleMs && rssBytes(pid) - rssBeforeBytes > allowedKeptBytes; waitedMs += 500) await sleep(500);
-  const { healthzMs, rssPeakBytes } = await watch.close();
+  const { healthzMs, rssPeakBytes, syncThreadBytes } = await watch.close();
   return {
+    pods: pods.length,
     podBytes: bodies.reduce((sum, { length }) => sum + length, 0),
     sameProcess: node.node.kubeletPid === pid && rssBytes(pid) > 0,
     threadDeaths: (await threadDeaths(node)) - deathsBefore,
@@ -52,14 +53,19 @@ export async function measureBatch(node: TestClusterNode, pods: readonly LargePo
     rssBeforeBytes,
     rssPeakBytes,
     rssAfterBytes: rssBytes(pid),
+    syncThreadBytes,
     cpuSeconds: cpuSeconds(pid) - cpuBefore,
     stayedReady: await ready(),
     allDeleted,
   };
 }
 
+function startWatch({ node }: TestClusterNode): ProcessWatch {
+  return new ProcessWatch({ pid: node.kubeletPid, healthzURL: node.healthzURL, metricsURL: node.metricsURL });
+}
+
 async function measureBefore(node: TestClusterNode): Promise<BatchSample['before']> {
-  const watch = new ProcessWatch({ pid: node.node.kubeletPid, healthzURL: node.node.healthzURL });
+  const watch = startWatch(node);
   const smallPodStartMs = await smallPod(node, 'small-before');
   await deleteAll(node, ['small-before']);
   await sleep(controlMs);

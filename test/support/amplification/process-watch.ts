@@ -1,6 +1,7 @@
 /** Watches the kubelet's process from a thread of its own: the event loop that handles the large pods would make each measurement late. */
 import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
@@ -8,14 +9,19 @@ export interface ProcessSample {
   /** One for each request; Infinity when it failed. */
   readonly healthzMs: readonly number[];
   readonly rssPeakBytes: number;
+  /** By how much the heap and the buffers of one thread of the sync pool have grown at most. */
+  readonly syncThreadBytes: number;
 }
 
 interface Watched {
   readonly pid: number;
   readonly healthzURL: string;
+  readonly metricsURL: string;
 }
 
 const periodMs = 100;
+/** Threads publish their sizes once a second. */
+const metricsPeriod = 10;
 const deadlineMs = 5000;
 
 export class ProcessWatch {
@@ -53,31 +59,50 @@ export function cpuSeconds(pid: number): number {
   }
 }
 
-async function watch({ pid, healthzURL }: Watched): Promise<void> {
+async function watch({ pid, healthzURL, metricsURL }: Watched): Promise<void> {
   const healthzMs: number[] = [];
   let rssPeakBytes = 0;
+  let syncThreadBytes = 0;
+  const first = new Map<string, number>();
   const stop = new AbortController();
   parentPort?.once('message', () => stop.abort());
   const agent = new Agent({ keepAlive: true });
-  while (!stop.signal.aborted) {
+  for (let count = 0; !stop.signal.aborted; count += 1) {
     const startedAtMs = performance.now();
-    const isHealthy = await request(healthzURL, agent);
-    healthzMs.push(isHealthy ? performance.now() - startedAtMs : Infinity);
+    const health = await request(healthzURL, agent);
+    healthzMs.push(health !== null ? performance.now() - startedAtMs : Infinity);
     rssPeakBytes = Math.max(rssPeakBytes, rssBytes(pid));
+    if (count % metricsPeriod === 0) {
+      for (const [thread, bytes] of syncThreadSizes((await request(metricsURL, agent)) ?? '')) {
+        if (!first.has(thread)) first.set(thread, bytes);
+        syncThreadBytes = Math.max(syncThreadBytes, bytes - first.get(thread)!);
+      }
+    }
     await sleep(periodMs);
   }
   agent.destroy();
-  parentPort?.postMessage({ healthzMs, rssPeakBytes } satisfies ProcessSample);
+  parentPort?.postMessage({ healthzMs, rssPeakBytes, syncThreadBytes } satisfies ProcessSample);
 }
 
-function request(url: string, agent: Agent): Promise<boolean> {
+/** Resolves with the body, or null when the request failed. */
+function request(url: string, agent: Agent): Promise<string | null> {
   return new Promise((resolve) => {
     const sent = get(url, { agent, timeout: deadlineMs }, (response) => {
-      response.resume();
-      response.once('end', () => resolve(response.statusCode === 200));
+      text(response).then(
+        (body) => resolve(response.statusCode === 200 ? body : null),
+        () => resolve(null),
+      );
     });
-    sent.once('timeout', () => sent.destroy()).once('error', () => resolve(false));
+    sent.once('timeout', () => sent.destroy()).once('error', () => resolve(null));
   });
+}
+
+/** Returns bytes by thread, of the sync pool. */
+export function syncThreadSizes(metrics: string): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>();
+  const pattern = /^kubelet_thread_(?:heap_used|external)_bytes\{thread="(pod-sync[^"]*)"\} (\S+)$/gm;
+  for (const [, thread = '', bytes] of metrics.matchAll(pattern)) sizes.set(thread, (sizes.get(thread) ?? 0) + Number(bytes));
+  return sizes;
 }
 
 if (!isMainThread) await watch(workerData as Watched);

@@ -4,6 +4,7 @@ import { conform } from '../../../src/shared/kubernetes/schema/conform.ts';
 import { pod } from '../../../src/shared/kubernetes/schema/pod.ts';
 import { missedBounds, percentile, renderCosts, worstFields, type BatchSample } from '../../support/amplification/bounds.ts';
 import { growingFields, largeText, nameOf } from '../../support/amplification/fields.ts';
+import { syncThreadSizes } from '../../support/amplification/process-watch.ts';
 import { podWithLargeField } from '../../support/amplification/pods.ts';
 import { bisect, largestAdmitted, toBatches } from '../../support/amplification/search.ts';
 import { protobufPod } from '../../support/cluster/protobuf-pod.ts';
@@ -96,7 +97,9 @@ table('a batch that misses a bound is bisected to', (row) => {
 
 const mebibyte = 1024 * 1024;
 const good: BatchSample = {
+  pods: 2,
   podBytes: mebibyte,
+  syncThreadBytes: 64 * mebibyte,
   sameProcess: true,
   threadDeaths: 0,
   healthzMs: [1, 2, 3],
@@ -118,6 +121,7 @@ const samples: readonly [change: Partial<BatchSample>, missed: readonly string[]
   [{ healthzMs: [390], smallPodStartMs: [2600], before: { healthzMs: [200], smallPodStartMs: 1300 } }, []],
   [{ rssPeakBytes: 273 * mebibyte }, ['memory grew by 73.0 MiB']],
   [{ rssAfterBytes: 217 * mebibyte }, ['17.0 MiB were kept']],
+  [{ syncThreadBytes: 66 * mebibyte }, ['a sync thread grew by 66.0 MiB']],
   [{ stayedReady: false, allDeleted: false }, ['the node was not Ready', 'a pod could not be deleted']],
 ];
 table('the bounds of a batch', (row) => {
@@ -129,10 +133,19 @@ test('the worst fields are those with the most memory for a byte', () => {
   const cheap = { field: 'cheap', sample: { ...good, podBytes: 10 * mebibyte } };
   const costly = { field: 'costly', sample: good };
   assert.deepEqual(worstFields([cheap, costly], 1), [costly]);
-  assert.equal(renderCosts([costly]).split('\n')[2], '| `costly` | 1.0 | 72.0 | 16.0 | 3, 3 | 300, 900, 400 | 1.3 | none |');
+  assert.equal(renderCosts([costly]).split('\n')[2], '| `costly` | 1.0 | 72.0 | 16.0 | 64.0 | 3, 3 | 300, 900, 400 | 1.3 | none |');
 });
 
 test('a percentile is one of the values', () => {
   const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
   assert.deepEqual([percentile(hundred, 0.99), percentile([7], 0.99), percentile([], 0.99)], [99, 7, NaN]);
+});
+
+test('the size of a sync thread is its heap and what is outside of it', () => {
+  const metrics = [
+    'kubelet_thread_heap_used_bytes{thread="pod-sync-1"} 1e+07',
+    'kubelet_thread_external_bytes{thread="pod-sync-1"} 5',
+    'kubelet_thread_external_bytes{thread="main"} 7',
+  ].join('\n');
+  assert.deepEqual([...syncThreadSizes(metrics)], [['pod-sync-1', 10_000_005]]);
 });
