@@ -57,11 +57,14 @@ export class ApiClient {
   create<T>(path: string, body: object): Promise<T> {
     return this.#json('POST', path, body);
   }
-  /** For large objects, which do not come back. @param body the envelope of Kubernetes' protobuf encoding: what is longer as JSON than the API server takes */
-  async createProtobuf(path: string, body: Uint8Array): Promise<void> {
-    await (
-      await this.#call('POST', path, body, 'application/vnd.kubernetes.protobuf', undefined, metadataOf('PartialObjectMetadata'))
-    ).body.dump();
+  /**
+   * For large objects, which are not decoded. Resolves with the bytes that etcd has of the object.
+   * @param body the envelope of Kubernetes' protobuf encoding: what is longer as JSON than the API server takes
+   */
+  async createProtobuf(path: string, body: Uint8Array): Promise<number> {
+    const protobuf = 'application/vnd.kubernetes.protobuf';
+    const response = await this.#call('POST', path, body, protobuf, undefined, { accept: protobuf });
+    return (await response.body.bytes()).length;
   }
   /** For large objects, which do not come back. */
   async remove(path: string, options: object): Promise<void> {

@@ -17,6 +17,8 @@ export interface BatchSample {
   readonly threadDeaths: number;
   /** Milliseconds. */
   readonly healthzMs: readonly number[];
+  /** What the first request that failed got. */
+  readonly unhealthy: string | null;
   /** Beside the large pods, and after them. */
   readonly smallPodStartMs: readonly number[];
   /** The same, just before the large pods. */
@@ -44,6 +46,7 @@ export function missedBounds(sample: BatchSample): readonly string[] {
   const checks: readonly [isMissed: boolean, text: string][] = [
     [!sample.sameProcess, 'the process ended'],
     [sample.threadDeaths > 0, `${sample.threadDeaths} threads ended`],
+    [sample.unhealthy !== null, `healthz failed: ${sample.unhealthy}`],
     [p99 > maxP99, `healthz took ${Math.round(p99)} ms (p99)`],
     [smallPodMs > maxSmallPodMs, `a small pod started in ${Math.round(smallPodMs)} ms`],
     [grown > 64 * mebibyte + 8 * sample.podBytes, `memory grew by ${toMiB(grown)} MiB`],

@@ -8,6 +8,8 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 export interface ProcessSample {
   /** One for each request; Infinity when it failed. */
   readonly healthzMs: readonly number[];
+  /** Of the first request that failed. */
+  readonly unhealthy: string | null;
   readonly rssPeakBytes: number;
   /** By how much the heap and the buffers of one thread of the sync pool have grown at most. */
   readonly syncThreadBytes: number;
@@ -61,6 +63,7 @@ export function cpuSeconds(pid: number): number {
 
 async function watch({ pid, healthzURL, metricsURL }: Watched): Promise<void> {
   const healthzMs: number[] = [];
+  let unhealthy: string | null = null;
   let rssPeakBytes = 0;
   let syncThreadBytes = 0;
   const first = new Map<string, number>();
@@ -70,10 +73,14 @@ async function watch({ pid, healthzURL, metricsURL }: Watched): Promise<void> {
   for (let count = 0; !stop.signal.aborted; count += 1) {
     const startedAtMs = performance.now();
     const health = await request(healthzURL, agent);
-    healthzMs.push(health !== null ? performance.now() - startedAtMs : Infinity);
+    if (health.isOK) healthzMs.push(performance.now() - startedAtMs);
+    else {
+      healthzMs.push(Infinity);
+      unhealthy ??= health.body;
+    }
     rssPeakBytes = Math.max(rssPeakBytes, rssBytes(pid));
     if (count % metricsPeriod === 0) {
-      for (const [thread, bytes] of syncThreadSizes((await request(metricsURL, agent)) ?? '')) {
+      for (const [thread, bytes] of syncThreadSizes((await request(metricsURL, agent)).body)) {
         if (!first.has(thread)) first.set(thread, bytes);
         syncThreadBytes = Math.max(syncThreadBytes, bytes - first.get(thread)!);
       }
@@ -81,19 +88,22 @@ async function watch({ pid, healthzURL, metricsURL }: Watched): Promise<void> {
     await sleep(periodMs);
   }
   agent.destroy();
-  parentPort?.postMessage({ healthzMs, rssPeakBytes, syncThreadBytes } satisfies ProcessSample);
+  parentPort?.postMessage({ healthzMs, unhealthy, rssPeakBytes, syncThreadBytes } satisfies ProcessSample);
 }
 
-/** Resolves with the body, or null when the request failed. */
-function request(url: string, agent: Agent): Promise<string | null> {
+interface Answer {
+  readonly isOK: boolean;
+  /** Or the error. */
+  readonly body: string;
+}
+
+function request(url: string, agent: Agent): Promise<Answer> {
   return new Promise((resolve) => {
+    const fail = (err: Error) => resolve({ isOK: false, body: err.message });
     const sent = get(url, { agent, timeout: deadlineMs }, (response) => {
-      text(response).then(
-        (body) => resolve(response.statusCode === 200 ? body : null),
-        () => resolve(null),
-      );
+      text(response).then((body) => resolve({ isOK: response.statusCode === 200, body }), fail);
     });
-    sent.once('timeout', () => sent.destroy()).once('error', () => resolve(null));
+    sent.once('timeout', () => sent.destroy(new Error(`no answer within ${deadlineMs} ms`))).once('error', fail);
   });
 }
 

@@ -2,9 +2,9 @@
  * The amplification test: for each field of a pod, the largest value of the worst characters that the real API server admits, on the shipped kubelet. A
  * batch is ten pods, each with another field; a batch that misses a bound is bisected; the ten worst fields run again as ten pods of one.
  *
- *   npm run test:amplification [-- PART-OF-A-FIELD'S-NAME...]
+ *   npm run test:amplification [-- [--each] PART-OF-A-FIELD'S-NAME...]
  *
- * Prints the table of the worst fields, and exits with 1 when a bound is missed.
+ * With --each, a batch is one pod. Prints the table of the worst fields, and exits with 1 when a bound is missed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TestClusterNode } from '../cluster/cluster-node.ts';
@@ -15,7 +15,10 @@ import { measureBatch, smallPod } from './measure-batch.ts';
 import { bisect, toBatches } from './search.ts';
 import { forEachParallel } from '../../../src/shared/concurrency/for-each-parallel.ts';
 
-const batchSize = 10;
+const isEach = process.argv.includes('--each');
+const batchSize = isEach ? 1 : 10;
+/** Of the table, and of the fields that run as ten pods. */
+const worstCount = 10;
 const wholeMs = 45 * 60_000;
 const warmUpPods = 10;
 /** In which the threads return the memory of their start. */
@@ -25,7 +28,7 @@ const parallelTries = 4;
 const startedAtMs = performance.now();
 const node = await TestClusterNode.start('amplification');
 try {
-  process.exitCode = (await runWhole(process.argv.slice(2))) ? 0 : 1;
+  process.exitCode = (await runWhole(process.argv.slice(2).filter((arg) => arg !== '--each'))) ? 0 : 1;
 } finally {
   await node.destroy();
 }
@@ -51,17 +54,17 @@ async function runWhole(wanted: readonly string[]): Promise<boolean> {
     const parts = await bisect(batch, (items) => measure(items, items.map(({ field }) => nameOf(field)).join(', ')));
     for (const { items, missed } of parts) misses.push(`${items.map(({ field }) => nameOf(field)).join(', ')}: ${missed.join('; ')}`);
   }
-  const worstNames = new Set(worstFields(costs, batchSize).flatMap(({ field }) => field.split(', ')));
-  const alone = large.filter(({ field }) => worstNames.has(nameOf(field))).slice(0, batchSize);
+  const worstNames = new Set(worstFields(costs, worstCount).flatMap(({ field }) => field.split(', ')));
+  const alone = isEach ? [] : large.filter(({ field }) => worstNames.has(nameOf(field))).slice(0, worstCount);
   for (const one of alone) {
     const name = `${nameOf(one.field)}, ten pods`;
     const missed = await measure(
-      Array.from({ length: batchSize }, () => one),
+      Array.from({ length: worstCount }, () => one),
       name,
     );
     if (missed.length > 0) misses.push(`${name}: ${missed.join('; ')}`);
   }
-  console.log(renderCosts(worstFields(costs, batchSize)));
+  console.log(renderCosts(worstFields(costs, worstCount)));
   console.log(misses.length === 0 ? 'all bounds are kept' : `missed:\n${misses.join('\n')}`);
   return misses.length === 0;
 }

@@ -103,6 +103,7 @@ const good: BatchSample = {
   sameProcess: true,
   threadDeaths: 0,
   healthzMs: [1, 2, 3],
+  unhealthy: null,
   smallPodStartMs: [900, 400],
   before: { healthzMs: [1, 1], smallPodStartMs: 300 },
   cpuSeconds: 1.25,
@@ -115,6 +116,7 @@ const good: BatchSample = {
 const samples: readonly [change: Partial<BatchSample>, missed: readonly string[]][] = [
   [{}, []],
   [{ sameProcess: false }, ['the process ended']],
+  [{ unhealthy: 'relist' }, ['healthz failed: relist']],
   [{ threadDeaths: 2 }, ['2 threads ended']],
   [{ healthzMs: [1, 101] }, ['healthz took 101 ms (p99)']],
   [{ smallPodStartMs: [500, 2001] }, ['a small pod started in 2001 ms']],
