@@ -122,4 +122,22 @@ describe('large inputs', () => {
     await assertUnharmed('beside-mounts');
     await deleteAll(['mounts']);
   });
+
+  test('environment files of twenty megabytes', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `f${index}`);
+    const sh = `for name in ${names.join(' ')}; do head -c 1000000 /dev/zero | tr '\\0' '#' > /env/$name; printf "\nA='x'\n" >> /env/$name; done`;
+    const env = names.map((path) => ({ name: path, valueFrom: { fileKeyRef: { volumeName: 'env', path, key: 'A' } } }));
+    const volumes = [{ name: 'env', emptyDir: {} }];
+    const writer = aBusybox({ name: 'writes', sh, volumeMounts: [{ name: 'env', mountPath: '/env' }] });
+    await node.create('env-files', { initContainers: [writer], containers: [aBusybox({ env })], volumes });
+    await node.untilEvent(
+      'env-files',
+      'Failed',
+      /couldn't parse env file: the files of the environment have more than 10485760 bytes in total/,
+    );
+    await node.create('fewer-files', { initContainers: [writer], containers: [aBusybox({ env: env.slice(0, 9) })], volumes });
+    await node.untilRunning('fewer-files');
+    await assertUnharmed('beside-env-files');
+    await deleteAll(['env-files', 'fewer-files']);
+  });
 });
