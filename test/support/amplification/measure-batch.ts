@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { conditionOf, type TestClusterNode } from '../cluster/cluster-node.ts';
 import { protobufPod } from '../cluster/protobuf-pod.ts';
 import { allowedKeptBytes, type BatchSample } from './bounds.ts';
+import { watchSyncThreads } from './sync-threads.ts';
 import { cpuSeconds, ProcessWatch, rssBytes } from './process-watch.ts';
 
 export interface LargePod {
@@ -36,6 +37,7 @@ export async function measureBatch(
   const cpuBefore = cpuSeconds(pid);
   const watch = startWatch(node);
   const ready = watchReady(node);
+  const syncThreads = watchSyncThreads(() => node.api.text(`${node.nodePath}/proxy/metrics`));
   const bodies = pods.map(({ manifest }) => protobufPod(manifest));
   const smallPodStartMs: number[] = [];
   let allDeleted: boolean;
@@ -55,7 +57,7 @@ export async function measureBatch(
   smallPodStartMs.push(await smallPod(node, 'small-after'));
   allDeleted &&= await deleteAll(node, ['small-after']);
   for (let waitedMs = 0; waitedMs < settleMs && rssBytes(pid) - rssBeforeBytes > allowedKeptBytes; waitedMs += 500) await sleep(500);
-  const { healthzMs, unhealthy, rssPeakBytes, syncThreadBytes } = await watch.close();
+  const { healthzMs, unhealthy, rssPeakBytes } = await watch.close();
   return {
     pods: pods.length,
     podBytes,
@@ -68,7 +70,7 @@ export async function measureBatch(
     rssBeforeBytes,
     rssPeakBytes,
     rssAfterBytes: rssBytes(pid),
-    syncThreadBytes,
+    syncThreadBytes: await syncThreads(),
     cpuSeconds: cpuSeconds(pid) - cpuBefore,
     stayedReady: await ready(),
     allDeleted,
@@ -76,7 +78,7 @@ export async function measureBatch(
 }
 
 function startWatch({ node }: TestClusterNode): ProcessWatch {
-  return new ProcessWatch({ pid: node.kubeletPid, healthzURL: node.healthzURL, metricsURL: node.metricsURL });
+  return new ProcessWatch({ pid: node.kubeletPid, healthzURL: node.healthzURL });
 }
 
 async function measureBefore(node: TestClusterNode): Promise<BatchSample['before']> {

@@ -11,19 +11,14 @@ export interface ProcessSample {
   /** Of the first request that failed. */
   readonly unhealthy: string | null;
   readonly rssPeakBytes: number;
-  /** By how much the heap and the buffers of one thread of the sync pool have grown at most. */
-  readonly syncThreadBytes: number;
 }
 
 interface Watched {
   readonly pid: number;
   readonly healthzURL: string;
-  readonly metricsURL: string;
 }
 
 const periodMs = 100;
-/** Threads publish their sizes once a second. */
-const metricsPeriod = 10;
 const deadlineMs = 5000;
 
 export class ProcessWatch {
@@ -61,16 +56,14 @@ export function cpuSeconds(pid: number): number {
   }
 }
 
-async function watch({ pid, healthzURL, metricsURL }: Watched): Promise<void> {
+async function watch({ pid, healthzURL }: Watched): Promise<void> {
   const healthzMs: number[] = [];
   let unhealthy: string | null = null;
   let rssPeakBytes = 0;
-  let syncThreadBytes = 0;
-  const first = new Map<string, number>();
   const stop = new AbortController();
   parentPort?.once('message', () => stop.abort());
   const agent = new Agent({ keepAlive: true });
-  for (let count = 0; !stop.signal.aborted; count += 1) {
+  while (!stop.signal.aborted) {
     const startedAtMs = performance.now();
     const health = await request(healthzURL, agent);
     if (health.isOK) healthzMs.push(performance.now() - startedAtMs);
@@ -79,16 +72,10 @@ async function watch({ pid, healthzURL, metricsURL }: Watched): Promise<void> {
       unhealthy ??= health.body;
     }
     rssPeakBytes = Math.max(rssPeakBytes, rssBytes(pid));
-    if (count % metricsPeriod === 0) {
-      for (const [thread, bytes] of syncThreadSizes((await request(metricsURL, agent)).body)) {
-        if (!first.has(thread)) first.set(thread, bytes);
-        syncThreadBytes = Math.max(syncThreadBytes, bytes - first.get(thread)!);
-      }
-    }
     await sleep(periodMs);
   }
   agent.destroy();
-  parentPort?.postMessage({ healthzMs, unhealthy, rssPeakBytes, syncThreadBytes } satisfies ProcessSample);
+  parentPort?.postMessage({ healthzMs, unhealthy, rssPeakBytes } satisfies ProcessSample);
 }
 
 interface Answer {
@@ -105,14 +92,6 @@ function request(url: string, agent: Agent): Promise<Answer> {
     });
     sent.once('timeout', () => sent.destroy(new Error(`no answer within ${deadlineMs} ms`))).once('error', fail);
   });
-}
-
-/** Returns bytes by thread, of the sync pool. */
-export function syncThreadSizes(metrics: string): ReadonlyMap<string, number> {
-  const sizes = new Map<string, number>();
-  const pattern = /^kubelet_thread_(?:heap_used|external)_bytes\{thread="(pod-sync[^"]*)"\} (\S+)$/gm;
-  for (const [, thread = '', bytes] of metrics.matchAll(pattern)) sizes.set(thread, (sizes.get(thread) ?? 0) + Number(bytes));
-  return sizes;
 }
 
 if (!isMainThread) await watch(workerData as Watched);

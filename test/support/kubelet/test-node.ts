@@ -228,9 +228,6 @@ export class TestNode {
   async healthz(path = '/healthz'): Promise<Response> {
     return fetch(this.healthzURL.replace(/\/healthz$/, path), { signal: AbortSignal.timeout(5000) });
   }
-  get metricsURL(): string {
-    return `http://127.0.0.1:${this.#ports?.readOnly}/metrics`;
-  }
   get healthzURL(): string {
     return `http://127.0.0.1:${this.#ports?.healthz}/healthz`;
   }

@@ -4,7 +4,7 @@ import { conform } from '../../../src/shared/kubernetes/schema/conform.ts';
 import { pod } from '../../../src/shared/kubernetes/schema/pod.ts';
 import { missedBounds, percentile, renderCosts, worstFields, type BatchSample } from '../../support/amplification/bounds.ts';
 import { growingFields, largeText, nameOf } from '../../support/amplification/fields.ts';
-import { syncThreadSizes } from '../../support/amplification/process-watch.ts';
+import { syncThreadSizes, watchSyncThreads } from '../../support/amplification/sync-threads.ts';
 import { podWithLargeField } from '../../support/amplification/pods.ts';
 import { bisect, largestAdmitted, toBatches } from '../../support/amplification/search.ts';
 import { protobufPod } from '../../support/cluster/protobuf-pod.ts';
@@ -150,4 +150,10 @@ test('the size of a sync thread is its heap and what is outside of it', () => {
     'kubelet_thread_external_bytes{thread="main"} 7',
   ].join('\n');
   assert.deepEqual([...syncThreadSizes(metrics)], [['pod-sync-1', 10_000_005]]);
+});
+
+test('a watch of the sync threads fails when they publish nothing', async () => {
+  const page = (bytes: number) => Promise.resolve(`kubelet_thread_heap_used_bytes{thread="pod-sync-0"} ${bytes}\n`);
+  assert.equal(await watchSyncThreads(() => page(5))(), 0);
+  await assert.rejects(watchSyncThreads(() => Promise.resolve(''))(), /no metrics/);
 });
