@@ -25,6 +25,10 @@ export interface PrivateContainerdOptions {
   readonly hugePageLimits?: boolean;
   /** The program that starts containers. Default: the runc of PATH. */
   readonly runc?: string;
+  /** More runtime handlers: the program that containerd calls as runc, by name. */
+  readonly handlers?: Readonly<Record<string, string>>;
+  /** Variables of containerd, and so of what it starts. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Keeps running when this process ends. */
   readonly detached?: boolean;
   /** Folder of built images, reused between runs. */
@@ -88,7 +92,7 @@ export class PrivateContainerd {
     const child = spawn(binaryOf(options), ['--config', join(folder, 'config.toml')], {
       stdio: ['ignore', log, log],
       detached,
-      env: { ...process.env, PATH: path },
+      env: { ...process.env, ...options.env, PATH: path },
     });
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
@@ -264,7 +268,8 @@ function configText(
     imagePullProgressTimeout: progressTimeout,
     hugePageLimits = false,
     runc,
-  }: Pick<PrivateContainerdOptions, 'imagePullProgressTimeout' | 'hugePageLimits' | 'runc'>,
+    handlers = {},
+  }: Pick<PrivateContainerdOptions, 'imagePullProgressTimeout' | 'hugePageLimits' | 'runc' | 'handlers'>,
 ): string {
   return `version = 2
 root = "${root}"
@@ -286,9 +291,16 @@ ${progressTimeout === undefined ? '' : `  image_pull_progress_timeout = "${progr
 ${runc === undefined ? '' : `    options = { BinaryName = "${runc}" }\n`}  # the same under another name: what a RuntimeClass chooses
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${secondRuntimeHandler}]
     runtime_type = "io.containerd.runc.v2"
-  [plugins."io.containerd.grpc.v1.cri".cni]
+${Object.entries(handlers).map(handlerText).join('')}  [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "${folder}/cni"
+`;
+}
+
+function handlerText([name, program]: [string, string]): string {
+  return `  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${name}]
+    runtime_type = "io.containerd.runc.v2"
+    options = { BinaryName = "${program}" }
 `;
 }
 

@@ -38,6 +38,7 @@ export const builds: readonly Build[] = [
   { name: 'Go', provides: ['go'], command: ['node', `${host}/programs/go.ts`], isDownload: true },
   containerd('1.7'),
   containerd('2.1'),
+  { name: 'crun and gVisor', provides: ['runtimes'], command: ['node', `${host}/runtimes/installation.ts`], isDownload: true },
   { name: 'the guest’s disk', provides: ['guest-root'], command: ['node', `${host}/guest/install.ts`, 'root'], isDownload: true },
   {
     name: 'programs of clusters',

@@ -9,6 +9,7 @@ export type Need =
   | 'containerd-1.7'
   | 'containerd-2.1'
   | 'containerd-2.3'
+  | 'runtimes'
   | 'control-plane'
   | 'go'
   | 'go-kubelet'

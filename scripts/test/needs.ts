@@ -14,6 +14,7 @@ const needsOfModules: Readonly<Record<string, readonly Need[]>> = {
   'scripts/host/programs/control-plane.ts': ['control-plane'],
   'scripts/host/programs/go-kubelet.ts': ['go-kubelet'],
   'scripts/host/programs/kubeadm.ts': ['kubeadm'],
+  'scripts/host/runtimes/installation.ts': ['runtimes'],
   'scripts/upstream/compare/inventory.ts': ['go'],
   'scripts/host/programs/metrics-server.ts': ['metrics-server'],
 };

@@ -1,13 +1,31 @@
-/** RuntimeClasses with a real API server, and a containerd with two handlers. */
+/** RuntimeClasses with a real API server, and a containerd with four handlers: runc's, the same under another name, crun's and gVisor's. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
+import { otherRuntimes } from '../../scripts/host/runtimes/installation.ts';
 import { secondRuntimeHandler } from '../../scripts/host/private-containerd.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
+import { parsePrometheus } from '../support/prometheus.ts';
+
+interface PodUsage {
+  readonly podRef: { readonly name: string };
+  readonly cpu?: Cpu;
+  readonly memory?: Memory;
+  readonly network?: { readonly name: string; readonly rxBytes: number };
+  readonly containers: readonly { readonly cpu?: Cpu; readonly memory?: Memory }[];
+}
+interface Cpu {
+  readonly usageNanoCores?: number;
+  readonly usageCoreNanoSeconds: number;
+}
+interface Memory {
+  readonly workingSetBytes: number;
+}
 
 const nodeName = 'class-node';
 const className = 'class-second';
@@ -46,7 +64,7 @@ describe('a pod with a runtime class', () => {
     namespace = await cluster.namespace(hooks);
     hooks.after(() => cluster.api.delete(`${classPath}/${className}`).catch(() => {}));
     await createClass();
-    node = await TestNode.start(hooks, await cluster.member(hooks, nodeName));
+    node = await TestNode.start(hooks, { ...(await cluster.member(hooks, nodeName)), ...otherRuntimes() });
   });
   after(async () => {
     await cluster?.kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
@@ -108,4 +126,80 @@ describe('a pod with a runtime class', () => {
     );
     assert.match(`${status?.reason}: ${status?.message}`, /^OutOfmemory: .*requested: 989560464998400/);
   });
+
+  const page = (path: string) => cluster.api.text(`/api/v1/nodes/${nodeName}/proxy/${path}`);
+  const summaryOf = async (name: string) => {
+    const { pods } = JSON.parse(await page('stats/summary')) as { readonly pods: readonly PodUsage[] };
+    return pods.find(({ podRef }) => podRef.name === name);
+  };
+
+  /** The memory in bytes, the processor time in seconds, and the received bytes of a pod and its container, as each page about usage has them. */
+  async function usageOf(name: string) {
+    const { cpu, memory, network, containers } = (await summaryOf(name))!;
+    const [resource, cadvisor] = [parsePrometheus(await page('metrics/resource')), parsePrometheus(await page('metrics/cadvisor'))];
+    const valueOf = (metrics: typeof resource, metric: string, label: string, value: string) =>
+      metrics.get(metric)?.samples.find(({ labels }) => labels['pod'] === name && labels[label] === value)?.value;
+    const ofContainer = (metric: string) => [resource, cadvisor].map((metrics) => valueOf(metrics, metric, 'container', 'app'));
+    return {
+      memory: [memory, containers[0]?.memory]
+        .map((each) => each?.workingSetBytes)
+        .concat(ofContainer('container_memory_working_set_bytes')),
+      cpu: [cpu, containers[0]?.cpu]
+        .map((each) => (each?.usageCoreNanoSeconds ?? 0) / 1e9)
+        .concat(ofContainer('container_cpu_usage_seconds_total').map((value) => value ?? 0)),
+      network: [
+        network?.name === 'eth0' ? network.rxBytes : 0,
+        valueOf(cadvisor, 'container_network_receive_bytes_total', 'interface', 'eth0'),
+      ],
+    };
+  }
+
+  /** Runs a pod with memory, and one that exceeds a limit, with this handler. */
+  async function isMeasuredAndEvicted(handler: string): Promise<void> {
+    const runtimeClassName = `class-${handler}`;
+    const [quiet, full] = [`${handler}-quiet`, `${handler}-full`];
+    await cluster.api.create(classPath, { metadata: { name: runtimeClassName }, handler });
+    hooks.after(() => cluster.api.delete(`${classPath}/${runtimeClassName}`).catch(() => {}));
+    // The variable is 10 MB of anonymous memory.
+    const sh = 'x=$(head -c 10000000 /dev/zero | tr "\\0" x); sleep 10000 & wait; echo $x';
+    await createPod(quiet, { runtimeClassName, containers: [aBusybox({ sh })] });
+    const limits = { 'ephemeral-storage': '4Mi' };
+    const writer = aBusybox({ sh: 'head -c 8000000 /dev/zero > /written; sleep 10000 & wait', resources: { limits } });
+    await createPod(full, { runtimeClassName, containers: [writer], terminationGracePeriodSeconds: 0 });
+    await untilRunning(quiet);
+    assert.equal(await handlerOf(quiet), handler);
+    const isMeasured = async () => {
+      const app = (await summaryOf(quiet))?.containers[0];
+      return app?.cpu?.usageNanoCores !== undefined && app.memory!.workingSetBytes > 10e6;
+    };
+    await waitUntil(`${quiet} is measured`, () => everySecond(isMeasured), 90_000);
+    const { memory, cpu, network } = await usageOf(quiet);
+    const text = JSON.stringify([memory, cpu, network]);
+    assert.ok(
+      memory.every((bytes) => bytes !== undefined && bytes > 10e6 && bytes < 200e6) && cpu.every((seconds) => seconds > 0.01),
+      text,
+    );
+    assert.ok(
+      network.every((bytes) => bytes !== undefined && bytes > 0),
+      text,
+    );
+    const isEvicted = async () => {
+      const { status } = await cluster.api.get<Pod>(podPath(full));
+      return status?.reason === 'Evicted' ? status : undefined;
+    };
+    const evicted = await waitUntil(`${full} is evicted`, () => everySecond(isEvicted), 90_000);
+    assert.match(evicted.message!, /^Pod ephemeral local storage usage exceeds the total limit of containers 4Mi/);
+    const { status } = await cluster.api.get<Pod>(podPath(quiet));
+    assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.restartCount], ['Running', 0]);
+  }
+
+  test('of crun or gVisor is measured, and evicted at a limit of its local storage without harm to others', async () => {
+    await Promise.all(['crun', 'runsc'].map(isMeasuredAndEvicted));
+  });
 });
+
+/** What is measured each ten seconds needs no faster polls. */
+async function everySecond<T>(poll: () => Promise<T>): Promise<T> {
+  await sleep(1000);
+  return poll();
+}

@@ -1,6 +1,6 @@
 /** Resource usage on a node with a real containerd: the summary, and the pages for metrics-server and Prometheus. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
@@ -54,7 +54,11 @@ describe('the usage of a node', () => {
 
   before(async () => {
     node = await TestNode.start({ after: (clean) => void cleanups.push(clean) });
-    await node.startKubelet();
+    // By its socket this containerd is CRI-O.
+    const socketFolder = join(node.folder, 'run/crio');
+    mkdirSync(socketFolder, { recursive: true });
+    symlinkSync(node.containerd.endpoint.replace('unix://', ''), join(socketFolder, 'crio.sock'));
+    await node.startKubelet({ config: { containerRuntimeEndpoint: `unix://${join(socketFolder, 'crio.sock')}` } });
     const limits = { cpu: '200m', memory: '64Mi' };
     node.apply(
       aManifest('eater', {
@@ -161,6 +165,27 @@ describe('the usage of a node', () => {
       [metrics.get('container_scrape_error')?.samples[0]?.value, metrics.get('machine_scrape_error')?.samples[0]?.value],
       [0, 0],
     );
+  });
+
+  test('has the filesystem of a container with CRI-O', async () => {
+    const of = (metrics: Map<string, Metric>, name: string) =>
+      metrics.get(name)?.samples.find(({ labels }) => labels['container'] === 'busy' && labels['pod'] === 'eater-test-node');
+    // Its log has more than 100,000 lines.
+    const isMeasured = (metrics: Map<string, Metric>) => (of(metrics, 'container_fs_usage_bytes')?.value ?? 0) > 100_000;
+    const metrics = await waitUntil(
+      'the filesystem is measured',
+      async () => {
+        const found = await page('/metrics/cadvisor');
+        return isMeasured(found) ? found : undefined;
+      },
+      60_000,
+    );
+    const [usage, limit, inodes] = ['usage_bytes', 'limit_bytes', 'inodes_total'].map((name) => of(metrics, `container_fs_${name}`)!);
+    const ofNode = metrics
+      .get('container_fs_limit_bytes')!
+      .samples.find(({ labels }) => labels['id'] === '/' && labels['device'] === limit!.labels['device']);
+    assert.deepEqual([usage!.labels['device'], limit!.value], [limit!.labels['device'], ofNode?.value]);
+    assert.ok(limit!.value > usage!.value && inodes!.value >= 1, JSON.stringify([usage, limit, inodes]));
   });
 
   test('has the kills by the kernel for lack of memory', async () => {

@@ -1,6 +1,6 @@
 /**
  * The user's cache folder: files that take minutes to make and are the same for every checkout. It holds the programs of the control plane,
- * containerd, Go, the guest's kernel and disk image, and measured durations of tests. `npm run cache` lists and empties it.
+ * containerd, crun and gVisor, Go, the guest's kernel and disk image, and measured durations of tests. `npm run cache` lists and empties it.
  *
  * An entry is a folder `<name>-<key>`. The key is a checksum of all that determines its content, so two checkouts never need different content
  * in one entry.

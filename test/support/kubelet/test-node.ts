@@ -9,7 +9,12 @@ import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import { stringify } from 'yaml';
 import { ensureBuilt } from '../../../scripts/build.ts';
 import { ensureContainerd, type ContainerdVersion } from '../../../scripts/host/containerd/installations.ts';
-import { destroyPrivateContainerd, PrivateContainerd, removeFolder } from '../../../scripts/host/private-containerd.ts';
+import {
+  destroyPrivateContainerd,
+  PrivateContainerd,
+  removeFolder,
+  type PrivateContainerdOptions,
+} from '../../../scripts/host/private-containerd.ts';
 import { removeCgroup } from '../../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../../scripts/host/log-links.ts';
 import { CriClient } from '../../../src/shared/cri/client.ts';
@@ -41,6 +46,10 @@ export interface TestNodeOptions {
   readonly hugePageLimits?: boolean;
   /** A shell script that containerd runs as runc. It is in the node's folder, as `runc`. */
   readonly runcScript?: string;
+  /** Handlers of runtime classes, see PrivateContainerdOptions. scripts/host/runtimes/ has some. */
+  readonly handlers?: PrivateContainerdOptions['handlers'];
+  /** Variables of containerd. */
+  readonly containerdEnv?: PrivateContainerdOptions['env'];
   /** Puts containerd's images and containers on a tmpfs of this size. */
   readonly imageFilesystemBytes?: number;
 }
@@ -128,7 +137,14 @@ export class TestNode {
   }
 
   async startContainerd(): Promise<void> {
-    const { containerd: version = '1.7', imagePullProgressTimeout, hugePageLimits = false, runcScript } = this.#options;
+    const {
+      containerd: version = '1.7',
+      imagePullProgressTimeout,
+      hugePageLimits = false,
+      runcScript,
+      handlers,
+      containerdEnv,
+    } = this.#options;
     const runc = join(this.folder, 'runc');
     if (runcScript !== undefined) writeFileSync(runc, runcScript, { mode: 0o755 });
     this.#containerd = await PrivateContainerd.start({
@@ -140,6 +156,8 @@ export class TestNode {
       hugePageLimits,
       ...(imagePullProgressTimeout !== undefined && { imagePullProgressTimeout }),
       ...(runcScript !== undefined && { runc }),
+      ...(handlers && { handlers }),
+      ...(containerdEnv && { env: containerdEnv }),
     });
     this.#cri ??= new CriClient({ endpoint: this.#containerd.endpoint });
   }
