@@ -48,8 +48,11 @@ export interface CgroupReader {
   read(): CgroupValues | undefined;
   /** Limits change rarely: they are read less often. Also tries missing files again. */
   readLimits(): CgroupLimits;
-  /** The PIDs of the cgroup itself, one per line; of its children when it has none and `hasSubCgroups`. */
-  readProcesses(): string;
+  /**
+   * The PIDs of the cgroup itself, one per line; of its children when it has none and `hasSubCgroups`.
+   * @param hasRun false: nothing has ever run in it or below, so that its children need no search
+   */
+  readProcesses(hasRun?: boolean): string;
   close(): void;
 }
 
@@ -152,8 +155,8 @@ class V1Reader implements CgroupReader {
     };
   }
 
-  readProcesses(): string {
-    return this.#files.processes.read() || (this.#hasSubCgroups ? readChildProcesses(dirname(this.#files.processes.path)) : '');
+  readProcesses(hasRun = true): string {
+    return this.#files.processes.read() || (this.#hasSubCgroups && hasRun ? readChildProcesses(dirname(this.#files.processes.path)) : '');
   }
   close(): void {
     for (const file of Object.values(this.#files)) file.close();
@@ -230,8 +233,8 @@ class V2Reader implements CgroupReader {
     };
   }
 
-  readProcesses(): string {
-    return this.#files.processes.read() || (this.#hasSubCgroups ? readChildProcesses(dirname(this.#files.processes.path)) : '');
+  readProcesses(hasRun = true): string {
+    return this.#files.processes.read() || (this.#hasSubCgroups && hasRun ? readChildProcesses(dirname(this.#files.processes.path)) : '');
   }
   close(): void {
     for (const file of Object.values(this.#files)) file.close();

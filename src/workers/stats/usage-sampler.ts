@@ -207,8 +207,9 @@ export class UsageSampler {
     const { identity, reader, row } = measured;
     const ofCgroup = reader.read();
     if (!ofCgroup) return false;
-    const pids = reader.readProcesses();
-    measured.isEmpty = identity.kind === 'container' && identity.path !== '' && ofCgroup.cpuUsageNs === 0n && pids === '';
+    const hasRun = ofCgroup.cpuUsageNs > 0n;
+    const pids = reader.readProcesses(hasRun);
+    measured.isEmpty = identity.kind === 'container' && identity.path !== '' && !hasRun && pids === '';
     const { processes: runtimeProcesses, network: runtimeNetwork, ...runtimeValues } = this.#withoutCgroup.valuesOf(identity);
     const ofRuntime = { ...(measured.isEmpty && unknownUsage), ...runtimeValues };
     const values = { ...ofCgroup, ...ofRuntime };
