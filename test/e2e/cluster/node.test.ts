@@ -32,7 +32,8 @@ describe('a node of a cluster', () => {
         nodeLeaseDurationSeconds: 4,
         systemReserved: { cpu: '200m', memory: '256Mi' },
         kubeReserved: { cpu: '100m', memory: '128Mi' },
-        evictionHard: { 'memory.available': '100Mi' },
+        // 100% is no threshold.
+        evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '100%' },
         maxPods: 42,
         registerWithTaints: [{ key: 'dedicated', value: 'tests', effect: 'PreferNoSchedule' }],
         providerID: 'example://cluster-node',
@@ -82,6 +83,8 @@ describe('a node of a cluster', () => {
     assert.equal(milliValue(capacity?.cpu) - milliValue(allocatable?.cpu), 300);
     assert.equal(value(capacity?.memory) - value(allocatable?.memory), (256 + 128 + 100) * 1024 ** 2);
     assert.deepEqual([status?.capacity?.pods, status?.allocatable?.pods], ['42', '42']);
+    assert.equal(value(allocatable?.['ephemeral-storage']), value(capacity?.['ephemeral-storage']));
+    assert.equal(status?.conditions?.find(({ type }) => type === 'DiskPressure')?.status, 'False');
   });
 
   test('reports its versions, images, runtime handlers and port', async () => {
