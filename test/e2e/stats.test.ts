@@ -1,7 +1,7 @@
 /** Resource usage on a node with a real containerd: the summary, and the pages for metrics-server and Prometheus. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, rmdirSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { aBusybox, aManifest, busybox, TestNode } from '../support/kubelet/test-node.ts';
@@ -39,6 +39,7 @@ describe('the usage of a node', () => {
   const cleanups: (() => Promise<unknown> | void)[] = [];
   let node: TestNode;
   let pod: Pod;
+  let containerRuntimeEndpoint: string;
 
   const summary = async (query = ''): Promise<Summary> => {
     const reply = await node.get(`/stats/summary${query}`);
@@ -55,10 +56,11 @@ describe('the usage of a node', () => {
   before(async () => {
     node = await TestNode.start({ after: (clean) => void cleanups.push(clean) });
     // By its socket this containerd is CRI-O.
-    const socketFolder = join(node.folder, 'run/crio');
-    mkdirSync(socketFolder, { recursive: true });
-    symlinkSync(node.containerd.endpoint.replace('unix://', ''), join(socketFolder, 'crio.sock'));
-    await node.startKubelet({ config: { containerRuntimeEndpoint: `unix://${join(socketFolder, 'crio.sock')}` } });
+    const socket = join(node.folder, 'run/crio/crio.sock');
+    mkdirSync(dirname(socket), { recursive: true });
+    symlinkSync(node.containerd.endpoint.replace('unix://', ''), socket);
+    containerRuntimeEndpoint = `unix://${socket}`;
+    await node.startKubelet({ config: { containerRuntimeEndpoint } });
     const limits = { cpu: '200m', memory: '64Mi' };
     node.apply(
       aManifest('eater', {
@@ -76,6 +78,7 @@ describe('the usage of a node', () => {
     );
     // Exceeds its limit in a child process, which the kernel ends.
     const leaky = aBusybox({ sh: 'tail -c 200000000 /dev/zero; sleep 10000 & wait', resources: { limits: { memory: '16Mi' } } });
+    node.apply(aManifest('done', { containers: [aBusybox({ sh: 'exit 0' })], restartPolicy: 'Never' }));
     node.apply(aManifest('leaky', { containers: [leaky], terminationGracePeriodSeconds: 0 }));
     pod = await node.untilRunning('eater');
     // The second sample of a container has its processor time per second. The node itself is measured two seconds after the start.
@@ -107,16 +110,39 @@ describe('the usage of a node', () => {
     assert.ok(usage.process_stats!.process_count >= 4);
   });
 
+  /** The pod is guaranteed. */
+  const cgroupOf = (container: string) => {
+    const id = pod.status!.containerStatuses!.find(({ name }) => name === container)!.containerID!.split('//')[1]!;
+    return join('/sys/fs/cgroup/cpuacct', node.cgroupRoot, 'kubepods', `pod${pod.metadata.uid}`, id);
+  };
+
   test('is what the kernel counts', async () => {
-    const { status, metadata } = pod;
-    const id = status!.containerStatuses!.find(({ name }) => name === 'busy')!.containerID!.split('//')[1]!;
-    const file = join('/sys/fs/cgroup/cpuacct', node.cgroupRoot, 'kubepods/burstable', `pod${metadata.uid}`, id, 'cpuacct.usage');
-    const guaranteed = file.replace('burstable/', '');
+    const guaranteed = join(cgroupOf('busy'), 'cpuacct.usage');
     const before = (await podUsage())!.containers[0]!.cpu.usageCoreNanoSeconds;
     const counted = Number(readFileSync(guaranteed, 'utf8'));
     // A sample is at most a period old, and a container uses at most 0.2 cores.
     assert.ok(counted >= before && counted - before < 15e9 * 0.3, `${before} in the summary, ${counted} in ${guaranteed}`);
   });
+
+  test('has the times at which the runtime has created the containers, and no pod without one that runs', async () => {
+    const { pods } = await summary();
+    assert.deepEqual(pods.map(({ podRef }) => podRef.name).toSorted(), ['eater-test-node', 'leaky-test-node']);
+    assert.deepEqual(startTimesOf((await podUsage())!), await createdAt());
+  });
+
+  const startTimesOf = ({ containers }: PodUsage) => containers.map(({ startTime }) => startTime);
+  /** By name, to the second as in the summary. */
+  const createdAt = () =>
+    Promise.all(
+      pod.status!.containerStatuses!.map(async ({ containerID }) => {
+        const { status } = await node.cri.runtime.call(
+          'containerStatus',
+          { containerId: containerID!.split('//')[1]! },
+          { deadlineMs: 5000 },
+        );
+        return new Date(Number(status!.createdAt / 1_000_000n)).toISOString().replace(/\.\d+Z/, 'Z');
+      }),
+    );
 
   test('of the node and its system containers is in the summary', async () => {
     const { node: usage } = await summary();
@@ -160,6 +186,7 @@ describe('the usage of a node', () => {
     assert.equal(of('container_spec_memory_limit_bytes')[0]?.value, 64 * MiB);
     assert.equal(of('container_spec_cpu_quota')[0]?.value, 20_000);
     assert.equal(networkOf(metrics)?.labels['interface'], 'eth0');
+    assert.ok(of('container_file_descriptors')[0]!.value >= 3 && of('container_sockets').length === 1);
     assert.ok(metrics.get('machine_memory_bytes')!.samples[0]!.value > 100 * MiB);
     assert.deepEqual(
       [metrics.get('container_scrape_error')?.samples[0]?.value, metrics.get('machine_scrape_error')?.samples[0]?.value],
@@ -205,9 +232,43 @@ describe('the usage of a node', () => {
   });
 
   test('of a pod that is gone disappears', async () => {
-    node.delete('eater');
-    await node.untilGone('eater');
-    await waitUntil('the pod is not measured', async () => (await podUsage()) === undefined, 30_000);
-    assert.ok(!(await (await node.get('/metrics/cadvisor')).text()).includes(pod.metadata.uid));
+    const leaky = await node.untilRunning('leaky');
+    node.delete('leaky');
+    await node.untilGone('leaky');
+    const isListed = async () => (await summary()).pods.some(({ podRef }) => podRef.uid === leaky.metadata.uid);
+    await waitUntil('the pod is not measured', async () => !(await isListed()), 30_000);
+    assert.ok(!(await (await node.get('/metrics/cadvisor')).text()).includes(leaky.metadata.uid));
+  });
+
+  test('has the containers with the first sample of a restarted kubelet, and those without a cgroup of the kubelet', async () => {
+    await node.stopKubelet();
+    // As a container that makes a cgroup below its own: the time of the directory changes.
+    const own = cgroupOf('busy');
+    mkdirSync(join(own, 'below'));
+    rmdirSync(join(own, 'below'));
+    await node.startKubelet({ config: { containerRuntimeEndpoint, cgroupsPerQOS: false, enforceNodeAllocatable: [] } });
+    const first = await waitUntil('the pod is listed', () => podUsage().catch(() => undefined), 40_000);
+    assert.deepEqual(startTimesOf(first), await createdAt());
+    assert.ok(
+      first.containers.every(({ cpu, memory }) => cpu.usageCoreNanoSeconds > 0 && memory.rssBytes > 0),
+      JSON.stringify(first),
+    );
+    const listed = (await page('/metrics/resource'))
+      .get('container_cpu_usage_seconds_total')!
+      .samples.map(({ labels }) => labels['container']);
+    assert.ok(listed.includes('busy') && listed.includes('large'), JSON.stringify(listed));
+    const sh = 'x=$(head -c 20000000 /dev/zero | tr "\\0" x); sleep 10000 & wait; echo $x';
+    node.apply(aManifest('outside', { containers: [aBusybox({ sh })], terminationGracePeriodSeconds: 0 }));
+    await node.untilRunning('outside');
+    const outside = await waitUntil(
+      'the runtime is asked for the usage',
+      async () => {
+        const { pods } = await summary();
+        const found = pods.find(({ podRef }) => podRef.name === 'outside-test-node')?.containers[0];
+        return (found?.memory?.workingSetBytes ?? 0) > 20e6 ? found : undefined;
+      },
+      60_000,
+    );
+    assert.ok(outside.cpu.usageCoreNanoSeconds > 0 && outside.logs, JSON.stringify(outside));
   });
 });
