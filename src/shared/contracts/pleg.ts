@@ -1,4 +1,4 @@
-/** The pleg thread (pod lifecycle event generator): the only thread that lists the runtime, and the only writer of the runtime snapshot. */
+/** The pleg thread (pod lifecycle event generator): lists the pods of the runtime for main, and is the only writer of the runtime snapshot. */
 import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { RuntimeHandler } from './node-info.ts';

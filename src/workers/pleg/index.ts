@@ -1,6 +1,6 @@
 /**
- * Entry of the pleg thread: the only thread that lists the runtime, and the only writer of the runtime snapshot and of main's runtime
- * statuses. relist/ fetches the lists, records/ compares them with the known state, inspection/ requests single pods' statuses, and
+ * Entry of the pleg thread, which lists the pods of the runtime for main, and is the only writer of the runtime snapshot and of main's runtime
+ * statuses. (The images and stats threads list containers for their own work.) relist/ fetches the lists, records/ compares them with the known state, inspection/ requests single pods' statuses, and
  * runtime-status/ converts them. The thread changes nothing in the runtime. Main starts it (main/threads/pleg-thread.ts).
  */
 import type { PlegApi, PlegWorkerData } from '../../shared/contracts/pleg.ts';
