@@ -4,6 +4,7 @@ import { conform } from '../../../src/shared/kubernetes/schema/conform.ts';
 import { pod } from '../../../src/shared/kubernetes/schema/pod.ts';
 import { missedBounds, percentile, renderCosts, worstFields, type BatchSample } from '../../support/amplification/bounds.ts';
 import { growingFields, largeText, nameOf } from '../../support/amplification/fields.ts';
+import { sampleFields } from '../../support/amplification/sample.ts';
 import { syncThreadSizes, watchSyncThreads } from '../../support/amplification/sync-threads.ts';
 import { podWithLargeField } from '../../support/amplification/pods.ts';
 import { bisect, largestAdmitted, toBatches } from '../../support/amplification/search.ts';
@@ -157,3 +158,5 @@ test('a watch of the sync threads fails when they publish nothing', async () => 
   assert.equal(await watchSyncThreads(() => page(5))(), 0);
   await assert.rejects(watchSyncThreads(() => Promise.resolve(''))(), /no metrics/);
 });
+
+test('the fields of the sample exist', () => assert.equal(sampleFields().length, 10));
