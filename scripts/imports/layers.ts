@@ -79,7 +79,7 @@ export const layeredTrees: readonly LayeredTree[] = [
       { name: 'faults and traces', rooms: ['faults', 'tracing'] },
       { name: 'on Kubernetes', rooms: ['cgroups', 'concurrency', 'container-logs', 'log', 'registry-credentials', 'state'] },
       { name: 'Kubernetes and connections', rooms: ['dial', 'kubernetes'] },
-      { name: 'ground', rooms: ['dbus', 'errors', 'linux', 'local-socket', 'metrics', 'pod-resources', 'time', 'x509'] },
+      { name: 'ground', rooms: ['dbus', 'errors', 'heap', 'linux', 'local-socket', 'metrics', 'pod-resources', 'time', 'x509'] },
     ],
     exceptions: [],
   },

@@ -3,7 +3,7 @@
  * call has a deadline and can be cancelled. A failed call rejects with CriError, which names the call and the gRPC code.
  */
 import { Client, credentials, type CallOptions, type ServiceError } from '@grpc/grpc-js';
-import { largeGarbage } from '../thread/large-garbage.ts';
+import { largeGarbage } from '../heap/large-garbage.ts';
 import { CriError, grpcCode } from './cri-error.ts';
 import { maxMessageBytes } from './message-limit.ts';
 import { ImageServiceDefinition, RuntimeServiceDefinition } from './generated/cri-v1.ts';

@@ -6,7 +6,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { collectHeap } from './collect-heap.ts';
+import { collectHeap } from '../heap/collect-heap.ts';
 
 /**
  * The thread counts as idle when its utilization is below the limit, both over this many heartbeats (one per second) and during the last one. A thread that works

@@ -2,7 +2,7 @@
  * Encodes and decodes objects on the wire. The kubelet uses JSON whatever the setting `contentType` asks for: the API server supports JSON
  * for every type, and JSON keeps unknown fields. Protobuf or CBOR would be another implementation of WireCodec.
  */
-import { largeGarbage } from '../../../shared/thread/large-garbage.ts';
+import { largeGarbage } from '../../../shared/heap/large-garbage.ts';
 import type { ApiCall } from '../api-client.ts';
 
 export interface WireCodec {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { collectHeap } from '../../../../src/shared/thread/collect-heap.ts';
-import { LargeGarbage } from '../../../../src/shared/thread/large-garbage.ts';
+import { collectHeap } from '../../../../src/shared/heap/collect-heap.ts';
+import { LargeGarbage } from '../../../../src/shared/heap/large-garbage.ts';
 
 const mebibyte = 1024 * 1024;
 
