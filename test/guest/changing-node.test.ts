@@ -134,7 +134,7 @@ describe('a node whose resources change', () => {
     // User Mode Linux cannot add any: the kubelet reads other files.
     await node.guest.check(
       `sed 's/^MemTotal:.*/MemTotal: ${total / 1024 + 524_288} kB/' /proc/meminfo > /run/meminfo && mount --bind /run/meminfo /proc/meminfo &&
-       { cat /proc/cpuinfo; sed 's/^processor.*/processor\\t: 1/' /proc/cpuinfo; } > /run/cpuinfo && mount --bind /run/cpuinfo /proc/cpuinfo`,
+       echo 0-1 > /run/online && mount --bind /run/online /sys/devices/system/cpu/online`,
     );
     await untilReported(amounts(2, total + 512 * MiB));
     await create(large('admitted'));
