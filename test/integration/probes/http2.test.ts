@@ -130,7 +130,6 @@ const windowUpdate = Buffer.from([0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
 const hostileConnections: readonly (readonly [name: string, serve: (socket: TLSSocket) => void, want: string])[] = [
   ['closes the connection at once', (socket) => socket.end(), `${getError}unexpected EOF`],
   ['answers with HTTP/1.1', (socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n'), `${getError}connection error: PROTOCOL_ERROR`],
-  ['sends pings without an end', (socket) => flood(socket, ping, settings), `${getError}${sendsTooMuch}`],
   ['sends updates of the window without an end', (socket) => flood(socket, windowUpdate, settings), `${getError}${sendsTooMuch}`],
 ];
 
@@ -154,3 +153,11 @@ for (const [name, port, want] of [
     assert.equal(output(await attempt(httpAction(number, { scheme: 'https' }), 1), number), want);
   });
 }
+
+test('a server that sends pings without an end', { timeout: 60_000 }, async () => {
+  const number = await raw((socket) => flood(socket, ping, settings));
+  // The client finds that it has sent no ping, or that it has received too much: the first of the two.
+  const either = [`${getError}${sendsTooMuch}`, `${getError}connection error: PROTOCOL_ERROR`];
+  const result = output(await attempt(httpAction(number, { scheme: 'https' }), 1), number);
+  assert.ok(either.includes(result), result);
+});
