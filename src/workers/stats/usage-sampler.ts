@@ -75,7 +75,7 @@ export class UsageSampler {
   readonly #measured = new Map<CgroupIdentity, Measured>();
   readonly #withoutCgroup: WithoutCgroup;
   /** The cgroups of pods, by UID. */
-  #podPaths: ReadonlyMap<string, string> = new Map();
+  #podCgroups: ReadonlyMap<string, CgroupIdentity> = new Map();
   readonly #details: ProcessDetailsSampler<CgroupIdentity>;
   /** The cgroups of kills since the last sample. */
   readonly #kills: string[] = [];
@@ -97,7 +97,7 @@ export class UsageSampler {
   async sample(): Promise<number> {
     const { running: items, names } = this.#snapshotItems();
     const identities = this.#catalog.find(items, names);
-    this.#podPaths = new Map(identities.flatMap(({ kind, podUID, path }) => (kind === 'pod' ? [[podUID, path]] : [])));
+    this.#podCgroups = new Map(identities.flatMap((identity) => (identity.kind === 'pod' ? [[identity.podUID, identity]] : [])));
     const empty = new Set([...this.#measured.values()].flatMap(({ identity, isEmpty }) => (isEmpty ? [identity.containerID] : [])));
     identities.push(...this.#withoutCgroup.find(items, identities, empty));
     this.#table.dropInherited();
@@ -257,9 +257,10 @@ export class UsageSampler {
     const { readNetwork, hierarchy, proc } = this.#options;
     const pid = kind === 'root' ? 1 : Number.parseInt(pids, 10);
     const network = pid > 0 ? readNetwork(pid, maxNetworkBytes[ownerOf(kind)]) : '[]';
-    const path = kind === 'root' || network !== '[]' ? undefined : this.#podPaths.get(podUID);
-    if (path === undefined) return network;
-    for (const other of findNetworks(listingDirectory(hierarchy, path), proc)) {
+    const pod = kind === 'root' || network !== '[]' ? undefined : this.#podCgroups.get(podUID);
+    // In a cgroup without processor time nothing has ever run.
+    if (!pod || this.#measured.get(pod)?.last?.cpuUsageNs === 0n) return network;
+    for (const other of findNetworks(listingDirectory(hierarchy, pod.path), proc)) {
       const found = readNetwork(other, maxNetworkBytes[ownerOf(kind)]);
       if (found !== '[]') return found;
     }
