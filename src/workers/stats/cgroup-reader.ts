@@ -156,7 +156,7 @@ class V1Reader implements CgroupReader {
   }
 
   readProcesses(hasRun = true): string {
-    return this.#files.processes.read() || (this.#hasSubCgroups && hasRun ? readChildProcesses(dirname(this.#files.processes.path)) : '');
+    return readProcesses(this.#files.processes, this.#hasSubCgroups && hasRun);
   }
   close(): void {
     for (const file of Object.values(this.#files)) file.close();
@@ -234,11 +234,16 @@ class V2Reader implements CgroupReader {
   }
 
   readProcesses(hasRun = true): string {
-    return this.#files.processes.read() || (this.#hasSubCgroups && hasRun ? readChildProcesses(dirname(this.#files.processes.path)) : '');
+    return readProcesses(this.#files.processes, this.#hasSubCgroups && hasRun);
   }
   close(): void {
     for (const file of Object.values(this.#files)) file.close();
   }
+}
+
+/** Returns the PIDs in the file, or those of child cgroups when it has none. */
+function readProcesses(file: CgroupFile, searchChildren: boolean): string {
+  return file.read() || (searchChildren ? readChildProcesses(dirname(file.path)) : '');
 }
 
 /** The kernel reports clock ticks: 100 per second on every Linux that Node supports. */
