@@ -48,7 +48,7 @@ export class AllocationManager {
   readonly #resizing = new Map<PodUID, PodAllocation>();
   /** What is in force, of pods for which that may not be what was allocated. */
   readonly #actuated: Map<PodUID, PodAllocation>;
-  /** Admitted pods of which nothing says what is in force. */
+  /** Admitted pods without a record of the resources that are in force. */
   readonly #unrecorded: Set<PodUID>;
   /** One allocated pod per version of a pod, because other parts cache values by the pod object. */
   readonly #allocated = new WeakMap<Pod, { readonly allocation: PodAllocation; readonly pod: AllocatedPod }>();
@@ -149,7 +149,7 @@ export class AllocationManager {
     return this.#actuated.get(uid);
   }
 
-  /** True once for a pod that was admitted, and of which no record says what is in force. */
+  /** True once for an admitted pod without a record of the resources that are in force. */
   takeUnrecorded(uid: PodUID): boolean {
     return this.#unrecorded.delete(uid);
   }

@@ -1,6 +1,6 @@
 /**
  * Counts the open files of each measured cgroup's processes, and reads the limit of open files of its first process. This takes a call for each open file,
- * of which tenants have as many as they like. So each cgroup is counted once in six samples, a sample ends when it has read enough, and a count that is not
+ * and tenants open any number of files. So each cgroup is counted once in six samples, a sample ends when it has read enough, and a count that is not
  * complete continues in the next sample: every count is exact in the end, and a large one delays no other for long. Upstream: processStatsFromProcs of cadvisor's
  * container/libcontainer/handler.go.
  */
@@ -27,7 +27,7 @@ const maxFilesPerSample = 40_000;
 /** What one cgroup reads before others get their turn. */
 const filesPerTurn = 4096;
 const filesPerIteration = 2048;
-/** A count reads so many files at once. */
+/** A count reads this many files at once. */
 const filesPerStep = 128;
 
 const unknown: ProcessDetails = { fileDescriptors: 0, sockets: 0, maxOpenFiles: NaN };

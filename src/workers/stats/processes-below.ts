@@ -1,6 +1,7 @@
 /**
  * Finds processes of a pod that are not in the cgroup where they belong: crun has a sub-cgroup for each container, a sandbox of CRI-O may have no process of its
- * own, that of a virtual machine has another name, and gVisor has processes of the sandbox without the network of the pod. Bounded: a tenant with a cgroup namespace makes as many cgroups as it likes.
+ * own, that of a virtual machine has another name, and gVisor has processes of the sandbox without the network of the pod. Bounded: a tenant with a cgroup
+ * namespace makes any number of cgroups.
  */
 import { opendirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -119,7 +119,7 @@ describe('a restarted kubelet', () => {
     assert.deepEqual(readdirSync(join(node.node.rootDir, 'post_start_hooks')), []);
   });
 
-  test('takes nothing for known that a slow runtime has not told', async (t) => {
+  test('assumes nothing about containers that a slow runtime has not reported', async (t) => {
     const pods = await PodWatch.start(t, node.cluster, node.namespace);
     const folder = join(node.node.folder, 'ends');
     mkdirSync(folder);

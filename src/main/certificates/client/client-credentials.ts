@@ -230,7 +230,7 @@ function hasOtherCredentials({ user }: Kubeconfig): boolean {
   return user.token !== '' || user.tokenFile !== '' || user.basic !== null || user.exec !== null;
 }
 
-/** The kubeconfig names no credentials, of which some might be unreadable. */
+/** The kubeconfig names no credentials, so none of them can be unreadable. */
 function isAnonymous(kubeconfig: Kubeconfig): boolean {
   return kubeconfig.user.clientCertificate === null && !hasOtherCredentials(kubeconfig);
 }
