@@ -1,4 +1,4 @@
-/** What an earlier kubelet has recorded of the postStart hooks that it has not ended (workers/pod-sync/start/post-start-record.ts). */
+/** What an earlier kubelet has recorded of the postStart hooks that it has not ended (workers/pod-sync/pod/start/post-start-record.ts). */
 import { readdir, rm } from 'node:fs/promises';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
