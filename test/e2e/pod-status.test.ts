@@ -77,10 +77,12 @@ describe('pods from the API server', () => {
       admitHandlers: [],
       exclusive: { isNeededBy: () => false, allocate: async () => null },
       resizeFit: () => null,
-      resizes: { onAdded: () => {}, onUpdated: () => {}, retry: () => {} },
+      resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
       faults: new PodFaults({ events: { record: () => {} }, clock, logger, random: Math.random }),
+      runtimeStatus: () => null,
       allocationManager: {
         isAdmitted: () => false,
+        podToAdmit: (pod) => pod,
         setAllocatedResources: () => {},
         updatePodFromAllocation: asAllocated,
         countedPod: asAllocated,

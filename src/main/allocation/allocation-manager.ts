@@ -7,16 +7,19 @@
  * Admission does not wait for the disk. If the kubelet or the host crashes within 20 ms plus one synced write (three in a burst; milliseconds
  * each, more on a slow disk) after an admission, the pod is admitted again. A resize does wait. A written checkpoint survives a power loss.
  */
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import type { writeDurably } from '../../shared/linux/write-durably.ts';
+import type { replaceSynced, syncFolder } from '../../shared/linux/write-durably.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 import { computeActuated } from './actuated-resources.ts';
 import { readBoundedFile } from '../api/read-bounded-file.ts';
+import { reconstructAllocation } from './resize/reconstruct.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
 import { decodeAllocations, encodeAllocations } from './checkpoint.ts';
 import { greaterOf, isSameAllocation, toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './pod-allocation.ts';
@@ -36,7 +39,9 @@ export interface AllocationManagerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Replaced in tests. */
-  readonly write?: typeof writeDurably;
+  readonly read?: typeof readBoundedFile;
+  readonly write?: typeof replaceSynced;
+  readonly sync?: typeof syncFolder;
 }
 
 export class AllocationManager {
@@ -75,14 +80,20 @@ export class AllocationManager {
     });
   }
 
-  /** Reads the checkpoints. An unreadable file is logged and ignored: without allocations all pods are admitted again. Upstream fails to start. */
+  /** Reads the checkpoints. An unreadable file is logged and set aside: the pods are admitted again, with what is in force. Upstream fails to start. */
   static async open(options: AllocationManagerOptions): Promise<AllocationManager> {
+    const { read: readText = readBoundedFile } = options;
     const read = async (name: string, consequence: string): Promise<Map<PodUID, PodAllocation>> => {
       const path = join(options.rootDir, name);
       try {
-        return decodeAllocations((await readBoundedFile(path, maxBytes)).toString());
+        return decodeAllocations((await readText(path, maxBytes)).toString());
       } catch (err) {
-        if ((err as NodeJS.ErrnoException).code !== 'ENOENT') options.logger.error({ path, err: messageOf(err) }, consequence);
+        if ((err as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
+        const setAside = `${path}.broken`;
+        options.logger.error({ path, setAside, err: messageOf(err) }, consequence);
+        await rename(path, setAside).catch((failure: unknown) =>
+          options.logger.error({ path, err: messageOf(failure) }, 'Could not set aside a checkpoint'),
+        );
         return new Map();
       }
     };
@@ -98,11 +109,14 @@ export class AllocationManager {
     return this.#admitted.has(uid);
   }
 
-  /** Admits the pod and allocates the resources of its spec. An earlier allocation is kept. */
-  setAllocatedResources(pod: Pod): void {
+  /**
+   * Admits the pod and allocates the resources of its spec, or those that are in force when it runs and its record is lost. An earlier allocation is kept.
+   * @param runtime null when the runtime has nothing of the pod
+   */
+  setAllocatedResources(pod: Pod, runtime: RuntimePodStatus | null = null): void {
     const uid = podUID(pod);
     if (this.#admitted.get(uid)) return;
-    this.#admitted.set(uid, toAllocation(pod, this.#gates));
+    this.#admitted.set(uid, reconstructAllocation(pod, runtime, this.#gates) ?? toAllocation(pod, this.#gates));
     this.#actuated.delete(uid);
     this.#writer.writeWithin(writeDelayMs);
   }
@@ -131,6 +145,12 @@ export class AllocationManager {
     const after = this.#resizing.get(podUID(pod));
     const before = this.#admitted.get(podUID(pod));
     return after && before ? asAllocated(withAllocation(pod, greaterOf(before, after), this.#gates)) : this.updatePodFromAllocation(pod);
+  }
+
+  /** Returns a pod that is not admitted with the resources that it is admitted with. */
+  podToAdmit(pod: Pod, runtime: RuntimePodStatus | null): Pod {
+    const allocation = reconstructAllocation(pod, runtime, this.#gates);
+    return allocation ? withAllocation(pod, allocation, this.#gates) : pod;
   }
 
   /** Returns the pod with its allocated resources; the same object when it has none or they equal its spec. */

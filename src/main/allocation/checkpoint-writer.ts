@@ -2,7 +2,8 @@
  * Writes checkpoint files durably and in batches: one write at a time, and all changes during a write go into the next one. A file whose content is the
  * same as last time is not written again. A write that fails is repeated until it succeeds.
  */
-import { writeDurably } from '../../shared/linux/write-durably.ts';
+import { dirname } from 'node:path';
+import { replaceSynced, syncFolder } from '../../shared/linux/write-durably.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
@@ -17,7 +18,8 @@ export interface CheckpointWriterOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Replaced in tests. */
-  readonly write?: typeof writeDurably;
+  readonly write?: typeof replaceSynced;
+  readonly sync?: typeof syncFolder;
 }
 
 export class CheckpointWriter {
@@ -51,7 +53,10 @@ export class CheckpointWriter {
     });
   }
 
-  /** Resolves when everything that has changed until now is durable; rejects with the error of the write. */
+  /**
+   * Resolves when everything that has changed until now outlives the kubelet; rejects with the error of the write. A crash of the host, which also ends all
+   * containers, may bring back the old content for some ms.
+   */
   flush(): Promise<void> {
     this.#cancelPending();
     const { promise } = this.#waiting;
@@ -72,7 +77,7 @@ export class CheckpointWriter {
   }
 
   async #writeAll(): Promise<void> {
-    const { files, consequence, logger } = this.#options;
+    const { files, consequence, logger, sync = syncFolder } = this.#options;
     const path = files.at(-1)?.path;
     while (this.#isDue) {
       this.#isDue = false;
@@ -80,10 +85,11 @@ export class CheckpointWriter {
       this.#waiting = Promise.withResolvers();
       this.#waiting.promise.catch(() => {});
       try {
-        await this.#writeFiles();
+        const isChanged = await this.#writeFiles();
         if (this.#isFailing) logger.info({ path }, 'Wrote the checkpoint again');
         this.#isFailing = false;
         waiting.resolve();
+        if (isChanged && path !== undefined) await sync(dirname(path)).catch((err: unknown) => logger.error({ path, err }, consequence));
       } catch (err) {
         if (!this.#isFailing) logger.error({ path, err }, consequence);
         this.#isFailing = true;
@@ -94,14 +100,18 @@ export class CheckpointWriter {
     if (this.#isFailing && !this.#isClosing) this.writeWithin(retryDelayMs);
   }
 
-  async #writeFiles(): Promise<void> {
-    const { files, write = writeDurably } = this.#options;
+  /** Returns whether a file has changed. */
+  async #writeFiles(): Promise<boolean> {
+    const { files, write = replaceSynced } = this.#options;
+    let isChanged = false;
     for (const { path, encode } of files) {
       const content = encode();
       if (content === this.#written.get(path)) continue;
       await write(path, `${path}.new`, content);
       this.#written.set(path, content);
+      isChanged = true;
     }
+    return isChanged;
   }
 
   /** Returns whether a write was pending. */

@@ -6,6 +6,7 @@ export { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 export { AllocationManager } from './allocation-manager.ts';
 export { ExclusiveAllocations } from './exclusive-allocations.ts';
 export type { AllocationRefusal } from './provider.ts';
+export { actualResources } from './resize/actual-resources.ts';
 export { ResizeConditions, type PodResizeConditions, type ResizeCondition } from './resize/resize-conditions.ts';
 export { ResizeManager } from './resize/resize-manager.ts';
 export { openUserNamespaces, userNamespaceProvider } from './user-namespaces/index.ts';

@@ -3,6 +3,7 @@
  * them. Upstream: HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';
@@ -11,6 +12,7 @@ import type { PodUpdate } from '../sources/index.ts';
 import { activePods, isActivePod } from './active-pods.ts';
 import { podReference } from '../events/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
+import { isPodRunning } from './pod-running.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import { isTerminalPhase } from '../../shared/kubernetes/pod-phase.ts';
 import { isMirrorPod } from '../../shared/kubernetes/static-pod.ts';
@@ -22,8 +24,9 @@ export interface PodHandlersDependencies extends PodAdmitterDependencies {
   /** A pod that was admitted once is not admitted again, also after a restart of the kubelet. */
   readonly allocationManager: Pick<
     AllocationManager,
-    'countedPod' | 'isAdmitted' | 'setAllocatedResources' | 'updatePodFromAllocation' | 'removePod'
+    'countedPod' | 'isAdmitted' | 'podToAdmit' | 'setAllocatedResources' | 'updatePodFromAllocation' | 'removePod'
   >;
+  readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
   readonly resizes: Pick<ResizeManager, 'onAdded' | 'onUpdated' | 'retry'>;
   /** Called before the worker of an admitted pod gets the pod, and again before the worker gets an update of it. */
   readonly onAdmitted?: (pod: Pod) => void;
@@ -103,8 +106,11 @@ export class PodHandlers {
     const uid = podUID(pod);
     const isEnding = podWorkers.isTerminationRequested(uid) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
     if (!isEnding) {
-      if (!allocationManager.isAdmitted(uid) && !this.#admitter.admit(pod, attempt)) return;
-      allocationManager.setAllocatedResources(pod);
+      const runtime = this.#deps.runtimeStatus(uid);
+      // A pod that runs was admitted, even if the record of that is lost.
+      const isAdmitted = allocationManager.isAdmitted(uid) || isPodRunning(runtime);
+      if (!isAdmitted && !this.#admitter.admit(allocationManager.podToAdmit(pod, runtime), attempt)) return;
+      allocationManager.setAllocatedResources(pod, runtime);
       this.#deps.onAdmitted?.(pod);
     }
     podWorkers.update(allocationManager.updatePodFromAllocation(pod), 'create');
@@ -129,8 +135,10 @@ export class PodHandlers {
     podManager.set(pod);
     if (!isStarted) return this.#updateUnstarted(pod);
     if (!podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) onAdmitted?.(pod);
+    const isEnding = podWorkers.isTerminationRequested(podUID(pod)) || isDeleted(pod);
+    // A sync with the allocation of before would only delay the one that resizes.
+    if (!isEnding && resizes.onUpdated(previous, pod)) return;
     podWorkers.update(allocationManager.updatePodFromAllocation(pod), 'update');
-    if (!podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) resizes.onUpdated(previous, pod);
   }
 
   #checkChange(pod: Pod): void {

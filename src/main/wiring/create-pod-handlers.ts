@@ -9,6 +9,7 @@ import { admitHandlers, missingFeaturesForUpdate, resizeFit } from '../pods/admi
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodFaults, PodWorkers } from '../pods/workers/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
@@ -19,6 +20,7 @@ import type { RuntimeServices } from './runtime-services.ts';
 export interface PodHandlersOptions
   extends Pick<KubeletContext, 'options' | 'log' | 'podLifecycle'>, Pick<Allocation, 'allocationManager'> {
   readonly podManager: PodManager;
+  readonly cache: RuntimeStatusCache;
   readonly workers: PodWorkers;
   readonly statuses: ApiStatusCache;
   readonly events: EventSink;
@@ -32,7 +34,7 @@ export interface PodHandlersOptions
 }
 
 export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
-  const { options, log, podLifecycle, allocationManager, podManager, workers, statuses, events, nodeServices, runtime } = create;
+  const { options, log, podLifecycle, allocationManager, podManager, cache, workers, statuses, events, nodeServices, runtime } = create;
   const { exclusive, resizes, timelines, faults, sourcesReady } = create;
   const { clusterNode } = nodeServices;
   const declared = declaredFeatures(options.featureGates, runtime.runtimeState.info);
@@ -54,6 +56,7 @@ export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
       schedulerPreempts: options.featureGates.enabled('InPlacePodVerticalScalingSchedulerPreemption'),
     }),
     allocationManager,
+    runtimeStatus: (uid) => cache.get(uid),
     exclusive,
     resizes,
     timelines,

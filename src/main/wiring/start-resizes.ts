@@ -6,6 +6,7 @@ import type { EventSink } from '../events/index.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers, WorkQueue } from '../pods/workers/index.ts';
 import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
@@ -15,6 +16,7 @@ export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' |
   readonly workers: () => PodWorkers;
   readonly podHandlers: () => PodHandlers;
   readonly workQueue: WorkQueue;
+  readonly cache: RuntimeStatusCache;
   readonly sourcesReady: () => boolean;
   readonly events: EventSink;
 }
@@ -40,6 +42,7 @@ export function startResizes(start: ResizesOptions): ResizeManager {
     allocationManager,
     conditions: resizeConditions,
     wanted,
+    runtimeStatus: (uid) => start.cache.get(uid),
     refusal: (pod) => podHandlers().resizeRefusal(pod),
     onAllocated: (pod) => workers().update(pod, 'update'),
     onConditions: (uid) => workers().refreshStatuses([uid]),

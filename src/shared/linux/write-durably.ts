@@ -14,6 +14,12 @@ import { dirname } from 'node:path';
  * @param temporary a path in the same folder that no other writer uses at the same time
  */
 export async function writeDurably(path: string, temporary: string, content: string, mode = 0o600): Promise<void> {
+  await replaceSynced(path, temporary, content, mode);
+  await syncFolder(dirname(path));
+}
+
+/** As `writeDurably`, but until `syncFolder` a crash of the host may bring back the old content. */
+export async function replaceSynced(path: string, temporary: string, content: string, mode = 0o600): Promise<void> {
   try {
     const file = await open(temporary, 'w', mode);
     try {
@@ -27,7 +33,6 @@ export async function writeDurably(path: string, temporary: string, content: str
     await rm(temporary, { force: true }).catch(() => {});
     throw err;
   }
-  await syncFolder(dirname(path));
 }
 
 /** Also creates missing parent folders. */

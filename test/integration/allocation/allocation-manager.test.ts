@@ -92,7 +92,7 @@ test('admissions do not wait for a slow disk and are written together', async (t
     written.push(content);
     await isWritten.promise;
   };
-  const manager = await AllocationManager.open({ rootDir, gates, clock, logger, write });
+  const manager = await AllocationManager.open({ rootDir, gates, clock, logger, write, sync: async () => {} });
   for (const name of ['a', 'b', 'c', 'd']) {
     manager.setAllocatedResources(aPodOf(name));
     await clock.advance(20);
@@ -120,7 +120,7 @@ test('a write that fails is repeated until it succeeds, and logged once', async 
     if (!path.endsWith('/allocated_pods_state')) return;
     written.push(content);
   };
-  const manager = await AllocationManager.open({ rootDir, gates, clock, logger, write });
+  const manager = await AllocationManager.open({ rootDir, gates, clock, logger, write, sync: async () => {} });
   manager.setAllocatedResources(aPodOf('a'));
   await clock.advance(15_000);
   isFull = false;
@@ -227,3 +227,24 @@ function checkpoint(state: unknown): string {
   const data = JSON.stringify(state);
   return JSON.stringify({ data, checksum: fnv32a(Buffer.from(`(string)${data}`)) });
 }
+
+test('a broken checkpoint is set aside with an error, and running pods are admitted with what is in force', async (t) => {
+  const { rootDir, open, lines } = aFolder(t);
+  const path = join(rootDir, 'allocated_pods_state');
+  writeFileSync(path, '{"data":"{}","checksum":1}');
+  const manager = await open();
+  assert.deepEqual(
+    lines.map(({ path: of, setAside, err }) => ({ of, setAside, err })),
+    [{ of: path, setAside: `${path}.broken`, err: 'checkpoint is corrupted' }],
+  );
+  assert.equal(readFileSync(`${path}.broken`, 'utf8'), '{"data":"{}","checksum":1}');
+  const pod = aPodOf('a');
+  const resources = { requests: { cpu: '7m' } };
+  const status = { ...aContainerStatus(resources), containerID: 'containerd://1', state: { running: {} } };
+  const running = { ...pod, status: { phase: 'Running' as const, containerStatuses: [status] } };
+  manager.setAllocatedResources(running);
+  assert.deepEqual(manager.updatePodFromAllocation(running).spec.containers[0]?.resources?.requests, { cpu: '7m' });
+  await manager.close();
+});
+
+const aContainerStatus = (resources: object) => ({ name: 'app', image: '', imageID: '', ready: true, restartCount: 0, resources });

@@ -40,7 +40,7 @@ async function check(work: KnownHistory | RandomHistories): Promise<CheckedHisto
 for (const { name, ...history } of foundBugs) test(name, async () => assert.equal((await check(history)).runs, 1));
 
 test('pods keep their invariants in every history of a modelled node', async (t: TestContext) => {
-  const { runs, starts } = await check({ numRuns: histories, seed, endOnFailure: process.env['MODEL_SHRINK'] === '0' });
+  const { runs, starts } = await check({ kind: 'pods', numRuns: histories, seed, endOnFailure: process.env['MODEL_SHRINK'] === '0' });
   t.diagnostic(`${runs} histories, ${starts} starts`);
   assert.equal(runs, histories);
   assert.ok(starts > 2 * runs, `only ${starts} starts in ${runs} histories`);

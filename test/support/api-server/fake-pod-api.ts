@@ -140,6 +140,10 @@ export class FakePodApi implements ApiClient {
 function mergeConditions(before: readonly PodCondition[], changes: readonly PodCondition[]): PodCondition[] {
   const merged = new Map(before.map((condition) => [condition.type, condition]));
   for (const change of changes) {
+    if ((change as { readonly $patch?: string }).$patch === 'delete') {
+      merged.delete(change.type);
+      continue;
+    }
     const fields = Object.entries({ ...merged.get(change.type), ...change }).filter(([, value]) => value !== null);
     merged.set(change.type, Object.fromEntries(fields) as never);
   }

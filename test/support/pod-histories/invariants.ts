@@ -60,7 +60,7 @@ function findLateStarts(history: readonly PodHistoryEntry[]): string[] {
     }
     if (entry.source === 'test') {
       const { type, podUID, container, containerID } = entry;
-      if (type === 'probeUnready' || type === 'containerLost') continue;
+      if (type === 'probeUnready' || type === 'containerLost' || type === 'resizeAsked') continue;
       disturbed.add(containerID ?? (container === undefined ? podUID : `${podUID}/${container}`));
       continue;
     }

@@ -10,10 +10,18 @@ export interface RuntimeDetails {
   readonly exitCode?: number;
 }
 
-/** What a test did to a pod: the cause of what follows. */
+/** What a test did to a pod: the cause of what follows. `resizeAsked`: a container may start at once; `resized`: one may restart once. */
 export interface PodDisturbance {
   readonly source: 'test';
-  readonly type: 'imageChanged' | 'sandboxLost' | 'containerLost' | 'probeFailed' | 'probeUnready' | 'callFailed';
+  readonly type:
+    | 'imageChanged'
+    | 'resizeAsked'
+    | 'resized'
+    | 'sandboxLost'
+    | 'containerLost'
+    | 'probeFailed'
+    | 'probeUnready'
+    | 'callFailed';
   readonly atMs: number;
   readonly podUID: string;
   readonly container?: string;

@@ -64,6 +64,24 @@ export const shapes: readonly object[] = [
   { containers: [container('app', 'run'), container('other', 'exit'), container('third', 'run', { livenessProbe: probe() })] },
 ];
 
+const sized = (requests: object, limits: object = requests) => ({ resources: { requests, limits } });
+const small = sized({ cpu: '100m', memory: '64Mi' });
+const restarts = (resourceName: string) => ({ resizePolicy: [{ resourceName, restartPolicy: 'RestartContainer' }] });
+
+/** Pods with resources of all kinds, for resizes. Their indexes follow those of `shapes`. */
+export const sizedShapes: readonly object[] = [
+  { containers: [container('app', 'run', small)] },
+  { containers: [container('app', 'run', { ...small, ...restarts('memory') }), container('other', 'run', small)] },
+  { containers: [container('app', 'run', sized({ cpu: '100m', memory: '64Mi' }, { memory: '128Mi' })), container('other', 'run')] },
+  { containers: [container('app', 'run', { ...sized({ cpu: '100m' }, {}), ...restarts('cpu') }), container('other', 'crash', small)] },
+  { initContainers: [sidecar(small), container('init', 'exit', small)], containers: [container('app', 'run', small)] },
+  { containers: [container('app', 'crash', sized({ cpu: '100m', memory: '64Mi' }, { cpu: '200m', memory: '128Mi' }))] },
+  {
+    ...sized({ cpu: '200m', memory: '128Mi' }, { cpu: '400m', memory: '256Mi' }),
+    containers: [container('app', 'run'), container('other', 'run', { ...sized({ cpu: '50m', memory: '32Mi' }), ...restarts('memory') })],
+  },
+];
+
 /** As the API server would store it. */
 export function shapedPod(shape: number, { name, uid, policy, graceSeconds }: ShapedPod): Record<string, unknown> {
   return {
@@ -78,8 +96,15 @@ export function shapedPod(shape: number, { name, uid, policy, graceSeconds }: Sh
       restartPolicy: policy,
       terminationGracePeriodSeconds: graceSeconds,
       tolerations: [{ operator: 'Exists' }],
-      ...structuredClone(shapes[shape]),
+      ...structuredClone(shapes[shape] ?? withoutRestarts(sizedShapes[shape - shapes.length]!, policy)),
     },
     status: { phase: 'Pending', qosClass: 'BestEffort' },
   };
+}
+
+/** The API server refuses restarts for a resize of a pod that never restarts. */
+function withoutRestarts(spec: object, policy: RestartPolicy): object {
+  if (policy !== 'Never') return spec;
+  const { containers } = spec as { readonly containers: readonly object[] };
+  return { ...spec, containers: containers.map((one) => ({ ...one, resizePolicy: [] })) };
 }

@@ -8,6 +8,7 @@ import * as fc from 'fast-check';
 import { describeHistory } from '../pod-histories/pod-history.ts';
 import { shapes } from '../pod-histories/pod-shapes.ts';
 import { modelOperations, type ModelOperation } from './model-operations.ts';
+import { resizeOperations } from './resize-operations.ts';
 import { runHistory } from './run-history.ts';
 
 export interface KnownHistory {
@@ -16,6 +17,7 @@ export interface KnownHistory {
 }
 
 export interface RandomHistories {
+  readonly kind: 'pods' | 'resizes';
   readonly seed: number;
   readonly numRuns: number;
   readonly endOnFailure: boolean;
@@ -42,7 +44,8 @@ async function check({ operations, useEvents }: KnownHistory): Promise<void> {
 const work = workerData as KnownHistory | RandomHistories;
 if ('operations' in work) await check(work);
 else {
-  const history = fc.record({ operations: modelOperations(shapes.length, operationsPerHistory), useEvents: fc.boolean() });
+  const operations = work.kind === 'pods' ? modelOperations(shapes.length, operationsPerHistory) : resizeOperations(operationsPerHistory);
+  const history = fc.record({ operations, useEvents: fc.boolean() });
   await fc.assert(fc.asyncProperty(history, check), work);
 }
 parentPort?.postMessage({ runs, starts } satisfies CheckedHistories);

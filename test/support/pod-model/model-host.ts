@@ -13,18 +13,23 @@ import { containersToRemove, sandboxesToRemove } from '../../../src/workers/imag
 import type { PlegRuntime } from '../../../src/workers/pleg/pleg-runtime.ts';
 import type { PodSyncDependencies } from '../../../src/workers/pod-sync/pod/dependencies.ts';
 import { someHostInfo, someSettings } from '../pods/runtime-config-inputs.ts';
+import type { ModelCgroups } from './model-cgroups.ts';
+import type { ModelCheckpoints } from './model-checkpoints.ts';
 import { MortalClock, type Life, type ModelClock } from './model-clock.ts';
 import { modelLogger as logger } from './model-log.ts';
 import type { ModelRuntime } from './model-runtime.ts';
 import type { RuntimeCalls } from './runtime-calls.ts';
+
+/** Of the node. Small, so that resizes are deferred. */
+export const allocatable = { cpu: '2', memory: '2Gi', pods: '110' };
 
 export interface ModelHost {
   readonly clock: ModelClock;
   readonly runtime: ModelRuntime;
   readonly calls: RuntimeCalls;
   readonly folder: string;
-  /** The allocation checkpoint. */
-  readonly admitted: Set<string>;
+  readonly checkpoints: ModelCheckpoints;
+  readonly cgroups: ModelCgroups;
   readonly client: (life: Life) => ApiClient;
   /** The object in the kubelet's watch cache. */
   readonly apiPod: (uid: PodUID) => Pod | undefined;
@@ -62,7 +67,7 @@ export function removeDead({ runtime }: ModelHost, id: string): void {
 
 /** The dependencies of a thread of the sync pool, which end with its life. */
 export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): PodSyncDependencies {
-  const { folder, calls } = host;
+  const { folder, calls, cgroups } = host;
   const life = {
     get isAlive() {
       return kubelet.isAlive && thread.isAlive;
@@ -83,21 +88,7 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
     settings,
     largeWork: new LargeWorkLimiter(),
     runtime: calls.forTasks(life),
-    cgroups: {
-      cgroupParent: (pod) => `/kubepods/pod${pod.metadata.uid}`,
-      exists: async () => true,
-      ensureExists: nothing,
-      create: nothing,
-      resizableValues: async () => null,
-      setResizableValue: nothing,
-      podMemoryUsage: async () => undefined,
-      containerMemoryUsage: async () => undefined,
-      thaw: nothing,
-      remove: nothing,
-      syncCgroups: async ({ cgroups }) => ({ failures: cgroups.map(() => null) }),
-      kill: async () => {},
-      listPods: async () => [],
-    },
+    cgroups: cgroups.podCgroups(life, settings),
     volumes: {
       mountVolumes: async () => [],
       makeContainerMounts: async () => [],

@@ -2,7 +2,10 @@
  * A kubelet without threads, network and cgroups: the real sync loop, pod config, handlers, workers, scheduler, housekeeping, statuses, probe results
  * and status writes of main, the real pleg and the real tasks of the sync pool, put together as src/main/wiring does. What it lives on is modelled.
  */
-import { asAllocated } from '../../../src/main/allocation/index.ts';
+import { readFileSync } from 'node:fs';
+import { AllocationManager, ResizeConditions, ResizeManager } from '../../../src/main/allocation/index.ts';
+import { resizeFit } from '../../../src/main/pods/admission/index.ts';
+import { isDeleted } from '../../../src/shared/kubernetes/is-deleted.ts';
 import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
 import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
 import { ApiStatusCache } from '../../../src/main/pods/api-status/index.ts';
@@ -22,7 +25,6 @@ import { createProbeHandlers } from '../../../src/main/wiring/probe-handlers.ts'
 import { createTaskHandlers } from '../../../src/main/wiring/task-handlers.ts';
 import { PodTimelines } from '../../../src/main/timeline/index.ts';
 import type { ProbeResult } from '../../../src/shared/contracts/probes.ts';
-import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotReader, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
 import { timelineCapacity, timelineTable } from '../../../src/shared/timeline/timeline-table.ts';
@@ -31,14 +33,18 @@ import { Pleg } from '../../../src/workers/pleg/pleg.ts';
 import { aNode } from '../pods/runtime-config-inputs.ts';
 import { modelLogger as logger } from './model-log.ts';
 import { Life, MortalClock } from './model-clock.ts';
+import { allocatable } from './model-host.ts';
 import { collectGarbage, removeDead, taskDependencies, type ModelHost } from './model-host.ts';
 import { ModelPool } from './model-pool.ts';
 import { ModelProbes } from './model-probes.ts';
 
 const noStream: PlegRuntime['events'] = async function* () {};
 
+/** The gates InPlacePodLevelResourcesVerticalScaling and InPlacePodVerticalScalingInitContainers. */
+const gates = { podLevel: true, initContainers: true };
+
 export class ModelKubelet {
-  readonly #life = new Life();
+  readonly #life: Life;
   readonly #stop = new AbortController();
   readonly config: PodConfig;
   readonly workers: PodWorkers;
@@ -46,9 +52,25 @@ export class ModelKubelet {
   readonly onProbeResults: (results: readonly ProbeResult[]) => void;
   readonly #statusManager: StatusManager;
   readonly #pleg: Pleg;
+  readonly #allocationManager: AllocationManager;
 
-  constructor(host: ModelHost, sources: readonly PodSource[]) {
-    const life = this.#life;
+  static async start(host: ModelHost, sources: readonly PodSource[]): Promise<ModelKubelet> {
+    const life = new Life();
+    const allocationManager = await AllocationManager.open({
+      rootDir: host.checkpoints.folder,
+      gates,
+      clock: new MortalClock(host.clock, life),
+      logger,
+      read: async (path) => readFileSync(path),
+      write: host.checkpoints.writeFor(life),
+      sync: async () => {},
+    });
+    return new ModelKubelet(host, sources, life, allocationManager);
+  }
+
+  private constructor(host: ModelHost, sources: readonly PodSource[], life: Life, allocationManager: AllocationManager) {
+    this.#life = life;
+    this.#allocationManager = allocationManager;
     const clock = new MortalClock(host.clock, life);
     const random = () => 0.5;
     const cache = new RuntimeStatusCache();
@@ -80,12 +102,19 @@ export class ModelKubelet {
       logger,
     });
     const node = { ...aNode, networkReady: true };
+    const resizeConditions = new ResizeConditions(clock);
     const statuses = new ApiStatusCache({
       node: () => node,
       mirrorOf: (pod) => podManager.mirrorOf(pod),
       sink: statusManager,
       probes,
-      features: { restartGates: { containerRestartRules: true, restartAllContainersOnContainerExits: true } },
+      resizeConditions,
+      actuatedPod: (pod) => allocationManager.actuatedPod(pod),
+      features: {
+        restartGates: { containerRestartRules: true, restartAllContainersOnContainerExits: true },
+        podLevelResources: true,
+        podResources: true,
+      },
       clock,
       logger,
     });
@@ -95,13 +124,34 @@ export class ModelKubelet {
     const volumes = new MountedVolumes(clock);
     const faults = new PodFaults({ events: { record: () => {} }, clock, logger, random });
     const workQueue = new WorkQueue({ clock, onDue: () => syncLoop.onDue() });
-    const allocationManager = {
-      isAdmitted: (uid: PodUID) => host.admitted.has(uid),
-      setAllocatedResources: (pod: Pod) => void host.admitted.add(pod.metadata.uid),
-      updatePodFromAllocation: asAllocated,
-      countedPod: asAllocated,
-      removePod: (uid: PodUID) => void host.admitted.delete(uid),
+    const fits = resizeFit({ node: () => ({ metadata: { name: 'node-1' }, status: { allocatable } }), schedulerPreempts: false });
+    const wanted = (uid: PodUID) => {
+      const pod = podManager.get(uid);
+      return pod && !isDeleted(pod) && !workers.isTerminationRequested(uid) ? pod : undefined;
     };
+    const resizes = new ResizeManager({
+      settings: {
+        cgroupVersion: 1,
+        podLevel: gates.podLevel,
+        memoryBackedVolumes: false,
+        exclusiveCPUs: false,
+        exclusiveMemory: false,
+        limitedSwap: false,
+      },
+      podLevelResources: true,
+      allocationManager,
+      conditions: resizeConditions,
+      wanted,
+      runtimeStatus: (uid) => cache.get(uid),
+      refusal: (pod) => handlers.resizeRefusal(pod),
+      onAllocated: (pod) => workers.update(pod, 'update'),
+      onConditions: (uid) => workers.refreshStatuses([uid]),
+      syncAfter: (uid, delayMs) => workQueue.enqueue(uid, delayMs),
+      sourcesReady,
+      events,
+      clock,
+      logger,
+    });
     this.pool = new ModelPool({ kubelet: life, clock, dependencies: (thread) => taskDependencies(host, life, thread) });
     const workers: PodWorkers = new PodWorkers({
       pool: this.pool,
@@ -120,8 +170,8 @@ export class ModelKubelet {
       timelines,
       runtimeHandler: standaloneRuntimeHandler,
       exclusive: { restore: async () => undefined },
-      allocation: { actuated: () => undefined },
-      resizes: { observe: () => {}, onError: () => {} },
+      allocation: allocationManager,
+      resizes,
       policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
       clock,
       logger,
@@ -143,7 +193,7 @@ export class ModelKubelet {
         workers,
         timelines,
         probes,
-        resizes: { onActuated: () => {}, recordActuated: async () => {} },
+        resizes,
       }),
     );
     const handlers: PodHandlers = new PodHandlers({
@@ -151,11 +201,12 @@ export class ModelKubelet {
       podWorkers: workers,
       statuses,
       events,
-      admitHandlers: [],
+      admitHandlers: [fits],
       exclusive: { isNeededBy: () => false, allocate: async () => null },
-      resizeFit: () => null,
-      resizes: { onAdded: () => {}, onUpdated: () => {}, retry: () => {} },
+      resizeFit: fits,
+      resizes,
       allocationManager,
+      runtimeStatus: (uid) => cache.get(uid),
       timelines,
       faults,
       refreshNode: null,
@@ -184,9 +235,11 @@ export class ModelKubelet {
     });
     podLifecycle.register({
       name: 'model',
+      terminated: () => resizes.retry('pod_terminated'),
       finished: () => syncLoop.requestHousekeeping(),
       forgotten: (uid) => {
         faults.forget(uid);
+        resizes.forget(uid);
         housekeeping.collectSoon();
         const wanted = podManager.get(uid);
         if (wanted) handlers.start(wanted);
@@ -243,7 +296,10 @@ export class ModelKubelet {
           ...createProbeHandlers({ probes, workers, statuses }),
           takeDue: () => workQueue.takeDue(),
           sourcesReady,
-          housekeep: () => housekeeping.run(),
+          housekeep: () => {
+            housekeeping.run();
+            allocationManager.removeOrphanedPods(new Set([...podManager.uids(), ...workers.uids()]));
+          },
           housekeepKnownPods: () => housekeeping.runWithoutAllSources(),
         },
         this.#stop.signal,
@@ -262,6 +318,7 @@ export class ModelKubelet {
   /** As SIGTERM does: no step stays half done. */
   async shutDown(): Promise<void> {
     await this.workers.close();
+    await this.#allocationManager.close();
     await this.#statusManager.close();
     this.die();
   }

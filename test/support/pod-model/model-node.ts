@@ -3,37 +3,52 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
-import type { ContainerID } from '../../../src/shared/kubernetes/ids.ts';
 import type { PodDisturbance, PodHistoryEntry } from '../pod-histories/pod-history.ts';
 import { mergeHistories } from '../pod-histories/pod-history.ts';
 import { otherImage, shapedPod } from '../pod-histories/pod-shapes.ts';
+import { KillPoints } from './kill-points.ts';
+import { ModelCgroups } from './model-cgroups.ts';
+import { ModelCheckpoints } from './model-checkpoints.ts';
 import { Life, ModelClock } from './model-clock.ts';
 import { ModelApi } from './model-api.ts';
 import { ModelEvents } from './model-events.ts';
 import type { ModelHost } from './model-host.ts';
 import { ModelKubelet } from './model-kubelet.ts';
 import { apiSlots, type ModelOperation } from './model-operations.ts';
-import { ModelRuntime, type ModelContainer } from './model-runtime.ts';
+import { ModelRuntime } from './model-runtime.ts';
+import { findExcess } from './resize-invariants.ts';
+import { applyResizeOperation, type ResizedNode } from './resize-faults.ts';
 import { RuntimeCalls } from './runtime-calls.ts';
+import { RuntimeOperations } from './runtime-operations.ts';
 
 /** More than the longest deadline of a call that hangs, RunPodSandbox, and than the longest back-off of a container with a resync. */
 const settleMs = 250_000;
+
+/** More than the interval of resyncs. */
+const afterRestartMs = 70_000;
 
 export class ModelNode {
   readonly clock = new ModelClock();
   readonly api = new ModelApi(this.clock);
   readonly runtime = new ModelRuntime(this.clock);
-  readonly #calls = new RuntimeCalls(this.runtime, this.clock);
+  readonly #killPoints = new KillPoints();
+  readonly #calls = new RuntimeCalls(this.runtime, this.clock, this.#killPoints);
   readonly #folder = mkdtempSync(join(tmpdir(), 'model-node-'));
+  readonly checkpoints = new ModelCheckpoints(this.#folder, this.clock, this.#killPoints);
+  readonly cgroups = new ModelCgroups(this.runtime, this.clock, this.#killPoints);
   readonly #events: ModelEvents;
   readonly #entries: PodHistoryEntry[] = [];
   /** By slot. */
   readonly staticPods = new Map<number, Pod>();
   readonly #failing = new Map<string, string | null>();
-  /** Every container that ever was, by its ID. */
-  readonly #containerIDs: { readonly podUID: string; readonly id: string }[] = [];
   readonly #host: ModelHost;
+  readonly #resized: ResizedNode;
+  readonly #runtimeOperations: RuntimeOperations;
+  /** What is allocated and more than the node has. */
+  readonly excesses = new Set<string>();
   #kubelet: ModelKubelet | null = null;
+  #launches = 0;
+  #cancelStart: () => void = () => {};
   #created = 0;
 
   constructor({ useEvents }: { readonly useEvents: boolean }) {
@@ -43,13 +58,13 @@ export class ModelNode {
     this.api.onStatus = (podUID, status) => this.#add({ source: 'api', type: 'status', atMs: this.#now(), podUID, status });
     this.api.onRemoved = (podUID) => this.#add({ source: 'api', type: 'finished', atMs: this.#now(), podUID });
     this.api.onWatch = (pods) => this.#kubelet?.config.set('api', pods);
-    const admitted = new Set<string>();
     this.#host = {
       clock: this.clock,
       runtime: this.runtime,
       calls: this.#calls,
       folder: this.#folder,
-      admitted,
+      checkpoints: this.checkpoints,
+      cgroups: this.cgroups,
       client: (life: Life) => this.api.client(life),
       apiPod: this.api.pods.apiPod,
       outcome: (uid, _, probe) => (this.#failing.get(uid) === probe ? 'failure' : 'success'),
@@ -60,6 +75,27 @@ export class ModelNode {
         if (reason === 'FailedPostStartHook') this.#disturb('callFailed', podUID);
       },
       events: useEvents ? (signal) => this.#events.stream(signal) : null,
+    };
+    this.#runtimeOperations = new RuntimeOperations({
+      runtime: this.runtime,
+      disturb: (type, podUID, more) => this.#disturb(type, podUID, more),
+      onProbeResults: (results) => this.#kubelet?.onProbeResults(results),
+    });
+    this.#resized = {
+      clock: this.clock,
+      api: this.api,
+      runtime: this.runtime,
+      calls: this.#calls,
+      cgroups: this.cgroups,
+      checkpoints: this.checkpoints,
+      killLater: (points, downMs) => this.#killLater(points, downMs),
+      onResize: (podUID, container) => {
+        this.#disturb('resizeAsked', podUID);
+        if (container !== undefined) this.#disturb('resized', podUID, { container });
+      },
+    };
+    this.checkpoints.onAllocations = (allocations) => {
+      for (const excess of findExcess(this, allocations)) this.excesses.add(excess);
     };
     this.#start();
   }
@@ -77,10 +113,20 @@ export class ModelNode {
   }
 
   async apply(operation: ModelOperation): Promise<void> {
+    if (operation.type === 'loseCheckpoint') this.#end();
     this.#apply(operation);
     if (operation.type === 'restartKubelet') await this.#restart(operation.signal, operation.downMs);
     else if (operation.type === 'runtimeDown') await this.#runtimeDown(operation.ms);
+    else if (operation.type === 'loseCheckpoint') await this.#restart('SIGKILL', 10);
     else await this.clock.advance(operation.type === 'wait' ? operation.ms : 0);
+  }
+
+  /** Kills the kubelet, and returns how often the next one changes a container's resources. */
+  async countUpdatesAfterRestart(): Promise<number> {
+    const before = this.runtime.updates;
+    await this.#restart('SIGKILL', 0);
+    await this.clock.advance(afterRestartMs);
+    return this.runtime.updates - before;
   }
 
   /** Ends all faults, and waits until nothing more happens. */
@@ -89,6 +135,11 @@ export class ModelNode {
     this.api.fault = null;
     this.#failing.clear();
     this.#events.isLosing = false;
+    this.#killPoints.disarm();
+    this.cgroups.failures = 0;
+    this.checkpoints.fullUntilMs = 0;
+    if (this.#calls.sandboxUpdates === 'refuses') this.#calls.sandboxUpdates = 'works';
+    for (const container of this.runtime.containers.values()) container.usageBytes = 0;
     await this.clock.advance(settleMs);
   }
 
@@ -119,10 +170,31 @@ export class ModelNode {
   }
 
   #start(): void {
-    this.#add({ source: 'kubelet', type: 'launched', atMs: this.#now() });
-    this.#kubelet = new ModelKubelet(this.#host, ['file', 'api']);
-    this.#kubelet.config.set('file', structuredClone([...this.staticPods.values()]));
-    this.api.changed();
+    this.#cancelStart();
+    this.#end();
+    const launch = this.#launches;
+    void ModelKubelet.start(this.#host, ['file', 'api']).then((kubelet) => {
+      if (launch !== this.#launches) return kubelet.die();
+      this.#add({ source: 'kubelet', type: 'launched', atMs: this.#now() });
+      this.#kubelet = kubelet;
+      kubelet.config.set('file', structuredClone([...this.staticPods.values()]));
+      this.api.changed();
+    });
+  }
+
+  /** Kills the kubelet after `points` kill points, and starts it again. */
+  #killLater(points: number, downMs: number): void {
+    this.#killPoints.arm(points, () => {
+      this.#end();
+      this.#cancelStart();
+      this.#cancelStart = this.clock.after(downMs, () => this.#start());
+    });
+  }
+
+  #end(): void {
+    this.#launches += 1;
+    this.#kubelet?.die();
+    this.#kubelet = null;
   }
 
   async #restart(signal: 'SIGTERM' | 'SIGKILL', downMs: number): Promise<void> {
@@ -131,8 +203,7 @@ export class ModelNode {
       void kubelet?.shutDown();
       await this.clock.advance(1500);
     }
-    kubelet?.die();
-    this.#kubelet = null;
+    this.#end();
     await this.clock.advance(downMs);
     this.#start();
     await this.clock.advance(0);
@@ -194,11 +265,19 @@ export class ModelNode {
       case 'exitSandbox':
       case 'removeSandbox':
       case 'staleProbeFailure':
-        return this.#applyToRuntime(operation);
+        return this.#runtimeOperations.apply(operation);
       case 'runtimeDown':
       case 'restartKubelet':
       case 'wait':
         return;
+      case 'resize':
+      case 'use':
+      case 'killAt':
+      case 'diskFull':
+      case 'cgroupFault':
+      case 'sandboxUpdates':
+      case 'loseCheckpoint':
+        return applyResizeOperation(this.#resized, operation);
       default:
         operation satisfies never;
     }
@@ -244,54 +323,4 @@ export class ModelNode {
     const pod = slot < apiSlots ? this.api.pods.pods.get(`pod-${slot}`) : this.staticPods.get(slot - apiSlots);
     if (pod) this.#failing.set(pod.metadata.uid, failing);
   }
-
-  /** Does nothing when there is nothing to choose from. */
-  #applyToRuntime(operation: Extract<ModelOperation, { pick: number }>): void {
-    const running = this.runtime.running();
-    const container = running[operation.pick % running.length];
-    const sandboxes = [...this.runtime.sandboxes.values()];
-    const sandbox = sandboxes[operation.pick % sandboxes.length];
-    switch (operation.type) {
-      case 'exit':
-        return container && this.runtime.exit(container, operation.exitCode, operation.reason);
-      case 'lose':
-        return container && this.#lose(container);
-      case 'exitSandbox':
-        if (sandbox?.ready) this.#disturb('sandboxLost', sandbox.podUID);
-        return sandbox && this.runtime.stopSandbox(sandbox.id);
-      case 'removeSandbox':
-        if (sandbox) this.#disturb('sandboxLost', sandbox.podUID);
-        for (const one of this.runtime.containers.values())
-          if (one.sandbox === sandbox) this.#disturb('containerLost', one.sandbox.podUID, { container: one.name });
-        return sandbox && this.runtime.removeSandbox(sandbox.id);
-      case 'staleProbeFailure':
-        return this.#sendStaleFailure(operation.pick);
-      default:
-        operation satisfies never;
-    }
-  }
-
-  #lose(container: ModelContainer): void {
-    this.#disturb('containerLost', container.sandbox.podUID, { container: container.name });
-    this.runtime.removeContainer(container.id);
-  }
-
-  /** A liveness probe of an instance that has ended has failed: the result was under way. */
-  #sendStaleFailure(pick: number): void {
-    for (const { sandbox, id, state } of this.runtime.containers.values())
-      if (state === 'exited' && !this.#containerIDs.some((known) => known.id === id))
-        this.#containerIDs.push({ podUID: sandbox.podUID, id });
-    const chosen = this.#containerIDs[pick % this.#containerIDs.length];
-    if (!chosen) return;
-    const { podUID, id } = chosen;
-    // The kubelet may not know yet that the newest instance has ended. A failure of an older one must change nothing.
-    const ended = this.runtime.containers.get(id);
-    const isNewest = ended && ![...this.runtime.containers.values()].some((one) => isLater(one, ended));
-    if (isNewest) this.#disturb('probeFailed', podUID, { containerID: id });
-    this.#kubelet?.onProbeResults([{ podUID: podUID as never, containerID: id as ContainerID, probe: 'liveness', result: 'failure' }]);
-  }
-}
-
-function isLater(one: ModelContainer, than: ModelContainer): boolean {
-  return one.sandbox.podUID === than.sandbox.podUID && one.name === than.name && one.attempt > than.attempt;
 }

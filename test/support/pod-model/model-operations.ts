@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import type { RestartPolicy } from '../pod-histories/operations.ts';
 import { faultyCalls, record } from '../pod-histories/operation-parts.ts';
+import type { ResizeOperation } from './resize-operation.ts';
 
 /** Names of pods of the API server; as many names of static pods follow. */
 export const apiSlots = 3;
@@ -35,7 +36,8 @@ export type ModelOperation =
   | { readonly type: 'loseEvents'; readonly lost: boolean }
   | { readonly type: 'loseThreads' }
   | { readonly type: 'restartKubelet'; readonly signal: 'SIGTERM' | 'SIGKILL'; readonly downMs: number }
-  | { readonly type: 'wait'; readonly ms: number };
+  | { readonly type: 'wait'; readonly ms: number }
+  | ResizeOperation;
 
 /** @param shapes the number of pod shapes */
 export function modelOperations(shapes: number, count: number): fc.Arbitrary<readonly ModelOperation[]> {

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { HistoryEntry } from '../../../bench/runtime/history.ts';
 import { CriError, grpcCode } from '../../../src/shared/cri/cri-error.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../../../src/shared/cri/generated/cri-v1.ts';
+import type { ContainerConfig, LinuxContainerResources, PodSandboxConfig } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { ModelClock } from './model-clock.ts';
 
 export interface ModelSandbox {
@@ -17,6 +17,15 @@ export interface ModelSandbox {
   readonly createdAtMs: number;
   readonly ip: string;
   ready: boolean;
+  /** What the runtime was last told of the pod's cgroup. */
+  resources?: LinuxContainerResources;
+}
+
+/** Bytes, µs and shares; 0 or −1: none. */
+export interface ModelResources {
+  readonly memoryLimit: number;
+  readonly cpuQuota: number;
+  readonly cpuShares: number;
 }
 
 export interface ModelContainer {
@@ -31,6 +40,9 @@ export interface ModelContainer {
   finishedAtMs: number;
   exitCode: number;
   reason: string;
+  /** Of its cgroup. */
+  resources: ModelResources;
+  usageBytes: number;
   /** Ms of the runtime's clock at which a stop request kills it. */
   killAtMs: number;
   readonly ended: PromiseWithResolvers<void>;
@@ -52,6 +64,10 @@ export class ModelRuntime {
   readonly history: ModelRuntimeEntry[] = [];
   /** Called after each change, with the pod's UID. */
   onChange: (podUID: string) => void = () => {};
+  /** Returns the kernel's refusal of a container's resources. */
+  checkResources: (container: ModelContainer) => string | null = () => null;
+  /** The calls that have changed a container's resources. */
+  updates = 0;
   readonly #clock: ModelClock;
   #lastID = 0;
 
@@ -113,6 +129,8 @@ export class ModelRuntime {
       finishedAtMs: 0,
       exitCode: 0,
       reason: '',
+      resources: toModelResources(config.linux?.resources),
+      usageBytes: 0,
       killAtMs: Infinity,
       ended: Promise.withResolvers(),
     };
@@ -128,6 +146,8 @@ export class ModelRuntime {
     if (container.state !== 'created')
       throw new CriError('StartContainer', grpcCode.UNKNOWN, `container ${id} is in state ${container.state}`);
     if (!container.sandbox.ready) throw new CriError('StartContainer', grpcCode.UNKNOWN, 'its sandbox is not running');
+    const refused = this.checkResources(container);
+    if (refused) throw new CriError('StartContainer', grpcCode.UNKNOWN, `failed to start container: ${refused}`);
     container.state = 'running';
     container.startedAtMs = this.#clock.now();
     this.#record('started', container);
@@ -152,6 +172,18 @@ export class ModelRuntime {
     if (image.startsWith('sim/slowstop')) this.#clock.after(1000, () => this.exit(container, 0));
     else if (!image.startsWith('sim/stubborn')) this.#clock.after(20, () => this.exit(container, 143));
     await container.ended.promise;
+  }
+
+  updateContainer(id: string, resources: LinuxContainerResources | undefined): void {
+    const container = this.containers.get(id);
+    if (!container) throw new CriError('UpdateContainerResources', grpcCode.NOT_FOUND, `container ${id} not found`);
+    const before = container.resources;
+    this.updates += 1;
+    container.resources = toModelResources(resources);
+    const refused = container.state === 'running' ? this.checkResources(container) : null;
+    if (!refused) return;
+    container.resources = before;
+    throw new CriError('UpdateContainerResources', grpcCode.UNKNOWN, `failed to update resources: ${refused}`);
   }
 
   removeContainer(id: string): void {
@@ -196,8 +228,16 @@ export class ModelRuntime {
 
   #id(prefix: string): string {
     this.#lastID += 1;
-    return `${prefix}-${this.#lastID}`;
+    return `${prefix}-${String(this.#lastID).padStart(5, '0')}`;
   }
+}
+
+function toModelResources({
+  memoryLimitInBytes = 0n,
+  cpuQuota = 0n,
+  cpuShares = 0n,
+}: Partial<LinuxContainerResources> = {}): ModelResources {
+  return { memoryLimit: Number(memoryLimitInBytes), cpuQuota: Number(cpuQuota), cpuShares: Number(cpuShares) };
 }
 
 /** The kubelet reads restart counts from the names of logs when the runtime has lost a container. */

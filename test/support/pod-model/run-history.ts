@@ -3,6 +3,7 @@ import { findViolations } from '../pod-histories/invariants.ts';
 import { modelledInvariants } from '../pod-histories/modelled-invariants.ts';
 import type { PodHistoryEntry } from '../pod-histories/pod-history.ts';
 import { ModelNode } from './model-node.ts';
+import { findResizeDifferences } from './resize-invariants.ts';
 import type { ModelOperation } from './model-operations.ts';
 
 /** More than the time from a change to its status without events of the runtime. */
@@ -19,12 +20,17 @@ export async function runHistory(operations: readonly ModelOperation[], useEvent
   for (const operation of operations) await node.apply(operation);
   await node.settle();
   const differences = await findLastingDifferences(node);
+  const resizes = await findResizeDifferences(node);
+  const updates = await node.countUpdatesAfterRestart();
   const left = await node.removeEverything();
   const { history } = node;
   const modelled = Object.entries(modelledInvariants).flatMap(([name, find]) => find(history).map((line) => `${name}: ${line}`));
   const violations = [
     ...findViolations(history),
     ...modelled,
+    ...resizes.map((item) => `resizes are in force and shown at last: ${item}`),
+    ...[...node.excesses].map((item) => `no more than the node has is allocated: ${item}`),
+    ...(updates > 0 ? [`a kubelet repeats no resize: ${updates} calls`] : []),
     ...differences.map((item) => `a status shows the runtime at last: ${item}`),
     ...left.map((item) => `nothing is left at the end: ${item}`),
   ];

@@ -4,7 +4,9 @@ import * as cri from '../../../src/shared/cri/generated/cri-v1.ts';
 import { podUIDLabel } from '../../../src/shared/kubernetes/annotations.ts';
 import type { ContainerID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
 import type { PlegRuntime } from '../../../src/workers/pleg/pleg-runtime.ts';
-import type { PodRuntime } from '../../../src/workers/pod-sync/pod/pod-runtime.ts';
+import type { CriClient } from '../../../src/shared/cri/client.ts';
+import { createPodRuntime, type PodRuntime } from '../../../src/workers/pod-sync/pod/pod-runtime.ts';
+import type { KillPoints } from './kill-points.ts';
 import type { Life, ModelClock } from './model-clock.ts';
 import type { ModelContainer, ModelRuntime, ModelSandbox } from './model-runtime.ts';
 
@@ -14,6 +16,18 @@ export interface CallFault {
   times: number;
 }
 
+/** How the runtime answers UpdatePodSandboxResources: some versions of containerd do not have it, in two forms. */
+export type SandboxUpdates = 'works' | 'unimplemented' | 'unknown' | 'refuses';
+
+/** A kubelet may be killed before and after them. */
+const killedCalls = new Set([
+  'RunPodSandbox',
+  'CreateContainer',
+  'StartContainer',
+  'StopContainer',
+  'UpdateContainerResources',
+  'UpdatePodSandboxResources',
+]);
 const latencyMs: Readonly<Record<string, number>> = { RunPodSandbox: 40, CreateContainer: 15, StartContainer: 15, StopPodSandbox: 25 };
 const delayMs = 500;
 const states = { created: 0, running: 1, exited: 2, unknown: 3 } as const;
@@ -27,19 +41,24 @@ export class RuntimeCalls {
   isUp = true;
   /** The exit code of commands in a pod's containers. */
   execResult: (podUID: string) => number = () => 0;
+  sandboxUpdates: SandboxUpdates = 'works';
+  readonly #killPoints: KillPoints;
 
-  constructor(runtime: ModelRuntime, clock: ModelClock) {
+  constructor(runtime: ModelRuntime, clock: ModelClock, killPoints: KillPoints) {
     this.#runtime = runtime;
     this.#clock = clock;
+    this.#killPoints = killPoints;
   }
 
   async #call<T>(life: Life, name: string, act: () => T | Promise<T>, options: { deadlineMs: number; signal?: AbortSignal }): Promise<T> {
     if (!life.isAlive) return new Promise(() => {});
-    return life.guard(untilAborted(this.#run(name, act, options.deadlineMs), options.signal, name));
+    return life.guard(untilAborted(this.#run(life, name, act, options.deadlineMs), options.signal, name));
   }
 
-  async #run<T>(name: string, act: () => T | Promise<T>, deadlineMs: number): Promise<T> {
+  async #run<T>(life: Life, name: string, act: () => T | Promise<T>, deadlineMs: number): Promise<T> {
     await this.#clock.sleep(latencyMs[name] ?? 1);
+    if (killedCalls.has(name)) this.#killPoints.pass();
+    if (!life.isAlive) return new Promise(() => {});
     const fault = this.#takeFault(name);
     if (!this.isUp) throw new CriError(name, grpcCode.UNAVAILABLE, 'connection refused');
     if (fault === 'delay') await this.#clock.sleep(delayMs);
@@ -47,6 +66,7 @@ export class RuntimeCalls {
     if (fault === 'hang') throw new CriError(name, grpcCode.DEADLINE_EXCEEDED, 'context deadline exceeded');
     if (fault === 'fail') throw new CriError(name, grpcCode.UNKNOWN, 'a fault of the test');
     const result = await act();
+    if (killedCalls.has(name)) this.#killPoints.pass();
     if (fault === 'failAfter') throw new CriError(name, grpcCode.UNKNOWN, 'a fault of the test, after the fact');
     return result;
   }
@@ -64,6 +84,10 @@ export class RuntimeCalls {
     const runtime = this.#runtime;
     const call = <T>(name: string, act: () => T | Promise<T>, deadlineMs = 120_000, signal?: AbortSignal) =>
       this.#call(life, name, act, { deadlineMs, ...(signal && { signal }) });
+    const sandboxUpdater = {
+      call: (_: string, request: cri.UpdatePodSandboxResourcesRequest) =>
+        call('UpdatePodSandboxResources', () => this.#updateSandbox(request)),
+    } as unknown as CriClient['runtime'] & CriClient['images'];
     return {
       runPodSandbox: (config, handler, signal) =>
         call('RunPodSandbox', () => runtime.runSandbox(config, handler).id as SandboxID, 240_000, signal),
@@ -89,8 +113,9 @@ export class RuntimeCalls {
             .filter((one) => one.sandbox.id === sandboxID && one.name === name)
             .map(({ id, attempt, state }) => ({ id: id as ContainerID, attempt, state })),
         ),
-      updateContainerResources: (id) => call('UpdateContainerResources', () => void runtime.containers.get(id)),
-      updatePodSandboxResources: (id) => call('UpdatePodSandboxResources', () => void runtime.sandboxes.get(id)),
+      updateContainerResources: (id, resources) => call('UpdateContainerResources', () => runtime.updateContainer(id, resources)),
+      updatePodSandboxResources: (id, resources) =>
+        createPodRuntime(sandboxUpdater, sandboxUpdater, 120_000).updatePodSandboxResources(id, resources),
       updatePodCIDR: () => call('UpdateRuntimeConfig', () => true),
       execSync: (id, _command, deadlineMs, signal) =>
         call(
@@ -105,6 +130,17 @@ export class RuntimeCalls {
         ),
       imageUser: async () => ({}),
     };
+  }
+
+  #updateSandbox({ podSandboxId, resources }: cri.UpdatePodSandboxResourcesRequest): object {
+    const name = 'UpdatePodSandboxResources';
+    const sandbox = this.#runtime.sandboxes.get(podSandboxId);
+    if (this.sandboxUpdates === 'unimplemented') throw new CriError(name, 12, 'unknown method UpdatePodSandboxResources');
+    if (this.sandboxUpdates === 'unknown') throw new CriError(name, 2, 'not implemented');
+    if (this.sandboxUpdates === 'refuses') throw new CriError(name, 2, 'the runtime refuses');
+    if (!sandbox) throw new CriError(name, grpcCode.NOT_FOUND, 'not found');
+    if (resources) sandbox.resources = resources;
+    return {};
   }
 
   /** For the pleg thread. `events`: the runtime's event stream. */
@@ -223,6 +259,25 @@ function toContainerStatus(container: ModelContainer | undefined): cri.Container
   if (!container) return null;
   const { id, metadata, image, imageRef, state, createdAt, labels, annotations } = toContainer(container);
   const { startedAtMs, finishedAtMs, exitCode, reason } = container;
+  const { cpuShares, cpuQuota, memoryLimit } = container.resources;
+  const linux = {
+    cpuShares: BigInt(cpuShares),
+    cpuQuota: BigInt(cpuQuota),
+    cpuPeriod: 100_000n,
+    memoryLimitInBytes: BigInt(memoryLimit),
+  };
   const times = { createdAt, startedAt: ns(startedAtMs), finishedAt: ns(finishedAtMs) };
-  return cri.ContainerStatus.fromPartial({ id, metadata, image, imageRef, state, ...times, labels, annotations, exitCode, reason });
+  return cri.ContainerStatus.fromPartial({
+    id,
+    metadata,
+    image,
+    imageRef,
+    state,
+    ...times,
+    labels,
+    annotations,
+    exitCode,
+    reason,
+    resources: { linux },
+  });
 }

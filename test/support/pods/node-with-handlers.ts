@@ -34,9 +34,11 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     admitHandlers: [() => (setup.rejection ? { rejection: setup.rejection } : null)],
     exclusive: { isNeededBy: () => false, allocate: async () => null },
     resizeFit: () => null,
-    resizes: { onAdded: () => {}, onUpdated: () => {}, retry: () => {} },
+    resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
+    runtimeStatus: () => null,
     allocationManager: {
       isAdmitted: () => false,
+      podToAdmit: (pod) => pod,
       setAllocatedResources: () => {},
       updatePodFromAllocation: asAllocated,
       countedPod: asAllocated,

@@ -26,6 +26,7 @@ export class FakeRuntime implements PodRuntime {
   readonly updates: LinuxContainerResources[] = [];
   /** Of `updatePodSandboxResources`. */
   readonly sandboxUpdates: LinuxContainerResources[] = [];
+  takesSandboxUpdates = true;
   /** Ms that a container of this name takes to exit after SIGTERM; Infinity: the container exits only when killed. */
   readonly stopDelaysMs = new Map<string, number>();
   /** Runs a command in a container. Succeeds by default. */
@@ -167,10 +168,10 @@ export class FakeRuntime implements PodRuntime {
     return true;
   }
 
-  async updatePodSandboxResources(_id: SandboxID, { resources }: SandboxResources): Promise<void> {
+  async updatePodSandboxResources(_id: SandboxID, { resources }: SandboxResources): Promise<boolean> {
     this.#call('updatePodSandboxResources');
-    this.sandboxUpdates.push(resources);
-    return Promise.resolve();
+    if (this.takesSandboxUpdates) this.sandboxUpdates.push(resources);
+    return this.takesSandboxUpdates;
   }
 
   async stopContainer(id: ContainerID, graceSeconds: number, signal?: AbortSignal): Promise<void> {

@@ -1,28 +1,79 @@
 /**
- * Reconstructs what is in force in a pod whose record is lost, from the status that this node has last reported. Without it a resize that was not finished
- * would count as finished; upstream takes a missing record for no resources at all, and restarts containers whose policy asks for it. Pure.
+ * Reconstructs what is in force in a pod whose record is lost: from the status that this node has last reported, and from what the runtime reports of
+ * running containers. Without it a resize that was not finished would count as finished, and one that is not allocated as allocated; upstream takes a
+ * missing record for no resources at all, and restarts containers whose policy asks for it. Pure.
  */
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
-import type { AllocatedPod } from '../allocated-pod.ts';
-import type { PodAllocation } from '../pod-allocation.ts';
+import { withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
+import { toAllocation, type AllocationGates, type PodAllocation } from '../pod-allocation.ts';
+import { actualResources } from './actual-resources.ts';
 
-/** @param pod as its source has it, with its status */
-export function reconstructActuated({ status }: Pod, { spec }: AllocatedPod): Pick<PodAllocation, 'containers' | 'podLevel'> {
-  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+/** Returns the allocation of a pod that this node runs, and null of one that it has not started. */
+export function reconstructAllocation(pod: Pod, runtime: RuntimePodStatus | null, gates: AllocationGates): PodAllocation | null {
+  const hasStarted = reportedContainers(pod).some(({ containerID }) => containerID) || (runtime?.containers.length ?? 0) > 0;
+  if (!hasStarted) return null;
+  const { podLevel: wanted, ...allocation } = toAllocation(pod, gates);
+  const { containers, podLevel = wanted } = inForce(pod, pod, runtime, undefined);
+  return {
+    containers: new Map([...allocation.containers].map(([name, resources]) => [name, containers.get(name) ?? resources])),
+    ...(podLevel && { podLevel }),
+  };
+}
+
+/**
+ * @param pod as its source has it, with its status
+ * @param runtime null when the runtime's status is not known
+ * @param podLevel gate InPlacePodLevelResourcesVerticalScaling
+ */
+export function reconstructActuated(
+  pod: Pod,
+  allocated: Pod,
+  runtime: RuntimePodStatus | null,
+  podLevel: boolean,
+): Pick<PodAllocation, 'containers' | 'podLevel'> {
+  const { resources } = allocated.spec;
+  const reported = pod.status?.resources;
+  return inForce(pod, allocated, runtime, podLevel ? resources && reported && only(reported, resources) : undefined);
+}
+
+/** @param podLimits whose limits a container without its own has */
+function inForce(
+  pod: Pod,
+  { spec }: Pod,
+  runtime: RuntimePodStatus | null,
+  podLimits: ResourceRequirements | undefined,
+): Pick<PodAllocation, 'containers' | 'podLevel'> {
+  const reported = reportedContainers(pod);
   const containers = [...(spec.initContainers ?? []), ...spec.containers].flatMap((container): [string, ResourceRequirements][] => {
-    const reported = statuses.find(({ name }) => name === container.name);
-    return isRunning(reported) ? [[container.name, reportedResources(container, reported)]] : [];
+    const status = reported.find(({ name }) => name === container.name);
+    const instance = runtime?.containers.find(({ name }) => name === container.name);
+    const isRunning = runtime ? instance?.state === 'running' : status?.state?.running !== undefined;
+    if (!isRunning) return [];
+    const resources = withPodLimits(withReported(container, status), podLimits);
+    const actual = instance?.resources ? actualResources(resources, instance.resources, resources.requests?.['memory']) : resources;
+    return [[container.name, actual]];
   });
-  const podLevel = spec.resources && status?.resources && only(status.resources, spec.resources);
+  const podLevel = spec.resources && pod.status?.resources && only(pod.status.resources, spec.resources);
   return { containers: new Map(containers), ...(podLevel && { podLevel }) };
 }
 
-function isRunning(status: ContainerStatus | undefined): status is ContainerStatus {
-  return status?.state?.running !== undefined;
+function reportedContainers({ status }: Pod): readonly ContainerStatus[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
-function reportedResources({ resources = {} }: Container, { resources: reported }: ContainerStatus): ResourceRequirements {
-  return reported ? only(reported, resources) : resources;
+/** CPU and memory as reported, the others as wanted: they can't be resized. */
+function withReported({ resources = {} }: Container, status: ContainerStatus | undefined): ResourceRequirements {
+  const reported = status?.resources;
+  if (!reported) return resources;
+  const list = (kind: 'requests' | 'limits') => {
+    const { cpu: _, memory: __, ...others } = resources[kind] ?? {};
+    const { cpu, memory } = reported[kind] ?? {};
+    const amounts = { ...others, ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) };
+    return Object.keys(amounts).length === 0 ? {} : { [kind]: amounts };
+  };
+  const { requests: _, limits: __, ...others } = resources;
+  return { ...others, ...list('requests'), ...list('limits') };
 }
 
 /** The reported amounts of what is allocated: the sum of the containers is more than the pod's own resources. */

@@ -43,9 +43,10 @@ export interface ResizeManagerDependencies {
   readonly conditions: ResizeConditions;
   /** The pod as its source wants it now; undefined when none does, or when the pod ends. */
   readonly wanted: (uid: PodUID) => Pod | undefined;
+  readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
   /** Returns why the pod does not fit beside the others; null when it does. */
   readonly refusal: (pod: Pod) => { readonly message: string } | null;
-  /** Other resources were allocated to the pod: its containers get them. */
+  /** Called with the newest version of a pod after an attempt to allocate other resources to it. Its containers get what is allocated. */
   readonly onAllocated: (pod: AllocatedPod) => void;
   /** The conditions of the pod have changed. */
   readonly onConditions: (uid: PodUID) => void;
@@ -70,19 +71,21 @@ export class ResizeManager {
     this.#deps = dependencies;
   }
 
-  /** A source has a pod that runs already, in a new version. */
-  onUpdated(before: Pod | undefined, pod: Pod): void {
+  /** A source has a pod that runs already, in a new version. Returns whether it is being allocated: `onAllocated` follows, whatever comes of it. */
+  onUpdated(before: Pod | undefined, pod: Pod): boolean {
     for (const change of before ? requestedChanges(before, pod) : []) requestedResizes.inc({ ...change });
     this.#consider(pod, 'pod_updated');
+    return this.#allocating.has(podUID(pod));
   }
 
   /** A pod that was admitted before this kubelet has started, or is admitted now. */
   onAdded(pod: Pod): void {
-    const { conditions, allocationManager } = this.#deps;
+    const { conditions, allocationManager, runtimeStatus, settings } = this.#deps;
     const uid = podUID(pod);
     conditions.adopt(pod);
     if (allocationManager.takeUnrecorded(uid)) {
-      allocationManager.setActuated(uid, reconstructActuated(pod, allocationManager.updatePodFromAllocation(pod)));
+      const allocated = allocationManager.updatePodFromAllocation(pod);
+      allocationManager.setActuated(uid, reconstructActuated(pod, allocated, runtimeStatus(uid), settings.podLevel));
     }
     this.#consider(pod, 'pods_added');
   }
@@ -193,11 +196,12 @@ export class ResizeManager {
       logger.error({ podUID: uid, err: messageOf(err) }, 'Could not record the resources of a resized pod');
       this.#refuse(pod, 'Deferred', `cannot record the allocation: ${messageOf(err)}`);
       this.#retryWithin(soonMs);
+      this.#deliver(uid);
     }
   }
 
   #onDurable(pod: Pod): void {
-    const { allocationManager, conditions, wanted, onAllocated, logger } = this.#deps;
+    const { conditions, wanted } = this.#deps;
     const uid = podUID(pod);
     this.#errorBackoffs.delete(uid);
     conditions.clearPending(pod, 'accepted');
@@ -206,13 +210,20 @@ export class ResizeManager {
     const newest = wanted(uid);
     this.#pending.delete(uid);
     if (!newest) return;
+    this.#deliver(uid);
+    if (newest !== pod) this.#consider(newest, 'pod_updated');
+    this.retry('pod_resized');
+  }
+
+  #deliver(uid: PodUID): void {
+    const { allocationManager, wanted, onAllocated, logger } = this.#deps;
+    const newest = wanted(uid);
+    if (!newest) return;
     try {
       onAllocated(allocationManager.updatePodFromAllocation(newest));
     } catch (err) {
       reportFault({ handler: 'resize', logger, fields: { podUID: uid } }, err);
     }
-    if (newest !== pod) this.#consider(newest, 'pod_updated');
-    this.retry('pod_resized');
   }
 
   /** What the pod asks for is allocated. */

@@ -1,8 +1,8 @@
 /** Converts the runtime's status of one container instance to the API's container status (upstream convertContainerStatus). */
 import { posix } from 'node:path';
-import type { RuntimeContainerResources, RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
+import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerState, ContainerStatus, ResourceRequirements, VolumeMount } from '../../../shared/kubernetes/api.ts';
-import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernetes/quantity.ts';
+import { actualResources } from '../../allocation/index.ts';
 import { recursiveReadOnly } from '../../../shared/runtime/recursive-read-only.ts';
 import { restartingAllContainers } from './restart-all.ts';
 import { shownImage } from './shown-image.ts';
@@ -38,7 +38,7 @@ export function toContainerStatus(instance: RuntimeContainerStatus, context: Con
     imageID: instance.imageRef,
     containerID,
     ...(container.resources?.requests ? { allocatedResources: container.resources.requests } : {}),
-    resources: actualResources(context, instance),
+    resources: shownResources(context, instance),
     ...withImageRefs(volumeMountsOf(context), instance, context),
     ...(instance.user ? { user: { linux: { ...instance.user } } } : {}),
     ...(stopSignals && instance.stopSignal ? { stopSignal: instance.stopSignal } : {}),
@@ -129,51 +129,9 @@ function recursiveMode(mount: VolumeMount, { supportsRecursiveReadOnly }: MountC
   }
 }
 
-/** Below these minimums the runtime's values do not reflect the requested ones (upstream cm.MinMilliCPULimit, cm.MinShares). */
-const minMilliCPULimit = 10;
-const minShares = 2;
-
 /** The spec's resources, replaced by the runtime's actual values for a running container (upstream convertContainerStatusResources). */
-function actualResources({ container, actuated }: ContainerContext, instance: RuntimeContainerStatus): ResourceRequirements {
+function shownResources({ container, actuated }: ContainerContext, instance: RuntimeContainerStatus): ResourceRequirements {
   const { resources = {} } = container;
   if (instance.state !== 'running' || !instance.resources) return resources;
-  // The runtime does not know the memory request.
-  const memoryRequest = actuated?.requests?.['memory'];
-  return {
-    ...resources,
-    ...(resources.limits ? { limits: { ...resources.limits, ...actualLimits(resources.limits, instance.resources) } } : {}),
-    ...(resources.requests
-      ? {
-          requests: {
-            ...resources.requests,
-            ...(memoryRequest && 'memory' in resources.requests && { memory: memoryRequest }),
-            ...actualRequests(resources.requests, instance.resources),
-          },
-        }
-      : {}),
-  };
-}
-
-type Amounts = Readonly<Record<string, string>>;
-
-function actualLimits(requested: Amounts, { cpuQuota, cpuPeriod, memoryLimitBytes }: RuntimeContainerResources): Amounts {
-  const milliCPU = cpuPeriod > 0 ? Math.floor((cpuQuota * 1000) / cpuPeriod) : 0;
-  const requestedMilliCPU = milliValue(requested.cpu);
-  return {
-    ...(milliCPU > 0 && milliCPU !== requestedMilliCPU && Math.max(milliCPU, requestedMilliCPU) > minMilliCPULimit
-      ? { cpu: formatMilliCPU(milliCPU) }
-      : {}),
-    ...(memoryLimitBytes > 0 && 'memory' in requested ? { memory: formatQuantity(quantityOf(memoryLimitBytes, 'BinarySI')) } : {}),
-  };
-}
-
-function actualRequests(requested: Amounts, { cpuShares }: RuntimeContainerResources): Amounts {
-  // Shares are coarser than milli-CPUs: equal shares mean an equal request.
-  const requestedShares = Math.max(minShares, Math.floor((milliValue(requested.cpu) * 1024) / 1000));
-  if (cpuShares <= minShares || cpuShares === requestedShares || !('cpu' in requested)) return {};
-  return { cpu: formatMilliCPU(Math.ceil((cpuShares * 1000) / 1024)) };
-}
-
-function formatMilliCPU(milli: number): string {
-  return milli % 1000 === 0 ? String(milli / 1000) : `${milli}m`;
+  return actualResources(resources, instance.resources, actuated?.requests?.['memory']);
 }

@@ -57,8 +57,8 @@ export interface PodRuntime {
   /** Finds the instances of one container name in a sandbox; restricted like `findSandboxes`. */
   findContainers(sandboxID: SandboxID, name: string): Promise<FoundContainer[]>;
   updateContainerResources(id: ContainerID, resources: LinuxContainerResources): Promise<void>;
-  /** Sends the resources of the pod's cgroup to the runtime. Resolves also when the runtime does not have this call. */
-  updatePodSandboxResources(id: SandboxID, resources: SandboxResources): Promise<void>;
+  /** Sends the resources of the pod's cgroup to the runtime. Returns false when the runtime does not have this call. */
+  updatePodSandboxResources(id: SandboxID, resources: SandboxResources): Promise<boolean>;
   /** Returns false when the runtime does not have this call. */
   updatePodCIDR(podCIDR: string): Promise<boolean>;
   execSync(id: ContainerID, command: readonly string[], deadlineMs: number, signal?: AbortSignal): Promise<ExecResult>;
@@ -140,7 +140,13 @@ export function createPodRuntime(runtime: CriClient['runtime'], images: CriClien
       await runtime.call('updateContainerResources', { containerId, linux, annotations: {} }, limits);
     },
     updatePodSandboxResources: async (podSandboxId, { overhead, resources }) => {
-      await runtime.call('updatePodSandboxResources', { podSandboxId, overhead, resources }, limits).catch(ignoreUnimplemented);
+      try {
+        await runtime.call('updatePodSandboxResources', { podSandboxId, overhead, resources }, limits);
+        return true;
+      } catch (err) {
+        if (isNotImplemented(err)) return false;
+        throw err;
+      }
     },
     execSync: async (containerId, command, deadlineMs, signal) => {
       const request = { containerId, cmd: [...command], timeout: 0n };
@@ -189,10 +195,8 @@ const notFound = 5;
 const [unknown, unimplemented] = [2, 12];
 
 /** containerd 2.2 answers with UNKNOWN. */
-function ignoreUnimplemented(err: unknown): void {
-  if (!(err instanceof CriError)) throw err;
-  if (err.code === unimplemented || (err.code === unknown && err.message.includes('not implemented'))) return;
-  throw err;
+function isNotImplemented(err: unknown): boolean {
+  return err instanceof CriError && (err.code === unimplemented || (err.code === unknown && err.message.includes('not implemented')));
 }
 
 function ignoreNotFound(err: unknown): void {

@@ -49,6 +49,8 @@ class ResizeExecution {
   readonly #podInForce = new Set<ResizedResource>();
   /** What the runtime knows of the pod's cgroup. */
   #sandbox: SandboxResources;
+  /** The runtime has answered that it does not take the resources of a pod's cgroup. */
+  #ignoresSandbox = false;
 
   constructor(context: TaskContext, request: ResizeRequest) {
     this.#context = context;
@@ -103,11 +105,10 @@ class ResizeExecution {
 
   /** The runtime may refuse. What it has accepted is taken back when the kernel refuses. */
   async #changePod(part: PodPart): Promise<void> {
-    const { runtime, cgroups, logger } = this.#context;
-    const { sandboxID } = this.#request;
+    const { cgroups, logger } = this.#context;
     const before = this.#sandbox;
     const after = { ...before, resources: withPart(before.resources, this.#sandboxOf(this.#pod).resources, part) };
-    await runtime.updatePodSandboxResources(sandboxID, after).catch((err: unknown) => {
+    const isTold = await this.#tellRuntime(after).catch((err: unknown) => {
       const resource = part === 'memory' ? 'memory' : 'cpu';
       const message = `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected: ${rpcErrorOf(err)}`;
       throw new Error(message, { cause: err });
@@ -115,12 +116,22 @@ class ResizeExecution {
     try {
       await cgroups.setResizableValue(this.#pod, part);
     } catch (err) {
-      await runtime.updatePodSandboxResources(sandboxID, before).catch((failed: unknown) => {
-        logger.error({ err: messageOf(failed), part }, 'could not restore the resources of a pod in the runtime');
-      });
+      if (isTold) {
+        await this.#tellRuntime(before).catch((failed: unknown) => {
+          logger.error({ err: messageOf(failed), part }, 'could not restore the resources of a pod in the runtime');
+        });
+      }
       throw err;
     }
     this.#sandbox = after;
+  }
+
+  /** Returns whether the runtime takes the resources. One that has not taken them is not asked again in this sync. */
+  async #tellRuntime(resources: SandboxResources): Promise<boolean> {
+    if (this.#ignoresSandbox) return false;
+    const isTaken = await this.#context.runtime.updatePodSandboxResources(this.#request.sandboxID, resources);
+    this.#ignoresSandbox = !isTaken;
+    return isTaken;
   }
 
   async #changeContainer(resource: ResizedResource, { id, container }: ContainerResize): Promise<void> {

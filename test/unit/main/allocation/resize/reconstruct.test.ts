@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { reconstructActuated } from '../../../../../src/main/allocation/resize/reconstruct.ts';
-import type { ContainerStatus, PodStatus, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
+import { test } from 'node:test';
+import { reconstructActuated, reconstructAllocation } from '../../../../../src/main/allocation/resize/reconstruct.ts';
+import type { ContainerStatus, Pod, PodStatus, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
+import type { RuntimeContainerResources, RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import { table } from '../../../../support/table.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 
@@ -10,12 +12,15 @@ const statusOf = (resources: ResourceRequirements | undefined, state: ContainerS
     containerStatuses: [{ name: 'app', image: '', imageID: '', ready: true, restartCount: 0, state, ...(resources && { resources }) }],
   }) as PodStatus;
 const running = { running: {} };
+const runtimeOf = (state: 'running' | 'exited', resources?: RuntimeContainerResources) =>
+  ({ containers: [{ name: 'app', state, ...(resources && { resources }) }] }) as unknown as RuntimePodStatus;
 
 interface Row {
   readonly name: string;
   readonly allocated: ResourceRequirements;
   readonly podLevel?: ResourceRequirements;
   readonly status?: PodStatus;
+  readonly runtime?: RuntimePodStatus;
   readonly want: { readonly app?: ResourceRequirements; readonly podLevel?: ResourceRequirements };
 }
 const rows: Row[] = [
@@ -29,29 +34,64 @@ const rows: Row[] = [
   { name: 'one that does not run needs no record', allocated: cpu('2'), status: statusOf(cpu('1'), { waiting: {} }), want: {} },
   { name: 'a pod without a status', allocated: cpu('2'), want: {} },
   {
-    name: 'what is not allocated is not taken from the report',
+    name: 'a limit that is not allocated any more is in force',
     allocated: { requests: { cpu: '2' } },
     status: statusOf({ requests: { cpu: '1' }, limits: { memory: '1Gi' } }, running),
-    want: { app: { requests: { cpu: '1' } } },
+    want: { app: { requests: { cpu: '1' }, limits: { memory: '1Gi' } } },
+  },
+  {
+    name: 'the runtime knows better than an old status',
+    allocated: cpu('2'),
+    status: statusOf(cpu('1'), running),
+    runtime: runtimeOf('running', { cpuShares: 512, cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitBytes: 0 }),
+    want: { app: cpu('500m') },
+  },
+  {
+    name: 'a container that has ended needs no record, whatever the status says',
+    allocated: cpu('2'),
+    status: statusOf(cpu('1'), running),
+    runtime: runtimeOf('exited'),
+    want: {},
   },
   {
     name: 'the pod’s own resources',
     allocated: {},
     podLevel: { limits: { cpu: '3' } },
     status: { ...statusOf({}, running), resources: { limits: { cpu: '2', memory: '1Gi' } } },
-    want: { app: {}, podLevel: { limits: { cpu: '2' } } },
+    want: { app: { limits: { cpu: '2' } }, podLevel: { limits: { cpu: '2' } } },
   },
 ];
 
 table('what is in force in a pod whose record is lost', (row) => {
-  for (const { name, allocated, podLevel, status, want } of rows) {
+  for (const { name, allocated, podLevel, status, runtime, want } of rows) {
     row(name, () => {
       const pod = aPod({
         spec: { containers: [aContainer({ resources: allocated })], ...(podLevel && { resources: podLevel }) },
         ...(status && { status }),
       });
-      const { containers, ...ofPod } = reconstructActuated(pod, pod);
+      const { containers, ...ofPod } = reconstructActuated(pod, pod, runtime ?? null, true);
       assert.deepEqual({ ...Object.fromEntries(containers), ...ofPod }, want);
     });
   }
+});
+
+const gates = { podLevel: true, initContainers: true };
+const appOf = (pod: Pod, runtime: RuntimePodStatus | null) => reconstructAllocation(pod, runtime, gates)?.containers.get('app');
+const wanting = (amount: string, status?: PodStatus) =>
+  aPod({ spec: { containers: [aContainer({ resources: cpu(amount) })] }, ...(status && { status }) });
+
+test('a pod that this node has not started has no allocation to reconstruct', () => {
+  assert.equal(reconstructAllocation(wanting('2', statusOf(cpu('1'), { waiting: {} })), null, gates), null);
+});
+
+test('the allocation of a running pod is what is in force: a resize that its spec asks for is decided again', () => {
+  const status = statusOf(cpu('1'), running);
+  const [app] = status.containerStatuses!;
+  const pod = wanting('2', { ...status, containerStatuses: [{ ...app!, containerID: 'containerd://1' }] });
+  assert.deepEqual(appOf(pod, null), cpu('1'));
+  assert.deepEqual(appOf(pod, runtimeOf('exited')), cpu('2'));
+  assert.deepEqual(
+    appOf(wanting('2'), runtimeOf('running', { cpuShares: 512, cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitBytes: 0 })),
+    cpu('500m'),
+  );
 });

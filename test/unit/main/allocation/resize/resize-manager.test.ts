@@ -61,6 +61,7 @@ function aNode(capacity: number) {
     },
     conditions,
     wanted: (uid) => wanted.get(uid),
+    runtimeStatus: () => null,
     refusal: (pod) => {
       const used = [...wanted.values()].reduce((sum, other) => (other === pod ? sum : sum + milliOf(allocatedPod(other))), 0);
       return milliOf(pod) > capacity - used ? { message: `used: ${used}` } : null;
@@ -179,10 +180,10 @@ test('a resize that can’t be recorded is not granted, says so, and is tried ag
   node.state.writeError = new Error('ENOSPC: no space left on device');
   await node.update(podOf('a', '300m', 2));
   assert.deepEqual(node.pending('a')?.message, 'cannot record the allocation: ENOSPC: no space left on device');
-  assert.deepEqual([milliOf(node.allocatedPod('a')), node.state.synced], [100, []]);
+  assert.deepEqual([milliOf(node.allocatedPod('a')), node.state.synced], [100, ['a 100']]);
   node.state.writeError = null;
   await node.clock.advance(10_000);
-  assert.deepEqual([node.state.synced, node.pending('a')], [['a 300'], undefined]);
+  assert.deepEqual([node.state.synced, node.pending('a')], [['a 100', 'a 300'], undefined]);
 });
 
 test('an error is in the condition with one event, tried again with growing pauses, and gone when the resize is in force', async () => {

@@ -44,10 +44,12 @@ function aNodeWith(
     admitHandlers,
     exclusive,
     resizeFit: () => null,
-    resizes: { onAdded: () => {}, onUpdated: () => {}, retry: () => {} },
+    resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
     faults: new PodFaults({ events: { record: () => {} }, clock: node.clock, logger: node.logs.logger, random: () => 0 }),
+    runtimeStatus: () => null,
     allocationManager: {
       isAdmitted: (uid) => admitted.has(uid),
+      podToAdmit: (pod) => pod,
       setAllocatedResources: (pod) => void admitted.add(podUID(pod)),
       updatePodFromAllocation: asAllocated,
       countedPod: asAllocated,

@@ -40,8 +40,10 @@ test('a running pod that makes an admit handler throw does not block other pods'
   const admitted = new Set(['hostile']);
   const { handlers } = aNodeWithHandlers(node, {
     admitHandlers: [(_, active) => (active.some(isHostile) ? throwBoom() : null)],
+    runtimeStatus: () => null,
     allocationManager: {
       isAdmitted: (uid) => admitted.has(uid),
+      podToAdmit: (pod) => pod,
       setAllocatedResources: () => {},
       updatePodFromAllocation: asAllocated,
       countedPod: asAllocated,

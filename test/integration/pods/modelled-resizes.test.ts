@@ -1,0 +1,73 @@
+/**
+ * Random histories of resizes on a modelled node (test/support/pod-model/): the kubelet is killed before and after writes of checkpoints and cgroups and
+ * calls of the runtime, which fail, hang, or are not implemented. At the end cgroups, containers, checkpoints and statuses agree; a container has
+ * restarted only where its policy says so; no more than the node has was ever allocated; the next kubelet repeats nothing.
+ *
+ * `FUZZ_SEED` selects other histories, `MODEL_HISTORIES` their number.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test, type TestContext } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { fuzzSeeds } from '../../support/fuzz/hostile-pods.ts';
+import type { CheckedHistories, KnownHistory, RandomHistories } from '../../support/pod-model/check-histories.ts';
+
+const histories = Number(process.env['MODEL_HISTORIES'] ?? 20);
+const [seed = 0] = fuzzSeeds();
+
+/** Histories that have found a bug. */
+const foundBugs: readonly (KnownHistory & { readonly name: string })[] = [
+  {
+    name: 'containers without limits of their own are recorded with their pod’s, also when the record was lost',
+    operations: [
+      { type: 'create', slot: 0, shape: 23, policy: 'Always', graceSeconds: 1 },
+      { type: 'wait', ms: 12_000 },
+      { type: 'loseCheckpoint', which: 'actuated', how: 'removed' },
+    ],
+    useEvents: false,
+  },
+  {
+    name: 'a running pod whose record is lost is not refused for what another one asks for',
+    operations: [
+      { type: 'create', slot: 0, shape: 20, policy: 'Always', graceSeconds: 1 },
+      { type: 'create', slot: 1, shape: 17, policy: 'Always', graceSeconds: 1 },
+      { type: 'resize', slot: 0, pick: 9, cpu: 4, memory: 0, parts: 'cpu' },
+      { type: 'wait', ms: 100 },
+      { type: 'loseCheckpoint', which: 'allocated', how: 'removed' },
+      { type: 'delete', slot: 0, graceSeconds: 1 },
+      { type: 'resize', slot: 0, pick: 0, cpu: 5, memory: 0, parts: 'cpu' },
+    ],
+    useEvents: false,
+  },
+  {
+    name: 'a pod that was admitted while the disk was full keeps what is in force, and is resized from there',
+    operations: [
+      { type: 'diskFull', ms: 30_000 },
+      { type: 'create', slot: 1, shape: 17, policy: 'Always', graceSeconds: 2 },
+      { type: 'wait', ms: 1000 },
+      { type: 'resize', slot: 1, pick: 0, cpu: 3, memory: 0, parts: 'cpu' },
+      { type: 'wait', ms: 100 },
+      { type: 'restartKubelet', signal: 'SIGKILL', downMs: 3000 },
+    ],
+    useEvents: true,
+  },
+];
+
+async function check(work: KnownHistory | RandomHistories): Promise<CheckedHistories> {
+  const worker = new Worker(new URL('../../support/pod-model/check-histories.ts', import.meta.url), { workerData: work });
+  const [checked] = (await once(worker, 'message')) as [CheckedHistories];
+  return checked;
+}
+
+for (const { name, ...history } of foundBugs) test(name, async () => assert.equal((await check(history)).runs, 1));
+
+test('resizes are in force, or wait for a reason, whatever fails or dies', async (t: TestContext) => {
+  const { runs, starts } = await check({
+    kind: 'resizes',
+    numRuns: histories,
+    seed,
+    endOnFailure: process.env['MODEL_SHRINK'] === '0',
+  });
+  t.diagnostic(`${runs} histories, ${starts} starts`);
+  assert.equal(runs, histories);
+});
