@@ -203,7 +203,7 @@ export class PodTimelines {
     const dueMs = this.#clock.monotonic() + seconds * 1000;
     this.#records.update(uid, { graceSeconds: seconds });
     if (this.isOpen(uid, 'Termination')) return this.#shrink(uid, dueMs);
-    for (const phase of ['Running', 'Ready'] as const) this.end(uid, phase, { failed: true });
+    for (const phase of ['Running', 'Ready', 'Resize'] as const) this.end(uid, phase, { failed: true });
     // A retry of a sync is not part of the termination.
     this.end(uid, 'Retry');
     this.begin(uid, 'Termination', { dueMs });

@@ -2,6 +2,7 @@
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ResizeManager } from '../allocation/index.ts';
+import type { PodTimelines } from '../timeline/index.ts';
 import type { EventSink } from '../events/index.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
@@ -17,6 +18,7 @@ export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' |
   readonly podHandlers: () => PodHandlers;
   readonly workQueue: WorkQueue;
   readonly cache: RuntimeStatusCache;
+  readonly timelines: PodTimelines;
   readonly sourcesReady: () => boolean;
   readonly events: EventSink;
 }
@@ -48,6 +50,7 @@ export function startResizes(start: ResizesOptions): ResizeManager {
     onConditions: (uid) => workers().refreshStatuses([uid]),
     syncAfter: (uid, delayMs) => workQueue.enqueue(uid, delayMs),
     sourcesReady,
+    timelines: start.timelines,
     events,
     clock,
     logger: log('resizes'),

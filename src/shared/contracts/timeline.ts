@@ -19,6 +19,8 @@ export const podPhases = [
   'Running',
   /** From the first sight to the first status with the condition Ready. */
   'Ready',
+  /** From other resources in the spec until they are in force; failed when they can never be. */
+  'Resize',
   /** From a changed status to the API server's answer. */
   'StatusWrite',
   /** From the beginning of the termination until nothing of the pod is left but its object. */
@@ -40,6 +42,8 @@ export const waitKinds = [
   'Node',
   /** The end of less important pods. */
   'Preemption',
+  /** Resources of the node that other pods have. */
+  'Room',
   /** What the pod holds alone, such as IDs of the host, becomes durable. */
   'Allocation',
   /** An older static pod of the same name. */

@@ -13,7 +13,7 @@ export const containerRows = [0, 1, 2, 3, 4, 5, 6] as const;
 export type ContainerRow = (typeof containerRows)[number];
 export const sharedRow: ContainerRow = 6;
 /** Longer texts are shortened (shorten.ts). */
-export const maxTexts = { uid: 48, namespace: 63, name: 253, containerName: 24, problem: 200 };
+export const maxTexts = { uid: 48, namespace: 63, name: 253, containerName: 24, problem: 192 };
 
 export const timelineSources = ['api', 'file', 'http', 'runtime'] as const;
 export type TimelineSource = (typeof timelineSources)[number];

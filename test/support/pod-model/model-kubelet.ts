@@ -148,6 +148,7 @@ export class ModelKubelet {
       onConditions: (uid) => workers.refreshStatuses([uid]),
       syncAfter: (uid, delayMs) => workQueue.enqueue(uid, delayMs),
       sourcesReady,
+      timelines,
       events,
       clock,
       logger,

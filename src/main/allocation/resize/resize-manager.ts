@@ -22,6 +22,7 @@ import { isResizeInProgress } from './progress.ts';
 import { reconstructActuated } from './reconstruct.ts';
 import { requestedChanges } from './requested-changes.ts';
 import type { ResizeConditions, Resolution } from './resize-conditions.ts';
+import { ResizeTimeline, type ResizePhases } from './resize-timeline.ts';
 
 /** Upstream's labels of pod_deferred_accepted_resizes_total. */
 export type RetryTrigger = 'pod_resized' | 'pod_updated' | 'pods_added' | 'pods_removed' | 'pod_terminated' | 'periodic_retry';
@@ -53,6 +54,7 @@ export interface ResizeManagerDependencies {
   /** Syncs the pod after this time. */
   readonly syncAfter: (uid: PodUID, delayMs: number) => void;
   readonly sourcesReady: () => boolean;
+  readonly timelines?: ResizePhases;
   readonly events: EventSink;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -60,6 +62,7 @@ export interface ResizeManagerDependencies {
 
 export class ResizeManager {
   readonly #deps: ResizeManagerDependencies;
+  readonly #timeline: ResizeTimeline;
   readonly #pending = new Set<PodUID>();
   /** Their allocation becomes durable. */
   readonly #allocating = new Set<PodUID>();
@@ -69,6 +72,7 @@ export class ResizeManager {
 
   constructor(dependencies: ResizeManagerDependencies) {
     this.#deps = dependencies;
+    this.#timeline = new ResizeTimeline(dependencies.timelines);
   }
 
   /** A source has a pod that runs already, in a new version. Returns whether it is being allocated: `onAllocated` follows, whatever comes of it. */
@@ -114,6 +118,7 @@ export class ResizeManager {
     if (!conditions.get(uid)?.inProgress) return;
     if (isResizeInProgress(pod, status, allocationManager.actuated(uid), settings.podLevel)) return;
     this.#errorBackoffs.delete(uid);
+    if (!this.#pending.has(uid)) this.#timeline.end(uid);
     const ended = conditions.clearInProgress(pod);
     if (ended) this.#record(pod, 'Normal', 'ResizeCompleted', resizeMessage('completed', pod, ended.generation));
     // A smaller pod has freed something.
@@ -144,6 +149,7 @@ export class ResizeManager {
   forget(uid: PodUID): void {
     this.#pending.delete(uid);
     this.#errorBackoffs.delete(uid);
+    this.#timeline.forget(uid);
     this.#deps.conditions.forget(uid);
   }
 
@@ -157,6 +163,7 @@ export class ResizeManager {
     if (!allocationManager.isAdmitted(uid)) return;
     if (allocationManager.updatePodFromAllocation(pod) === pod) return this.#settle(pod, 'reverted');
     this.#pending.add(uid);
+    this.#timeline.begin(uid);
     this.retry(trigger);
   }
 
@@ -175,6 +182,8 @@ export class ResizeManager {
   }
 
   #refuse(pod: Pod, reason: 'Deferred' | 'Infeasible', message: string): void {
+    if (reason === 'Infeasible') this.#timeline.end(podUID(pod), true);
+    else this.#timeline.waitForRoom(podUID(pod));
     const before = this.#deps.conditions.get(podUID(pod))?.pending;
     const isNew = this.#deps.conditions.setPending(pod, reason, message);
     if (isNew) this.#record(pod, 'Warning', `Resize${reason}`, resizeMessage(reason, pod, pod.metadata.generation, message));
@@ -204,6 +213,7 @@ export class ResizeManager {
     const { conditions, wanted } = this.#deps;
     const uid = podUID(pod);
     this.#errorBackoffs.delete(uid);
+    this.#timeline.goOn(uid);
     conditions.clearPending(pod, 'accepted');
     conditions.start(pod);
     this.#record(pod, 'Normal', 'ResizeStarted', resizeMessage('started', pod, pod.metadata.generation));
@@ -230,6 +240,7 @@ export class ResizeManager {
   #settle(pod: Pod, resolution: Resolution): void {
     const uid = podUID(pod);
     this.#pending.delete(uid);
+    if (!this.#deps.conditions.get(uid)?.inProgress) this.#timeline.end(uid);
     if (this.#deps.conditions.clearPending(pod, resolution)) this.#deps.onConditions(uid);
   }
 

@@ -28,7 +28,13 @@ function aNode(capacity: number) {
   const allocations = new Map<PodUID, PodAllocation>();
   const actuated = new Map<PodUID, PodAllocation>();
   const events: RecordedEvent[] = [];
-  const state = { synced: [] as string[], retried: [] as string[], writeError: null as Error | null, sourcesReady: true };
+  const state = {
+    synced: [] as string[],
+    retried: [] as string[],
+    timeline: [] as string[],
+    writeError: null as Error | null,
+    sourcesReady: true,
+  };
   const allocatedPod = (pod: Pod): AllocatedPod => {
     const allocation = allocations.get(podUID(pod));
     return asAllocated(allocation ? withAllocation(pod, allocation, gates) : pod);
@@ -62,6 +68,14 @@ function aNode(capacity: number) {
     conditions,
     wanted: (uid) => wanted.get(uid),
     runtimeStatus: () => null,
+    timelines: {
+      beginOnce: (uid) => state.timeline.push(`${uid} begins`),
+      end: (uid, _, { failed }) => state.timeline.push(`${uid} ${failed ? 'fails' : 'ends'}`),
+      wait: (uid, _, kind) => {
+        state.timeline.push(`${uid} waits for ${kind}`);
+        return () => state.timeline.push(`${uid} goes on`);
+      },
+    },
     refusal: (pod) => {
       const used = [...wanted.values()].reduce((sum, other) => (other === pod ? sum : sum + milliOf(allocatedPod(other))), 0);
       return milliOf(pod) > capacity - used ? { message: `used: ${used}` } : null;
@@ -214,4 +228,18 @@ test('after a restart nothing is reported a second time, and what is pending goe
   assert.deepEqual([node.reasons(), node.pending('a')?.message], [[], 'used: 800']);
   await node.end('b');
   assert.deepEqual(node.state.synced, ['a 500']);
+});
+
+test('the timeline shows what each resize waits for', async () => {
+  const node = aNode(1000);
+  node.admit(podOf('a', '100m'), podOf('b', '800m'));
+  await node.update(podOf('a', '300m', 2));
+  assert.deepEqual(node.state.timeline, ['a begins', 'a waits for Room']);
+  await node.end('b');
+  node.actuate('a');
+  assert.deepEqual(node.state.timeline.slice(2), ['a goes on', 'a ends']);
+  node.state.timeline.length = 0;
+  await node.update(podOf('a', '9', 3));
+  await node.update(podOf('a', '300m', 4));
+  assert.deepEqual(node.state.timeline, ['a begins', 'a waits for Room', 'a goes on', 'a ends']);
 });
