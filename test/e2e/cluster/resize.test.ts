@@ -201,6 +201,55 @@ describe('in-place resize', () => {
     await untilEvents('undecided', 'ResizeDeferred');
   });
 
+  test('records of resources survive three restarts unchanged, and no container restarts', async () => {
+    const policy = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
+    const specs: Readonly<Record<string, Partial<PodSpec>>> = {
+      'cpu-only': withResources({ requests: { cpu: '20m' } }),
+      'memory-only': withResources({ requests: { memory: '32Mi' } }, policy),
+      nothing: withResources({}),
+      sidecar: {
+        ...withResources(small, policy),
+        initContainers: [{ ...aBusybox({ resources: small }), name: 'sidecar', restartPolicy: 'Always' }],
+      },
+    };
+    const names = Object.keys(specs);
+    await Promise.all(names.map((name) => node.create(name, specs[name])));
+    const pods = await Promise.all(names.map((name) => node.untilRunning(name)));
+    const uids = pods.map(({ metadata }) => metadata.uid);
+    const files = ['allocated_pods_state', 'actuated_pods_state'].map((name) => join(node.node.rootDir, name));
+    const records = () =>
+      files.map((path) => {
+        const { data } = JSON.parse(readFileSync(path, 'utf8')) as { data: string };
+        const { entries } = JSON.parse(data) as { entries: Readonly<Record<string, unknown>> };
+        return uids.map((uid) => entries[uid]);
+      });
+    const identities = async () =>
+      Promise.all(
+        names.map(async (name) => {
+          const pod = await node.get(name);
+          assert.ok(hasNoResize(pod), name);
+          assert.deepEqual(await eventsOf(name), []);
+          const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])];
+          return statuses.map(({ containerID, restartCount }) => [containerID, restartCount]);
+        }),
+      );
+    const restart = async () => {
+      await node.restartKubelet('SIGKILL');
+      await node.untilReady();
+    };
+    await waitUntil('the records are written', () =>
+      records()
+        .flat()
+        .every((record) => record !== undefined),
+    );
+    const [before, containers] = [records(), await identities()];
+    assert.ok(!JSON.stringify(before).includes('"0"'));
+    for (let round = 0; round < 3; round += 1) {
+      await restart();
+      assert.deepEqual([records(), await identities()], [before, containers]);
+    }
+  });
+
   test('the pod’s own resources are resized', async () => {
     const podLevel = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '100m', memory: '128Mi' } };
     await node.create('pod-level', { ...withResources({}), resources: podLevel });
