@@ -112,6 +112,11 @@ export class KubeletProcess {
     return join(this.#folder, 'logs');
   }
 
+  /** Where the kubelet keeps its checkpoints. */
+  get rootFolder(): string {
+    return join(this.#folder, 'root');
+  }
+
   get pid(): number {
     return this.#child.pid ?? 0;
   }
