@@ -1,10 +1,13 @@
 /** In-place resize: the resources of running pods change, without a restart unless their policy asks for one. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import type { TimelineJson } from '../../../src/shared/contracts/timeline.ts';
 import type { ContainerStatus, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
+import { runLocalCommand } from '../../support/kubelet/local-command.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
@@ -154,9 +157,17 @@ describe('in-place resize', () => {
     await node.untilReady();
     const kept = await node.get('greedy');
     assert.deepEqual(condition(kept, 'PodResizePending'), condition(deferred, 'PodResizePending'));
-    await node.exec('filler', 'kill 1').catch(() => {});
+    await waitUntil('filler has ended', async () => {
+      await node.exec('filler', 'kill 1').catch(() => {});
+      return (await node.get('filler')).status?.phase !== 'Running';
+    });
     const resized = await untilResized('greedy', ({ allocatedResources }) => allocatedResources?.['cpu'] !== '20m');
     assert.equal(appOf(resized)?.restartCount, 1);
+    const timeline = JSON.parse(
+      (await runLocalCommand('timeline', node.node.rootDir, `${node.namespace}/greedy`, '--json')).stdout,
+    ) as TimelineJson;
+    const shown = timeline.phases.find(({ phase }) => phase === 'Resize');
+    assert.deepEqual([shown?.outcome, shown?.wait?.for], ['ok', 'Room']);
     await untilEvents('greedy', 'ResizeCompleted', 'ResizeDeferred', 'ResizeStarted');
   });
 
@@ -183,6 +194,7 @@ describe('in-place resize', () => {
     await resize('request', { requests: { cpu: '1m' }, limits: { cpu: '5m' } });
     const tiny = await untilResized('request', ({ resources }) => resources?.limits?.['cpu'] === '5m');
     assert.deepEqual([appOf(tiny)?.resources?.requests?.['cpu'], (await valuesIn('request')).slice(0, 2)], ['1m', ['2', '1000']]);
+    await untilEvents('request', 'ResizeCompleted', 'ResizeCompleted', 'ResizeStarted', 'ResizeStarted');
     await node.restartKubelet('SIGKILL');
     await node.untilReady();
     const restarted = await node.get('request');
@@ -201,7 +213,7 @@ describe('in-place resize', () => {
     await untilEvents('undecided', 'ResizeDeferred');
   });
 
-  test('records of resources survive three restarts unchanged, and no container restarts', async () => {
+  test('records of resources survive restarts unchanged, and broken ones are rebuilt without a restart of a container', async () => {
     const policy = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
     const specs: Readonly<Record<string, Partial<PodSpec>>> = {
       'cpu-only': withResources({ requests: { cpu: '20m' } }),
@@ -219,6 +231,7 @@ describe('in-place resize', () => {
     const files = ['allocated_pods_state', 'actuated_pods_state'].map((name) => join(node.node.rootDir, name));
     const records = () =>
       files.map((path) => {
+        if (!existsSync(path)) return [undefined];
         const { data } = JSON.parse(readFileSync(path, 'utf8')) as { data: string };
         const { entries } = JSON.parse(data) as { entries: Readonly<Record<string, unknown>> };
         return uids.map((uid) => entries[uid]);
@@ -248,6 +261,15 @@ describe('in-place resize', () => {
       await restart();
       assert.deepEqual([records(), await identities()], [before, containers]);
     }
+    await node.node.stopKubelet('SIGKILL');
+    for (const path of files) writeFileSync(path, '{"data":"{}","checksum":1}');
+    await node.node.startKubelet();
+    await node.untilReady();
+    await waitUntil('the records are written again', () => {
+      const isSetAside = files.every((path) => existsSync(`${path}.broken`));
+      return isSetAside && isDeepStrictEqual(records(), before);
+    });
+    assert.deepEqual(await identities(), containers);
   });
 
   test('the pod’s own resources are resized', async () => {

@@ -158,12 +158,14 @@ export class ResizeManager {
   }
 
   #consider(pod: Pod, trigger: RetryTrigger): void {
-    const { allocationManager } = this.#deps;
+    const { allocationManager, conditions } = this.#deps;
     const uid = podUID(pod);
     if (!allocationManager.isAdmitted(uid)) return;
     if (allocationManager.updatePodFromAllocation(pod) === pod) return this.#settle(pod, 'reverted');
     this.#pending.add(uid);
     this.#timeline.begin(uid);
+    // After a restart it is not tried before all sources have reported.
+    if (conditions.get(uid)?.pending?.reason === 'Deferred') this.#timeline.waitForRoom(uid);
     this.retry(trigger);
   }
 
