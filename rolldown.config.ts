@@ -6,6 +6,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
 import { checkBundle } from './scripts/bundle/check-bundle.ts';
+import { lazyBuiltins } from './scripts/bundle/lazy-builtins.ts';
 import { oneByteText } from './scripts/bundle/one-byte-text.ts';
 
 /** The programs and the threads' entries. Their paths in `dist/` are those of the sources. */
@@ -26,7 +27,7 @@ export default defineConfig({
   // These packages load files next to their modules: a native library, a worker.
   external: ['koffi', 'piscina'],
   resolve: { alias: { undici$: replacement('undici'), '@grpc/proto-loader$': replacement('proto-loader') } },
-  plugins: [checkBundle(), oneByteText()],
+  plugins: [checkBundle(), lazyBuiltins(), oneByteText()],
   // A busy host is no defect of the bundle.
   checks: { bundlerTimings: false },
   output: {
