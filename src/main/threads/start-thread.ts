@@ -3,7 +3,7 @@ import type { Remote } from 'comlink';
 import { MessagePort, type ResourceLimits } from 'node:worker_threads';
 import type { ThreadWorkerData } from '../../shared/contracts/thread-worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import { entryUrl, runsSources } from './entry-url.ts';
+import { entryUrl } from './entry-url.ts';
 import type { SharedThreadState, ThreadName } from './shared-thread-state.ts';
 import { Thread } from './thread.ts';
 
@@ -26,8 +26,6 @@ export type Settings<WorkerData extends ThreadWorkerData, Added extends keyof Wo
 export interface StartThreadOptions<WorkerData extends ThreadWorkerData> extends ThreadDependencies {
   readonly name: Exclude<ThreadName, 'main'>;
   readonly resourceLimits: ResourceLimits;
-  /** See Thread. */
-  readonly usesCodeCache?: boolean;
   /** Called at each start and restart. The ports among the values are transferred to the thread. */
   readonly onStart: () => OwnWorkerData<WorkerData>;
   /** Called when the thread has been closed. */
@@ -41,7 +39,6 @@ interface ClosableApi {
 export function startThread<Api extends ClosableApi, WorkerData extends ThreadWorkerData>({
   name,
   resourceLimits,
-  usesCodeCache = true,
   state,
   logger,
   onStart,
@@ -59,8 +56,6 @@ export function startThread<Api extends ClosableApi, WorkerData extends ThreadWo
       };
     },
     resourceLimits,
-    // The cache of a source also spares its compilation from TypeScript.
-    usesCodeCache: usesCodeCache || runsSources,
     threadStatuses: state.threadStatuses,
     heartbeatRow: common.heartbeatRow,
     watchdog: state.watchdog,

@@ -10,6 +10,7 @@ import { Worker, type ResourceLimits, type Transferable } from 'node:worker_thre
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
+import { threadEnvironment } from './entry-url.ts';
 import { WorkerSupervisor, type WorkerExit, type WorkerSupervisorOptions } from './worker-supervisor.ts';
 
 export interface WorkerStart {
@@ -24,8 +25,6 @@ export interface ThreadOptions<Api> extends WorkerSupervisorOptions {
   /** Called at each start: a port can be transferred only once. */
   readonly onStart: () => WorkerStart;
   readonly resourceLimits: ResourceLimits;
-  /** False: the thread compiles its code itself. With a cache Node keeps a copy of it in each thread, which saves a start some milliseconds. Default: true. */
-  readonly usesCodeCache?: boolean;
   readonly heartbeatRow: number;
   /** The call that lets the thread finish its work, before `close()` terminates it. */
   readonly finish?: (api: Remote<Api>) => Promise<void>;
@@ -143,10 +142,9 @@ export class Thread<Api> {
   }
 
   #start(): void {
-    const { name, entry, onStart, resourceLimits, usesCodeCache = true, heartbeatRow, logger } = this.#options;
+    const { name, entry, onStart, resourceLimits, heartbeatRow, logger } = this.#options;
     const { workerData, transferList = [] } = onStart();
-    const env = usesCodeCache ? process.env : { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
-    const worker = new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits, env });
+    const worker = new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits, env: threadEnvironment });
     const running: RunningWorker<Api> = {
       worker,
       api: wrap<Api>(endpoint(worker)),

@@ -3,10 +3,10 @@ import { createHistogram } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { sampledDelaysMs } from '../../../../src/main/threads/event-loop-delays.ts';
 
-/** The delays from Node’s samples, taken every 10 ms, for an event loop with these delays. Rounded to 0.1 ms. */
+/** The delays from Node’s samples, taken every 50 ms, for an event loop with these delays. Rounded to 0.1 ms. */
 function sampled(...delaysMs: number[]) {
   const histogram = createHistogram();
-  for (const delayMs of delaysMs) histogram.record(Math.round((10 + delayMs) * 1e6));
+  for (const delayMs of delaysMs) histogram.record(Math.round((50 + delayMs) * 1e6));
   return Array.from(sampledDelaysMs(histogram), (delayMs) => Math.round(delayMs * 10) / 10);
 }
 

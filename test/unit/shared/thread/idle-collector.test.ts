@@ -25,7 +25,7 @@ function aThread() {
   return { thread, beat };
 }
 
-test('a thread’s heap is collected after ten idle seconds, and not again before it has grown', () => {
+test('a thread’s heap is collected after ten idle seconds, and not again before it has grown and a minute is over', () => {
   const { thread, beat } = aThread();
   beat(9);
   assert.equal(thread.collections, 0);
@@ -37,6 +37,11 @@ test('a thread’s heap is collected after ten idle seconds, and not again befor
   beat(1);
   assert.equal(thread.collections, 2);
   assert.equal(thread.notifications, 2);
+  thread.heap = 40 * mebibyte;
+  beat(59);
+  assert.equal(thread.collections, 2);
+  beat(1);
+  assert.equal(thread.collections, 3);
 });
 
 test('the heap of a thread that was busy for half a second is collected when that is ten seconds ago', () => {
