@@ -30,7 +30,7 @@ export interface ImagesThreadOptions extends ThreadDependencies {
 }
 
 /** Requests that wait hold the annotations of their pods (at most 256 KiB) and a part of their pull secrets. */
-const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 4 };
+const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 2 };
 /** A collection removes hundreds of containers one by one, each within the runtime's own deadline. */
 const collectDeadlineMs = 10 * 60_000;
 
@@ -65,7 +65,6 @@ export class ImagesThread {
     const thread = startThread<ImagesApi, ImagesWorkerData>({
       name: 'images',
       resourceLimits,
-      usesCodeCache: false,
       state,
       logger,
       onStart: () => {

@@ -5,7 +5,7 @@
 export { HealthThread } from './health-thread.ts';
 export { ImagesThread } from './images-thread.ts';
 export { PlegThread } from './pleg-thread.ts';
-export { defaultPodSyncThreads, PodSyncPool, type PodSyncRun } from './pod-sync-pool.ts';
+export { defaultPodSyncThreads, PodSyncPool, type PodSyncPoolOptions, type PodSyncRun } from './pod-sync-pool.ts';
 export type { Permit, PodTask, TaskHandlers } from './task-channel.ts';
 export { ProbesThread } from './probes-thread.ts';
 export { ServerThread } from './server-thread.ts';

@@ -13,7 +13,7 @@ export interface PlegThreadOptions extends ThreadDependencies {
 }
 
 /** Enough for the lists of 2,500 pods with 5,000 containers, and for the full decode of all of them at the first relist. */
-const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 };
+const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 2 };
 /** Added to runtimeRequestTimeout, the thread's own deadline: the deadline here is for a thread that hangs. */
 const slackMs = 5_000;
 

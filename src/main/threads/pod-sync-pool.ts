@@ -18,8 +18,8 @@ import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import { currentTraceParent } from '../../shared/tracing/index.ts';
 import { entryUrl } from './entry-url.ts';
 import type { ThreadDependencies } from './start-thread.ts';
+import { GrowingPool } from './growing-pool.ts';
 import { QuarantinePool } from './quarantine-pool.ts';
-import { SupervisedPool } from './supervised-pool.ts';
 import { podWeight } from './pod-weight.ts';
 import { Suspects } from './suspects.ts';
 import { WeightLimiter } from './weight-limiter.ts';
@@ -40,6 +40,8 @@ export interface PodSyncPoolOptions extends ThreadDependencies {
   readonly clock?: Clock;
   /** For tests: the entry of another worker. */
   readonly entry?: URL;
+  /** The number of threads at rest. Default: 1. */
+  readonly minThreads?: number;
 }
 
 /** Threads die rarely. The limit bounds what a manifest or another task that kills its thread can do; the task of a pod ends with the death of a thread that it had alone. */
@@ -47,35 +49,39 @@ const maxSends = 4;
 const resendDelayMs = 50;
 const closeDeadlineMs = 2_000;
 
-/** The pool's number of threads for a node's number of cores: at least two, since one may die; at most eight, more than a runtime can use. */
+/** The pool's largest number of threads for a node's number of cores: at least two, since one may be busy; at most eight, more than a runtime can use. */
 export function defaultPodSyncThreads(cores: number): number {
   return Math.min(8, Math.max(2, Math.floor(cores / 2)));
 }
 
 export class PodSyncPool {
-  readonly #pool: SupervisedPool;
+  readonly #pool: GrowingPool;
   readonly #quarantine: QuarantinePool;
   readonly #suspects = new Suspects();
   readonly #weights: WeightLimiter;
-  readonly #threads: number;
   #handlers: TaskHandlers | undefined;
   readonly #logger: Logger;
   readonly #clock: Clock;
   #closed = false;
-  /** Settles when no thread is loading its dependencies any more. */
-  #preparing: Promise<unknown> = Promise.resolve();
   /** Rejects the tasks under way. */
   readonly #pending = new Set<(err: KubeletError) => void>();
 
-  private constructor({ state, logger, settings, handlers, clock = systemClock, entry = entryUrl('pod-sync') }: PodSyncPoolOptions) {
-    const { podSyncThreads: threads, threadStatuses, watchdog } = state;
-    this.#threads = threads;
+  private constructor({
+    state,
+    logger,
+    settings,
+    handlers,
+    clock = systemClock,
+    entry = entryUrl('pod-sync'),
+    minThreads = 1,
+  }: PodSyncPoolOptions) {
+    const { podSyncThreads: maxThreads, threadStatuses, watchdog } = state;
     this.#handlers = handlers;
     this.#logger = logger;
     this.#clock = clock;
     const workerData = state.podSyncWorkerData(settings);
     const options = { entry, workerData, threadStatuses, watchdog, logger, clock };
-    this.#pool = new SupervisedPool({ ...options, threads });
+    this.#pool = new GrowingPool({ ...options, minThreads: Math.min(minThreads, maxThreads), maxThreads });
     this.#quarantine = new QuarantinePool(options);
     this.#weights = new WeightLimiter(clock);
   }
@@ -90,16 +96,10 @@ export class PodSyncPool {
   }
 
   /**
-   * Lets each thread create its dependencies before its first task. Call this when the runtime has reported its cgroup driver. Never throws; a
-   * thread that starts later prepares with its first task.
+   * Lets each thread create its dependencies before its first task. Call this when the runtime has reported its cgroup driver. Never throws.
    */
   prepare(): void {
-    const pool = this.#pool.current;
-    // As many tasks at once as there are threads: each thread takes one.
-    const preparations = Array.from({ length: this.#threads }, async () => pool.run(undefined, { name: 'prepare' }));
-    for (const preparation of preparations)
-      preparation.catch((err: unknown) => this.#logger.debug({ err }, 'a thread of the sync pool is not prepared'));
-    this.#preparing = Promise.allSettled(preparations);
+    this.#pool.prepare();
   }
 
   /** The number of tasks under way or queued, including those of `decodeManifest`. */
@@ -207,13 +207,13 @@ export class PodSyncPool {
     const timeout = new AbortController();
     const deadline = this.#clock.sleep(closeDeadlineMs, timeout.signal);
     // A thread that is terminated while it loads an addon aborts the process (shared/linux/native.ts).
-    await Promise.race([this.#preparing, deadline]);
+    await Promise.race([this.#pool.preparing, deadline]);
     await Promise.race([Promise.all([this.#pool.destroy(), this.#quarantine.destroy()]), deadline]).finally(() => timeout.abort());
   }
 
   /** Terminates a thread as a fault would, by its index in the pool. For tests. */
   async kill(index: number): Promise<void> {
-    await this.#pool.current.threads[index]?.terminate();
+    await this.#pool.threads[index]?.terminate();
   }
 
   /** The tasks of large pods take turns. One that is stopped while it waits rejects with the signal's reason. */

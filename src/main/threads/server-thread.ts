@@ -26,7 +26,7 @@ interface Current {
   certificate: ServingCertificate | null;
 }
 
-const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4 };
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 2 };
 
 export class ServerThread {
   readonly thread: Thread<ServerApi>;

@@ -28,7 +28,7 @@ interface Current {
   memoryThresholds: StatsWorkerData['memoryThresholds'];
 }
 
-const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
+const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 };
 
 export class StatsThread {
   readonly thread: Thread<StatsApi>;
@@ -55,7 +55,6 @@ export class StatsThread {
     const thread = startThread<StatsApi, StatsWorkerData>({
       name: 'stats',
       resourceLimits,
-      usesCodeCache: false,
       state,
       logger,
       onStart: () => ({ ...settings, memoryThresholds: current.memoryThresholds, runtimeCgroupDriver, events: events.open() }),

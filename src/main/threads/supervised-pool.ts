@@ -1,5 +1,5 @@
 /**
- * The sync pool's threads, in a piscina that is replaced when it loses threads: piscina does not replace a thread that dies before it was ready.
+ * Threads of the sync pool, in a piscina that is replaced when it loses threads: piscina does not replace a thread that dies before it was ready.
  * The new pool gets all new tasks; the old one is retired, and destroyed with its last task.
  */
 import { Piscina } from 'piscina';
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { PodSyncWorkerData } from '../../shared/contracts/pod-sync/worker-data.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { threadEnvironment } from './entry-url.ts';
 import type { HangWatchdog } from './hang-watchdog.ts';
 import type { ThreadStatusWriter } from '../../shared/state/heartbeats.ts';
 import { PoolSupervisor } from './pool-supervisor.ts';
@@ -86,6 +87,7 @@ export class SupervisedPool {
       // Otherwise an idle worker blocks in Atomics.wait, and its gRPC connections with it.
       atomics: 'disabled',
       recordTiming: false,
+      env: threadEnvironment as Record<string, string>,
     } as const;
     const pool = new Piscina(options);
     // An error of an idle thread. PoolSupervisor records and logs the thread's exit.

@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setImmediate as nextIteration } from 'node:timers/promises';
-import { PodSyncPool, SharedThreadState, type TaskHandlers, type PodTask } from '../../../src/main/threads/index.ts';
+import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import {
+  PodSyncPool,
+  SharedThreadState,
+  type PodSyncPoolOptions,
+  type TaskHandlers,
+  type PodTask,
+} from '../../../src/main/threads/index.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
 
-function aPool(over: Partial<TaskHandlers> = {}, settings: unknown = {}) {
+function aPool(over: Partial<TaskHandlers> = {}, settings: unknown = {}, more: Partial<PodSyncPoolOptions> = { minThreads: 2 }) {
   const { logger, lines } = aLogger();
   const watchdogLimits = { limitMs: 4000, periodMs: 200 };
   const state = new SharedThreadState({
@@ -31,6 +38,7 @@ function aPool(over: Partial<TaskHandlers> = {}, settings: unknown = {}) {
     settings: settings as PodSyncSettings,
     handlers,
     entry: new URL('pool-worker.ts', import.meta.url),
+    ...more,
   });
   after(async () => {
     state.watchdog.stop();
@@ -214,4 +222,29 @@ test('a fault that a task leaves behind ends neither its thread nor the threadâ€
     lines.filter(({ msg }) => msg.startsWith('thread died') || msg.startsWith('a task was lost')),
     [],
   );
+});
+
+test('many tasks start another thread, for which no task waits, and which ends a minute after them', async () => {
+  const clock = new FakeClock();
+  const { pool, threads } = aPool({}, {}, { clock });
+  const alive = () => threads().filter(({ alive: isAlive }) => isAlive === 1).length;
+  pool.prepare();
+  await pool.run(aTask('any')).result;
+  const runs = Array.from({ length: 40 }, () => pool.run(aTask('until-stopped')));
+  assert.equal((await pool.run(aTask('which-slot')).result).retryAtMs, 0);
+  assert.equal(alive(), 1);
+  while (alive() < 2) await sleep(10);
+  while ((await pool.run(aTask('which-slot')).result).retryAtMs === 0) await sleep(10);
+  assert.equal((await pool.run(aTask('is-ready')).result).retryAtMs, 1);
+  for (const run of runs) run.stop(false);
+  assert.ok((await Promise.all(runs.map(({ result }) => result))).every(({ outcome }) => outcome === 'stopped'));
+  await clock.advance(59_999);
+  assert.equal(alive(), 2);
+  const late = pool.run(aTask('until-stopped'));
+  await clock.advance(1);
+  while (alive() > 1) await sleep(10);
+  assert.equal((await pool.run(aTask('which-slot')).result).retryAtMs, 0);
+  late.stop(false);
+  assert.equal((await late.result).outcome, 'stopped');
+  assert.ok(threads().every(({ deaths }) => deaths === 0));
 });
