@@ -158,7 +158,8 @@ describe('a standalone node', () => {
   });
 
   test('restarts a dead thread without effect on pods', async () => {
-    node.apply(aManifest('steady'));
+    // The probes thread runs when a pod has a probe.
+    node.apply(aManifest('steady', { containers: [aBusybox({ readinessProbe: { exec: { command: ['true'] } } })] }));
     const before = await node.untilRunning('steady');
     for (const thread of ['pleg', 'images', 'stats', 'probes', 'server']) {
       writeFileSync(join(node.folder, `end-${thread}`), '');

@@ -1,4 +1,5 @@
 /** Main's half of the probes thread. */
+import { encodeFamilies, toBytes } from '../../shared/metrics/exposition/encode.ts';
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { ProbedPod, ProbeNotification, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -14,46 +15,55 @@ export interface ProbesThreadOptions extends ThreadDependencies {
 }
 
 /** 4 MB are enough for 100 pods. The rest is for hostile pods: 500 of them with 512 KB of probes each (main/probes/to-probed-pod.ts). */
-const resourceLimits = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 4 };
+const resourceLimits = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 2 };
 
 export class ProbesThread {
-  readonly thread: Thread<ProbesApi>;
+  readonly #options: ProbesThreadOptions;
+  #thread: Thread<ProbesApi> | null = null;
 
-  private constructor(thread: Thread<ProbesApi>) {
-    this.thread = thread;
+  private constructor(options: ProbesThreadOptions) {
+    this.#options = options;
   }
 
-  static start({ state, logger, settings, onNotification, onStart }: ProbesThreadOptions): ProbesThread {
-    const results = new EventChannel(onNotification, logger);
-    return new ProbesThread(
-      startThread<ProbesApi, ProbesWorkerData>({
-        name: 'probes',
-        resourceLimits,
-        usesCodeCache: false,
-        state,
-        logger,
-        onStart: () => {
-          onStart();
-          return { ...settings, results: results.open() };
-        },
-        onClosed: () => results.close(),
-      }),
-    );
+  /** The thread starts with its first pod: many nodes have no probes. */
+  static create(options: ProbesThreadOptions): ProbesThread {
+    return new ProbesThread(options);
+  }
+
+  /** Starts it at the first use. */
+  get thread(): Thread<ProbesApi> {
+    this.#thread ??= start(this.#options);
+    return this.#thread;
   }
 
   setPods(pods: readonly ProbedPod[]): Promise<void> {
     return this.thread.call((api) => api.setPods(pods));
   }
-  removePods(uids: readonly PodUID[]): Promise<void> {
-    return this.thread.call((api) => api.removePods(uids));
+  async removePods(uids: readonly PodUID[]): Promise<void> {
+    await this.#thread?.call((api) => api.removePods(uids));
   }
 
   /** The metrics of the probes, as text. */
-  renderMetrics(format: MetricsFormat): Promise<Uint8Array> {
-    return this.thread.call((api) => api.renderMetrics(format));
+  async renderMetrics(format: MetricsFormat): Promise<Uint8Array> {
+    return this.#thread ? this.#thread.call((api) => api.renderMetrics(format)) : toBytes([...encodeFamilies([], format)]);
   }
 
-  close(): Promise<void> {
-    return this.thread.close();
+  async close(): Promise<void> {
+    await this.#thread?.close();
   }
+}
+
+function start({ state, logger, settings, onNotification, onStart }: ProbesThreadOptions): Thread<ProbesApi> {
+  const results = new EventChannel(onNotification, logger);
+  return startThread<ProbesApi, ProbesWorkerData>({
+    name: 'probes',
+    resourceLimits,
+    state,
+    logger,
+    onStart: () => {
+      onStart();
+      return { ...settings, results: results.open() };
+    },
+    onClosed: () => results.close(),
+  });
 }

@@ -48,7 +48,7 @@ export function startRuntimeServices({
     onPullWait,
   });
   shutdown.register('images', () => images.close());
-  const probes = ProbesThread.start({
+  const probes = ProbesThread.create({
     state,
     logger: log('probes'),
     settings: probesSettings(options),

@@ -145,7 +145,7 @@ test('the probes thread is restarted when it is killed', async () => {
   const { logger } = aLogger();
   const state = new SharedThreadState({ logging, podSyncThreads: 1, syncFrequencyMs: 60_000 });
   let starts = 0;
-  const probes = ProbesThread.start({
+  const probes = ProbesThread.create({
     state,
     logger,
     settings: { runtimeEndpoint: 'unix:///nowhere', runtimeRequestTimeoutMs: 2000 },

@@ -21,7 +21,7 @@ export function startProbesThread(runtimeEndpoint = 'unix:///nowhere.sock', runt
   const results: ProbeResult[] = [];
   const events: ProbeEvent[] = [];
   const waiting = new Set<() => void>();
-  const probes = ProbesThread.start({
+  const probes = ProbesThread.create({
     state,
     logger,
     settings: { runtimeEndpoint, runtimeRequestTimeoutMs },

@@ -14,7 +14,11 @@ const cases: { readonly name: string; readonly code: string; readonly expected: 
   },
   { name: 'the whole module', code: `import http from "node:http";`, expected: `const http = ${http};` },
   { name: 'its namespace', code: `import * as http from "node:http";`, expected: `const http = ${http};` },
-  { name: 'both', code: `import http, { request } from "node:http";`, expected: `const http = ${http}; const { request: request } = ${http};` },
+  {
+    name: 'both',
+    code: `import http, { request } from "node:http";`,
+    expected: `const http = ${http}; const { request: request } = ${http};`,
+  },
   { name: 'nothing', code: `import "node:http"; a();`, expected: ` a();` },
   { name: 'other modules', code: `import { a } from "./a.js"; import "b";`, expected: `import { a } from "./a.js"; import "b";` },
 ];
