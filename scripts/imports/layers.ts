@@ -73,7 +73,7 @@ export const layeredTrees: readonly LayeredTree[] = [
     maxShare: 1 / 3,
     layers: [
       { name: 'ports', rooms: ['health'] },
-      { name: 'threads', rooms: ['helper-client', 'http', 'runtime', 'thread', 'timeline'] },
+      { name: 'threads', rooms: ['helper-client', 'http', 'runtime', 'thread', 'timeline', 'tree-usage'] },
       { name: 'contracts', rooms: ['contracts'] },
       { name: 'clients', rooms: ['cri', 'http-get'] },
       { name: 'faults and traces', rooms: ['faults', 'tracing'] },

@@ -9,7 +9,7 @@ import { checkHostPath } from './host-path.ts';
 import { mountFilesystem, unmountTarget } from './mount-filesystem.ts';
 import { changeOwnership } from './ownership.ts';
 import { removeTreeSlice } from './remove-tree-slice.ts';
-import { measureTrees } from './tree-usage/index.ts';
+import { measureTrees } from '../shared/tree-usage/measure-trees.ts';
 import { bindSubpath, readFileWithin } from './subpath.ts';
 import { readFilesystemSizes } from './statfs.ts';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { defaultLimits, TreeWalk } from '../../../src/helper/tree-usage/tree-walk.ts';
+import { defaultLimits, TreeWalk } from '../../../src/shared/tree-usage/tree-walk.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tree-walk-'));
 // Node's rm fails for paths that are too long.

@@ -1,5 +1,5 @@
 /** The usage of a directory whose content the filesystem counts, because it has a project of its own. */
-import { inheritedProject, projectUsage, type ProjectUsage } from '../../shared/linux/project-quota.ts';
+import { inheritedProject, projectUsage, type ProjectUsage } from '../linux/project-quota.ts';
 import { closeDirectory, openRoot } from './tree-calls.ts';
 
 /** Null: the directory has another project, or none, or the filesystem does not count it. It must be walked. */

@@ -2,8 +2,8 @@
  * The operation measureTrees: measures directory trees in slices, for the stats thread. Owns the walks that have begun. A walk blocks this process, so that a
  * filesystem that hangs costs the process: the stats thread then starts another one.
  */
-import type { HelperOperations, TreeRequest, TreeUsage } from '../../shared/contracts/helper.ts';
-import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { HelperOperations, TreeRequest, TreeUsage } from '../contracts/helper.ts';
+import { messageOf } from '../errors/kubelet-error.ts';
 import { TreeWalk } from './tree-walk.ts';
 import { usageOfProject } from './usage-of-project.ts';
 

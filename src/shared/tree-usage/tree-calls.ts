@@ -3,8 +3,8 @@
  * tenth of Node's lstat. They block: only the helper process may call them.
  */
 import { closeSync, constants } from 'node:fs';
-import { bindAtFirstUse } from '../../shared/linux/c-library.ts';
-import { toError } from '../../shared/linux/native.ts';
+import { bindAtFirstUse } from '../linux/c-library.ts';
+import { toError } from '../linux/native.ts';
 
 interface Functions {
   readonly openat: (directory: number, name: Uint8Array, flags: number) => number;
