@@ -26,7 +26,7 @@ const operations: Operations = {
   removeTree: removeTreeSlice,
   readFile: readFileWithin,
   statfs: readFilesystemSizes,
-  measureTrees,
+  measureTrees: async (request) => measureTrees(request),
 };
 
 async function handle({ id, operation, request }: HelperRequest): Promise<HelperReply> {

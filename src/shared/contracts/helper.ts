@@ -41,7 +41,7 @@ export interface HelperOperations {
   measureTrees: {
     request: { trees: readonly TreeRequest[]; forget: readonly string[]; treeCpuMs: number; totalCpuMs: number };
     /** In the order of the request; without those that the time did not suffice for. */
-    reply: { trees: readonly TreeUsage[]; /** Of the process since its start. */ cpuMs: number };
+    reply: { trees: readonly TreeUsage[]; /** Of the process or thread since its start. */ cpuMs: number };
   };
 }
 

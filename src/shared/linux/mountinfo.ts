@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
+import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
 export interface MountInfo {
@@ -70,6 +71,19 @@ export function mountsBelow(text: string, dir: string): MountInfo[] {
     index = text.indexOf(needle, end);
   }
   return entries;
+}
+
+/** Returns the mount that a path without symlinks is on: the last one of the deepest mount point. Undefined when the table has none. */
+export function mountOf(text: string, path: string): MountInfo | undefined {
+  for (let folder = path; ; folder = dirname(folder)) {
+    const needle = ` ${escape(folder)} `;
+    for (let index = text.lastIndexOf(needle); index !== -1; index = index === 0 ? -1 : text.lastIndexOf(needle, index - 1)) {
+      const end = text.indexOf('\n', index);
+      const mount = parseLine(text.slice(text.lastIndexOf('\n', index) + 1, end === -1 ? undefined : end));
+      if (mount?.mountPoint === folder) return mount;
+    }
+    if (folder === dirname(folder)) return undefined;
+  }
 }
 
 /** Returns whether `path` is `dir` or below it. Compares names only; both paths must be absolute and normalized. */

@@ -71,7 +71,8 @@ function thisThread(): CollectedThread {
       lastUtilization = now;
       return utilization;
     },
-    heapBytes: () => getHeapSpaceStatistics().reduce((sum, space) => (space.space_name.startsWith('new_') ? sum : sum + space.space_size), 0),
+    heapBytes: () =>
+      getHeapSpaceStatistics().reduce((sum, space) => (space.space_name.startsWith('new_') ? sum : sum + space.space_size), 0),
     collect: () => collectHeap('last-resort'),
   };
 }

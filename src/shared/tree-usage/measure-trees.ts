@@ -1,6 +1,6 @@
 /**
- * The operation measureTrees: measures directory trees in slices, for the stats thread. Owns the walks that have begun. A walk blocks this process, so that a
- * filesystem that hangs costs the process: the stats thread then starts another one.
+ * Measures directory trees in slices. Owns the walks that have begun in this thread. A walk blocks the thread: on a filesystem that may hang, only the helper
+ * process may walk.
  */
 import type { HelperOperations, TreeRequest, TreeUsage } from '../contracts/helper.ts';
 import { messageOf } from '../errors/kubelet-error.ts';
@@ -8,12 +8,12 @@ import { TreeWalk } from './tree-walk.ts';
 import { usageOfProject } from './usage-of-project.ts';
 
 const walks = new Map<string, TreeWalk>();
-/** A slice on a slow disk waits more than it computes. */
+/** On a slow disk a slice waits more than it computes. */
 const maxRequestMs = 1000;
 
 type Measure = HelperOperations['measureTrees'];
 
-export async function measureTrees({ trees, forget, treeCpuMs, totalCpuMs }: Measure['request']): Promise<Measure['reply']> {
+export function measureTrees({ trees, forget, treeCpuMs, totalCpuMs }: Measure['request']): Measure['reply'] {
   for (const id of forget) end(id);
   const beganCpuMs = cpuMs();
   const beganAtMs = performance.now();
@@ -58,7 +58,8 @@ function end(id: string): void {
   walks.delete(id);
 }
 
+/** Of this thread since its start. */
 function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
+  const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }

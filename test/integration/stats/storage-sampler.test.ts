@@ -235,6 +235,20 @@ suite('the disk usage of pods', () => {
     assert.equal(node.pod().volumes.size, 0);
   });
 
+  test('walks trees on the node’s own disk without a helper process', async () => {
+    node = new Node();
+    node.setMounts(['1 0 8:1 / / rw - ext4 /dev/sda1 rw']);
+    const data = node.volume('web', emptyDir, 'data');
+    node.runPod();
+    const before = helpers();
+    node.start();
+    await waitUntil('the volume is measured', () => node!.pod().volumes.get('data')?.inodesUsed === 1);
+    writeFileSync(join(data, 'file'), 'x');
+    await waitUntil('it is measured again', () => node!.pod().volumes.get('data')?.inodesUsed === 2);
+    assert.equal(node.pod().containers.size, 1);
+    assert.deepEqual(helpers(), before);
+  });
+
   test('continues after the helper process hangs or dies', async () => {
     // Includes the start of a process. A second hang of the same tree would delay its measurement for 30 s.
     node = new Node({ hangMs: 5000 });

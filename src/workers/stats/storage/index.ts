@@ -2,7 +2,8 @@
  * Measures what pods use of the node's disks, for the storage table: volumes, writable layers of running containers, pod log folders and hosts files. Owns the
  * helper processes of the stats thread. Created by the stats thread's entry.
  *
- *  - Trees of pods are walked in a helper process, in slices, with 5 % of a core for all of them. Mounted volumes are measured by statfs.
+ *  - Trees of pods are walked in slices, with 5 % of a core for all of them: here on the node's own disks, in a helper process elsewhere. Mounted volumes are
+ *    measured by statfs.
  *  - The writable layers are found in the mount table. The runtime is asked only for those that are not there.
  */
 import { readFileSync, realpathSync } from 'node:fs';
@@ -11,7 +12,6 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { readFilesystemUsage } from '../../../shared/state/filesystem-usage.ts';
 import { mountsBelow } from '../../../shared/linux/mountinfo.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 import { HelperClient } from '../../../shared/helper-client/index.ts';
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
 import { RuntimeSnapshotReader, type SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
@@ -28,7 +28,9 @@ import { readFileUsage } from './read-file-usage.ts';
 import { readProjects } from './read-projects.ts';
 import { RuntimeLayers, type LayerUsage } from './runtime-layers.ts';
 import { StorageRows } from './storage-rows.ts';
-import { TreeMeasurer } from './tree-measurer.ts';
+import { measureTreesHere } from './measure-trees-here.ts';
+import { onNodeDisks } from './node-disks.ts';
+import { TreeMeasurer, type TreeMeasurerOptions } from './tree-measurer.ts';
 import type { MeasuredTree, Tree } from './tree-queue.ts';
 
 export interface StorageSamplerOptions {
@@ -56,8 +58,6 @@ export interface StorageSamplerOptions {
 const defaultPeriodMs = 10_000;
 /** A walk ends its slices after milliseconds, and statfs answers at once, unless the filesystem hangs. */
 const defaultHangMs = 15_000;
-/** Each `find` wakes the measurement. No tree does when it becomes due: that would wake both processes for single trees. */
-const maxSleepMs = 60 * 60_000;
 /** So that a layer is due again with the next `find`. */
 const layerPeriodShare = 0.8;
 type MountedFolder = VolumeFolder & { readonly mount: NonNullable<VolumeFolder['mount']> };
@@ -70,10 +70,11 @@ export class StorageSampler {
   readonly #walker: HelperClient;
   readonly #asker: HelperClient;
   readonly #trees: TreeMeasurer;
+  /** On filesystems that may hang. */
+  readonly #remoteTrees: TreeMeasurer;
   readonly #mounts: MountMeasurer<MountedFolder>;
   readonly #layersOfProcesses: LayersOfProcesses;
   readonly #runtimeLayers: RuntimeLayers;
-  readonly #wakeup: Wakeup;
   /** What a walked tree is, by path. */
   #identities = new Map<string, StorageIdentity>();
   /** Writable layers that this mount namespace does not have: the kubelet runs in a container. The runtime is asked for them. */
@@ -89,13 +90,16 @@ export class StorageSampler {
     this.#snapshot = new RuntimeSnapshotReader(snapshot);
     this.#walker = new HelperClient({ logger });
     this.#asker = new HelperClient({ logger });
-    this.#wakeup = new Wakeup(clock);
-    this.#trees = new TreeMeasurer({
-      measureTrees: (request) => this.#walker.call('measureTrees', request, { deadlineMs: hangMs }),
-      onMeasured: (path, usage) => this.#putTree(path, usage),
-      onFailed: (path) => void (this.#identities.get(path)?.kind === 'container' && this.#unreadable.add(path)),
+    const measurer = {
+      onMeasured: (path: string, usage: MeasuredTree) => this.#putTree(path, usage),
+      onFailed: (path: string) => void (this.#identities.get(path)?.kind === 'container' && this.#unreadable.add(path)),
       clock,
       logger,
+    } satisfies Omit<TreeMeasurerOptions, 'measureTrees'>;
+    this.#trees = new TreeMeasurer({ ...measurer, measureTrees: measureTreesHere() });
+    this.#remoteTrees = new TreeMeasurer({
+      ...measurer,
+      measureTrees: (request) => this.#walker.call('measureTrees', request, { deadlineMs: hangMs }),
     });
     this.#layersOfProcesses = new LayersOfProcesses({
       processOf: options.processOf,
@@ -119,7 +123,7 @@ export class StorageSampler {
   /** Resolves after the signal. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#options.volumeStatsPeriodMs <= 0) this.#options.logger.info('Volume stats collection disabled');
-    await Promise.all([this.#keepFinding(signal), this.#keepMeasuring(signal)]);
+    await Promise.all([this.#keepFinding(signal), this.#trees.run(signal), this.#remoteTrees.run(signal)]);
   }
 
   async close(): Promise<void> {
@@ -132,20 +136,12 @@ export class StorageSampler {
     while (!signal.aborted) {
       try {
         await this.find();
-        this.#wakeup.wake();
         failing = false;
       } catch (err) {
         if (!failing) logger.error({ err, retryInMs: periodMs }, 'Can’t find the volumes and writable layers of pods');
         failing = true;
       }
       await clock.sleep(periodMs, signal).catch(() => {});
-    }
-  }
-
-  async #keepMeasuring(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#trees.measureDue(signal);
-      await this.#wakeup.next(maxSleepMs, signal);
     }
   }
 
@@ -167,7 +163,7 @@ export class StorageSampler {
     const files = this.#findFiles(running);
     this.#rows.retain([...this.#identities.values(), ...missing, ...mounted.map(identityOf), ...files.map(({ identity }) => identity)]);
     for (const { identity, read } of files) this.#putFile(identity, read());
-    this.#trees.setTrees([
+    const trees = [
       ...walked.map(({ path: id, podUID }): Tree => {
         const project = projects.get(id);
         return { id, path: id, podUID, periodMs: volumeStatsPeriodMs, jitter: 1, ...(project === undefined ? {} : { project }) };
@@ -179,7 +175,10 @@ export class StorageSampler {
         periodMs: periodMs * layerPeriodShare,
         jitter: 0,
       })),
-    ]);
+    ];
+    const isOnNodeDisk = onNodeDisks(mountTable);
+    this.#trees.setTrees(trees.filter((tree) => isOnNodeDisk(tree.path)));
+    this.#remoteTrees.setTrees(trees.filter((tree) => !isOnNodeDisk(tree.path)));
     void this.#mounts.measureDue(mounted);
     void this.#runtimeLayers.measureDue(missing);
   }

@@ -1,7 +1,8 @@
 /**
- * Measures the queued trees one request after the other in the helper process, within a budget of processor time. A process that does not answer in time is
- * given up; it costs the tree that it hangs on its measurement, and the others some seconds.
+ * Measures the queued trees one request after the other, in the helper process or in this thread, within a budget of processor time. A process that does not
+ * answer in time is given up; it costs the tree that it hangs on its measurement, and the others some seconds.
  */
+import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 import type { TreeRequest, TreeUsage } from '../../../shared/contracts/helper.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -9,7 +10,7 @@ import { CpuBudget } from './cpu-budget.ts';
 import { TreeQueue, type MeasuredTree, type Tree } from './tree-queue.ts';
 
 export interface TreeMeasurerOptions {
-  /** Sends `measureTrees` to the helper process. */
+  /** Sends `measureTrees` to the helper process, or does the same here. */
   readonly measureTrees: (request: {
     trees: readonly TreeRequest[];
     forget: readonly string[];
@@ -29,6 +30,8 @@ const cpuShare = 0.05;
 const slice = { treeCpuMs: 5, totalCpuMs: 20 } as const;
 /** What a request costs both processes beside the walks: encoding, and two wake-ups. */
 const requestCpuMs = 0.3;
+/** Each `setTrees` wakes the measurement. No tree does when it becomes due: that would wake both processes for single trees. */
+const maxSleepMs = 60 * 60_000;
 /** After a failure that is no tree's. */
 const retryMs = 60_000;
 
@@ -36,6 +39,7 @@ export class TreeMeasurer {
   readonly #options: TreeMeasurerOptions;
   readonly #queue: TreeQueue;
   readonly #budget: CpuBudget;
+  readonly #wakeup: Wakeup;
   #forget: string[] = [];
   /** The processor time of the running helper process at the last reply. */
   #processCpuMs = 0;
@@ -46,10 +50,20 @@ export class TreeMeasurer {
     this.#options = options;
     this.#queue = new TreeQueue(options.random);
     this.#budget = new CpuBudget(cpuShare, options.clock);
+    this.#wakeup = new Wakeup(options.clock);
   }
 
   setTrees(trees: readonly Tree[]): void {
     this.#forget.push(...this.#queue.setTrees(trees, this.#options.clock.monotonic()));
+    this.#wakeup.wake();
+  }
+
+  /** Resolves after the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.measureDue(signal);
+      await this.#wakeup.next(maxSleepMs, signal);
+    }
   }
 
   /** Measures what is due, and resolves when nothing is, or with the signal. */

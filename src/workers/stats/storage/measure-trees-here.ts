@@ -1,0 +1,15 @@
+/** Walks trees in this thread: those on the node's own disks. */
+import type { HelperOperations } from '../../../shared/contracts/helper.ts';
+import { measureTrees } from '../../../shared/tree-usage/measure-trees.ts';
+
+type Measure = HelperOperations['measureTrees'];
+
+/** Like the helper's operation, with the processor time of all walks so far. */
+export function measureTreesHere(): (request: Measure['request']) => Promise<Measure['reply']> {
+  let walksCpuMs = 0;
+  return async (request) => {
+    const reply = measureTrees(request);
+    walksCpuMs += reply.trees.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+    return { ...reply, cpuMs: walksCpuMs };
+  };
+}
