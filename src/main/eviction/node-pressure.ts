@@ -1,9 +1,10 @@
 /** The node's pressure conditions. The eviction manager sets them; the node status and admission read them. */
 import type { PressureCondition } from '../../shared/contracts/eviction.ts';
+import { Listeners } from '../../shared/concurrency/listeners.ts';
 
 export class NodePressure {
   #conditions: ReadonlySet<PressureCondition> = new Set();
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners = new Listeners();
 
   get conditions(): ReadonlySet<PressureCondition> {
     return this.#conditions;
@@ -13,15 +14,15 @@ export class NodePressure {
     return this.#conditions.has(condition);
   }
 
-  onChanged(listener: () => void): void {
-    this.#listeners.push(listener);
+  onChanged(listener: () => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   /** Returns whether a condition has changed. */
   set(conditions: ReadonlySet<PressureCondition>): boolean {
     const hasChanged = conditions.symmetricDifference(this.#conditions).size > 0;
     this.#conditions = conditions;
-    if (hasChanged) for (const listener of this.#listeners) listener();
+    if (hasChanged) this.#listeners.notify();
     return hasChanged;
   }
 }

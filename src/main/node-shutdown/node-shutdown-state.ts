@@ -1,7 +1,9 @@
 /** Whether the node is shutting down. The shutdown manager sets it; the node status and admission read it. */
+import { Listeners } from '../../shared/concurrency/listeners.ts';
+
 export class NodeShutdownState {
   #isShuttingDown = false;
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners = new Listeners();
 
   get isShuttingDown(): boolean {
     return this.#isShuttingDown;
@@ -12,13 +14,13 @@ export class NodeShutdownState {
     return this.#isShuttingDown ? 'node is shutting down' : null;
   }
 
-  onChanged(listener: () => void): void {
-    this.#listeners.push(listener);
+  onChanged(listener: () => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   set(isShuttingDown: boolean): void {
     if (isShuttingDown === this.#isShuttingDown) return;
     this.#isShuttingDown = isShuttingDown;
-    for (const listener of this.#listeners) listener();
+    this.#listeners.notify();
   }
 }

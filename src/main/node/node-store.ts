@@ -16,6 +16,7 @@ import {
   type ObjectChange,
 } from '../api/index.ts';
 import type { Node } from './node-object.ts';
+import { Listeners } from '../../shared/concurrency/listeners.ts';
 
 export type StoredNode = Node & ApiObject;
 /** `deleted`: the watch reported the deletion. `missing`: a new list no longer contained the Node. */
@@ -36,7 +37,7 @@ export class NodeStore {
   #node: StoredNode | null = null;
   /** The last observed version of any Node of this name. */
   #lastVersion = '';
-  readonly #listeners = new Set<(change: NodeChange) => void>();
+  readonly #listeners = new Listeners<[change: NodeChange]>();
   readonly #synced = Promise.withResolvers<void>();
 
   private constructor(nodeName: string) {
@@ -90,8 +91,7 @@ export class NodeStore {
 
   /** Returns an unsubscribe function. */
   onChange(listener: (change: NodeChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   async close(): Promise<void> {
@@ -128,6 +128,6 @@ export class NodeStore {
   }
 
   #notify(change: NodeChange): void {
-    for (const listener of this.#listeners) listener(change);
+    this.#listeners.notify(change);
   }
 }

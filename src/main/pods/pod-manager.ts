@@ -5,6 +5,7 @@
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { isMirrorPod, isStaticPod } from '../../shared/kubernetes/static-pod.ts';
+import { Listeners } from '../../shared/concurrency/listeners.ts';
 
 /** Called after a pod or a mirror pod was set or removed. */
 export type PodListener = (pod: Pod, change: 'set' | 'removed') => void;
@@ -12,21 +13,21 @@ export type PodListener = (pod: Pod, change: 'set' | 'removed') => void;
 export class PodManager {
   readonly #pods = new PodIndex();
   readonly #mirrors = new PodIndex();
-  readonly #listeners: PodListener[] = [];
+  readonly #listeners = new Listeners<Parameters<PodListener>>();
 
-  onChange(listener: PodListener): void {
-    this.#listeners.push(listener);
+  onChange(listener: PodListener): () => void {
+    return this.#listeners.add(listener);
   }
 
   /** Adds the pod, or replaces the one with its UID. */
   set(pod: Pod): void {
     (isMirrorPod(pod) ? this.#mirrors : this.#pods).set(pod);
-    for (const listener of this.#listeners) listener(pod, 'set');
+    this.#listeners.notify(pod, 'set');
   }
 
   remove(uid: PodUID): void {
     const pod = this.#pods.remove(uid) ?? this.#mirrors.remove(uid);
-    if (pod) for (const listener of this.#listeners) listener(pod, 'removed');
+    if (pod) this.#listeners.notify(pod, 'removed');
   }
 
   /** Never a mirror pod. */

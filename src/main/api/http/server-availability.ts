@@ -3,13 +3,14 @@
  * back-off of many seconds when a lease call, which is retried more often, succeeds again.
  */
 import type { Clock } from '../../../shared/time/clock.ts';
+import { Listeners } from '../../../shared/concurrency/listeners.ts';
 
 /** A shorter outage causes only short back-offs. It may also be single failures on a bad connection, which must not wake every listener. */
 const minOutageMs = 2000;
 
 export class ServerAvailability {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   /** Null while the last call succeeded. */
   #unavailableSinceMs: number | null = null;
 
@@ -19,8 +20,7 @@ export class ServerAvailability {
 
   /** Calls the listener when a call succeeds after an outage of at least `minOutageMs`. Returns an unsubscribe function. */
   onRecovery(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Called when a call got no response, or a 5xx from the server or a proxy. */
@@ -37,6 +37,6 @@ export class ServerAvailability {
   }
 
   announce(): void {
-    for (const listener of this.#listeners) listener();
+    this.#listeners.notify();
   }
 }

@@ -6,6 +6,7 @@ import type { MachineInfo } from '../../../shared/contracts/stats.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
+import { Listeners } from '../../../shared/concurrency/listeners.ts';
 
 export interface MachineWatchOptions {
   readonly read: () => Promise<MachineInfo>;
@@ -17,7 +18,7 @@ const periodMs = 60_000;
 
 export class MachineWatch {
   readonly #options: MachineWatchOptions;
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners = new Listeners();
   #current: MachineInfo;
 
   private constructor(options: MachineWatchOptions, machine: MachineInfo) {
@@ -35,8 +36,8 @@ export class MachineWatch {
     return this.#current;
   }
 
-  onChanged(listener: () => void): void {
-    this.#listeners.push(listener);
+  onChanged(listener: () => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   /** Reads the machine periodically until the signal aborts. Keeps the last facts when that fails. */
@@ -57,6 +58,6 @@ export class MachineWatch {
     if (JSON.stringify(machine) === JSON.stringify(this.#current)) return;
     this.#options.logger.info({ cpus: machine.numCores, memoryBytes: machine.memoryBytes }, 'The resources of the machine have changed');
     this.#current = machine;
-    for (const listener of this.#listeners) listener();
+    this.#listeners.notify();
   }
 }

@@ -9,6 +9,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
+import { Listeners } from '../../../shared/concurrency/listeners.ts';
 
 export interface RuntimeStateDependencies {
   /** Requests the runtime's status. The promise must settle. */
@@ -41,8 +42,8 @@ export class RuntimeState {
   #reportedProblem: string | null | undefined;
   readonly #wakeup: Wakeup;
   #cancelSecondNotification: () => void = () => {};
-  readonly #recoveryListeners: (() => void)[] = [];
-  readonly #changeListeners: (() => void)[] = [];
+  readonly #recoveryListeners = new Listeners();
+  readonly #changeListeners = new Listeners();
 
   constructor(dependencies: RuntimeStateDependencies) {
     this.#deps = dependencies;
@@ -50,13 +51,13 @@ export class RuntimeState {
   }
 
   /** Adds a listener for recoveries, so that failed pod syncs need not wait for their back-off. Called twice per recovery. */
-  onRecovered(listener: () => void): void {
-    this.#recoveryListeners.push(listener);
+  onRecovered(listener: () => void): () => void {
+    return this.#recoveryListeners.add(listener);
   }
 
   /** Adds a listener for changes of the runtime's problem. Called with the first status too. */
-  onChanged(listener: () => void): void {
-    this.#changeListeners.push(listener);
+  onChanged(listener: () => void): () => void {
+    return this.#changeListeners.add(listener);
   }
 
   /** The last status. Null: none yet. */
@@ -133,16 +134,14 @@ export class RuntimeState {
     const previousProblem = this.#reportedProblem;
     if (problem === previousProblem) return;
     this.#reportedProblem = problem;
-    for (const listener of this.#changeListeners) listener();
+    this.#changeListeners.notify();
     if (problem !== null) {
       logger.error({ err: problem }, 'Container runtime sanity check failed, will retry');
       return;
     }
     logger.info({ runtime: this.#info?.runtimeName, version: this.#info?.runtimeVersion }, 'Container runtime is ready');
     if (previousProblem === undefined) return;
-    const notify = () => {
-      for (const listener of this.#recoveryListeners) listener();
-    };
+    const notify = () => this.#recoveryListeners.notify();
     notify();
     this.#cancelSecondNotification();
     this.#cancelSecondNotification = clock.after(secondNotificationDelayMs, notify);

@@ -3,10 +3,11 @@
  * it. The period only shrinks.
  */
 import type { Clock } from '../../../../shared/time/clock.ts';
+import { Listeners } from '../../../../shared/concurrency/listeners.ts';
 
 export class GracePeriodBudget {
   readonly #clock: Clock;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #deadlineMs: number;
 
   constructor(clock: Clock, seconds: number) {
@@ -29,13 +30,12 @@ export class GracePeriodBudget {
     const deadlineMs = this.#clock.monotonic() + seconds * 1000;
     if (deadlineMs >= this.#deadlineMs) return;
     this.#deadlineMs = deadlineMs;
-    for (const listener of this.#listeners) listener();
+    this.#listeners.notify();
   }
 
   /** Calls the listener at each shrink. Call the result to remove it. */
   onShrink(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /**

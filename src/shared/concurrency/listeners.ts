@@ -1,0 +1,22 @@
+/** The listeners of one notification, called in the order of their registration. An exception of one reaches the caller of `notify`, and the others are not called. */
+export class Listeners<Args extends readonly unknown[] = []> {
+  readonly #listeners = new Set<(...args: Args) => void>();
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  /** Returns a function that removes the listener. */
+  add(listener: (...args: Args) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  notify(...args: Args): void {
+    for (const listener of this.#listeners) listener(...args);
+  }
+
+  clear(): void {
+    this.#listeners.clear();
+  }
+}
