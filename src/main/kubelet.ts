@@ -20,16 +20,17 @@ import type { ReloadObserver } from './config-reload/index.ts';
 import { EventLog } from './events/index.ts';
 import { recordHostWarnings, systemOOMEvent, toNodeName } from './node/index.ts';
 import { neededImages } from './pods/housekeeping/index.ts';
+import { ActivePods } from './pods/active-pods.ts';
 import { PodLifecycleObservers } from './pods/lifecycle/pod-lifecycle-observers.ts';
+import { PodStates } from './pods/lifecycle/pod-states.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodScheduler } from './pods/dispatch/index.ts';
-import { SyncsInProgress } from './pods/workers/index.ts';
 import { ProbeManager, readUnfinishedHooks, removeStaleHookRecords } from './probes/index.ts';
 import { setConstantMetrics } from './process/constant-metrics.ts';
 import { PodFeed, startHealth, startServer } from './server/index.ts';
 import { Shutdown } from './shutdown.ts';
-import type { PodUpdate } from './sources/index.ts';
+import { configuredSources, SourcesReady, type PodUpdate } from './sources/index.ts';
 import { SyncLoop } from './sync-loop.ts';
 import { SlowPhases } from './timeline/index.ts';
 import { openAllocation } from './wiring/open-allocation.ts';
@@ -39,7 +40,7 @@ import type { EarlyThreads } from './wiring/early-threads.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { startNodeServices } from './wiring/node-services.ts';
 import { createPodResourcesLister } from './wiring/create-pod-resources-lister.ts';
-import { startPodRunner, type PodRunner } from './wiring/pod-runner.ts';
+import { startPodRunner } from './wiring/pod-runner.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
 import { startTimelines } from './wiring/start-timelines.ts';
 import { followNodeAddresses, loadServingCertificate } from './wiring/serving-certificate.ts';
@@ -100,12 +101,13 @@ export async function runKubelet({
     const cache = new RuntimeStatusCache();
     const podManager = new PodManager();
     const apiPods = new ObjectStore<Pod>();
-    const syncs = new SyncsInProgress();
     const nodeFacts = new StatusNodeFacts();
     const syncLoop = new SyncLoop<PodUpdate>({ cache, beat: () => heartbeat.loop(), clock, logger: log('sync-loop') });
     threads.setPlegReceiver((notification) => syncLoop.onPlegNotification(notification));
 
     const cluster = await Cluster.connect(context);
+    const sourcesReady = new SourcesReady(configuredSources({ ...config, hasAPIServer: cluster !== null }));
+    const podStates = new PodStates(() => sourcesReady.allReady());
     // The first run of each part's code takes about 10 ms: other work of the thread runs in between.
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
@@ -114,7 +116,10 @@ export async function runKubelet({
     const statusManager = cluster?.startStatusManager(podManager, apiPods, timelines);
     const events =
       cluster && statusManager
-        ? cluster.startEventRecorder(eventLog, scheduler, { statuses: statusManager, syncInProgress: (uid) => syncs.get(uid) })
+        ? cluster.startEventRecorder(eventLog, scheduler, {
+            statuses: statusManager,
+            syncInProgress: (uid) => podStates.syncInProgress(uid),
+          })
         : eventLog;
     stats.setReceiver((oom) => events.record(systemOOMEvent(nodeName, oom)));
     const slowPhases = new SlowPhases({ timelines, events, clock, logger: log('pod-timelines') });
@@ -134,15 +139,13 @@ export async function runKubelet({
     const onChanged = (uid: PodUID) => podFeed.onChanged(uid);
     const allocation = await openAllocation(context);
     const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager, timelines, allocation, onChanged });
-    let sourcesReady = () => false;
-    const podFeed = new PodFeed({ podManager, statuses, sourcesReady: () => sourcesReady(), clock, logger: log('server') });
-    let isActivePod: PodRunner['isActive'] = () => false;
-    const podResources = createPodResourcesLister({ options, podManager, isActive: (pod) => isActivePod(pod) });
+    const podFeed = new PodFeed({ podManager, statuses, sourcesReady: () => sourcesReady.allReady(), clock, logger: log('server') });
+    const activePods = new ActivePods({ podManager, podStates, statuses, allocationManager: allocation.allocationManager });
+    const podResources = createPodResourcesLister({ options, podManager, isActive: (pod) => activePods.isActive(pod) });
 
     let planEviction: PlanEviction = () => {
       throw new Error('the eviction manager starts when the runtime has answered');
     };
-    let allocatedPods: PodRunner['allocatedPods'] = () => [];
     const health = startHealth({ config, state, logger: log('health') });
     shutdown.register('health', async () => health?.close());
     const server = startServer({
@@ -159,7 +162,7 @@ export async function runKubelet({
       cache,
       podFeed,
       podResources,
-      allocatedPods: () => allocatedPods(),
+      allocatedPods: () => activePods.listAdmitted(),
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
       evictionPlan: (signal) => planEviction(signal),
@@ -186,14 +189,11 @@ export async function runKubelet({
 
     const { clusterNode } = nodeServices;
     followNodeAddresses(servingCertificate, cluster, clusterNode);
-    const sources = startSources({ ...context, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
-    const stores = { podManager, cache, statuses, probes, timelines };
-    const parts = { ...stores, runtime, nodeServices, cluster, scheduler, syncs, events, sources, syncLoop };
+    const sources = startSources({ ...context, sourcesReady, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
+    const stores = { podManager, cache, statuses, probes, timelines, podStates, activePods };
+    const parts = { ...stores, runtime, nodeServices, cluster, scheduler, events, sourcesReady, sources, syncLoop };
     const podRunner = await startPodRunner({ ...context, ...parts, ...allocation });
-    isActivePod = podRunner.isActive;
-    sourcesReady = () => sources.areReady();
     planEviction = (starvedSignal) => podRunner.eviction.plan(starvedSignal);
-    allocatedPods = podRunner.allocatedPods;
 
     await untilPodsKnown();
     void removeStaleHookRecords(flags.rootDirectory, unfinishedHooks, cache, log('probes'));

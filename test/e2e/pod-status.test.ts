@@ -40,7 +40,7 @@ describe('pods from the API server', () => {
       watch: (call) => connection.client.watch(call),
       onRecovery: (listener) => connection.client.onRecovery(listener),
     };
-    const { podManager, statuses, workers: podWorkers } = node;
+    const { podManager, podStates, activePods, statuses, workers: podWorkers } = node;
     const config = new PodConfig({ sources: ['api'], onReport: () => setImmediate(take), onEvent: () => {}, clock, logger });
     const store = new ObjectStore<Pod>();
     const source = ApiSource.start({
@@ -63,7 +63,7 @@ describe('pods from the API server', () => {
       nodeUID: () => bareCluster.nodeUID,
       isSynced: () => source.hasSynced(),
       sourcesReady: () => source.hasSynced(),
-      isStaticPodEnding: (fullName, wanted) => podWorkers.isStaticPodEnding(fullName, wanted),
+      isStaticPodEnding: (fullName, wanted) => podStates.isStaticPodEnding(fullName, wanted),
       onMirrorPod: (pod, mirror) => statuses.adoptMirrorStatus(podUID(pod), mirror.status) && podWorkers.refreshStatuses([podUID(pod)]),
       clock,
       logger,
@@ -72,6 +72,8 @@ describe('pods from the API server', () => {
     const handlers = new PodHandlers({
       podManager,
       podWorkers,
+      podStates,
+      activePods,
       statuses,
       events: { record: () => {} },
       admitHandlers: [],
@@ -85,7 +87,6 @@ describe('pods from the API server', () => {
         podToAdmit: (pod) => pod,
         setAllocatedResources: () => {},
         updatePodFromAllocation: asAllocated,
-        countedPod: asAllocated,
         removePod: () => {},
       },
       refreshNode: null,

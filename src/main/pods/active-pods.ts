@@ -4,29 +4,45 @@ import { podUID } from '../../shared/kubernetes/ids.ts';
 import { isTerminalPhase } from '../../shared/kubernetes/pod-phase.ts';
 import type { AllocatedPod, AllocationManager } from '../allocation/index.ts';
 import type { ApiStatusCache } from './api-status/index.ts';
+import type { PodStates } from './lifecycle/pod-states.ts';
 import type { PodManager } from './pod-manager.ts';
-import type { PodWorkers } from './workers/index.ts';
 
 export interface ActivePodsDependencies {
-  readonly podManager: PodManager;
-  readonly podWorkers: PodWorkers;
-  readonly statuses: ApiStatusCache;
-  readonly allocationManager: Pick<AllocationManager, 'countedPod'>;
+  readonly podManager: Pick<PodManager, 'all'>;
+  readonly podStates: Pick<PodStates, 'haveContainersEnded' | 'isTerminationRequested' | 'isStoppingSandboxes'>;
+  readonly statuses: Pick<ApiStatusCache, 'get'>;
+  readonly allocationManager: Pick<AllocationManager, 'countedPod' | 'isAdmitted'>;
 }
 
-/** Returns the pods that use the node's resources or may do so: not ended, not rejected. Upstream: filterOutInactivePods. */
-export function activePods({ podManager, podWorkers, statuses, allocationManager }: ActivePodsDependencies): AllocatedPod[] {
-  return podManager.all().flatMap((pod) => (isActivePod({ podWorkers, statuses }, pod) ? [allocationManager.countedPod(pod)] : []));
-}
+export class ActivePods {
+  readonly #deps: ActivePodsDependencies;
 
-/** Returns the pods whose resources are free, but whose host ports may be in use. Upstream counts all of such a pod. */
-export function podsStoppingSandboxes({ podManager, podWorkers }: Pick<ActivePodsDependencies, 'podManager' | 'podWorkers'>): Pod[] {
-  return podManager.all().filter((pod) => podWorkers.isStoppingSandboxes(podUID(pod)));
-}
+  constructor(dependencies: ActivePodsDependencies) {
+    this.#deps = dependencies;
+  }
 
-/** Upstream: isPodInactive. */
-export function isActivePod({ podWorkers, statuses }: Pick<ActivePodsDependencies, 'podWorkers' | 'statuses'>, pod: Pod): boolean {
-  const uid = podUID(pod);
-  if (podWorkers.hasEnded(uid)) return false;
-  return !isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase) || podWorkers.isTerminationRequested(uid);
+  /** Upstream: isPodInactive. */
+  isActive(pod: Pod): boolean {
+    const { podStates, statuses } = this.#deps;
+    const uid = podUID(pod);
+    if (podStates.haveContainersEnded(uid)) return false;
+    return !isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase) || podStates.isTerminationRequested(uid);
+  }
+
+  /** Returns the pods that use the node's resources or may do so: not ended, not rejected. Upstream: filterOutInactivePods. */
+  list(): AllocatedPod[] {
+    const { podManager, allocationManager } = this.#deps;
+    return podManager.all().flatMap((pod) => (this.isActive(pod) ? [allocationManager.countedPod(pod)] : []));
+  }
+
+  /** Returns the active pods that were admitted. */
+  listAdmitted(): AllocatedPod[] {
+    return this.list().filter((pod) => this.#deps.allocationManager.isAdmitted(podUID(pod)));
+  }
+
+  /** Returns the pods whose resources are free, but whose host ports may be in use. Upstream counts all of such a pod. */
+  listStoppingSandboxes(): Pod[] {
+    const { podManager, podStates } = this.#deps;
+    return podManager.all().filter((pod) => podStates.isStoppingSandboxes(podUID(pod)));
+  }
 }

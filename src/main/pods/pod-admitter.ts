@@ -10,7 +10,8 @@ import { qosClass } from '../../shared/kubernetes/qos-class.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { podLevelResourcesAdmissions, preemptions } from '../../shared/metrics/definitions/pods.ts';
 import { podReference, type EventSink } from '../events/index.ts';
-import { activePods, podsStoppingSandboxes, type ActivePodsDependencies } from './active-pods.ts';
+import type { ActivePods } from './active-pods.ts';
+import type { ApiStatusCache } from './api-status/index.ts';
 import type { AllocatedPod, AllocationRefusal, ExclusiveAllocations } from '../allocation/index.ts';
 import { isCriticalPod } from '../../shared/kubernetes/critical-pod.ts';
 import { countRejection, type AdmitHandler, type AdmitResult, type Preemption } from './admission/index.ts';
@@ -18,9 +19,12 @@ import { resourceConfigMode } from './admission/resource-config-mode.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
 import type { WaitKind } from '../../shared/contracts/timeline.ts';
 import type { PodTimelines } from '../timeline/index.ts';
-import { faultMessage, type PodFaults } from './workers/index.ts';
+import { faultMessage, type PodFaults, type PodWorkers } from './workers/index.ts';
 
-export interface PodAdmitterDependencies extends ActivePodsDependencies {
+export interface PodAdmitterDependencies {
+  readonly activePods: Pick<ActivePods, 'list' | 'listStoppingSandboxes'>;
+  readonly podWorkers: Pick<PodWorkers, 'kill'>;
+  readonly statuses: Pick<ApiStatusCache, 'reject'>;
   readonly events: EventSink;
   readonly admitHandlers: readonly AdmitHandler[];
   /** Decides whether a pod fits with other resources. */
@@ -93,7 +97,7 @@ export class PodAdmitter {
   resizeRefusal(pod: Pod, onFreed: () => void): { readonly message: string } | null {
     const uid = podUID(pod);
     const preempted = this.#preemptedForResizes.get(uid) ?? new Set<PodUID>();
-    const others = activePods(this.#deps).filter((other) => podUID(other) !== uid && !preempted.has(podUID(other)));
+    const others = this.#deps.activePods.list().filter((other) => podUID(other) !== uid && !preempted.has(podUID(other)));
     const result = this.#deps.resizeFit(pod, others);
     if (!result || 'rejection' in result) return result && { message: result.rejection.message };
     const { victims, resources } = result.preemption;
@@ -172,12 +176,12 @@ export class PodAdmitter {
       return pending === undefined || pending === 'allocating' || (pending === 'preempting' && !isCriticalPod(pod));
     };
     const isOther = (uid: PodUID) => uid !== podUID(pod) && !preempted.has(uid) && counts(uid);
-    const others = activePods(this.#deps).filter((other) => isOther(podUID(other)));
+    const others = this.#deps.activePods.list().filter((other) => isOther(podUID(other)));
     try {
       return this.#runHandlers(
         pod,
         others,
-        podsStoppingSandboxes(this.#deps).filter((other) => podUID(other) !== podUID(pod)),
+        this.#deps.activePods.listStoppingSandboxes().filter((other) => podUID(other) !== podUID(pod)),
       );
     } catch (err) {
       return this.#resultAfterFault(pod, others, err);

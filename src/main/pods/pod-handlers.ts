@@ -7,24 +7,31 @@ import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts'
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { AllocatedPod, AllocationManager, ResizeManager } from '../allocation/index.ts';
+import type { AllocationManager, ResizeManager } from '../allocation/index.ts';
 import type { PodUpdate } from '../sources/index.ts';
-import { activePods, isActivePod } from './active-pods.ts';
 import { podReference } from '../events/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { isPodRunning } from './pod-running.ts';
+import type { ApiStatusCache } from './api-status/index.ts';
+import type { PodStates } from './lifecycle/pod-states.ts';
+import type { PodManager } from './pod-manager.ts';
+import type { PodWorkers } from './workers/index.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import { isTerminalPhase } from '../../shared/kubernetes/pod-phase.ts';
 import { isMirrorPod } from '../../shared/kubernetes/static-pod.ts';
 import { firstAttempt, PodAdmitter, type AdmissionAttempt, type PodAdmitterDependencies } from './pod-admitter.ts';
 
 export interface PodHandlersDependencies extends PodAdmitterDependencies {
+  readonly podManager: PodManager;
+  readonly podWorkers: PodWorkers;
+  readonly podStates: Pick<PodStates, 'isKnown' | 'isTerminationRequested'>;
+  readonly statuses: ApiStatusCache;
   /** Returns why the node cannot apply the change of a pod; recorded as an event only. */
   readonly missingFeaturesForUpdate?: (before: Pod, after: Pod) => string | null;
   /** A pod that was admitted once is not admitted again, also after a restart of the kubelet. */
   readonly allocationManager: Pick<
     AllocationManager,
-    'countedPod' | 'isAdmitted' | 'podToAdmit' | 'setAllocatedResources' | 'updatePodFromAllocation' | 'removePod'
+    'isAdmitted' | 'podToAdmit' | 'setAllocatedResources' | 'updatePodFromAllocation' | 'removePod'
   >;
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
   readonly resizes: Pick<ResizeManager, 'onAdded' | 'onUpdated' | 'retry'>;
@@ -96,15 +103,15 @@ export class PodHandlers {
     this.#deps.faults.contain(handler, pod, work, () => {
       const newest = this.#deps.podManager.get(uid);
       if (!newest) return this.#deps.faults.forget(uid);
-      if (this.#deps.podWorkers.isKnown(uid)) this.update([newest]);
+      if (this.#deps.podStates.isKnown(uid)) this.update([newest]);
       else this.start(newest);
     });
   }
 
   #start(pod: Pod, attempt: AdmissionAttempt): void {
-    const { podWorkers, allocationManager } = this.#deps;
+    const { podWorkers, podStates, allocationManager } = this.#deps;
     const uid = podUID(pod);
-    const isEnding = podWorkers.isTerminationRequested(uid) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
+    const isEnding = podStates.isTerminationRequested(uid) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
     if (!isEnding) {
       const runtime = this.#deps.runtimeStatus(uid);
       // A pod that runs was admitted, even if the record of that is lost.
@@ -128,14 +135,14 @@ export class PodHandlers {
   }
 
   #update(pod: Pod): void {
-    const { podManager, podWorkers, allocationManager, resizes, onAdmitted } = this.#deps;
+    const { podManager, podWorkers, podStates, allocationManager, resizes, onAdmitted } = this.#deps;
     const previous = podManager.get(podUID(pod));
-    const isStarted = podWorkers.isKnown(podUID(pod));
+    const isStarted = podStates.isKnown(podUID(pod));
     if (isStarted) this.#checkChange(pod);
     podManager.set(pod);
     if (!isStarted) return this.#updateUnstarted(pod);
-    if (!podWorkers.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) onAdmitted?.(pod);
-    const isEnding = podWorkers.isTerminationRequested(podUID(pod)) || isDeleted(pod);
+    if (!podStates.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) onAdmitted?.(pod);
+    const isEnding = podStates.isTerminationRequested(podUID(pod)) || isDeleted(pod);
     // A sync with the allocation of before would only delay the one that resizes.
     if (!isEnding && resizes.onUpdated(previous, pod)) return;
     podWorkers.update(allocationManager.updatePodFromAllocation(pod), 'update');
@@ -183,14 +190,6 @@ export class PodHandlers {
   /** Returns why a pod does not fit with the resources that its spec asks for now. Ends other pods for a critical one. */
   resizeRefusal(pod: Pod): { readonly message: string } | null {
     return this.#admitter.resizeRefusal(pod, () => this.#deps.resizes.retry('pods_removed'));
-  }
-
-  isActive(pod: Pod): boolean {
-    return isActivePod(this.#deps, pod);
-  }
-
-  active(): AllocatedPod[] {
-    return activePods(this.#deps);
   }
 }
 

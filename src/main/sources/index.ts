@@ -4,5 +4,5 @@
  */
 export type { PodChanges, PodOperation, PodSource, PodUpdate } from './merge-pods.ts';
 export { PodConfig, SourcesReady, type PodConfigOptions } from './pod-config.ts';
-export { PodSources, type PodSourcesOptions } from './pod-sources.ts';
+export { configuredSources, PodSources, type PodSourcesOptions } from './pod-sources.ts';
 export type { DecodeManifest, SourceError } from './manifest-source.ts';

@@ -87,11 +87,6 @@ export class PodConfig {
     );
   }
 
-  /** Whether a report of every source was taken. Upstream: SeenAllSources. */
-  seenAllSources(): boolean {
-    return this.#options.sources.every((source) => this.#pods.has(source));
-  }
-
   #mergeAll(source: PodSource, snapshot: readonly Pod[], recreated: ReadonlySet<PodUID>): readonly PodUpdate[] {
     const knownPods = this.#pods.get(source);
     const { pods, updates, duplicates, faults } = mergePods(knownPods ?? new Map(), source, snapshot, this.#seenAt(), recreated);
@@ -147,10 +142,10 @@ function withChanges(snapshot: readonly Pod[], changes: PodChanges): readonly Po
  */
 export class SourcesReady {
   readonly #handled = new Set<PodSource>();
-  readonly #sources: readonly PodSource[];
+  readonly sources: readonly PodSource[];
 
   constructor(sources: readonly PodSource[]) {
-    this.#sources = sources;
+    this.sources = sources;
   }
 
   addSource(source: PodSource): void {
@@ -158,6 +153,6 @@ export class SourcesReady {
   }
 
   allReady(): boolean {
-    return this.#sources.every((source) => this.#handled.has(source));
+    return this.sources.every((source) => this.#handled.has(source));
   }
 }

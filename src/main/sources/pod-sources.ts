@@ -12,6 +12,8 @@ import { createPriorityWarnings } from './static-priority.ts';
 import { PodConfig, SourcesReady } from './pod-config.ts';
 
 export interface PodSourcesOptions {
+  /** Of the sources that these options configure. */
+  readonly ready: SourcesReady;
   readonly nodeName: string;
   /** Empty when there is no such source. The same holds for the URL. */
   readonly staticPodPath: string;
@@ -35,6 +37,16 @@ export interface ApiPodSource extends Pick<ApiSourceOptions, 'client' | 'store' 
   readonly onListed: () => void;
 }
 
+/** Returns the sources that are configured. */
+export function configuredSources({
+  staticPodPath,
+  staticPodURL,
+  hasAPIServer,
+}: Pick<PodSourcesOptions, 'staticPodPath' | 'staticPodURL'> & { readonly hasAPIServer: boolean }): readonly PodSource[] {
+  const isConfigured: Readonly<Record<PodSource, boolean>> = { file: staticPodPath !== '', http: staticPodURL !== '', api: hasAPIServer };
+  return (['file', 'http', 'api'] as const).filter((source) => isConfigured[source]);
+}
+
 export class PodSources {
   readonly #config: PodConfig;
   readonly #ready: SourcesReady;
@@ -43,9 +55,9 @@ export class PodSources {
   readonly #api: ApiSource | null;
   readonly #closeFetcher: () => Promise<void>;
 
-  private constructor(sources: readonly PodSource[], config: PodConfig, parts: Parts) {
+  private constructor(ready: SourcesReady, config: PodConfig, parts: Parts) {
     this.#config = config;
-    this.#ready = new SourcesReady(sources);
+    this.#ready = ready;
     this.#file = parts.file;
     this.#http = parts.http;
     this.#api = parts.api;
@@ -53,14 +65,8 @@ export class PodSources {
   }
 
   static start(options: PodSourcesOptions): PodSources {
-    const { staticPodPath, staticPodURL, api, fileCheckFrequencyMs, httpCheckFrequencyMs, staticPodURLHeader } = options;
-    const configuredSources: readonly [PodSource, boolean][] = [
-      ['file', staticPodPath !== ''],
-      ['http', staticPodURL !== ''],
-      ['api', api !== null],
-    ];
-    const sources = configuredSources.filter(([, isUsed]) => isUsed).map(([source]) => source);
-    const config = new PodConfig({ ...options, sources });
+    const { ready, staticPodPath, staticPodURL, api, fileCheckFrequencyMs, httpCheckFrequencyMs, staticPodURLHeader } = options;
+    const config = new PodConfig({ ...options, sources: ready.sources });
     const warnOfPriorities = createPriorityWarnings(options.logger);
     const file =
       staticPodPath === ''
@@ -85,7 +91,7 @@ export class PodSources {
         },
         onChanges: (changes) => config.change('api', changes),
       });
-    if (staticPodURL === '') return new PodSources(sources, config, { file, http: null, api: apiSource, closeFetcher: async () => {} });
+    if (staticPodURL === '') return new PodSources(ready, config, { file, http: null, api: apiSource, closeFetcher: async () => {} });
     const { fetchManifest, close } = manifestFetcher();
     const http = HttpSource.start({
       ...options,
@@ -98,7 +104,7 @@ export class PodSources {
         config.set('http', pods);
       },
     });
-    return new PodSources(sources, config, { file, http, api: apiSource, closeFetcher: close });
+    return new PodSources(ready, config, { file, http, api: apiSource, closeFetcher: close });
   }
 
   /** Returns the updates since the last call; see PodConfig. */
@@ -109,11 +115,6 @@ export class PodSources {
   /** Called when the sync loop has handled an update: its source is ready. */
   markHandled({ source }: PodUpdate): void {
     this.#ready.addSource(source);
-  }
-
-  /** Whether a report of every source was handled. Until then, a pod without a source may belong to one that has not reported. */
-  areReady(): boolean {
-    return this.#ready.allReady() && this.#config.seenAllSources();
   }
 
   /** Whether the API server has listed its pods once. */

@@ -16,12 +16,16 @@ import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeServices } from './node-services.ts';
 import type { Allocation } from './open-allocation.ts';
 import type { RuntimeServices } from './runtime-services.ts';
+import type { PodStates } from '../pods/lifecycle/pod-states.ts';
+import type { ActivePods } from '../pods/active-pods.ts';
 
 export interface PodHandlersOptions
   extends Pick<KubeletContext, 'options' | 'log' | 'podLifecycle'>, Pick<Allocation, 'allocationManager'> {
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly workers: PodWorkers;
+  readonly podStates: PodStates;
+  readonly activePods: ActivePods;
   readonly statuses: ApiStatusCache;
   readonly events: EventSink;
   readonly nodeServices: NodeServices;
@@ -41,6 +45,8 @@ export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
   const podHandlers = new PodHandlers({
     podManager,
     podWorkers: workers,
+    podStates: create.podStates,
+    activePods: create.activePods,
     statuses,
     events,
     admitHandlers: admitHandlers({

@@ -12,6 +12,8 @@ import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
+import type { PodStates } from '../pods/lifecycle/pod-states.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 
 export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'threads' | 'podLifecycle'> {
   readonly images: Pick<ImagesThread, 'collectContainers' | 'collectImages' | 'removeContainers'>;
@@ -20,6 +22,8 @@ export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options'
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
   readonly workers: PodWorkers;
+  readonly podStates: PodStates;
+  readonly activePods: () => readonly AllocatedPod[];
   readonly podHandlers: PodHandlers;
   /** Undefined when standalone. */
   readonly mirrorPods: MirrorPods | undefined;
@@ -32,15 +36,17 @@ export interface GarbageCollection {
 }
 
 export function createGarbageCollection(collection: GarbageCollectionOptions): GarbageCollection {
-  const { options, nodeName, log, threads, images, events, podManager, cache, statuses, workers, podHandlers, mirrorPods } = collection;
+  const { options, nodeName, log, threads, images, events, podManager, cache, statuses, workers, podStates, podHandlers, mirrorPods } =
+    collection;
   const { rootDirectory, minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
   const housekeeping = new Housekeeping({
     podManager,
     podWorkers: workers,
+    podStates,
     cache,
     statuses,
     start: (pod) => podHandlers.start(pod),
-    activePods: () => podHandlers.active(),
+    activePods: collection.activePods,
     inspectPod: (uid) => threads.pleg.inspectPod(uid),
     listPodDirectories: () => listPodDirectories(rootDirectory),
     listPodCgroups: () => threads.pool.listPodCgroups().then(({ podUIDs }) => podUIDs as PodUID[]),
@@ -60,7 +66,7 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
   threads.stats.setPodCgroupReceiver(({ podUIDs }) => housekeeping.onPodCgroups(podUIDs as readonly PodUID[]));
   const containerDeletor = new ContainerDeletor({
     cache,
-    shouldContentBeRemoved: (uid) => workers.shouldContentBeRemoved(uid),
+    shouldContentBeRemoved: (uid) => podStates.shouldContentBeRemoved(uid),
     removeContainers: (ids) => images.removeContainers(ids),
     maxDeadPerContainer: maximumDeadContainersPerContainer,
     logger: log('container-deletor'),

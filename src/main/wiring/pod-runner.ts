@@ -2,7 +2,6 @@
  * Starts the parts that run pods: the API objects of pods, the handlers of the tasks' requests, the pod workers, the handlers of the
  * sources' updates, and the garbage collection.
  */
-import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
@@ -16,13 +15,12 @@ import { startNodeCgroups } from './start-node-cgroups.ts';
 import { startPodObjects } from './start-pod-objects.ts';
 import { startResizes } from './start-resizes.ts';
 import type { RuntimeServices } from './runtime-services.ts';
-import type { AllocatedPod } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { EvictionManager } from '../eviction/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
-import { PodFaults, PodWorkers, WorkQueue, type SyncsInProgress } from '../pods/workers/index.ts';
+import { PodFaults, PodWorkers, WorkQueue } from '../pods/workers/index.ts';
 import { standaloneRuntimeHandler } from '../objects/index.ts';
 import type { ProbeManager } from '../probes/index.ts';
 import type { PodScheduler } from '../pods/dispatch/index.ts';
@@ -36,6 +34,9 @@ import { createSyncLoopHandlers } from './sync-loop-handlers.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import type { NodeServices } from './node-services.ts';
+import type { PodStates } from '../pods/lifecycle/pod-states.ts';
+import type { ActivePods } from '../pods/active-pods.ts';
+import type { SourcesReady } from '../sources/index.ts';
 
 /** Upstream's backOffPeriod. */
 const backOffMs = 10_000;
@@ -51,10 +52,12 @@ export interface PodRunnerOptions extends KubeletContext, Allocation {
   readonly statuses: ApiStatusCache;
   readonly probes: ProbeManager;
   readonly scheduler: PodScheduler;
-  readonly syncs: SyncsInProgress;
+  readonly podStates: PodStates;
+  readonly activePods: ActivePods;
   readonly events: EventSink;
   readonly timelines: PodTimelines;
   readonly sources: PodSources;
+  readonly sourcesReady: SourcesReady;
   readonly syncLoop: Pick<SyncLoop<PodUpdate>, 'onDue' | 'requestHousekeeping'>;
 }
 
@@ -62,20 +65,18 @@ export interface PodRunner {
   /** The handlers that the sync loop calls. */
   readonly handlers: SyncLoopHandlers<PodUpdate>;
   readonly eviction: EvictionManager;
-  readonly isActive: (pod: Pod) => boolean;
-  /** The active pods that were admitted, with their allocated resources. */
-  readonly allocatedPods: () => readonly AllocatedPod[];
 }
 
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
-  const { options, log, shutdown, threads, runtime, nodeServices, cluster, podManager, cache, statuses, probes, scheduler, syncs, events } =
+  const { options, log, shutdown, threads, runtime, nodeServices, cluster, podManager, cache, statuses, probes, scheduler, events } =
     runner;
-  const { timelines, sources, syncLoop, allocationManager, podLifecycle } = runner;
+  const { timelines, sources, syncLoop, allocationManager, podLifecycle, podStates } = runner;
   const { config } = options;
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
   const { clusterNode } = nodeServices;
-  const sourcesReady = () => sources.areReady();
+  const sourcesReady = () => runner.sourcesReady.allReady();
+  const activePods = () => runner.activePods.list();
 
   const faults = new PodFaults({ events, clock, logger: log('pod-faults'), random: Math.random });
   shutdown.register('pod-faults', async () => faults.close());
@@ -102,11 +103,10 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     statuses,
     scheduler,
     probes,
-    syncs,
+    podStates,
     workQueue,
     events,
     node: () => nodeServices.facts.current(),
-    sourcesReady,
     ...(podObjects && { dependenciesReady: (pod) => podObjects.dependenciesReady(pod) }),
     volumes,
     timelines,
@@ -134,28 +134,27 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
           podManager,
           isSynced: () => sources.hasApiSynced(),
           sourcesReady,
-          isStaticPodEnding: (fullName, wanted) => workers.isStaticPodEnding(fullName, wanted),
+          isStaticPodEnding: (fullName, wanted) => podStates.isStaticPodEnding(fullName, wanted),
           onMirrorPod: (pod, mirror) => {
             if (statuses.adoptMirrorStatus(podUID(pod), mirror.status)) workers.refreshStatuses([podUID(pod)]);
           },
         })
       : undefined;
-  const nodeCgroups = startNodeCgroups({ ...runner, activePods: () => podHandlers.active() });
+  const nodeCgroups = startNodeCgroups({ ...runner, activePods });
   nodeServices.machine.onChanged(() => resizes.retry('periodic_retry'));
-  const garbageCollection = createGarbageCollection({ ...runner, images, workers, podHandlers, mirrorPods });
+  const garbageCollection = createGarbageCollection({ ...runner, activePods, images, workers, podHandlers, mirrorPods });
   const { housekeeping } = garbageCollection;
   const eviction = startEviction({
     ...runner,
     images,
     workers,
     pressure: nodeServices.pressure,
-    activePods: () => podHandlers.active(),
+    activePods,
     deleteAllUnusedContainers: () => housekeeping.deleteAllUnusedContainers(),
     containersRemovedAtMs: () => housekeeping.containersRemovedAtMs,
     neededImages: () => neededImages({ podManager, statuses, cache, clock }),
   });
-  startNodeShutdown({ ...runner, workers, state: nodeServices.shutdown, activePods: () => podHandlers.active() });
+  startNodeShutdown({ ...runner, workers, state: nodeServices.shutdown, activePods });
   const handlers = createSyncLoopHandlers({ ...runner, ...garbageCollection, workers, podHandlers, nodeCgroups, workQueue });
-  const allocatedPods = () => podHandlers.active().filter((pod) => allocationManager.isAdmitted(podUID(pod)));
-  return { handlers, eviction, isActive: (pod) => podHandlers.isActive(pod), allocatedPods };
+  return { handlers, eviction };
 }

@@ -10,10 +10,12 @@ import type { NeededImages } from '../../shared/contracts/images.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { RuntimeServices } from './runtime-services.ts';
+import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
 export interface EvictionStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown' | 'podLifecycle'> {
   readonly images: RuntimeServices['images'];
-  readonly workers: PodWorkers;
+  readonly workers: Pick<PodWorkers, 'kill'>;
+  readonly podStates: PodStates;
   readonly pressure: NodePressure;
   readonly events: EventSink;
   /** With their allocated resources. */
@@ -53,7 +55,7 @@ export function startEviction(start: EvictionStart): EvictionManager {
     sample: ({ filesystems }) => withTimeout(sampleDeadlineMs, sampleNode(filesystems)),
     activePods,
     kill: (uid, killOptions) => workers.kill(uid, killOptions),
-    isFinished: (uid) => workers.isFinished(uid),
+    isFinished: (uid) => start.podStates.isFinished(uid),
     reclaim: {
       deadContainers: deleteAllUnusedContainers,
       unusedImages: async () => {

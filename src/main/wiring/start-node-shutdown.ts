@@ -5,10 +5,12 @@ import type { EventSink } from '../events/index.ts';
 import { FinishWaits, ShutdownManager, ShutdownRecord, shutdownPeriods, type NodeShutdownState } from '../node-shutdown/index.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
+import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
 export interface NodeShutdownStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown' | 'podLifecycle'> {
   readonly state: NodeShutdownState;
-  readonly workers: Pick<PodWorkers, 'kill' | 'isFinished'>;
+  readonly workers: Pick<PodWorkers, 'kill'>;
+  readonly podStates: PodStates;
   readonly activePods: () => readonly AllocatedPod[];
   readonly events: EventSink;
 }
@@ -35,7 +37,7 @@ export function startNodeShutdown(start: NodeShutdownStart): void {
       openSession: async (onPrepare) => (await import('../node-shutdown/logind-session.ts')).openLogindSession(onPrepare),
       activePods,
       kill: (uid, killOptions) => workers.kill(uid, killOptions),
-      untilFinished: (uid) => (workers.isFinished(uid) ? Promise.resolve() : waits.until(uid)),
+      untilFinished: (uid) => (start.podStates.isFinished(uid) ? Promise.resolve() : waits.until(uid)),
       state,
       record: showsTimes ? new ShutdownRecord(flags.rootDirectory, logger) : null,
       nodeName,

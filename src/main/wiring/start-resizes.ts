@@ -11,9 +11,11 @@ import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers, WorkQueue } from '../pods/workers/index.ts';
 import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
+import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
 export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' | 'threads' | 'shutdown' | 'podLifecycle'>, Allocation {
   readonly podManager: PodManager;
+  readonly podStates: PodStates;
   readonly workers: () => PodWorkers;
   readonly podHandlers: () => PodHandlers;
   readonly workQueue: WorkQueue;
@@ -29,7 +31,7 @@ export function startResizes(start: ResizesOptions): ResizeManager {
   const { config, featureGates } = options;
   const wanted = (uid: PodUID) => {
     const pod = podManager.get(uid);
-    return pod && !isDeleted(pod) && !workers().isTerminationRequested(uid) ? pod : undefined;
+    return pod && !isDeleted(pod) && !start.podStates.isTerminationRequested(uid) ? pod : undefined;
   };
   const resizes = new ResizeManager({
     settings: {

@@ -4,13 +4,14 @@ import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { ObjectStore } from '../api/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { ClusterNode } from '../node/index.ts';
-import { PodSources, type PodUpdate } from '../sources/index.ts';
+import { PodSources, type SourcesReady, type PodUpdate } from '../sources/index.ts';
 import type { StatusManager } from '../pods/status/index.ts';
 import type { SyncLoop } from '../sync-loop.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
 export interface SourcesOptions extends KubeletContext {
+  readonly sourcesReady: SourcesReady;
   /** Null when standalone. */
   readonly cluster: Cluster | null;
   /** Null when standalone. */
@@ -24,9 +25,23 @@ export interface SourcesOptions extends KubeletContext {
 }
 
 export function startSources(sources: SourcesOptions): PodSources {
-  const { options, nodeName, threads, log, shutdown, cluster, clusterNode, statusManager, apiPods, events, syncLoop } = sources;
+  const {
+    options,
+    nodeName,
+    threads,
+    log,
+    shutdown,
+    sourcesReady: ready,
+    cluster,
+    clusterNode,
+    statusManager,
+    apiPods,
+    events,
+    syncLoop,
+  } = sources;
   const { config } = options;
   const podSources = PodSources.start({
+    ready,
     nodeName,
     staticPodPath: config.staticPodPath,
     fileCheckFrequencyMs: config.fileCheckFrequency,

@@ -11,21 +11,38 @@ import type { GarbageCollection } from './garbage-collection.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { createProbeHandlers } from './probe-handlers.ts';
 import type { RuntimeServices } from './runtime-services.ts';
+import type { PodStates } from '../pods/lifecycle/pod-states.ts';
+import type { SourcesReady } from '../sources/index.ts';
 
 export interface SyncLoopHandlersOptions extends Pick<KubeletContext, 'podLifecycle'>, GarbageCollection {
   readonly podManager: PodManager;
   readonly workers: PodWorkers;
+  readonly podStates: PodStates;
   readonly statuses: ApiStatusCache;
   readonly probes: ProbeManager;
   readonly podHandlers: PodHandlers;
   readonly nodeCgroups: NodeCgroups;
   readonly workQueue: WorkQueue;
   readonly sources: PodSources;
+  readonly sourcesReady: SourcesReady;
   readonly runtime: Pick<RuntimeServices, 'runtimeState'>;
 }
 
 export function createSyncLoopHandlers(options: SyncLoopHandlersOptions): SyncLoopHandlers<PodUpdate> {
-  const { podLifecycle, podManager, workers, statuses, probes, podHandlers, nodeCgroups, workQueue, sources, runtime } = options;
+  const {
+    podLifecycle,
+    podManager,
+    workers,
+    podStates,
+    sourcesReady,
+    statuses,
+    probes,
+    podHandlers,
+    nodeCgroups,
+    workQueue,
+    sources,
+    runtime,
+  } = options;
   const { housekeeping, containerDeletor, imageGarbageCollection } = options;
   return {
     ...createProbeHandlers({ probes, workers, statuses }),
@@ -44,7 +61,7 @@ export function createSyncLoopHandlers(options: SyncLoopHandlersOptions): SyncLo
     },
     handleContainerChanged: (uid, id) => containerDeletor.deleteContainersInPod(uid, id),
     takeDue: () => workQueue.takeDue(),
-    sourcesReady: () => sources.areReady(),
+    sourcesReady: () => sourcesReady.allReady(),
     housekeepKnownPods: () => {
       housekeeping.runWithoutAllSources();
       imageGarbageCollection.runIfDue();
@@ -52,7 +69,7 @@ export function createSyncLoopHandlers(options: SyncLoopHandlersOptions): SyncLo
     housekeep: () => {
       housekeeping.run();
       imageGarbageCollection.runIfDue();
-      podLifecycle.keepOnly(new Set([...podManager.uids(), ...workers.uids()]));
+      podLifecycle.keepOnly(new Set([...podManager.uids(), ...podStates.uids()]));
     },
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ObjectStore } from '../../../src/main/api/index.ts';
-import { PodSources } from '../../../src/main/sources/pod-sources.ts';
+import { PodSources, SourcesReady } from '../../../src/main/sources/index.ts';
 import { FakeApi } from '../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { silentLogger } from '../../support/logger.ts';
@@ -10,7 +10,9 @@ import { aPod } from '../../support/pods/pods.ts';
 test('the API server is one of the sources and closes with them', async () => {
   const client = new FakeApi();
   let [reports, lists] = [0, 0];
+  const ready = new SourcesReady(['api']);
   const sources = PodSources.start({
+    ready,
     nodeName: 'n1',
     staticPodPath: '',
     fileCheckFrequencyMs: 20_000,
@@ -25,7 +27,7 @@ test('the API server is one of the sources and closes with them', async () => {
     logger: silentLogger,
   });
   const watch = await client.nextWatch('/api/v1/pods');
-  assert.equal(sources.areReady(), false);
+  assert.equal(ready.allReady(), false);
   watch.push('BOOKMARK', { metadata: { resourceVersion: '5', annotations: { 'k8s.io/initial-events-end': 'true' } } });
   await settle();
   watch.push('ADDED', aPod({ metadata: { resourceVersion: '6' } }));
@@ -36,9 +38,9 @@ test('the API server is one of the sources and closes with them', async () => {
     updates.map(({ op, source, pods }) => [op, source, pods.length]),
     [['ADD', 'api', 1]],
   );
-  assert.equal(sources.areReady(), false);
+  assert.equal(ready.allReady(), false);
   for (const update of updates) sources.markHandled(update);
-  assert.equal(sources.areReady(), true);
+  assert.equal(ready.allReady(), true);
   await sources.close();
   assert.equal(watch.isOpen, false);
 });

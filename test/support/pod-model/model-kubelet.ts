@@ -11,11 +11,13 @@ import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-clas
 import { ApiStatusCache } from '../../../src/main/pods/api-status/index.ts';
 import { ContainerDeletor, Housekeeping } from '../../../src/main/pods/housekeeping/index.ts';
 import { PodLifecycleObservers } from '../../../src/main/pods/lifecycle/pod-lifecycle-observers.ts';
+import { PodStates } from '../../../src/main/pods/lifecycle/pod-states.ts';
+import { ActivePods } from '../../../src/main/pods/active-pods.ts';
 import { PodHandlers } from '../../../src/main/pods/pod-handlers.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
 import { PodScheduler } from '../../../src/main/pods/dispatch/index.ts';
-import { PodFaults, PodWorkers, SyncsInProgress, WorkQueue } from '../../../src/main/pods/workers/index.ts';
+import { PodFaults, PodWorkers, WorkQueue } from '../../../src/main/pods/workers/index.ts';
 import { ProbeManager } from '../../../src/main/probes/index.ts';
 import { PodConfig, SourcesReady } from '../../../src/main/sources/pod-config.ts';
 import type { PodSource, PodUpdate } from '../../../src/main/sources/merge-pods.ts';
@@ -48,6 +50,7 @@ export class ModelKubelet {
   readonly #stop = new AbortController();
   readonly config: PodConfig;
   readonly workers: PodWorkers;
+  readonly podStates: PodStates;
   readonly pool: ModelPool;
   readonly onProbeResults: (results: readonly ProbeResult[]) => void;
   readonly #statusManager: StatusManager;
@@ -120,14 +123,15 @@ export class ModelKubelet {
     });
     const scheduler = new PodScheduler({ clock, cores: 4 });
     const podLifecycle = new PodLifecycleObservers(logger);
-    const syncs = new SyncsInProgress();
+    const podStates = new PodStates(sourcesReady);
+    const activePods = new ActivePods({ podManager, podStates, statuses, allocationManager });
     const volumes = new MountedVolumes(clock);
     const faults = new PodFaults({ events: { record: () => {} }, clock, logger, random });
     const workQueue = new WorkQueue({ clock, onDue: () => syncLoop.onDue() });
     const fits = resizeFit({ node: () => ({ metadata: { name: 'node-1' }, status: { allocatable } }), schedulerPreempts: false });
     const wanted = (uid: PodUID) => {
       const pod = podManager.get(uid);
-      return pod && !isDeleted(pod) && !workers.isTerminationRequested(uid) ? pod : undefined;
+      return pod && !isDeleted(pod) && !podStates.isTerminationRequested(uid) ? pod : undefined;
     };
     const resizes = new ResizeManager({
       settings: {
@@ -161,11 +165,10 @@ export class ModelKubelet {
       statuses,
       scheduler,
       probes,
-      syncs,
+      podStates,
       workQueue,
       events,
       node: () => node,
-      sourcesReady,
       dependenciesReady: () => true,
       volumes,
       timelines,
@@ -181,6 +184,7 @@ export class ModelKubelet {
       observers: podLifecycle,
     });
     this.workers = workers;
+    this.podStates = podStates;
     const images = { ensureImage: async ({ image }: { image: string }) => ({ outcome: 'present', imageRef: `sha256:${image}` }) as const };
     this.pool.setHandlers(
       createTaskHandlers({
@@ -200,6 +204,8 @@ export class ModelKubelet {
     const handlers: PodHandlers = new PodHandlers({
       podManager,
       podWorkers: workers,
+      podStates,
+      activePods,
       statuses,
       events,
       admitHandlers: [fits],
@@ -220,10 +226,11 @@ export class ModelKubelet {
     const housekeeping: Housekeeping = new Housekeeping({
       podManager,
       podWorkers: workers,
+      podStates,
       cache,
       statuses,
       start: (pod) => handlers.start(pod),
-      activePods: () => handlers.active(),
+      activePods: () => activePods.list(),
       inspectPod: (uid) => this.#pleg.inspectPod(uid),
       listPodDirectories: async () => [],
       listPodCgroups: async () => [],
@@ -248,7 +255,7 @@ export class ModelKubelet {
     });
     const deletor = new ContainerDeletor({
       cache,
-      shouldContentBeRemoved: (uid) => workers.shouldContentBeRemoved(uid),
+      shouldContentBeRemoved: (uid) => podStates.shouldContentBeRemoved(uid),
       removeContainers: async (ids) => {
         for (const id of ids) removeDead(host, id);
       },
@@ -299,7 +306,7 @@ export class ModelKubelet {
           sourcesReady,
           housekeep: () => {
             housekeeping.run();
-            allocationManager.removeOrphanedPods(new Set([...podManager.uids(), ...workers.uids()]));
+            allocationManager.removeOrphanedPods(new Set([...podManager.uids(), ...podStates.uids()]));
           },
           housekeepKnownPods: () => housekeeping.runWithoutAllSources(),
         },

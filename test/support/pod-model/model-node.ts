@@ -153,7 +153,7 @@ export class ModelNode {
       ...[...this.api.pods.pods.values()].map(({ metadata }) => `API object ${metadata.uid}`),
       ...[...this.runtime.containers.values()].map(({ sandbox, name, state }) => `container ${sandbox.podUID}/${name} (${state})`),
       ...[...this.runtime.sandboxes.values()].map(({ podUID, ready }) => `sandbox of ${podUID} (${ready ? 'ready' : 'not ready'})`),
-      ...(this.#kubelet?.workers.uids() ?? []).map((uid) => `worker of ${uid}`),
+      ...(this.#kubelet?.podStates.uids() ?? []).map((uid) => `worker of ${uid}`),
     ];
   }
 

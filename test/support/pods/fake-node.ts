@@ -4,10 +4,11 @@
  */
 import { asAllocated, type AllocatedPod } from '../../../src/main/allocation/index.ts';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
+import { ActivePods } from '../../../src/main/pods/active-pods.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { ApiStatusCache, type StatusUpdateSink } from '../../../src/main/pods/api-status/index.ts';
 import { PodWorkers } from '../../../src/main/pods/workers/pod-workers.ts';
-import { SyncsInProgress } from '../../../src/main/pods/workers/syncs-in-progress.ts';
+import { PodStates } from '../../../src/main/pods/lifecycle/pod-states.ts';
 import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
 import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
 import { WorkQueue } from '../../../src/shared/concurrency/work-queue.ts';
@@ -103,9 +104,15 @@ export class FakeNode {
   readonly workQueue: WorkQueue = new WorkQueue({ clock: this.clock, onDue: () => this.workers.wake(this.workQueue.takeDue()) });
   sourcesReady = true;
   readonly volumes = new MountedVolumes(this.clock);
-  readonly syncs = new SyncsInProgress();
+  readonly podStates = new PodStates(() => this.sourcesReady);
+  readonly activePods = new ActivePods({
+    podManager: this.podManager,
+    podStates: this.podStates,
+    statuses: this.statuses,
+    allocationManager: { countedPod: asAllocated, isAdmitted: () => false },
+  });
   readonly workers: PodWorkers = new PodWorkers({
-    syncs: this.syncs,
+    podStates: this.podStates,
     pool: { run: (task) => this.#run(task) },
     inspectPod: async (uid, _, sequence) => {
       this.inspectionSequences.push(sequence);
@@ -127,7 +134,6 @@ export class FakeNode {
     workQueue: this.workQueue,
     events: { record: (event) => this.events.push(event) },
     node: () => facts,
-    sourcesReady: () => this.sourcesReady,
     volumes: this.volumes,
     runtimeHandler: standaloneRuntimeHandler,
     exclusive: { restore: async () => undefined },

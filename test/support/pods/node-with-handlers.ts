@@ -22,12 +22,14 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     gcError: null as Error | null,
     removedContainers: 0,
   };
-  const { podManager, statuses, cache, clock, workers: podWorkers } = node;
+  const { podManager, podStates, activePods, statuses, cache, clock, workers: podWorkers } = node;
   const { logger } = node.logs;
   const events = { record: (event: RecordedEvent) => void node.events.push(event) };
   const handlers = new PodHandlers({
     podManager,
     podWorkers,
+    podStates,
+    activePods,
     statuses,
     events,
     faults: new PodFaults({ events, clock, logger, random: () => 0 }),
@@ -41,7 +43,6 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
       podToAdmit: (pod) => pod,
       setAllocatedResources: () => {},
       updatePodFromAllocation: asAllocated,
-      countedPod: asAllocated,
       removePod: () => {},
     },
     refreshNode: null,
@@ -53,10 +54,11 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
   const housekeeping = new Housekeeping({
     podManager,
     podWorkers,
+    podStates,
     cache,
     statuses,
     start: (pod) => handlers.start(pod),
-    activePods: () => handlers.active(),
+    activePods: () => activePods.list(),
     inspectPod: async (uid) => void setup.inspected.push(uid),
     listPodDirectories: async () => setup.podDirectories,
     listPodCgroups: async () => setup.podCgroups,

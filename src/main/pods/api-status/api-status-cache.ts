@@ -26,7 +26,7 @@ import { firstSeenMs } from '../first-seen.ts';
 import type { FailedPod } from '../termination/failed-pod.ts';
 import { isMirrorOf } from '../static/mirror-pod.ts';
 import type { AllocatedPod, PodResizeConditions } from '../../allocation/index.ts';
-import { hasEnded, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
+import { haveContainersEnded, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
 import { isPodRunning } from '../pod-running.ts';
 import type { ProbeManager } from '../../probes/index.ts';
 
@@ -113,12 +113,12 @@ export class ApiStatusCache {
   setFailedSync(pod: Pod, message: string, lifecycle?: PodLifecycle): PodStatus {
     const entry = this.#entries.get(podUID(pod));
     const previousStatus = entry?.status ?? pod.status ?? {};
-    const phase = lifecycle && hasEnded(lifecycle) ? 'Failed' : (previousStatus.phase ?? 'Pending');
+    const phase = lifecycle && haveContainersEnded(lifecycle) ? 'Failed' : (previousStatus.phase ?? 'Pending');
     // A terminal status never changes.
     const status = isTerminalPhase(previousStatus.phase) ? previousStatus : { ...previousStatus, phase, reason: 'FailedSync', message };
     this.#set(pod, {
       waiting: {},
-      couldHaveRunningContainers: !lifecycle || !hasEnded(lifecycle),
+      couldHaveRunningContainers: !lifecycle || !haveContainersEnded(lifecycle),
       isFinished: false,
       hasPreviousStatus: true,
       ...entry,
@@ -137,7 +137,7 @@ export class ApiStatusCache {
       this.#log(pod).error({ err: problem }, 'Status update on pod aborted');
       return previousStatus ?? next;
     }
-    const couldHaveRunningContainers = !hasEnded(lifecycle) && (lifecycle.started || isPodRunning(status));
+    const couldHaveRunningContainers = !haveContainersEnded(lifecycle) && (lifecycle.started || isPodRunning(status));
     if (entry && entry.couldHaveRunningContainers === couldHaveRunningContainers && isDeepStrictEqual(entry.status, next)) {
       return entry.status;
     }
@@ -260,7 +260,7 @@ export class ApiStatusCache {
       ...features,
       lifecycle: {
         terminating: lifecycle.state !== 'syncing',
-        ended: hasEnded(lifecycle),
+        ended: haveContainersEnded(lifecycle),
         ...(failed ? { failed } : {}),
       },
       nowMs: clock.now(),

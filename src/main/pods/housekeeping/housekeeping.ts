@@ -23,6 +23,7 @@ import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { ApiStatusCache } from '../api-status/index.ts';
 import { updatePodMetrics } from './pod-metrics.ts';
 import type { PodWorkers } from '../workers/index.ts';
+import type { PodStates } from '../lifecycle/pod-states.ts';
 import { isPodRunning } from '../pod-running.ts';
 import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
@@ -36,6 +37,7 @@ export interface ContainerGcPolicy {
 export interface HousekeepingDependencies {
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
+  readonly podStates: PodStates;
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
   /** Starts a desired pod that has no worker. */
@@ -93,23 +95,23 @@ export class Housekeeping {
 
   /** Runs one round. */
   run(): void {
-    const { podManager, podWorkers, cache, statuses, activePods, start, reconcileMirrorPods, clock, logger } = this.#deps;
+    const { podManager, podWorkers, podStates, cache, statuses, activePods, start, reconcileMirrorPods, clock, logger } = this.#deps;
     const desired = podManager.uids();
     const knownPods = podWorkers.syncKnownPods(desired);
     const active = activePods();
     for (const pod of active) {
-      if (!podWorkers.isKnown(podUID(pod))) start(pod);
+      if (!podStates.isKnown(podUID(pod))) start(pod);
     }
     for (const uid of cache.uninspected) this.#inspectIfUnwanted(uid);
     for (const status of cache.all()) this.#contain(status.podUID, () => this.#terminateIfUnwanted(status));
     for (const pod of podManager.all()) {
       const uid = podUID(pod);
       const isFailedOrSucceeded = isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase);
-      if (isDeleted(pod) && isFailedOrSucceeded && !podWorkers.isKnown(uid)) this.#contain(uid, () => podWorkers.finish(pod));
+      if (isDeleted(pod) && isFailedOrSucceeded && !podStates.isKnown(uid)) this.#contain(uid, () => podWorkers.finish(pod));
     }
     contain({ handler: 'mirror pods', logger }, () => reconcileMirrorPods?.());
     for (const uid of statuses.uids()) {
-      if (!desired.has(uid) && !podWorkers.isKnown(uid)) this.#contain(uid, () => statuses.forget(uid));
+      if (!desired.has(uid) && !podStates.isKnown(uid)) this.#contain(uid, () => statuses.forget(uid));
     }
     updatePodMetrics(podManager.all(), active, podManager.mirrorPods(), knownPods.values());
     const nowMs = clock.monotonic();
@@ -138,25 +140,25 @@ export class Housekeeping {
    * looks for all that is left of an unknown pod.
    */
   onPodCgroups(uids: readonly PodUID[]): void {
-    const { podManager, podWorkers } = this.#deps;
+    const { podManager, podWorkers, podStates } = this.#deps;
     for (const uid of uids) {
-      if (podWorkers.isKnown(uid)) podWorkers.removeLeftovers(uid);
+      if (podStates.isKnown(uid)) podWorkers.removeLeftovers(uid);
       else if (!podManager.get(uid)) this.#directoriesAtMs = -Infinity;
     }
   }
 
   /** The pleg thread inspects what has started after ten seconds, because the sync that has started it requests an inspection: no sync has, of this pod. */
   #inspectIfUnwanted(uid: PodUID): void {
-    const { podWorkers, inspectPod, logger } = this.#deps;
-    if (!podWorkers.isFinished(uid)) return;
+    const { podStates, inspectPod, logger } = this.#deps;
+    if (!podStates.isFinished(uid)) return;
     inspectPod(uid).catch((err: unknown) => logger.debug({ podUID: uid, err }, 'Could not inspect a pod that has ended'));
   }
 
   /** Terminates a pod that only the runtime knows, and the sandbox that the runtime has made of a pod after its end. */
   #terminateIfUnwanted(status: RuntimePodStatus): void {
-    const { podWorkers, logger } = this.#deps;
+    const { podWorkers, podStates, logger } = this.#deps;
     if (!isPodRunning(status)) return;
-    if (podWorkers.isKnown(status.podUID)) return podWorkers.removeLeftovers(status.podUID);
+    if (podStates.isKnown(status.podUID)) return podWorkers.removeLeftovers(status.podUID);
     logger.info({ pod: `${status.namespace}/${status.name}`, podUID: status.podUID }, 'Terminating a pod that only the runtime knows');
     podWorkers.terminateRuntimePod(status);
     orphanedRuntimePods.inc();
@@ -185,9 +187,9 @@ export class Housekeeping {
 
   /** Collects also the containers that terminated pods would keep. For eviction, when the disk is full. */
   async deleteAllUnusedContainers(): Promise<void> {
-    const { podWorkers } = this.#deps;
+    const { podStates } = this.#deps;
     const request = this.#gcRequest(this.#knewAllSources);
-    const terminatedPodUIDs = request.knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldRuntimeBeRemoved(uid));
+    const terminatedPodUIDs = request.knownPodUIDs.filter((uid) => podStates.isKnown(uid) && podStates.shouldRuntimeBeRemoved(uid));
     await this.#collectContainers({ ...request, terminatedPodUIDs });
   }
 
@@ -197,9 +199,9 @@ export class Housekeeping {
   }
 
   #gcRequest(allSourcesReady: boolean): ContainerGcRequest {
-    const { podManager, podWorkers, gcPolicy, clock } = this.#deps;
-    const knownPodUIDs = [...new Set([...podManager.uids(), ...podWorkers.uids()])];
-    const removablePodUIDs = knownPodUIDs.filter((uid) => podWorkers.isKnown(uid) && podWorkers.shouldContentBeRemoved(uid));
+    const { podManager, podStates, gcPolicy, clock } = this.#deps;
+    const knownPodUIDs = [...new Set([...podManager.uids(), ...podStates.uids()])];
+    const removablePodUIDs = knownPodUIDs.filter((uid) => podStates.isKnown(uid) && podStates.shouldContentBeRemoved(uid));
     return { requestedAtMs: clock.now(), allSourcesReady, knownPodUIDs, removablePodUIDs, ...gcPolicy };
   }
 
@@ -222,10 +224,10 @@ export class Housekeeping {
 
   #cleanUpUnknown(directories: readonly PodUID[], withCgroup: readonly PodUID[]): void {
     const uids = [...new Set([...directories, ...withCgroup])];
-    const { podManager, podWorkers, cache, clock, logger } = this.#deps;
+    const { podManager, podWorkers, podStates, cache, clock, logger } = this.#deps;
     // Checked after the listing, because a pod may have been added meanwhile.
-    const unknown = uids.filter((uid) => !podManager.get(uid) && !podWorkers.isKnown(uid) && !isPodRunning(cache.get(uid)));
-    const remaining = uids.filter((uid) => this.#orphans.has(uid) && podWorkers.isKnown(uid) && !podManager.get(uid));
+    const unknown = uids.filter((uid) => !podManager.get(uid) && !podStates.isKnown(uid) && !isPodRunning(cache.get(uid)));
+    const remaining = uids.filter((uid) => this.#orphans.has(uid) && podStates.isKnown(uid) && !podManager.get(uid));
     orphanPodsFound.set(unknown.length + remaining.length);
     orphanPodsLeft.set(remaining.length);
     const removed = unknown.slice(0, removalsPerRound);

@@ -140,7 +140,7 @@ function terminate(pod: PodLifecycle, { pod: facts, deleted = false, evicted = f
 type Ended = Extract<PodLifecycle, { state: 'terminated' }> | (Extract<PodLifecycle, { state: 'terminating' }> & { containersEnded: true });
 
 /** Whether no container runs or will run again. */
-export function hasEnded(pod: PodLifecycle): pod is Ended {
+export function haveContainersEnded(pod: PodLifecycle): pod is Ended {
   return pod.state === 'terminated' || (pod.state === 'terminating' && pod.containersEnded === true);
 }
 

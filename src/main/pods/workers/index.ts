@@ -6,5 +6,4 @@
 export { faultMessage, PodFaults } from './pod-faults.ts';
 export type { KillPodOptions } from './pod-killer.ts';
 export { PodWorkers, type PodWorkerSync } from './pod-workers.ts';
-export { SyncsInProgress } from './syncs-in-progress.ts';
 export { WorkQueue } from '../../../shared/concurrency/work-queue.ts';

@@ -1,6 +1,6 @@
 /**
- * The registry of pod workers, one per UID: every pod that runs, terminates or has terminated on this node, whether a source wants the pod or not.
- * Pod handlers pass in what the sources want (`update`, `remove`); housekeeping compares both (`syncKnownPods`). Upstream:
+ * The pod workers, one per UID: every pod that runs, terminates or has terminated on this node, whether a source wants the pod or not. PodStates has
+ * the states of their pods. Pod handlers pass in what the sources want (`update`, `remove`); housekeeping compares both (`syncKnownPods`). Upstream:
  * pkg/kubelet/pod_workers.go.
  */
 import type { InspectionRequest } from '../../../shared/contracts/pleg.ts';
@@ -11,16 +11,16 @@ import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { asAllocated, type AllocatedPod } from '../../allocation/index.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
-import { hasEnded, initialLifecycle, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
+import { initialLifecycle, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
 import { podFacts } from '../lifecycle/pod-facts.ts';
 import type { PodLifecycleObservers } from '../lifecycle/pod-lifecycle-observers.ts';
+import type { PodStates } from '../lifecycle/pod-states.ts';
 import { PodKiller, type KillPodOptions } from './pod-killer.ts';
 import type { PodIdentity, PodWorkerDependencies, PodWorkerOwner } from './pod-worker-dependencies.ts';
 import { PodWorker } from './pod-worker.ts';
 import { isPodRunning } from '../pod-running.ts';
 import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { StaticPodOrder } from '../static/static-pod-order.ts';
-import type { SyncsInProgress } from './syncs-in-progress.ts';
 
 /** Upstream: PodWorkerSync. */
 export interface PodWorkerSync {
@@ -32,9 +32,7 @@ export interface PodWorkerSync {
 }
 
 export interface PodWorkersDependencies extends PodWorkerDependencies {
-  /** Every source has reported its pods. */
-  readonly sourcesReady: () => boolean;
-  readonly syncs: SyncsInProgress;
+  readonly podStates: Pick<PodStates, 'add' | 'remove'>;
   readonly observers: Pick<PodLifecycleObservers, 'terminated' | 'finished' | 'forgotten'>;
 }
 
@@ -180,72 +178,6 @@ export class PodWorkers implements PodWorkerOwner {
     return this.#workers.get(uid)?.shouldIgnoreStarts(sequence) ?? false;
   }
 
-  isKnown(uid: PodUID): boolean {
-    return this.#workers.has(uid);
-  }
-
-  /** Whether the pod is terminating or terminated; false for an unknown pod. */
-  isTerminationRequested(uid: PodUID): boolean {
-    const state = this.#workers.get(uid)?.lifecycle.state;
-    return state !== undefined && state !== 'syncing';
-  }
-
-  /** Whether no container of the pod runs or will run again. Its resources are free, and its final status may be published. */
-  hasEnded(uid: PodUID): boolean {
-    const lifecycle = this.#workers.get(uid)?.lifecycle;
-    return lifecycle !== undefined && hasEnded(lifecycle);
-  }
-
-  /** Whether the pod's containers have ended, and its sandboxes may still hold its network and its host ports. */
-  isStoppingSandboxes(uid: PodUID): boolean {
-    const lifecycle = this.#workers.get(uid)?.lifecycle;
-    return lifecycle?.state === 'terminating' && lifecycle.containersEnded === true;
-  }
-
-  /**
-   * Whether a static pod of this name has not finished, except for the wanted pod while it syncs. Upstream: startedStaticPodsByFullname
-   * and IsPodForMirrorPodTerminatingByFullName.
-   */
-  isStaticPodEnding(fullName: string, desiredUID: PodUID | undefined): boolean {
-    return this.#workers.values().some(({ uid, isStatic, fullName: name, lifecycle }) => {
-      if (!isStatic || name !== fullName) return false;
-      return lifecycle.state === 'terminated' ? !lifecycle.finished : lifecycle.state === 'terminating' || uid !== desiredUID;
-    });
-  }
-
-  /**
-   * Whether the containers and logs of the pod may be removed: the pod was evicted, or is deleted and has terminated. An unknown pod may be one of a source
-   * that has not reported yet, as after a start without the API server. Upstream: ShouldPodContentBeRemoved. Unlike upstream, a pod that is recreated with the same UID keeps them: it may write to its log directory before a
-   * removal that was requested now.
-   */
-  shouldContentBeRemoved(uid: PodUID): boolean {
-    const lifecycle = this.#workers.get(uid)?.lifecycle;
-    if (!lifecycle) return this.#deps.sourcesReady();
-    if (lifecycle.state === 'syncing' || lifecycle.restartRequested) return false;
-    return lifecycle.evicted || (lifecycle.deleted && lifecycle.state === 'terminated');
-  }
-
-  /** Whether the containers of the pod may be removed, but not its logs. Upstream: ShouldPodRuntimeBeRemoved. */
-  shouldRuntimeBeRemoved(uid: PodUID): boolean {
-    const lifecycle = this.#workers.get(uid)?.lifecycle;
-    return !lifecycle || (lifecycle.state === 'terminated' && !lifecycle.restartRequested);
-  }
-
-  /** Whether nothing of the pod is left to end or to clean up. Upstream: ShouldPodBeFinished. */
-  isFinished(uid: PodUID): boolean {
-    const lifecycle = this.#workers.get(uid)?.lifecycle;
-    return !lifecycle || (lifecycle.state === 'terminated' && lifecycle.finished);
-  }
-
-  /** Returns the spec that the worker syncs; undefined when only the runtime knows the pod, or for an unknown pod. */
-  pod(uid: PodUID): Pod | undefined {
-    return this.#workers.get(uid)?.pod ?? undefined;
-  }
-
-  uids(): PodUID[] {
-    return [...this.#workers.keys()];
-  }
-
   /** Stops every task where no step stays half done; resolves when no task is in flight. Pods keep running. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -277,7 +209,7 @@ export class PodWorkers implements PodWorkerOwner {
 
   onCleanedUp(worker: PodIdentity): void {
     this.#workers.delete(worker.uid);
-    this.#deps.syncs.remove(worker.uid);
+    this.#deps.podStates.remove(worker.uid);
     this.#deps.workQueue.remove(worker.uid);
     this.#deps.statuses.forget(worker.uid);
     this.#deps.observers.forgotten(worker.uid);
@@ -293,7 +225,7 @@ export class PodWorkers implements PodWorkerOwner {
   #addWorker(identity: ConstructorParameters<typeof PodWorker>[0], lifecycle: PodLifecycle): PodWorker {
     const worker = new PodWorker(identity, lifecycle, this, this.#deps);
     this.#workers.set(identity.uid, worker);
-    this.#deps.syncs.add(worker);
+    this.#deps.podStates.add(worker);
     return worker;
   }
 }

@@ -323,5 +323,5 @@ test('a change that the node cannot apply is recorded as an event, and the pod c
     reported.map(({ message }) => message),
     ['this node cannot'],
   );
-  assert.ok(!setup.node.workers.isTerminationRequested(uid));
+  assert.ok(!setup.node.podStates.isTerminationRequested(uid));
 });

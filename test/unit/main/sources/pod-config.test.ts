@@ -31,17 +31,6 @@ test('the first report of a source without pods is one empty ADD', () => {
   assert.deepEqual(config.take(), []);
 });
 
-test('all sources are seen when a report of every source was taken', () => {
-  const { config } = aPodConfig();
-  config.set('file', []);
-  config.take();
-  assert.equal(config.seenAllSources(), false);
-  config.set('http', []);
-  assert.equal(config.seenAllSources(), false);
-  config.take();
-  assert.equal(config.seenAllSources(), true);
-});
-
 test("a source's report removes no pod of another source", () => {
   const { config } = aPodConfig();
   config.set('file', [aPod('one')]);

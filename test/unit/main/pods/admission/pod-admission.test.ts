@@ -39,6 +39,8 @@ function aNodeWith(
   const updates = new PodHandlers({
     podManager: node.podManager,
     podWorkers: node.workers,
+    podStates: node.podStates,
+    activePods: node.activePods,
     statuses: node.statuses,
     events: { record: (event) => void node.events.push(event) },
     admitHandlers,
@@ -52,7 +54,6 @@ function aNodeWith(
       podToAdmit: (pod) => pod,
       setAllocatedResources: (pod) => void admitted.add(podUID(pod)),
       updatePodFromAllocation: asAllocated,
-      countedPod: asAllocated,
       removePod: () => {},
     },
     refreshNode,

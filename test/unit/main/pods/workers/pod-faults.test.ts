@@ -46,7 +46,6 @@ test('a running pod that makes an admit handler throw does not block other pods'
       podToAdmit: (pod) => pod,
       setAllocatedResources: () => {},
       updatePodFromAllocation: asAllocated,
-      countedPod: asAllocated,
       removePod: () => {},
     },
   });

@@ -20,7 +20,7 @@ test('a removed pod is terminated, cleaned up and forgotten', async () => {
   await node.completeAllTasks();
   assert.deepEqual(node.startedTasks, ['sync web', 'terminating web', 'terminated web', 'cleanUp web']);
   assert.deepEqual(node.forgotten, ['web']);
-  assert.equal(node.workers.isKnown(uid('web')), false);
+  assert.equal(node.podStates.isKnown(uid('web')), false);
   assert.equal(node.statuses.get(uid('web')), undefined);
 });
 
@@ -93,9 +93,9 @@ test('a container that still runs after the termination fails the termination, w
 test('an unknown pod keeps its containers and logs until all sources have reported', () => {
   const node = new FakeNode();
   node.sourcesReady = false;
-  assert.equal(node.workers.shouldContentBeRemoved(uid('web')), false);
+  assert.equal(node.podStates.shouldContentBeRemoved(uid('web')), false);
   node.sourcesReady = true;
-  assert.equal(node.workers.shouldContentBeRemoved(uid('web')), true);
+  assert.equal(node.podStates.shouldContentBeRemoved(uid('web')), true);
 });
 
 test('a UID that is recreated during its termination starts after the old pod is forgotten', async () => {
@@ -109,7 +109,7 @@ test('a UID that is recreated during its termination starts after the old pod is
     ['sync web'],
   );
   // The new pod may write to its log directory before a removal.
-  assert.equal(node.workers.shouldContentBeRemoved(uid('web')), false);
+  assert.equal(node.podStates.shouldContentBeRemoved(uid('web')), false);
   await node.syncKnownPods();
   await node.completeAllTasks();
   assert.deepEqual(node.forgotten, ['web']);
@@ -149,20 +149,20 @@ test('the final status is published when every container has exited, whatever be
   const terminating = node.task('terminating');
   published.length = 0;
   node.workers.containersEnded(uid('web'));
-  assert.deepEqual([published, node.workers.hasEnded(uid('web'))], [[], false]);
+  assert.deepEqual([published, node.podStates.haveContainersEnded(uid('web'))], [[], false]);
   const status = aRuntimePodStatus({ podUID: uid('web'), containers: [anExitedContainer(0)] });
   node.runtime.set(uid('web'), status);
   node.cache.applyInspection(uid('web'), { ...status, observedAtMs: 1e6 }, 1e6);
   node.workers.refreshStatuses([uid('web')]);
-  assert.deepEqual([published, node.workers.hasEnded(uid('web'))], [['Succeeded has ended'], true]);
-  assert.equal(node.workers.isStoppingSandboxes(uid('web')), true);
+  assert.deepEqual([published, node.podStates.haveContainersEnded(uid('web'))], [['Succeeded has ended'], true]);
+  assert.equal(node.podStates.isStoppingSandboxes(uid('web')), true);
   // The status is final: neither the failure to stop the sandbox nor its end changes the status.
   await node.completeTask(terminating, { outcome: 'failed', failure: { reason: 'FailedKillPod', message: 'the network is stuck' } });
   node.workers.wake([uid('web')]);
   await settle();
   await node.completeTask(node.task('terminating'));
   assert.deepEqual(published, ['Succeeded has ended']);
-  assert.equal(node.workers.isStoppingSandboxes(uid('web')), false);
+  assert.equal(node.podStates.isStoppingSandboxes(uid('web')), false);
 });
 
 test('a pod that never started is cleaned up, because an earlier kubelet may have started it', async () => {
@@ -280,8 +280,8 @@ table('isStaticPodEnding', (row) => {
   for (const { state, wanted, want } of rows) {
     row(`old is ${state}, ${wanted} is wanted: ${want}`, async () => {
       const node = await until(state);
-      assert.equal(node.workers.isStaticPodEnding(name, wanted && uid(wanted)), want);
-      assert.equal(node.workers.isStaticPodEnding('other_default', wanted && uid(wanted)), false);
+      assert.equal(node.podStates.isStaticPodEnding(name, wanted && uid(wanted)), want);
+      assert.equal(node.podStates.isStaticPodEnding('other_default', wanted && uid(wanted)), false);
     });
   }
 });

@@ -188,12 +188,12 @@ test('the sync in progress settles when the status of the sync is generated', as
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
   let phase: string | undefined;
-  void node.syncs.get(uid('web'))?.then(() => (phase = node.phase('web')));
+  void node.podStates.syncInProgress(uid('web'))?.then(() => (phase = node.phase('web')));
   await settle();
   assert.equal(phase, undefined);
   await node.completeTask(node.task('sync'));
   assert.equal(phase, 'Running');
-  assert.equal(node.syncs.get(uid('web')), undefined);
+  assert.equal(node.podStates.syncInProgress(uid('web')), undefined);
 });
 
 test('a sync after a failed one is a retry', async () => {
