@@ -8,9 +8,7 @@ import { availableParallelism, hostname } from 'node:os';
 import { untilAborted } from '../shared/concurrency/until-aborted.ts';
 import { withTimeout } from '../shared/concurrency/with-timeout.ts';
 import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
-import type { PlanEviction } from '../shared/contracts/eviction.ts';
 import type { Pod } from '../shared/kubernetes/api.ts';
-import type { PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
 import { startTracing, tracingStarted } from '../shared/tracing/index.ts';
@@ -18,7 +16,7 @@ import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './config/options.ts';
 import type { ReloadObserver } from './config-reload/index.ts';
 import { EventLog } from './events/index.ts';
-import { recordHostWarnings, systemOOMEvent, toNodeName } from './node/index.ts';
+import { NodeInfoSource, recordHostWarnings, systemOOMEvent, toNodeName } from './node/index.ts';
 import { neededImages } from './pods/housekeeping/index.ts';
 import { ActivePods } from './pods/active-pods.ts';
 import { PodLifecycleObservers } from './pods/lifecycle/pod-lifecycle-observers.ts';
@@ -47,7 +45,6 @@ import { followNodeAddresses, loadServingCertificate } from './wiring/serving-ce
 import { startConfigReload } from './wiring/start-config-reload.ts';
 import { startNetworkChains } from './wiring/start-network-chains.ts';
 import { startSources } from './wiring/start-sources.ts';
-import { StatusNodeFacts } from './wiring/status-node-facts.ts';
 
 /** The process must exit within 5 s of SIGTERM (process/signals.ts); one second of them is for the exit itself. */
 const stopDeadlineMs = 4000;
@@ -101,7 +98,7 @@ export async function runKubelet({
     const cache = new RuntimeStatusCache();
     const podManager = new PodManager();
     const apiPods = new ObjectStore<Pod>();
-    const nodeFacts = new StatusNodeFacts();
+    const nodeInfo = new NodeInfoSource(nodeName, clock);
     const syncLoop = new SyncLoop<PodUpdate>({ cache, beat: () => heartbeat.loop(), clock, logger: log('sync-loop') });
     threads.setPlegReceiver((notification) => syncLoop.onPlegNotification(notification));
 
@@ -136,18 +133,22 @@ export async function runKubelet({
       clock,
       logger: log('probes'),
     });
-    const onChanged = (uid: PodUID) => podFeed.onChanged(uid);
     const allocation = await openAllocation(context);
-    const statuses = createApiStatusCache({ ...context, podManager, nodeFacts, probes, statusManager, timelines, allocation, onChanged });
+    const statuses = createApiStatusCache({ ...context, podManager, nodeInfo, probes, statusManager, timelines, allocation });
     const podFeed = new PodFeed({ podManager, statuses, sourcesReady: () => sourcesReady.allReady(), clock, logger: log('server') });
+    statuses.onChange((uid) => podFeed.onChanged(uid));
     const activePods = new ActivePods({ podManager, podStates, statuses, allocationManager: allocation.allocationManager });
     const podResources = createPodResourcesLister({ options, podManager, isActive: (pod) => activePods.isActive(pod) });
 
-    let planEviction: PlanEviction = () => {
-      throw new Error('the eviction manager starts when the runtime has answered');
-    };
     const health = startHealth({ config, state, logger: log('health') });
     shutdown.register('health', async () => health?.close());
+    const runtime = startRuntimeServices({
+      ...context,
+      events,
+      probes,
+      onProbeResults: (results) => syncLoop.onProbeResults(results),
+      onPullWait: (wait) => timelines.pullWait(wait),
+    });
     const server = startServer({
       options,
       state,
@@ -165,7 +166,6 @@ export async function runKubelet({
       allocatedPods: () => activePods.listAdmitted(),
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
-      evictionPlan: (signal) => planEviction(signal),
       probeMetrics: (format) => runtime.probes.renderMetrics(format),
       runtimeMetrics: (format) => stats.runtimeMetrics(format),
       cluster,
@@ -173,27 +173,19 @@ export async function runKubelet({
     });
     shutdown.register('server', () => server.close());
     const servingCertificate = await loadServingCertificate(context, server);
-    const runtime = startRuntimeServices({
-      ...context,
-      events,
-      probes,
-      onProbeResults: (results) => syncLoop.onProbeResults(results),
-      onPullWait: (wait) => timelines.pullWait(wait),
-    });
     await untilRuntimeAnswers(runtime, context);
     // The first syncs have spans.
     await tracingStarted();
     const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
-    const nodeServices = await startNodeServices({ ...context, runtime, events, cluster, setupProblem, untilPodsKnown });
-    nodeFacts.follow(nodeServices.facts);
+    const nodeServices = await startNodeServices({ ...context, runtime, nodeInfo, events, cluster, setupProblem, untilPodsKnown });
 
     const { clusterNode } = nodeServices;
     followNodeAddresses(servingCertificate, cluster, clusterNode);
     const sources = startSources({ ...context, sourcesReady, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
     const stores = { podManager, cache, statuses, probes, timelines, podStates, activePods };
-    const parts = { ...stores, runtime, nodeServices, cluster, scheduler, events, sourcesReady, sources, syncLoop };
+    const parts = { ...stores, runtime, nodeInfo, nodeServices, cluster, scheduler, events, sourcesReady, sources, syncLoop };
     const podRunner = await startPodRunner({ ...context, ...parts, ...allocation });
-    planEviction = (starvedSignal) => podRunner.eviction.plan(starvedSignal);
+    server.serveEvictionPlans((starvedSignal) => podRunner.eviction.plan(starvedSignal));
 
     await untilPodsKnown();
     void removeStaleHookRecords(flags.rootDirectory, unfinishedHooks, cache, log('probes'));

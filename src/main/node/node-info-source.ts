@@ -1,38 +1,48 @@
-/** The information about the node that a pod sync needs, such as addresses and allocatable. Each task gets the current ones. */
+/**
+ * The information about the node that a pod sync and a pod's status need, such as addresses and allocatable. Each task gets the current ones. The store is
+ * created before the parts that read it; it knows only the node's name until the runtime has answered and `start` is called.
+ */
 import type { NodeInfo, NodeResources } from '../../shared/contracts/node-info.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { LocalNodeStatus } from './status/local-node-status.ts';
 import type { RuntimeState } from './status/runtime-state.ts';
 
-export interface NodeInfoSourceOptions {
-  readonly nodeName: string;
+/** What the information is read from. */
+export interface NodeInfoParts {
   readonly local: Pick<LocalNodeStatus, 'hostIPs' | 'refreshNetwork' | 'untilNetworkKnown'>;
   /** The addresses of the Node in the API server, including those of a cloud provider. Empty: not known yet, so the host's own are used. */
   readonly registeredHostIPs?: () => readonly string[];
   readonly resources: () => { readonly capacity: NodeResources; readonly allocatable: NodeResources };
   readonly runtimeState: RuntimeState;
-  readonly clock: Clock;
 }
 
 /** Limits the delay until a changed address is noticed. Equals upstream's nodeStatusUpdateFrequency. */
 const refreshPeriodMs = 10_000;
 
-export class NodeInfoSource {
-  readonly #options: NodeInfoSourceOptions;
+const unknownResources: NodeResources = { milliCPU: 0, memoryBytes: 0, ephemeralStorageBytes: 0, pods: 0 };
 
-  private constructor(options: NodeInfoSourceOptions) {
-    this.#options = options;
+export class NodeInfoSource {
+  readonly #nodeName: string;
+  readonly #clock: Clock;
+  #parts: NodeInfoParts | null = null;
+
+  constructor(nodeName: string, clock: Clock) {
+    this.#nodeName = nodeName;
+    this.#clock = clock;
   }
 
-  static async start(options: NodeInfoSourceOptions): Promise<NodeInfoSource> {
-    await options.local.untilNetworkKnown();
-    return new NodeInfoSource(options);
+  /** Resolves when the addresses of the host are known. */
+  async start(parts: NodeInfoParts): Promise<void> {
+    await parts.local.untilNetworkKnown();
+    this.#parts = parts;
   }
 
   current(): NodeInfo {
-    const { nodeName, local, resources, runtimeState } = this.#options;
+    const nodeName = this.#nodeName;
+    if (!this.#parts) return unknownNode(nodeName);
+    const { local, resources, runtimeState, registeredHostIPs } = this.#parts;
     const networkProblem = runtimeState.networkErrors();
-    const registered = this.#options.registeredHostIPs?.() ?? [];
+    const registered = registeredHostIPs?.() ?? [];
     return {
       nodeName,
       hostname: nodeName,
@@ -49,8 +59,23 @@ export class NodeInfoSource {
   /** Refreshes the host's addresses periodically until the signal aborts, while the Node in the API server has none. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#options.clock.sleep(refreshPeriodMs, signal).catch(() => {});
-      if (!signal.aborted && !this.#options.registeredHostIPs?.().length) await this.#options.local.refreshNetwork();
+      await this.#clock.sleep(refreshPeriodMs, signal).catch(() => {});
+      if (!signal.aborted && !this.#parts?.registeredHostIPs?.().length) await this.#parts?.local.refreshNetwork();
     }
   }
+}
+
+function unknownNode(nodeName: string): NodeInfo {
+  return {
+    nodeName,
+    hostname: nodeName,
+    hostIPs: [],
+    capacity: unknownResources,
+    allocatable: unknownResources,
+    runtimeName: '',
+    runtimeVersion: '',
+    runtimeHandlers: [],
+    networkReady: false,
+    networkNotReadyMessage: 'the container runtime has not answered yet',
+  };
 }

@@ -3,7 +3,6 @@ import { transfer } from 'comlink';
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
-import type { PlanEviction } from '../../shared/contracts/eviction.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
@@ -40,12 +39,10 @@ export interface ServerStart {
   readonly cache: RuntimeStatusCache;
   readonly podFeed: PodFeed;
   readonly podResources: PodResourcesLister;
-  /** Empty until the pod workers start. */
   readonly allocatedPods: () => readonly AllocatedPod[];
   readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
   /** An ImageGcPlan, as JSON. */
   readonly imageGcPlan: () => Promise<string>;
-  readonly evictionPlan: PlanEviction;
   readonly probeMetrics: (format: MetricsFormat) => Promise<Uint8Array>;
   readonly runtimeMetrics: (format: MetricsFormat) => Promise<Uint8Array | undefined>;
   /** Null when standalone: no API server reviews callers. */
@@ -70,7 +67,6 @@ export function startServer({
   allocatedPods,
   inspectPod,
   imageGcPlan,
-  evictionPlan,
   probeMetrics,
   runtimeMetrics,
   cluster,
@@ -100,7 +96,6 @@ export function startServer({
       },
       allocatedPod: async (query) => allocatedPodJson(allocatedPods(), query),
       imageGcPlan,
-      evictionPlan: async (signal) => JSON.stringify(evictionPlan(signal ?? undefined)),
       configz: async () => options.live.configz(),
       flagz: async () => flagValues(options),
       resolveContainer: containerResolver({

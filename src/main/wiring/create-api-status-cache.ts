@@ -1,5 +1,4 @@
 /** Creates the cache of the pods' API statuses with the feature gates that the statuses depend on. */
-import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -8,40 +7,36 @@ import type { StatusManager } from '../pods/status/index.ts';
 import { recordStatusPhases, type PodTimelines } from '../timeline/index.ts';
 import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import type { StatusNodeFacts } from './status-node-facts.ts';
+import type { NodeInfoSource } from '../node/index.ts';
 
 export interface ApiStatusesOptions extends Pick<KubeletContext, 'options' | 'log'> {
   readonly podManager: PodManager;
-  readonly nodeFacts: StatusNodeFacts;
+  readonly nodeInfo: NodeInfoSource;
   readonly probes: ProbeManager;
   /** Undefined when standalone. */
   readonly statusManager: StatusManager | undefined;
   readonly timelines: PodTimelines;
   readonly allocation: Allocation;
-  /** Called for each change of a pod's status. */
-  readonly onChanged: (uid: PodUID) => void;
 }
 
 export function createApiStatusCache({
   options,
   log,
   podManager,
-  nodeFacts,
+  nodeInfo,
   probes,
   statusManager,
   timelines,
   allocation: { allocationManager, resizeConditions },
-  onChanged,
 }: ApiStatusesOptions): ApiStatusCache {
   const { featureGates } = options;
   return new ApiStatusCache({
-    node: () => nodeFacts.current(),
+    node: () => nodeInfo.current(),
     mirrorOf: (pod) => podManager.mirrorOf(pod),
     sink: {
       set: (update) => {
         recordStatusPhases(timelines, update);
         statusManager?.set(update);
-        onChanged(podUID(update.pod));
       },
       expedite: (uid) => statusManager?.expedite(uid),
       forget: (uid) => statusManager?.forget(uid),

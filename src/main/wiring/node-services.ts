@@ -18,13 +18,13 @@ import {
   MachineWatch,
   nodeAllocatable,
   nodeCapacity,
-  NodeInfoSource,
   PodCIDRSync,
   resourceSettings,
   threadErrors,
   watchRuntimeSocket,
   type ClusterNode,
   type Node,
+  type NodeInfoSource,
 } from '../node/index.ts';
 import { NodePressure } from '../eviction/index.ts';
 import { NodeShutdownState } from '../node-shutdown/index.ts';
@@ -33,6 +33,7 @@ import type { EventSink } from '../events/index.ts';
 
 export interface NodeServicesOptions extends KubeletContext {
   readonly runtime: RuntimeServices;
+  readonly nodeInfo: NodeInfoSource;
   readonly events: EventSink;
   /** Null when standalone. */
   readonly cluster: Cluster | null;
@@ -43,8 +44,6 @@ export interface NodeServicesOptions extends KubeletContext {
 }
 
 export interface NodeServices {
-  /** The facts that syncs and pods read. */
-  readonly facts: NodeInfoSource;
   readonly machine: MachineWatch;
   /** Null when standalone. */
   readonly clusterNode: ClusterNode | null;
@@ -58,7 +57,7 @@ export interface NodeServices {
 
 /** Rejects with the signal's reason when it aborts first, and when more is reserved than the machine has. */
 export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
-  const { options, nodeName, threads, log, signal, runtime, events, cluster, setupProblem, untilPodsKnown } = services;
+  const { options, nodeName, threads, log, signal, runtime, nodeInfo, events, cluster, setupProblem, untilPodsKnown } = services;
   const { config, flags, featureGates } = options;
   const { state, host, stats } = threads;
   const { runtimeState, images } = runtime;
@@ -110,16 +109,14 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     const capacity = nodeCapacity(info, config);
     return { capacity, allocatable: nodeAllocatable(capacity, resourceSettings(config, flags), info.hugePages) };
   };
-  const facts = await NodeInfoSource.start({
-    nodeName,
+  await nodeInfo.start({
     local,
     resources: () => toNodeResources(machine.current()),
     runtimeState,
     ...(clusterNode && { registeredHostIPs: () => clusterNode.hostIPs() }),
-    clock,
   });
-  void facts.watch(signal);
-  return { facts, machine, clusterNode, pressure, shutdown, node: () => clusterNode?.node() ?? local.node() };
+  void nodeInfo.watch(signal);
+  return { machine, clusterNode, pressure, shutdown, node: () => clusterNode?.node() ?? local.node() };
 }
 
 function startPodCIDRSync({ options, threads, log, signal, runtime }: NodeServicesOptions, clusterNode: ClusterNode | null): void {

@@ -3,10 +3,10 @@ import { ExclusiveAllocations, openUserNamespaces, userNamespaceProvider } from 
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import type { NodeServices } from './node-services.ts';
+import type { NodeInfoSource } from '../node/index.ts';
 
 export interface ExclusiveAllocationsStart extends Pick<KubeletContext, 'options' | 'log' | 'shutdown' | 'podLifecycle'> {
-  readonly nodeServices: Pick<NodeServices, 'facts'>;
+  readonly nodeInfo: NodeInfoSource;
   readonly cache: RuntimeStatusCache;
 }
 
@@ -15,7 +15,7 @@ export async function openExclusiveAllocations({
   log,
   shutdown,
   podLifecycle,
-  nodeServices,
+  nodeInfo,
   cache,
 }: ExclusiveAllocationsStart): Promise<ExclusiveAllocations> {
   const { config, flags } = options;
@@ -23,7 +23,7 @@ export async function openExclusiveAllocations({
     rootDir: flags.rootDirectory,
     idsPerPod: config.userNamespaces?.idsPerPod ?? null,
     maxPods: config.maxPods,
-    runtimeHandlers: () => nodeServices.facts.current().runtimeHandlers,
+    runtimeHandlers: () => nodeInfo.current().runtimeHandlers,
     random: Math.random,
     logger: log('user-namespaces'),
   });

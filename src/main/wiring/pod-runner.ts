@@ -34,6 +34,7 @@ import { createSyncLoopHandlers } from './sync-loop-handlers.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import type { NodeServices } from './node-services.ts';
+import type { NodeInfoSource } from '../node/index.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 import type { ActivePods } from '../pods/active-pods.ts';
 import type { SourcesReady } from '../sources/index.ts';
@@ -45,6 +46,7 @@ const drainDeadlineMs = 1500;
 
 export interface PodRunnerOptions extends KubeletContext, Allocation {
   readonly runtime: RuntimeServices;
+  readonly nodeInfo: NodeInfoSource;
   readonly nodeServices: NodeServices;
   readonly cluster: Cluster | null;
   readonly podManager: PodManager;
@@ -106,7 +108,7 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
     podStates,
     workQueue,
     events,
-    node: () => nodeServices.facts.current(),
+    node: () => runner.nodeInfo.current(),
     ...(podObjects && { dependenciesReady: (pod) => podObjects.dependenciesReady(pod) }),
     volumes,
     timelines,

@@ -4,6 +4,7 @@
  * pkg/kubelet/status/status_manager.go and the reason cache of pkg/kubelet/reason_cache.go.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { Listeners } from '../../../shared/concurrency/listeners.ts';
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { PodSyncReport, WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -80,10 +81,16 @@ export interface ApiStatusCacheDependencies {
 export class ApiStatusCache {
   readonly #entries = new Map<PodUID, Entry>();
   readonly #failed = new Map<PodUID, FailedPod>();
+  readonly #listeners = new Listeners<[PodUID]>();
   readonly #deps: ApiStatusCacheDependencies;
 
   constructor(dependencies: ApiStatusCacheDependencies) {
     this.#deps = dependencies;
+  }
+
+  /** The listener is called after each change of a pod's status. Returns a function that removes it. */
+  onChange(listener: (uid: PodUID) => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   get(uid: PodUID): PodStatus | undefined {
@@ -280,9 +287,10 @@ export class ApiStatusCache {
   #set(pod: Pod, entry: Entry): void {
     this.#entries.set(podUID(pod), entry);
     const { status, couldHaveRunningContainers, isFinished } = entry;
-    contain({ handler: 'status manager', logger: this.#deps.logger }, () =>
-      this.#deps.sink?.set({ pod, status, couldHaveRunningContainers, isFinished }),
-    );
+    contain({ handler: 'status manager', logger: this.#deps.logger }, () => {
+      this.#deps.sink?.set({ pod, status, couldHaveRunningContainers, isFinished });
+      this.#listeners.notify(podUID(pod));
+    });
   }
 
   #onPhaseChanged(pod: Pod, from: string | undefined, to: string | undefined): void {
