@@ -44,8 +44,8 @@ export const layeredTrees: readonly LayeredTree[] = [
     maxShare: 1 / 2,
     layers: [
       { name: 'updates of pods', rooms: ['pod-handlers.ts'] },
-      { name: 'admission of a pod', rooms: ['pod-admitter.ts'] },
-      { name: 'all pods', rooms: ['active-pods.ts', 'housekeeping'] },
+      { name: 'admission of a pod', rooms: ['pod-admitter.ts', 'resize-admission.ts'] },
+      { name: 'all pods', rooms: ['active-pods.ts', 'housekeeping', 'preempt-pods.ts'] },
       { name: 'one pod', rooms: ['status', 'workers'] },
       { name: 'the status in the API', rooms: ['api-status'] },
       { name: 'parts', rooms: ['admission', 'dispatch', 'lifecycle', 'pod-start-latency.ts', 'static'] },

@@ -78,7 +78,6 @@ describe('pods from the API server', () => {
       events: { record: () => {} },
       admitHandlers: [],
       exclusive: { isNeededBy: () => false, allocate: async () => null },
-      resizeFit: () => null,
       resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
       faults: new PodFaults({ events: { record: () => {} }, clock, logger, random: Math.random }),
       runtimeStatus: () => null,

@@ -7,34 +7,29 @@ import { contain, reportFault } from '../../shared/faults/contain.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../shared/kubernetes/qos-class.ts';
-import type { Logger } from '../../shared/log/logger.ts';
-import { podLevelResourcesAdmissions, preemptions } from '../../shared/metrics/definitions/pods.ts';
-import { podReference, type EventSink } from '../events/index.ts';
+import { podLevelResourcesAdmissions } from '../../shared/metrics/definitions/pods.ts';
+import { podReference } from '../events/index.ts';
 import type { ActivePods } from './active-pods.ts';
 import type { ApiStatusCache } from './api-status/index.ts';
 import type { AllocatedPod, AllocationRefusal, ExclusiveAllocations } from '../allocation/index.ts';
 import { isCriticalPod } from '../../shared/kubernetes/critical-pod.ts';
-import { countRejection, type AdmitHandler, type AdmitResult, type Preemption } from './admission/index.ts';
+import { countRejection, type AdmitHandler, type AdmitResult } from './admission/index.ts';
+import { preemptPods, type PreemptionDependencies } from './preempt-pods.ts';
 import { resourceConfigMode } from './admission/resource-config-mode.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
 import type { WaitKind } from '../../shared/contracts/timeline.ts';
 import type { PodTimelines } from '../timeline/index.ts';
-import { faultMessage, type PodFaults, type PodWorkers } from './workers/index.ts';
+import { faultMessage, type PodFaults } from './workers/index.ts';
 
-export interface PodAdmitterDependencies {
+export interface PodAdmitterDependencies extends PreemptionDependencies {
   readonly activePods: Pick<ActivePods, 'list' | 'listStoppingSandboxes'>;
-  readonly podWorkers: Pick<PodWorkers, 'kill'>;
   readonly statuses: Pick<ApiStatusCache, 'reject'>;
-  readonly events: EventSink;
   readonly admitHandlers: readonly AdmitHandler[];
-  /** Decides whether a pod fits with other resources. */
-  readonly resizeFit: AdmitHandler;
   readonly exclusive: Pick<ExclusiveAllocations, 'isNeededBy' | 'allocate'>;
   /** Fetches the Node before a pod is rejected for the node's labels. Null without an API server. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
   readonly faults: PodFaults;
   readonly timelines?: PodTimelines;
-  readonly logger: Logger;
 }
 
 export interface AdmissionAttempt {
@@ -59,8 +54,6 @@ export class PodAdmitter {
   readonly #deps: PodAdmitterDependencies;
   readonly #onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void;
   readonly #pending = new Map<PodUID, PendingReason>();
-  /** By the critical pod whose resize they make room for. */
-  readonly #preemptedForResizes = new Map<PodUID, ReadonlySet<PodUID>>();
 
   /** `onRetry` is called when a pending pod can be decided. */
   constructor(dependencies: PodAdmitterDependencies, onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void) {
@@ -84,28 +77,13 @@ export class PodAdmitter {
       this.#allocate(pod, attempt);
     } else if ('preemption' in result) {
       const nextAttempt = { mayRefreshNode: false, preempted: new Set([...preempted, ...result.preemption.victims.map(podUID)]) };
-      this.#retryAfter(uid, 'preempting', this.#preempt(pod, result.preemption), nextAttempt);
+      this.#retryAfter(uid, 'preempting', preemptPods(this.#deps, pod, result.preemption), nextAttempt);
     } else if (refreshNode && mayRefreshNode && result.rejection.mayBeStaleNode) {
       this.#retryAfter(uid, 'refreshingNode', refreshNode(), { mayRefreshNode: false, preempted });
     } else {
       this.#reject(pod, result.rejection);
     }
     return false;
-  }
-
-  /** Returns why an admitted pod does not fit with the resources of its spec. For a critical pod other pods end; `onFreed` is called then. */
-  resizeRefusal(pod: Pod, onFreed: () => void): { readonly message: string } | null {
-    const uid = podUID(pod);
-    const preempted = this.#preemptedForResizes.get(uid) ?? new Set<PodUID>();
-    const others = this.#deps.activePods.list().filter((other) => podUID(other) !== uid && !preempted.has(podUID(other)));
-    const result = this.#deps.resizeFit(pod, others);
-    if (!result || 'rejection' in result) return result && { message: result.rejection.message };
-    const { victims, resources } = result.preemption;
-    this.#preemptedForResizes.set(uid, new Set([...preempted, ...victims.map(podUID)]));
-    void this.#preempt(pod, result.preemption)
-      .catch((err: unknown) => reportFault({ handler: 'resize', logger: this.#deps.logger, fields: { podUID: uid } }, err))
-      .finally(() => (this.#preemptedForResizes.delete(uid), onFreed()));
-    return { message: `Waiting for the end of ${victims.length} less important pods, which use ${resources.join(', ')}` };
   }
 
   #commit(pod: Pod): true {
@@ -148,22 +126,6 @@ export class PodAdmitter {
     events.record({ object: podReference(pod), type: 'Warning', reason, message });
     statuses.reject(pod, { reason, message });
     countRejection(reason);
-  }
-
-  /** Ends the victims. Resolves also when a victim does not end in time; its termination continues. */
-  async #preempt(pod: Pod, { victims, resources }: Preemption): Promise<void> {
-    const { podWorkers, events, logger } = this.#deps;
-    const end = async (victim: Pod) => {
-      events.record({ object: podReference(victim), type: 'Warning', reason: preemptedPod.reason, message: preemptedPod.message });
-      logger.info({ pod: nameOf(victim), podUID: podUID(victim), resources, for: nameOf(pod) }, 'Preempting a pod to free up resources');
-      try {
-        await podWorkers.kill(podUID(victim), { evicted: true, gracePeriodOverrideSeconds: null, failed: preemptedPod });
-        preemptions.inc({ preemption_signal: resources[0] ?? '' });
-      } catch (err) {
-        logger.error({ pod: nameOf(victim), podUID: podUID(victim), err }, 'Failed to evict a pod');
-      }
-    };
-    await Promise.all(victims.map(end));
   }
 
   #computeResult(pod: Pod, preempted: ReadonlySet<PodUID>): AdmitResult {
@@ -213,15 +175,4 @@ export class PodAdmitter {
 
 function resultOf({ refusal }: NonNullable<AdmissionAttempt['allocation']>): AdmitResult {
   return refusal && { rejection: refusal };
-}
-
-/** Upstream's texts of pkg/kubelet/preemption/preemption.go. */
-const preemptedPod: FailedPod = {
-  reason: 'Preempting',
-  message: 'Preempted in order to admit critical pod',
-  disruption: { reason: 'TerminationByKubelet', message: 'Pod was preempted by Kubelet to accommodate a critical pod.' },
-};
-
-function nameOf({ metadata: { namespace, name } }: Pod): string {
-  return `${namespace}/${name}`;
 }

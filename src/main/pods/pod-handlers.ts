@@ -186,11 +186,6 @@ export class PodHandlers {
       });
     }
   }
-
-  /** Returns why a pod does not fit with the resources that its spec asks for now. Ends other pods for a critical one. */
-  resizeRefusal(pod: Pod): { readonly message: string } | null {
-    return this.#admitter.resizeRefusal(pod, () => this.#deps.resizes.retry('pods_removed'));
-  }
 }
 
 function nameOf({ metadata: { namespace, name } }: Pod): string {

@@ -5,7 +5,7 @@ import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { ExclusiveAllocations, ResizeManager } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
 import { declaredFeatures } from '../node/index.ts';
-import { admitHandlers, missingFeaturesForUpdate, resizeFit } from '../pods/admission/index.ts';
+import { admitHandlers, missingFeaturesForUpdate } from '../pods/admission/index.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -17,6 +17,7 @@ import type { NodeServices } from './node-services.ts';
 import type { Allocation } from './open-allocation.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
+import type { SourcesReady } from '../sources/index.ts';
 import type { ActivePods } from '../pods/active-pods.ts';
 
 export interface PodHandlersOptions
@@ -34,7 +35,7 @@ export interface PodHandlersOptions
   readonly resizes: ResizeManager;
   readonly timelines: PodTimelines;
   readonly faults: PodFaults;
-  readonly sourcesReady: () => boolean;
+  readonly sourcesReady: SourcesReady;
 }
 
 export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
@@ -57,10 +58,6 @@ export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
       isShuttingDown: () => nodeServices.shutdown.isShuttingDown,
     }),
     missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
-    resizeFit: resizeFit({
-      node: nodeServices.node,
-      schedulerPreempts: options.featureGates.enabled('InPlacePodVerticalScalingSchedulerPreemption'),
-    }),
     allocationManager,
     runtimeStatus: (uid) => cache.get(uid),
     exclusive,
@@ -69,7 +66,7 @@ export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
     faults,
     refreshNode: clusterNode ? () => clusterNode.fetch().catch(() => {}) : null,
     onAdmitted: (pod) => podLifecycle.admitted(pod),
-    sourcesReady,
+    sourcesReady: () => sourcesReady.allReady(),
     clock,
     logger: log('pod-updates'),
   });

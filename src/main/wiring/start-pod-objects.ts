@@ -1,4 +1,5 @@
 /** Starts the parts that keep what pods use of the API server: their objects, and the runtime classes. A standalone kubelet has neither. */
+import { Listeners } from '../../shared/concurrency/listeners.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { EventSink } from '../events/index.ts';
 import type { PodObjectManager, RuntimeClassManager } from '../objects/index.ts';
@@ -17,18 +18,20 @@ export interface PodObjectsStart extends Pick<KubeletContext, 'podLifecycle'> {
   readonly cache: RuntimeStatusCache;
   readonly podManager: PodManager;
   readonly events: EventSink;
-  /** Syncs the pods whose objects have changed. */
-  readonly wake: (uids: Iterable<PodUID>) => void;
 }
 
 export interface PodObjects {
   readonly podObjects: PodObjectManager | undefined;
   readonly runtimeClasses: RuntimeClassManager | undefined;
+  /** Called with the pods whose objects have changed, or whose runtime class was added. */
+  readonly objectChanges: Listeners<[uids: Iterable<PodUID>]>;
 }
 
 export function startPodObjects(start: PodObjectsStart): PodObjects {
-  const { podLifecycle, cluster, nodeServices, runtime, cache, podManager, events, wake } = start;
+  const { podLifecycle, cluster, nodeServices, runtime, cache, podManager, events } = start;
   const { clusterNode } = nodeServices;
+  const objectChanges = new Listeners<[uids: Iterable<PodUID>]>();
+  const wake = (uids: Iterable<PodUID>) => objectChanges.notify(uids);
   const podObjects =
     cluster && clusterNode
       ? cluster.startPodObjectManager(clusterNode, { isRunning: (uid) => isPodRunning(cache.get(uid)), onChanged: wake, events })
@@ -47,5 +50,5 @@ export function startPodObjects(start: PodObjectsStart): PodObjects {
       wake(waiting.map(podUID));
     },
   });
-  return { podObjects, runtimeClasses };
+  return { podObjects, runtimeClasses, objectChanges };
 }

@@ -5,7 +5,8 @@ import { ResizeManager } from '../allocation/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import type { EventSink } from '../events/index.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
-import type { PodHandlers } from '../pods/pod-handlers.ts';
+import type { ResizeAdmission } from '../pods/resize-admission.ts';
+import type { SourcesReady } from '../sources/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers, WorkQueue } from '../pods/workers/index.ts';
@@ -16,24 +17,24 @@ import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' | 'threads' | 'shutdown' | 'podLifecycle'>, Allocation {
   readonly podManager: PodManager;
   readonly podStates: PodStates;
-  readonly workers: () => PodWorkers;
-  readonly podHandlers: () => PodHandlers;
+  readonly workers: Pick<PodWorkers, 'update' | 'refreshStatuses'>;
+  readonly admission: ResizeAdmission;
   readonly workQueue: WorkQueue;
   readonly cache: RuntimeStatusCache;
   readonly timelines: PodTimelines;
-  readonly sourcesReady: () => boolean;
+  readonly sourcesReady: SourcesReady;
   readonly events: EventSink;
 }
 
 export function startResizes(start: ResizesOptions): ResizeManager {
-  const { options, log, threads, shutdown, allocationManager, resizeConditions, podManager, workers, podHandlers, workQueue } = start;
+  const { options, log, threads, shutdown, allocationManager, resizeConditions, podManager, workers, admission, workQueue } = start;
   const { sourcesReady, events, podLifecycle } = start;
   const { config, featureGates } = options;
   const wanted = (uid: PodUID) => {
     const pod = podManager.get(uid);
     return pod && !isDeleted(pod) && !start.podStates.isTerminationRequested(uid) ? pod : undefined;
   };
-  const resizes = new ResizeManager({
+  const resizes: ResizeManager = new ResizeManager({
     settings: {
       cgroupVersion: threads.host.cgroupVersion,
       podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
@@ -47,17 +48,23 @@ export function startResizes(start: ResizesOptions): ResizeManager {
     conditions: resizeConditions,
     wanted,
     runtimeStatus: (uid) => start.cache.get(uid),
-    refusal: (pod) => podHandlers().resizeRefusal(pod),
-    onAllocated: (pod) => workers().update(pod, 'update'),
-    onConditions: (uid) => workers().refreshStatuses([uid]),
+    refusal: (pod) => admission.refusal(pod, () => resizes.retry('pods_removed')),
+    onAllocated: (pod) => workers.update(pod, 'update'),
+    onConditions: (uid) => workers.refreshStatuses([uid]),
     syncAfter: (uid, delayMs) => workQueue.enqueue(uid, delayMs),
-    sourcesReady,
+    sourcesReady: () => sourcesReady.allReady(),
     timelines: start.timelines,
     events,
     clock,
     logger: log('resizes'),
   });
   shutdown.register('resizes', async () => resizes.close());
-  podLifecycle.register({ name: 'resizes', terminated: () => resizes.retry('pod_terminated'), forgotten: (uid) => resizes.forget(uid) });
+  podLifecycle.register({
+    name: 'resizes',
+    observed: (pod, status) => resizes.observe(pod, status),
+    resizeFailed: (pod, message) => resizes.onError(pod, message),
+    terminated: () => resizes.retry('pod_terminated'),
+    forgotten: (uid) => resizes.forget(uid),
+  });
   return resizes;
 }

@@ -13,6 +13,7 @@ import { ContainerDeletor, Housekeeping } from '../../../src/main/pods/housekeep
 import { PodLifecycleObservers } from '../../../src/main/pods/lifecycle/pod-lifecycle-observers.ts';
 import { PodStates } from '../../../src/main/pods/lifecycle/pod-states.ts';
 import { ActivePods } from '../../../src/main/pods/active-pods.ts';
+import { ResizeAdmission } from '../../../src/main/pods/resize-admission.ts';
 import { PodHandlers } from '../../../src/main/pods/pod-handlers.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
@@ -133,7 +134,7 @@ export class ModelKubelet {
       const pod = podManager.get(uid);
       return pod && !isDeleted(pod) && !podStates.isTerminationRequested(uid) ? pod : undefined;
     };
-    const resizes = new ResizeManager({
+    const resizes: ResizeManager = new ResizeManager({
       settings: {
         cgroupVersion: 1,
         podLevel: gates.podLevel,
@@ -147,7 +148,7 @@ export class ModelKubelet {
       conditions: resizeConditions,
       wanted,
       runtimeStatus: (uid) => cache.get(uid),
-      refusal: (pod) => handlers.resizeRefusal(pod),
+      refusal: (pod) => resizeAdmission.refusal(pod, () => resizes.retry('pods_removed')),
       onAllocated: (pod) => workers.update(pod, 'update'),
       onConditions: (uid) => workers.refreshStatuses([uid]),
       syncAfter: (uid, delayMs) => workQueue.enqueue(uid, delayMs),
@@ -175,7 +176,6 @@ export class ModelKubelet {
       runtimeHandler: standaloneRuntimeHandler,
       exclusive: { restore: async () => undefined },
       allocation: allocationManager,
-      resizes,
       policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
       clock,
       logger,
@@ -184,6 +184,7 @@ export class ModelKubelet {
       observers: podLifecycle,
     });
     this.workers = workers;
+    const resizeAdmission = new ResizeAdmission({ activePods, podWorkers: workers, resizeFit: fits, events, logger });
     this.podStates = podStates;
     const images = { ensureImage: async ({ image }: { image: string }) => ({ outcome: 'present', imageRef: `sha256:${image}` }) as const };
     this.pool.setHandlers(
@@ -210,7 +211,6 @@ export class ModelKubelet {
       events,
       admitHandlers: [fits],
       exclusive: { isNeededBy: () => false, allocate: async () => null },
-      resizeFit: fits,
       resizes,
       allocationManager,
       runtimeStatus: (uid) => cache.get(uid),
@@ -243,6 +243,8 @@ export class ModelKubelet {
     });
     podLifecycle.register({
       name: 'model',
+      observed: (pod, status) => resizes.observe(pod, status),
+      resizeFailed: (pod, message) => resizes.onError(pod, message),
       terminated: () => resizes.retry('pod_terminated'),
       finished: () => syncLoop.requestHousekeeping(),
       forgotten: (uid) => {

@@ -35,7 +35,6 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     faults: new PodFaults({ events, clock, logger, random: () => 0 }),
     admitHandlers: [() => (setup.rejection ? { rejection: setup.rejection } : null)],
     exclusive: { isNeededBy: () => false, allocate: async () => null },
-    resizeFit: () => null,
     resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
     runtimeStatus: () => null,
     allocationManager: {

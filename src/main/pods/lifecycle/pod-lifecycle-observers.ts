@@ -2,16 +2,22 @@
  * The parts of main that follow the lives of pods: each registers itself where it is created, and is notified in the order of the registrations. Who
  * changes a pod's life (pod handlers, pod workers, housekeeping) knows none of them.
  */
+import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/faults/contain.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
+import type { AllocatedPod } from '../../allocation/index.ts';
 
 export interface PodLifecycleObserver {
   /** In logs, and of low cardinality. */
   readonly name: string;
   /** The pod is admitted, and its worker gets it next; or the worker of an admitted pod gets a change of it next. An exception keeps the pod from it. */
   admitted?(pod: Pod): void;
+  /** A sync of the pod has read this status of the runtime: before it generates the API status, or after it has changed the runtime. An exception fails the sync. */
+  observed?(pod: AllocatedPod, status: RuntimePodStatus | null): void;
+  /** A sync could not bring the pod's resources into force. An exception fails the sync. */
+  resizeFailed?(pod: AllocatedPod, message: string): void;
   /** No container of the pod runs any more: what it requested is free. */
   terminated?(uid: PodUID): void;
   /** Nothing of the pod is left on this node. */
@@ -22,7 +28,7 @@ export interface PodLifecycleObserver {
   keepOnly?(known: ReadonlySet<PodUID>): void;
 }
 
-type Stage = Exclude<keyof PodLifecycleObserver, 'name'>;
+type Stage = 'terminated' | 'finished' | 'forgotten' | 'keepOnly';
 
 export class PodLifecycleObservers {
   readonly #observers: PodLifecycleObserver[] = [];
@@ -39,6 +45,14 @@ export class PodLifecycleObservers {
   /** Throws what an observer throws: the pod is not passed on without what the observer has for it. */
   admitted(pod: Pod): void {
     for (const observer of this.#observers) observer.admitted?.(pod);
+  }
+
+  observed(pod: AllocatedPod, status: RuntimePodStatus | null): void {
+    for (const observer of this.#observers) observer.observed?.(pod, status);
+  }
+
+  resizeFailed(pod: AllocatedPod, message: string): void {
+    for (const observer of this.#observers) observer.resizeFailed?.(pod, message);
   }
 
   terminated(uid: PodUID): void {

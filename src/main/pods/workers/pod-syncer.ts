@@ -72,7 +72,7 @@ export class PodSyncer {
     const status = await this.#reader.getLatest();
     if (status?.failure) throw new KubeletError('FailedSync', `error determining status: ${status.failure.message}`);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
-    this.#deps.resizes.observe(pod, status);
+    this.#deps.observers.observed(pod, status);
     const apiStatus = statuses.regenerate(pod, status, this.#worker.lifecycle);
     if (isTerminalPhase(apiStatus.phase)) {
       this.#worker.apply({ type: 'completed' });
@@ -108,8 +108,8 @@ export class PodSyncer {
     const isWaitingChanged = statuses.setWaitingReasons(uid, result.waiting);
     this.#completion.complete('sync', result);
     if (result.changedRuntime) await this.#inspectAfterSync(result.created);
-    if (result.resizeError !== undefined) this.#deps.resizes.onError(pod, result.resizeError);
-    else if (result.changedRuntime) this.#deps.resizes.observe(pod, this.#deps.cache.get(uid));
+    if (result.resizeError !== undefined) this.#deps.observers.resizeFailed(pod, result.resizeError);
+    else if (result.changedRuntime) this.#deps.observers.observed(pod, this.#deps.cache.get(uid));
     // A sync without an effect changes no status; other changes in the runtime arrive from the pleg thread.
     if (isWaitingChanged || result.changedRuntime) this.#worker.refreshStatus();
     if (result.outcome === 'failed') {

@@ -4,7 +4,7 @@ import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.t
 import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
-import type { AllocatedPod, AllocationManager, ExclusiveAllocations, ResizeManager } from '../../allocation/index.ts';
+import type { AllocatedPod, AllocationManager, ExclusiveAllocations } from '../../allocation/index.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -17,6 +17,7 @@ import type { ProbeManager } from '../../probes/index.ts';
 import type { ApiStatusCache } from '../api-status/index.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
 import type { PodScheduler } from '../dispatch/index.ts';
+import type { PodLifecycleObservers } from '../lifecycle/pod-lifecycle-observers.ts';
 import type { PodTimelines } from '../../timeline/index.ts';
 import type { WorkQueue } from '../../../shared/concurrency/work-queue.ts';
 
@@ -40,7 +41,7 @@ export interface PodWorkerDependencies {
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly exclusive: Pick<ExclusiveAllocations, 'restore'>;
   readonly allocation: Pick<AllocationManager, 'actuated'>;
-  readonly resizes: Pick<ResizeManager, 'observe' | 'onError'>;
+  readonly observers: Pick<PodLifecycleObservers, 'observed' | 'resizeFailed'>;
   readonly timelines?: PodTimelines;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;

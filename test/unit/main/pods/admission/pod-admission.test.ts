@@ -45,7 +45,6 @@ function aNodeWith(
     events: { record: (event) => void node.events.push(event) },
     admitHandlers,
     exclusive,
-    resizeFit: () => null,
     resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
     faults: new PodFaults({ events: { record: () => {} }, clock: node.clock, logger: node.logs.logger, random: () => 0 }),
     runtimeStatus: () => null,

@@ -1,0 +1,121 @@
+/**
+ * Starts the parts that sync single pods: the API objects of pods, the pod workers, the resizes, and the handlers of the requests that tasks of the sync
+ * pool send.
+ */
+import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { ExclusiveAllocations, ResizeManager } from '../allocation/index.ts';
+import type { EventSink } from '../events/index.ts';
+import { resizeFit } from '../pods/admission/index.ts';
+import type { NodeInfoSource } from '../node/index.ts';
+import { standaloneRuntimeHandler } from '../objects/index.ts';
+import type { ActivePods } from '../pods/active-pods.ts';
+import type { ApiStatusCache } from '../pods/api-status/index.ts';
+import type { PodScheduler } from '../pods/dispatch/index.ts';
+import type { PodStates } from '../pods/lifecycle/pod-states.ts';
+import { MountedVolumes } from '../pods/mounted-volumes.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import { ResizeAdmission } from '../pods/resize-admission.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
+import { PodWorkers, WorkQueue } from '../pods/workers/index.ts';
+import type { ProbeManager } from '../probes/index.ts';
+import type { SourcesReady } from '../sources/index.ts';
+import type { PodTimelines } from '../timeline/index.ts';
+import type { Cluster } from './cluster.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import type { NodeServices } from './node-services.ts';
+import type { Allocation } from './open-allocation.ts';
+import { openExclusiveAllocations } from './open-exclusive-allocations.ts';
+import type { RuntimeServices } from './runtime-services.ts';
+import { startPodObjects } from './start-pod-objects.ts';
+import { startResizes } from './start-resizes.ts';
+import { createTaskHandlers } from './task-handlers.ts';
+
+/** Upstream's backOffPeriod. */
+const backOffMs = 10_000;
+/** How long a task may take to reach a step at which it can stop. */
+const drainDeadlineMs = 1500;
+
+export interface PodWorkersStart extends KubeletContext, Allocation {
+  readonly runtime: Pick<RuntimeServices, 'images' | 'runtimeState'>;
+  readonly nodeInfo: NodeInfoSource;
+  readonly nodeServices: Pick<NodeServices, 'clusterNode' | 'machine' | 'node'>;
+  /** Null when standalone. */
+  readonly cluster: Cluster | null;
+  readonly podManager: PodManager;
+  readonly cache: RuntimeStatusCache;
+  readonly statuses: ApiStatusCache;
+  readonly probes: ProbeManager;
+  readonly scheduler: PodScheduler;
+  readonly podStates: PodStates;
+  readonly activePods: ActivePods;
+  readonly events: EventSink;
+  readonly timelines: PodTimelines;
+  readonly sourcesReady: SourcesReady;
+  /** Called when the work queue has due pods. */
+  readonly onDue: () => void;
+}
+
+export interface PodWorkersParts {
+  readonly workers: PodWorkers;
+  readonly workQueue: WorkQueue;
+  readonly exclusive: ExclusiveAllocations;
+  readonly resizes: ResizeManager;
+}
+
+export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorkersParts> {
+  const { options, log, shutdown, threads, podLifecycle, runtime, nodeInfo, nodeServices, podManager, cache, statuses, probes } = start;
+  const { scheduler, podStates, activePods, events, timelines, allocationManager, onDue } = start;
+  const { pool, pleg } = threads;
+  const { images, runtimeState } = runtime;
+
+  const exclusive = await openExclusiveAllocations(start);
+  const { podObjects, runtimeClasses, objectChanges } = startPodObjects(start);
+  const volumes = new MountedVolumes(clock);
+  const workQueue = new WorkQueue({ clock, onDue });
+  shutdown.register('work-queue', async () => workQueue.close());
+  const workers = new PodWorkers({
+    pool,
+    inspectPod: (uid, created, sequence) => pleg.inspectPod(uid, created, sequence),
+    cache,
+    statuses,
+    scheduler,
+    probes,
+    podStates,
+    workQueue,
+    events,
+    node: () => nodeInfo.current(),
+    ...(podObjects && { dependenciesReady: (pod) => podObjects.dependenciesReady(pod) }),
+    volumes,
+    timelines,
+    runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
+    exclusive,
+    allocation: allocationManager,
+    policy: { resyncIntervalMs: options.config.syncFrequency, backOffMs },
+    clock,
+    logger: log('pod-workers'),
+    onFailure: () => runtimeState.checkSoon(),
+    random: Math.random,
+    observers: podLifecycle,
+  });
+  objectChanges.add((uids) => workers.wake(uids));
+  runtimeState.onRecovered(() => workers.wakeFailed());
+  shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
+
+  const admission = new ResizeAdmission({
+    activePods,
+    podWorkers: workers,
+    resizeFit: resizeFit({
+      node: nodeServices.node,
+      schedulerPreempts: options.featureGates.enabled('InPlacePodVerticalScalingSchedulerPreemption'),
+    }),
+    events,
+    logger: log('pod-updates'),
+  });
+  const resizes = startResizes({ ...start, workers, admission, workQueue });
+  nodeServices.machine.onChanged(() => resizes.retry('periodic_retry'));
+  pool.setHandlers(
+    createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers, timelines, probes, resizes }),
+  );
+  return { workers, workQueue, exclusive, resizes };
+}
