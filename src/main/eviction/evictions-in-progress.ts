@@ -27,7 +27,7 @@ export class EvictionsInProgress {
     this.#pods.set(uid, { cause, untilMs });
   }
 
-  /** Whether the pod has finished was asked, or reported. Returns true when this was the last one that others wait for. */
+  /** The pod has finished, whether it was evicted or not. Returns true when it was the last one that others wait for. */
   finish(uid: PodUID): boolean {
     this.#overdue.delete(uid);
     return this.#pods.delete(uid) && this.#pods.size === 0;
@@ -56,9 +56,5 @@ export class EvictionsInProgress {
 
   has(cause: EvictionCause): boolean {
     return this.#pods.values().some((pod) => pod.cause === cause);
-  }
-
-  uids(): PodUID[] {
-    return [...this.#pods.keys(), ...this.#overdue];
   }
 }

@@ -40,24 +40,20 @@ export class PodEvictor {
     logger.info({ ...fields, signal, gracePeriodSeconds, reason: failed.message }, 'Evicting a pod');
     evictions.inc({ eviction_signal: signal });
     this.#inProgress.add(uid, cause, gracePeriodSeconds, clock.monotonic());
-    kill(uid, { evicted: true, gracePeriodOverrideSeconds: gracePeriodSeconds, failed })
-      .then(
-        () => logger.info(fields, 'The pod is evicted'),
-        (err: unknown) => logger.error({ ...fields, err: messageOf(err) }, 'The pod failed to evict'),
-      )
-      .finally(() => {
-        if (isFinished(uid)) this.onPodFinished(uid);
-      });
+    kill(uid, { evicted: true, gracePeriodOverrideSeconds: gracePeriodSeconds, failed }).then(
+      () => logger.info(fields, 'The pod is evicted'),
+      (err: unknown) => logger.error({ ...fields, err: messageOf(err) }, 'The pod failed to evict'),
+    );
   }
 
+  /** Nothing is left of the pod: the only way in which an eviction ends. Called for every pod, whether it was evicted or not. */
   onPodFinished(uid: PodUID): void {
     if (this.#inProgress.finish(uid)) this.#options.onAllFinished();
   }
 
   /** Called before each pass. */
   update(): void {
-    const { isFinished, clock, logger } = this.#options;
-    for (const uid of this.#inProgress.uids()) if (isFinished(uid)) this.#inProgress.finish(uid);
+    const { clock, logger } = this.#options;
     const overdue = this.#inProgress.expire(clock.monotonic());
     if (overdue.length > 0) logger.warn({ podUIDs: overdue }, 'Timed out waiting for evicted pods to be cleaned up');
   }
