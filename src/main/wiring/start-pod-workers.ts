@@ -72,6 +72,11 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
   const exclusive = await openExclusiveAllocations(start);
   const { podObjects, runtimeClasses, objectChanges } = startPodObjects(start);
   const volumes = new MountedVolumes(clock);
+  podLifecycle.register({
+    name: 'volumes',
+    terminated: (uid) => volumes.removeDesired(uid),
+    finished: (uid) => volumes.removePod(uid),
+  });
   const workQueue = new WorkQueue({ clock, onDue });
   shutdown.register('work-queue', async () => workQueue.close());
   const workers = new PodWorkers({

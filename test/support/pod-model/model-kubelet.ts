@@ -245,8 +245,14 @@ export class ModelKubelet {
       name: 'model',
       observed: (pod, status) => resizes.observe(pod, status),
       resizeFailed: (pod, message) => resizes.onError(pod, message),
-      terminated: () => resizes.retry('pod_terminated'),
-      finished: () => syncLoop.requestHousekeeping(),
+      terminated: (uid) => {
+        resizes.retry('pod_terminated');
+        volumes.removeDesired(uid);
+      },
+      finished: (uid) => {
+        volumes.removePod(uid);
+        syncLoop.requestHousekeeping();
+      },
       forgotten: (uid) => {
         faults.forget(uid);
         resizes.forget(uid);

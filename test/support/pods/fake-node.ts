@@ -146,8 +146,11 @@ export class FakeNode {
     observers: {
       observed: () => {},
       resizeFailed: () => {},
-      terminated: () => {},
-      finished: (uid) => this.finished.push(uid),
+      terminated: (uid) => this.volumes.removeDesired(uid),
+      finished: (uid) => {
+        this.volumes.removePod(uid);
+        this.finished.push(uid);
+      },
       forgotten: (uid) => this.forgotten.push(uid),
     },
   });

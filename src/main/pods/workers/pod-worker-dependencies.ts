@@ -36,7 +36,7 @@ export interface PodWorkerDependencies {
   readonly node: () => NodeInfo;
   /** Whether all secrets and config maps of the pod's volumes are known. Absent without an API server. */
   readonly dependenciesReady?: (pod: Pod) => boolean;
-  readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted' | 'removeDesired' | 'removePod'>;
+  readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted'>;
   /** Called for pods with a runtime class. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly exclusive: Pick<ExclusiveAllocations, 'restore'>;

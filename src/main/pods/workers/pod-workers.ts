@@ -197,13 +197,11 @@ export class PodWorkers implements PodWorkerOwner {
   onTerminated(worker: PodIdentity): void {
     this.#killer.onTerminated(worker.uid);
     this.#deps.observers.terminated(worker.uid);
-    this.#deps.volumes.removeDesired(worker.uid);
   }
 
   onFinished(worker: PodIdentity): void {
     const next = worker.isStatic ? this.#staticPodOrder.release(worker.fullName, worker.uid) : null;
     if (next !== null) this.wake([next]);
-    this.#deps.volumes.removePod(worker.uid);
     this.#deps.observers.finished(worker.uid);
   }
 
