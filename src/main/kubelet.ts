@@ -23,7 +23,7 @@ import { PodLifecycleObservers } from './pods/lifecycle/pod-lifecycle-observers.
 import { PodStates } from './pods/lifecycle/pod-states.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
-import { PodScheduler } from './pods/dispatch/index.ts';
+import { PodDispatcher } from './pods/dispatch/index.ts';
 import { ProbeManager, readUnfinishedHooks, removeStaleHookRecords } from './probes/index.ts';
 import { setConstantMetrics } from './process/constant-metrics.ts';
 import { PodFeed, startHealth, startServer } from './server/index.ts';
@@ -108,12 +108,12 @@ export async function runKubelet({
     // The first run of each part's code takes about 10 ms: other work of the thread runs in between.
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
-    const scheduler = new PodScheduler({ clock, cores: availableParallelism() });
+    const dispatcher = new PodDispatcher({ clock, cores: availableParallelism() });
     const timelines = startTimelines({ maxPods: config.maxPods, podManager, cache, logger: log('pod-timelines') });
     const statusManager = cluster?.startStatusManager(podManager, apiPods, timelines);
     const events =
       cluster && statusManager
-        ? cluster.startEventRecorder(eventLog, scheduler, {
+        ? cluster.startEventRecorder(eventLog, dispatcher, {
             statuses: statusManager,
             syncInProgress: (uid) => podStates.syncInProgress(uid),
           })
@@ -183,7 +183,7 @@ export async function runKubelet({
     followNodeAddresses(servingCertificate, cluster, clusterNode);
     const sources = startSources({ ...context, sourcesReady, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
     const stores = { podManager, cache, statuses, probes, timelines, podStates, activePods };
-    const parts = { ...stores, runtime, nodeInfo, nodeServices, cluster, scheduler, events, sourcesReady, sources, syncLoop };
+    const parts = { ...stores, runtime, nodeInfo, nodeServices, cluster, dispatcher, events, sourcesReady, sources, syncLoop };
     const podRunner = await startPodRunner({ ...context, ...parts, ...allocation });
     server.serveEvictionPlans((starvedSignal) => podRunner.eviction.plan(starvedSignal));
 

@@ -13,7 +13,7 @@ import { firstStatusDelayMs } from '../pods/first-seen.ts';
 import { ownerUID } from '../pods/static/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
-import type { PodScheduler } from '../pods/dispatch/index.ts';
+import type { PodDispatcher } from '../pods/dispatch/index.ts';
 import { StatusManager } from '../pods/status/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -77,7 +77,7 @@ export class Cluster {
   /** The recorder sends events to the API server and to the log. */
   startEventRecorder(
     eventLog: EventSink,
-    scheduler: Pick<PodScheduler, 'untilIdle'>,
+    dispatcher: Pick<PodDispatcher, 'untilIdle'>,
     order: Pick<EventsAfterStatusOptions, 'statuses' | 'syncInProgress'>,
   ): EventSink {
     const { nodeName, log, shutdown } = this.#options;
@@ -87,7 +87,7 @@ export class Cluster {
       nodeUID: () => (this.#nodeUID ??= this.#clusterNode?.store.get()?.metadata.uid),
       log: eventLog,
       initialDelayMs: eventDelayMs,
-      untilIdle: (signal) => scheduler.untilIdle(signal),
+      untilIdle: (signal) => dispatcher.untilIdle(signal),
       clock,
       logger: log('events'),
     });

@@ -11,7 +11,7 @@ import type { NodeInfoSource } from '../node/index.ts';
 import { standaloneRuntimeHandler } from '../objects/index.ts';
 import type { ActivePods } from '../pods/active-pods.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
-import type { PodScheduler } from '../pods/dispatch/index.ts';
+import type { PodDispatcher } from '../pods/dispatch/index.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 import { MountedVolumes } from '../pods/mounted-volumes.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -46,7 +46,7 @@ export interface PodWorkersStart extends KubeletContext, Allocation {
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
   readonly probes: ProbeManager;
-  readonly scheduler: PodScheduler;
+  readonly dispatcher: PodDispatcher;
   readonly podStates: PodStates;
   readonly activePods: ActivePods;
   readonly events: EventSink;
@@ -65,7 +65,7 @@ export interface PodWorkersParts {
 
 export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorkersParts> {
   const { options, log, shutdown, threads, podLifecycle, runtime, nodeInfo, nodeServices, podManager, cache, statuses, probes } = start;
-  const { scheduler, podStates, activePods, events, timelines, allocationManager, onDue } = start;
+  const { dispatcher, podStates, activePods, events, timelines, allocationManager, onDue } = start;
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
 
@@ -84,7 +84,7 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
     inspectPod: (uid, created, sequence) => pleg.inspectPod(uid, created, sequence),
     cache,
     statuses,
-    scheduler,
+    dispatcher,
     probes,
     podStates,
     workQueue,
@@ -120,7 +120,7 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
   const resizes = startResizes({ ...start, workers, admission, workQueue });
   nodeServices.machine.onChanged(() => resizes.retry('periodic_retry'));
   pool.setHandlers(
-    createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, scheduler, workers, timelines, probes, resizes }),
+    createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, dispatcher, workers, timelines, probes, resizes }),
   );
   return { workers, workQueue, exclusive, resizes };
 }

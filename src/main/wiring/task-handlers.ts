@@ -5,7 +5,7 @@ import type { PodManager } from '../pods/pod-manager.ts';
 import { PodStartLatency } from '../pods/pod-start-latency.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
-import type { PodScheduler } from '../pods/dispatch/index.ts';
+import type { PodDispatcher } from '../pods/dispatch/index.ts';
 import type { ImagesThread } from '../threads/images-thread.ts';
 import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodObjectManager } from '../objects/index.ts';
@@ -22,7 +22,7 @@ export interface TaskHandlersOptions {
   /** Undefined when standalone. */
   readonly podObjects: PodObjectManager | undefined;
   readonly volumes: MountedVolumes;
-  readonly scheduler: Pick<PodScheduler, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
+  readonly dispatcher: Pick<PodDispatcher, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaitingReason'>;
   readonly timelines: PodTimelines;
   readonly probes: Pick<ProbeManager, 'hooks'>;
@@ -36,7 +36,7 @@ export function createTaskHandlers({
   events,
   podObjects,
   volumes,
-  scheduler,
+  dispatcher,
   workers,
   timelines,
   probes,
@@ -48,9 +48,9 @@ export function createTaskHandlers({
       startLatency.measurePull(request.podUID, () => timelines.measureImage(request, () => images.ensureImage(request))),
     startPermit: (kind, task, signal) =>
       timelines.duringWait(task.podUID, kind === 'sandbox' ? 'Sandbox' : 'Create', 'StartPermit', () =>
-        scheduler.acquireStartPermit(kind, task, signal),
+        dispatcher.acquireStartPermit(kind, task, signal),
       ),
-    tryStartPermit: (kind, task) => scheduler.tryAcquireStartPermit(kind, task),
+    tryStartPermit: (kind, task) => dispatcher.tryAcquireStartPermit(kind, task),
     event: (event) => events.record(event),
     phase: (report, { podUID }) => timelines.report(podUID, report),
     taskEnded: ({ podUID }) => timelines.taskEnded(podUID),

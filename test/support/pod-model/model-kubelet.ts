@@ -1,5 +1,5 @@
 /**
- * A kubelet without threads, network and cgroups: the real sync loop, pod config, handlers, workers, scheduler, housekeeping, statuses, probe results
+ * A kubelet without threads, network and cgroups: the real sync loop, pod config, handlers, workers, dispatcher, housekeeping, statuses, probe results
  * and status writes of main, the real pleg and the real tasks of the sync pool, put together as src/main/wiring does. What it lives on is modelled.
  */
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { ResizeAdmission } from '../../../src/main/pods/resize-admission.ts';
 import { PodHandlers } from '../../../src/main/pods/pod-handlers.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
-import { PodScheduler } from '../../../src/main/pods/dispatch/index.ts';
+import { PodDispatcher } from '../../../src/main/pods/dispatch/index.ts';
 import { PodFaults, PodWorkers, WorkQueue } from '../../../src/main/pods/workers/index.ts';
 import { ProbeManager } from '../../../src/main/probes/index.ts';
 import { PodConfig, SourcesReady } from '../../../src/main/sources/pod-config.ts';
@@ -122,7 +122,7 @@ export class ModelKubelet {
       clock,
       logger,
     });
-    const scheduler = new PodScheduler({ clock, cores: 4 });
+    const dispatcher = new PodDispatcher({ clock, cores: 4 });
     const podLifecycle = new PodLifecycleObservers(logger);
     const podStates = new PodStates(sourcesReady);
     const activePods = new ActivePods({ podManager, podStates, statuses, allocationManager });
@@ -164,7 +164,7 @@ export class ModelKubelet {
       inspectPod: (uid, created, sequence) => this.#pleg.inspectPod(uid, structuredClone(created), sequence).then(structuredClone),
       cache,
       statuses,
-      scheduler,
+      dispatcher,
       probes,
       podStates,
       workQueue,
@@ -195,7 +195,7 @@ export class ModelKubelet {
         events,
         podObjects: undefined,
         volumes,
-        scheduler,
+        dispatcher,
         workers,
         timelines,
         probes,

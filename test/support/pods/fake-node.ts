@@ -123,7 +123,7 @@ export class FakeNode {
     },
     cache: this.cache,
     statuses: this.statuses,
-    scheduler: {
+    dispatcher: {
       requestSyncSlot: () => ({
         granted: this.slotGranted ?? Promise.resolve(),
         prioritize: () => (this.prioritized += 1),

@@ -13,13 +13,13 @@ import { startRank, startRequest, type StartKind } from './start-request.ts';
 import { syncKind } from './sync-kind.ts';
 import { SyncSlots, type SyncSlot } from './sync-slots.ts';
 
-export type PodSchedulerOptions = StartAdmissionOptions;
+export type PodDispatcherOptions = StartAdmissionOptions;
 
-export class PodScheduler {
+export class PodDispatcher {
   readonly #slots: SyncSlots;
   readonly #starts: StartAdmission;
 
-  constructor(options: PodSchedulerOptions) {
+  constructor(options: PodDispatcherOptions) {
     this.#starts = new StartAdmission(options);
     this.#slots = new SyncSlots(options.clock, () => this.#starts.allowed);
   }

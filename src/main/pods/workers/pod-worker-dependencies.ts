@@ -16,7 +16,7 @@ import type { RuntimeStatusCache } from '../runtime-status-cache.ts';
 import type { ProbeManager } from '../../probes/index.ts';
 import type { ApiStatusCache } from '../api-status/index.ts';
 import type { RequeuePolicy } from './sync-outcome.ts';
-import type { PodScheduler } from '../dispatch/index.ts';
+import type { PodDispatcher } from '../dispatch/index.ts';
 import type { PodLifecycleObservers } from '../lifecycle/pod-lifecycle-observers.ts';
 import type { PodTimelines } from '../../timeline/index.ts';
 import type { WorkQueue } from '../../../shared/concurrency/work-queue.ts';
@@ -28,7 +28,7 @@ export interface PodWorkerDependencies {
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
   /** Absent: every sync runs at once. */
-  readonly scheduler?: Pick<PodScheduler, 'requestSyncSlot'>;
+  readonly dispatcher?: Pick<PodDispatcher, 'requestSyncSlot'>;
   /** Absent: no pod is probed. */
   readonly probes?: Pick<ProbeManager, 'verdicts' | 'hasFailed' | 'hooks'>;
   readonly workQueue: WorkQueue;

@@ -239,7 +239,7 @@ export class PodWorker implements SyncedPod {
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#observeStart(pod);
     this.apply({ type: 'started' });
     const cancelFirstStatus = this.#scheduleFirstStatus(pod);
-    const slot = this.#deps.scheduler?.requestSyncSlot(pod, this.#deps.cache.get(this.uid));
+    const slot = this.#deps.dispatcher?.requestSyncSlot(pod, this.#deps.cache.get(this.uid));
     if (this.#deps.probes?.hasFailed(this.uid)) slot?.prioritize();
     this.#slot = slot;
     try {
