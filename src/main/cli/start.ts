@@ -125,7 +125,7 @@ async function run(options: KubeletOptions, logger: Logger, faults: UncaughtFaul
   signal.addEventListener('abort', () => service?.stopping(), { once: true });
   try {
     service = ServiceNotifier.start({ env: process.env, pid: process.pid, clock, logger: logger.child({ component: 'systemd' }) });
-    checkHost(options, logger);
+    prepareHost(options, logger);
     const lock = await acquireLockFile({
       path: lockFile,
       exitOnContention: exitOnLockContention,
@@ -147,7 +147,7 @@ async function run(options: KubeletOptions, logger: Logger, faults: UncaughtFaul
   }
 }
 
-function checkHost({ config }: KubeletOptions, logger: Logger): void {
+function prepareHost({ config }: KubeletOptions, logger: Logger): void {
   const uid = process.getuid?.();
   if (uid !== 0) logger.warn({ uid }, 'Kubelet running with insufficient permissions: it should run as root');
   if (config.failSwapOn) checkSwap();

@@ -57,8 +57,8 @@ export class SupervisedPool {
   /** Runs a task on the current pool, and keeps that pool until the task has settled. */
   run<T>(send: (pool: Piscina) => Promise<T>): Promise<T> {
     const pool = this.#current;
-    this.#addTasks(pool, 1);
-    return send(pool).finally(() => this.#addTasks(pool, -1));
+    this.#changeTaskCount(pool, 1);
+    return send(pool).finally(() => this.#changeTaskCount(pool, -1));
   }
 
   /** Ends the supervision: the exits that follow are no deaths, and no pool is replaced. */
@@ -116,10 +116,10 @@ export class SupervisedPool {
   #retire(pool: Piscina): void {
     this.#retiredPools.add(pool);
     if (pool.threads.length === 0) void this.#destroy(pool);
-    else this.#addTasks(pool, 0);
+    else this.#changeTaskCount(pool, 0);
   }
 
-  #addTasks(pool: Piscina, change: number): void {
+  #changeTaskCount(pool: Piscina, change: number): void {
     const tasks = (this.#tasks.get(pool) ?? 0) + change;
     this.#tasks.set(pool, tasks);
     if (tasks === 0 && this.#retiredPools.has(pool)) void this.#destroy(pool);

@@ -1,7 +1,7 @@
 /**
  * The lifecycle of one pod UID in its pod worker. Pure. Upstream: podSyncStatus in pkg/kubelet/pod_workers.go.
  *
- *   syncing ──kill, removed, completed──▶ terminating ──containersStopped──▶ terminated ──cleanedUp──▶ finished ──▶ (forgotten)
+ *   syncing ──kill, removed, completed──▶ terminating ──containersStopped──▶ terminated ──finished──▶ terminated and finished ──▶ (forgotten)
  *      │                                     ▲
  *      └── update: deleted or terminal ──────┘            foundInRuntime: starts here, without a spec
  *
@@ -60,7 +60,8 @@ export type LifecycleEvent =
   | { readonly type: 'containersEnded' }
   /** The sandboxes are stopped too. */
   | { readonly type: 'containersStopped' }
-  | { readonly type: 'cleanedUp' };
+  /** Nothing of the pod is left on this node. */
+  | { readonly type: 'finished' };
 
 const notEnding: Ending = { deleted: false, evicted: false, restartRequested: false };
 
@@ -94,7 +95,7 @@ export function advance(pod: PodLifecycle, event: LifecycleEvent): PodLifecycle 
       return pod.state === 'terminating' && !pod.containersEnded ? { ...pod, containersEnded: true } : pod;
     case 'containersStopped':
       return pod.state === 'terminating' ? toTerminated(pod) : pod;
-    case 'cleanedUp':
+    case 'finished':
       return pod.state === 'terminated' && !pod.finished ? { ...pod, finished: true } : pod;
     default:
       return event satisfies never;

@@ -162,7 +162,7 @@ export class PodSyncer {
     const { pod } = this.#worker;
     const { cache, statuses } = this.#deps;
     if (pod && !(await this.#cleanUpTerminated(pod))) return;
-    this.#worker.apply({ type: 'cleanedUp' });
+    this.#worker.apply({ type: 'finished' });
     if (pod) statuses.markFinished(pod, cache.get(this.#uid), this.#worker.lifecycle);
     this.#owner.onFinished(this.#worker);
   }

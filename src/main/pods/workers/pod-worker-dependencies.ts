@@ -69,5 +69,5 @@ export interface PodWorkerOwner {
   onStatusGenerated(worker: PodIdentity, status: PodStatus): void;
   onTerminated(worker: PodIdentity): void;
   onFinished(worker: PodIdentity): void;
-  onCleanedUp(worker: PodIdentity): void;
+  onForgotten(worker: PodIdentity): void;
 }

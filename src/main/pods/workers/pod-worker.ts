@@ -289,6 +289,6 @@ export class PodWorker implements SyncedPod {
     const result = await this.#tasks.run({ kind: 'cleanUp', podUID: this.uid, node: this.#deps.node() });
     if (result.outcome !== 'synced') return this.#completion.complete('cleanUp', result);
     this.#end();
-    this.#owner.onCleanedUp(this);
+    this.#owner.onForgotten(this);
   }
 }

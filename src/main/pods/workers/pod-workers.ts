@@ -205,7 +205,7 @@ export class PodWorkers implements PodWorkerOwner {
     this.#deps.observers.finished(worker.uid);
   }
 
-  onCleanedUp(worker: PodIdentity): void {
+  onForgotten(worker: PodIdentity): void {
     this.#workers.delete(worker.uid);
     this.#deps.podStates.remove(worker.uid);
     this.#deps.workQueue.remove(worker.uid);

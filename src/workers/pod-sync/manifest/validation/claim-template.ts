@@ -16,10 +16,10 @@ export function validateEphemeralVolume(ephemeral: NonNullable<Volume['ephemeral
   const { volumeClaimTemplate: template } = ephemeral;
   const templatePath = `${path}.volumeClaimTemplate`;
   if (!template) return void errors.push(required(templatePath));
-  const { labels, annotations, ...hasOtherModes } = template.metadata ?? {};
+  const { labels, annotations, ...otherFields } = template.metadata ?? {};
   validateAnnotations(annotations, `${templatePath}.metadata.annotations`, errors);
   validateLabels(labels, `${templatePath}.metadata.labels`, errors);
-  for (const field of Object.keys(hasOtherModes)) errors.push(forbidden(`${templatePath}.metadata.${field}`, 'cannot be set'));
+  for (const field of Object.keys(otherFields)) errors.push(forbidden(`${templatePath}.metadata.${field}`, 'cannot be set'));
   validateClaimSpec(template.spec, `${templatePath}.spec`, errors);
 }
 

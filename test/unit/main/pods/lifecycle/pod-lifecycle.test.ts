@@ -47,7 +47,7 @@ const start: LifecycleEvent = { type: 'started' };
 const completed: LifecycleEvent = { type: 'completed' };
 const ended: LifecycleEvent = { type: 'containersEnded' };
 const stopped: LifecycleEvent = { type: 'containersStopped' };
-const cleanedUp: LifecycleEvent = { type: 'cleanedUp' };
+const finished: LifecycleEvent = { type: 'finished' };
 const found: LifecycleEvent = { type: 'foundInRuntime' };
 
 const cases: { name: string; events: LifecycleEvent[]; want: string }[] = [
@@ -110,7 +110,7 @@ const cases: { name: string; events: LifecycleEvent[]; want: string }[] = [
   { name: 'a pod whose containers have stopped is terminated', events: [start, removed, stopped], want: 'terminated deleted' },
   {
     name: 'a pod that is cleaned up is finished',
-    events: [start, kill({ evicted: true }), stopped, cleanedUp],
+    events: [start, kill({ evicted: true }), stopped, finished],
     want: 'terminated finished evicted',
   },
   {
@@ -135,12 +135,12 @@ const cases: { name: string; events: LifecycleEvent[]; want: string }[] = [
   },
   {
     name: 'a requested restart survives the termination',
-    events: [start, removed, created, stopped, cleanedUp],
+    events: [start, removed, created, stopped, finished],
     want: 'terminated finished deleted restart',
   },
   {
     name: 'a finished UID that is recreated restarts',
-    events: [start, completed, stopped, cleanedUp, created],
+    events: [start, completed, stopped, finished, created],
     want: 'terminated finished restart',
   },
   {
@@ -158,7 +158,7 @@ table('the lifecycle of a pod', (row) => {
 
 test('an event without effect returns the same state', () => {
   const terminating = [start, removed].reduce(advance, syncing);
-  for (const event of [start, removed, completed, cleanedUp, found]) assert.equal(advance(terminating, event), terminating);
+  for (const event of [start, removed, completed, finished, found]) assert.equal(advance(terminating, event), terminating);
 });
 
 test('a pod that ended before this kubelet started is only cleaned up', () => {
