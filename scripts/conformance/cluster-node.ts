@@ -11,6 +11,7 @@ import { removeFolder } from '../host/private-containerd.ts';
 import { startDaemon, stopDaemon, type Daemon } from '../up/processes.ts';
 import type { ConformanceBinaries } from './binaries.ts';
 import type { GinkgoSuite } from './ginkgo.ts';
+import type { TestList } from './lists.ts';
 import { TestRuntime } from './test-runtime.ts';
 
 const project = join(import.meta.dirname, '../..');
@@ -23,11 +24,16 @@ interface Node {
 
 export class ClusterNode {
   readonly folder: string = mkdtempSync('/tmp/kc-');
+  readonly #featureGates: readonly string[];
   readonly #cgroupRoot = `/${this.folder.slice('/tmp/'.length)}`;
   readonly #podLogs = join(this.folder, 'pod-logs');
   readonly #kubelet: Daemon = { pidFile: join(this.folder, 'kubelet.pid'), commandLineMark: join(this.folder, 'kubelet.yaml') };
   #controlPlane: ControlPlane | undefined;
   #runtime: TestRuntime | undefined;
+
+  constructor({ featureGates = [] }: Pick<TestList, 'featureGates'>) {
+    this.#featureGates = featureGates;
+  }
 
   get kubeletLog(): string {
     return join(this.folder, 'kubelet.log');
@@ -39,8 +45,12 @@ export class ClusterNode {
     chmodSync(this.folder, 0o711);
     for (const path of [join(this.folder, 'manifests'), this.#podLogs]) mkdirSync(path, { mode: 0o755 });
     progress('starting the control plane, and containerd with the images of the tests');
+    const gates = this.#featureGates.map((gate) => `${gate}=true`).join();
+    const apiServerFlags = gates === '' ? [] : [`--feature-gates=${gates}`];
     const [controlPlane, runtime] = await Promise.all([
-      ControlPlane.start({ folder: join(this.folder, 'control-plane'), progress }).then((started) => (this.#controlPlane = started)),
+      ControlPlane.start({ folder: join(this.folder, 'control-plane'), progress, apiServerFlags }).then(
+        (started) => (this.#controlPlane = started),
+      ),
       TestRuntime.start(this.folder, binaries).then((started) => (this.#runtime = started)),
     ]);
     progress('starting the kubelet');
@@ -81,6 +91,7 @@ export class ClusterNode {
       failCgroupV1: false,
       // The chains would stay in the host's packet filter.
       makeIPTablesUtilChains: false,
+      featureGates: Object.fromEntries(this.#featureGates.map((gate) => [gate, true])),
       failSwapOn: false,
       // A full disk of the host must not remove images between tests.
       imageGCHighThresholdPercent: 100,

@@ -13,6 +13,8 @@ export interface TestList {
   readonly skip: readonly string[];
   /** Tests at the same time. They mostly wait. Tests that are labelled Serial run alone in any case. */
   readonly processes: number;
+  /** Alpha gates of the API server and the kubelet. Both know all of them. */
+  readonly featureGates?: readonly string[];
 }
 
 const storageDrivers = String.raw`\[Driver: (emptydir|hostPath|hostPathSymlink|local)\]`;
@@ -36,6 +38,7 @@ export const testLists: readonly TestList[] = [
     skip: [],
     labelFilter: '',
     processes: 8,
+    featureGates: ['InPlacePodVerticalScalingMemoryBackedVolumes', 'KubeletAllocatedPodsEndpoint'],
   },
   {
     name: 'auth',

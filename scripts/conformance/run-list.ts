@@ -28,7 +28,7 @@ export async function runList({ list, complete, folder, reports, stop, progress 
   const expectations = readCommitted('expected.yaml') as readonly Expectation[];
   const own = expectations.filter(({ lists }) => lists.includes(list.name));
   const notRun = own.filter(({ outcome }) => outcome === 'not run');
-  const node = list.suite === 'cluster' ? new ClusterNode() : new NodeSuite(folder, reports);
+  const node = list.suite === 'cluster' ? new ClusterNode(list) : new NodeSuite(folder, reports);
   mkdirSync(reports, { recursive: true });
   try {
     const suite = await node.start(binaries, reports, progress);
