@@ -13,7 +13,7 @@ import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
-import type { replaceSynced, syncFolder } from '../../shared/linux/write-durably.ts';
+import type { replaceAllSynced, syncFolder } from '../../shared/linux/write-durably.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { asAllocated, type AllocatedPod } from './allocated-pod.ts';
@@ -29,7 +29,7 @@ const actuatedFileName = 'actuated_pods_state';
 /** Pods that are admitted in one burst are written together. */
 const writeDelayMs = 20;
 /** A lost record of an actuated resize costs one call that changes nothing. */
-const actuatedDelayMs = 250;
+const actuatedDelayMs = 1000;
 /** Far larger than the checkpoint of any node: a larger file is corrupt. */
 const maxBytes = 64 * 1024 * 1024;
 
@@ -40,7 +40,7 @@ export interface AllocationManagerOptions {
   readonly logger: Logger;
   /** Replaced in tests. */
   readonly read?: typeof readBoundedFile;
-  readonly write?: typeof replaceSynced;
+  readonly write?: typeof replaceAllSynced;
   readonly sync?: typeof syncFolder;
 }
 
@@ -51,6 +51,8 @@ export class AllocationManager {
   readonly #admitted: Map<PodUID, PodAllocation | null>;
   /** Allocations of resizes that are not durable yet. */
   readonly #resizing = new Map<PodUID, PodAllocation>();
+  /** Those of them that go into the next write, all or none. */
+  readonly #unwritten = new Set<PodUID>();
   /** What is in force, of pods for which that may not be what was allocated. */
   readonly #actuated: Map<PodUID, PodAllocation>;
   /** Admitted pods without a record of the resources that are in force. */
@@ -74,7 +76,7 @@ export class AllocationManager {
       files: [
         // What is in force comes first: an allocation that is in no file of these is not in force.
         { path: join(rootDir, actuatedFileName), encode: () => encodeAllocations(this.#allActuated()) },
-        { path: join(rootDir, fileName), encode: () => encodeAllocations(this.#allocations()) },
+        { path: join(rootDir, fileName), encode: () => (this.#unwritten.clear(), encodeAllocations(this.#allocations())) },
       ],
       consequence: 'Could not write the allocation checkpoint, a restart would admit pods again',
     });
@@ -132,6 +134,7 @@ export class AllocationManager {
     const after = toAllocation(pod, this.#gates);
     this.#actuated.set(uid, computeActuated(before, this.#actuated.get(uid)));
     this.#resizing.set(uid, after);
+    this.#unwritten.add(uid);
     try {
       await this.#writer.flush();
       if (this.#admitted.get(uid) === before) this.#admitted.set(uid, after);
@@ -140,11 +143,17 @@ export class AllocationManager {
     }
   }
 
-  /** Returns the pod with what counts for it: its allocated resources or, while a resize becomes durable, the greater of those before and after. */
-  countedPod(pod: Pod): AllocatedPod {
-    const after = this.#resizing.get(podUID(pod));
-    const before = this.#admitted.get(podUID(pod));
-    return after && before ? asAllocated(withAllocation(pod, greaterOf(before, after), this.#gates)) : this.updatePodFromAllocation(pod);
+  /**
+   * Returns the pod with what counts for it: its allocated resources or, while a resize becomes durable, the greater of those before and after.
+   * @param isForResize for another resize that would go into the same write as that one: if the write fails, neither is allocated
+   */
+  countedPod(pod: Pod, isForResize = false): AllocatedPod {
+    const uid = podUID(pod);
+    const after = this.#resizing.get(uid);
+    const before = this.#admitted.get(uid);
+    if (!after || !before) return this.updatePodFromAllocation(pod);
+    const counted = isForResize && this.#unwritten.has(uid) ? after : greaterOf(before, after);
+    return asAllocated(withAllocation(pod, counted, this.#gates));
   }
 
   /** Returns a pod that is not admitted with the resources that it is admitted with. */

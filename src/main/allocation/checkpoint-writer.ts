@@ -3,22 +3,29 @@
  * same as last time is not written again. A write that fails is repeated until it succeeds.
  */
 import { dirname } from 'node:path';
-import { replaceSynced, syncFolder } from '../../shared/linux/write-durably.ts';
+import { replaceAllSynced, syncFolder } from '../../shared/linux/write-durably.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
 /** After a failed write: a full disk is a matter of minutes, and evictions free space each ten seconds. */
 const retryDelayMs = 10_000;
+/**
+ * Between the end of a write and the next one, while writes follow each other: a hundred resizes that arrive within a second need eight of them. The first
+ * two wait for nothing.
+ */
+const pausesMs = [0, 0, 20, 40, 80, 160, 320] as const;
+/** A write that begins later than this after the last one follows no other. */
+const quietMs = 50;
 
 export interface CheckpointWriterOptions {
-  /** In the order in which they are written. */
+  /** In the order in which they are replaced. */
   readonly files: readonly { readonly path: string; readonly encode: () => string }[];
   /** The log line of a failure. */
   readonly consequence: string;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Replaced in tests. */
-  readonly write?: typeof replaceSynced;
+  readonly write?: typeof replaceAllSynced;
   readonly sync?: typeof syncFolder;
 }
 
@@ -32,6 +39,11 @@ export class CheckpointWriter {
   #isFailing = false;
   #isClosing = false;
   #writing: Promise<void> | null = null;
+  /** Monotonic ms. */
+  #lastEndMs = -Infinity;
+  /** How many writes have followed each other. */
+  #successive = 0;
+  #endPause: (() => void) | null = null;
   /** Those who wait for the next write. */
   #waiting = Promise.withResolvers<void>();
 
@@ -67,6 +79,7 @@ export class CheckpointWriter {
   /** Writes pending changes. */
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.#endPause?.();
     if (this.#cancelPending()) this.#write();
     await this.#writing;
   }
@@ -77,9 +90,10 @@ export class CheckpointWriter {
   }
 
   async #writeAll(): Promise<void> {
-    const { files, consequence, logger, sync = syncFolder } = this.#options;
+    const { files, consequence, logger, clock, sync = syncFolder } = this.#options;
     const path = files.at(-1)?.path;
     while (this.#isDue) {
+      await this.#pause();
       this.#isDue = false;
       const waiting = this.#waiting;
       this.#waiting = Promise.withResolvers();
@@ -95,23 +109,36 @@ export class CheckpointWriter {
         this.#isFailing = true;
         waiting.reject(err);
       }
+      this.#lastEndMs = clock.monotonic();
     }
     this.#writing = null;
     if (this.#isFailing && !this.#isClosing) this.writeWithin(retryDelayMs);
   }
 
+  /** Changes that arrive meanwhile, or in this tick, go into the write that follows. */
+  async #pause(): Promise<void> {
+    const { clock } = this.#options;
+    const sinceMs = clock.monotonic() - this.#lastEndMs;
+    this.#successive = sinceMs > quietMs ? 0 : this.#successive + 1;
+    const leftMs = (pausesMs[this.#successive] ?? pausesMs.at(-1)!) - sinceMs;
+    if (leftMs <= 0 || this.#isClosing) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(leftMs, resolve);
+    this.#endPause = resolve;
+    await promise;
+    this.#endPause = null;
+    cancel();
+  }
+
   /** Returns whether a file has changed. */
   async #writeFiles(): Promise<boolean> {
-    const { files, write = replaceSynced } = this.#options;
-    let isChanged = false;
-    for (const { path, encode } of files) {
-      const content = encode();
-      if (content === this.#written.get(path)) continue;
-      await write(path, `${path}.new`, content);
-      this.#written.set(path, content);
-      isChanged = true;
-    }
-    return isChanged;
+    const { files, write = replaceAllSynced } = this.#options;
+    const contents = files.map(({ path, encode }) => ({ path, temporary: `${path}.new`, content: encode() }));
+    const changed = contents.filter(({ path, content }) => content !== this.#written.get(path));
+    if (changed.length === 0) return false;
+    await write(changed);
+    for (const { path, content } of changed) this.#written.set(path, content);
+    return true;
   }
 
   /** Returns whether a write was pending. */

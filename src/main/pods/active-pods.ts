@@ -29,10 +29,13 @@ export class ActivePods {
     return !isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase) || podStates.isTerminationRequested(uid);
   }
 
-  /** Returns the pods that use the node's resources or may do so: not ended, not rejected. Upstream: filterOutInactivePods. */
-  list(): AllocatedPod[] {
+  /**
+   * Returns the pods that use the node's resources or may do so: not ended, not rejected. Upstream: filterOutInactivePods.
+   * @param isForResize see `AllocationManager.countedPod`
+   */
+  list(isForResize = false): AllocatedPod[] {
     const { podManager, allocationManager } = this.#deps;
-    return podManager.all().flatMap((pod) => (this.isActive(pod) ? [allocationManager.countedPod(pod)] : []));
+    return podManager.all().flatMap((pod) => (this.isActive(pod) ? [allocationManager.countedPod(pod, isForResize)] : []));
   }
 
   /** Returns the active pods that were admitted. */

@@ -29,7 +29,7 @@ export class ResizeAdmission {
     const { activePods, resizeFit, logger } = this.#deps;
     const uid = podUID(pod);
     const preempted = this.#preempted.get(uid) ?? new Set<PodUID>();
-    const others = activePods.list().filter((other) => podUID(other) !== uid && !preempted.has(podUID(other)));
+    const others = activePods.list(true).filter((other) => podUID(other) !== uid && !preempted.has(podUID(other)));
     const result = resizeFit(pod, others);
     if (!result || 'rejection' in result) return result && { message: result.rejection.message };
     const { victims, resources } = result.preemption;

@@ -2,8 +2,7 @@
  * Writes files that survive a loss of power: a rename alone survives the end of the process, but not that of the host. Upstream's checkpoint
  * store (pkg/kubelet/util/store/filestore.go) syncs the file. This code also syncs the folder, without which the rename may be undone.
  *
- * A sync takes milliseconds, and on a busy disk a hundred times as long, in one of libuv's threads. Frequent writers must batch their changes
- * and write one file at a time.
+ * A sync takes milliseconds, and on a busy disk a hundred times as long, in one of libuv's threads. Frequent writers must batch their changes.
  */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -20,18 +19,38 @@ export async function writeDurably(path: string, temporary: string, content: str
 
 /** As `writeDurably`, but until `syncFolder` a crash of the host may bring back the old content. */
 export async function replaceSynced(path: string, temporary: string, content: string, mode = 0o600): Promise<void> {
+  await replaceAllSynced([{ path, temporary, content }], mode);
+}
+
+export interface Replacement {
+  readonly path: string;
+  /** In the same folder; no other writer uses it at the same time. */
+  readonly temporary: string;
+  readonly content: string;
+}
+
+/**
+ * As `replaceSynced`, for several files. None is replaced before the contents of all are on the disk; then they are replaced in this order. If one can't be
+ * written, all keep their content.
+ */
+export async function replaceAllSynced(files: readonly Replacement[], mode = 0o600): Promise<void> {
   try {
-    const file = await open(temporary, 'w', mode);
-    try {
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
+    const written = await Promise.allSettled(files.map(({ temporary, content }) => writeSynced(temporary, content, mode)));
+    for (const result of written) if (result.status === 'rejected') throw result.reason;
+    for (const { path, temporary } of files) await rename(temporary, path);
   } catch (err) {
-    await rm(temporary, { force: true }).catch(() => {});
+    await Promise.all(files.map(({ temporary }) => rm(temporary, { force: true }).catch(() => {})));
     throw err;
+  }
+}
+
+async function writeSynced(path: string, content: string, mode: number): Promise<void> {
+  const file = await open(path, 'w', mode);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 

@@ -8,6 +8,7 @@ import { decodeAllocations } from '../../../src/main/allocation/checkpoint.ts';
 import type { Pod, ResourceRequirements } from '../../../src/shared/kubernetes/api.ts';
 import { fnv32a } from '../../../src/shared/kubernetes/container-hash.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
+import type { Replacement } from '../../../src/shared/linux/write-durably.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { aLogger, silentLogger } from '../../support/logger.ts';
 import { aPod } from '../../support/pods/pods.ts';
@@ -26,6 +27,7 @@ const aPodOf = (name: string, resources: ResourceRequirements = {}, podLevel?: R
     metadata: { name, uid: uid(name) },
     spec: { containers: [{ name: 'app', image: 'x', resources }], ...(podLevel && { resources: podLevel }) },
   });
+const allocationsIn = (files: readonly Replacement[]) => files.find(({ path }) => path.endsWith('/allocated_pods_state'))?.content ?? '';
 const inFile = (content: string) => [...decodeAllocations(content).keys()];
 
 test('an admitted pod is admitted after a restart, a forgotten one is not', async (t) => {
@@ -87,9 +89,8 @@ test('admissions do not wait for a slow disk and are written together', async (t
   const clock = new FakeClock();
   const written: string[] = [];
   let isWritten = Promise.withResolvers<void>();
-  const write = async (path: string, _temporary: string, content: string) => {
-    if (!path.endsWith('/allocated_pods_state')) return;
-    written.push(content);
+  const write = async (files: readonly Replacement[]) => {
+    written.push(allocationsIn(files));
     await isWritten.promise;
   };
   const manager = await AllocationManager.open({ rootDir, gates, clock, logger, write, sync: async () => {} });
@@ -115,10 +116,9 @@ test('a write that fails is repeated until it succeeds, and logged once', async 
   const clock = new FakeClock();
   let isFull = true;
   const written: string[] = [];
-  const write = async (path: string, _temporary: string, content: string) => {
+  const write = async (files: readonly Replacement[]) => {
     if (isFull) throw new Error('ENOSPC');
-    if (!path.endsWith('/allocated_pods_state')) return;
-    written.push(content);
+    written.push(allocationsIn(files));
   };
   const manager = await AllocationManager.open({ rootDir, gates, clock, logger, write, sync: async () => {} });
   manager.setAllocatedResources(aPodOf('a'));
@@ -144,6 +144,68 @@ test('a write that fails is repeated until it succeeds, and logged once', async 
   isFull = false;
   await clock.advance(60_000);
   assert.equal(written.length, 2);
+});
+
+test('resizes of one moment are written together or not at all, so that one may use what another one frees', async (t) => {
+  const { rootDir } = aFolder(t);
+  let failure: Error | null = new Error('ENOSPC');
+  const files: (readonly Replacement[])[] = [];
+  const write = async (replaced: readonly Replacement[]) => {
+    if (failure) throw failure;
+    files.push(replaced);
+  };
+  const manager = await AllocationManager.open({
+    rootDir,
+    gates,
+    clock: new FakeClock(),
+    logger: silentLogger,
+    write,
+    sync: async () => {},
+  });
+  const [before, after] = [aPodOf('a', { requests: { cpu: '3' } }), aPodOf('a', { requests: { cpu: '1' } })];
+  const [small, large] = [aPodOf('b', { requests: { cpu: '1' } }), aPodOf('b', { requests: { cpu: '3' } })];
+  for (const pod of [before, small]) manager.setAllocatedResources(pod);
+  const cpuOf = (pod: AllocatedPod) => pod.spec.containers[0]?.resources?.requests?.['cpu'];
+  const counted = () => [manager.countedPod(after), manager.countedPod(after, true)].map(cpuOf);
+  const resizes = [manager.resize(after)];
+  assert.deepEqual(counted(), ['3', '1']);
+  resizes.push(manager.resize(large));
+  assert.deepEqual(
+    (await Promise.allSettled(resizes)).map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  assert.deepEqual(counted(), ['3', '3']);
+  failure = null;
+  const again = Promise.all([manager.resize(after), manager.resize(large)]);
+  await settle();
+  await again;
+  assert.deepEqual(
+    files.map((replaced) => replaced.map(({ path }) => path.slice(rootDir.length))),
+    [['/actuated_pods_state', '/allocated_pods_state']],
+  );
+  await manager.close();
+});
+
+test('a hundred resizes within a second are written at most ten times, and each within half a second', async (t) => {
+  const { rootDir } = aFolder(t);
+  const clock = new FakeClock();
+  let writes = 0;
+  const write = async () => void (writes += 1);
+  const manager = await AllocationManager.open({ rootDir, gates, clock, logger: silentLogger, write, sync: async () => {} });
+  const names = Array.from({ length: 100 }, (_, index) => `pod-${index}`);
+  for (const name of names) manager.setAllocatedResources(aPodOf(name, { requests: { cpu: '1' } }));
+  await clock.advance(1000);
+  writes = 0;
+  const waitsMs: number[] = [];
+  for (const name of names) {
+    const beganAtMs = clock.monotonic();
+    void manager.resize(aPodOf(name, { requests: { cpu: '2' } })).then(() => waitsMs.push(clock.monotonic() - beganAtMs));
+    await clock.advance(10);
+  }
+  await clock.advance(1000);
+  assert.deepEqual([waitsMs.length, writes <= 10, Math.max(...waitsMs) < 500], [100, true, true]);
+  assert.deepEqual(waitsMs.slice(0, 2), [0, 0]);
+  await manager.close();
 });
 
 test('the resources in force are recorded beside the allocation, for a Go kubelet', async (t) => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeAllocations } from '../../../src/main/allocation/checkpoint.ts';
 import type { PodAllocation } from '../../../src/main/allocation/pod-allocation.ts';
-import type { replaceSynced } from '../../../src/shared/linux/write-durably.ts';
+import type { replaceAllSynced, Replacement } from '../../../src/shared/linux/write-durably.ts';
 import type { KillPoints } from './kill-points.ts';
 import type { Life, ModelClock } from './model-clock.ts';
 
@@ -25,8 +25,8 @@ export class ModelCheckpoints {
     this.#killPoints = killPoints;
   }
 
-  writeFor(life: Life): typeof replaceSynced {
-    return (path, _, content) => life.guard(this.#write(life, path, content));
+  writeFor(life: Life): typeof replaceAllSynced {
+    return (files) => life.guard(this.#write(life, files));
   }
 
   read(name: CheckpointName): ReadonlyMap<string, PodAllocation> {
@@ -42,13 +42,15 @@ export class ModelCheckpoints {
     writeFileSync(join(this.folder, name), '{"data":"{}","checksum":1}');
   }
 
-  async #write(life: Life, path: string, content: string): Promise<void> {
+  async #write(life: Life, files: readonly Replacement[]): Promise<void> {
     await this.#clock.sleep(writeMs);
     if (this.#clock.monotonic() < this.fullUntilMs) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
     this.#killPoints.pass();
-    if (!life.isAlive) return;
-    writeFileSync(path, content);
-    if (path.endsWith('/allocated_pods_state')) this.onAllocations(this.read('allocated_pods_state'));
-    this.#killPoints.pass();
+    for (const { path, content } of files) {
+      if (!life.isAlive) return;
+      writeFileSync(path, content);
+      if (path.endsWith('/allocated_pods_state')) this.onAllocations(this.read('allocated_pods_state'));
+      this.#killPoints.pass();
+    }
   }
 }
