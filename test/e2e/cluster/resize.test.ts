@@ -13,6 +13,7 @@ import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const mebibyte = 1024 * 1024;
 const small = { requests: { cpu: '20m', memory: '32Mi' }, limits: { memory: '64Mi' } };
+const podLevelResized = { limits: { cpu: '200m', memory: '128Mi' }, requests: { cpu: '50m', memory: '64Mi' } };
 const guaranteed = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: { cpu, memory } });
 const withResources = (resources: object, more: Parameters<typeof aBusybox>[0] = {}): Partial<PodSpec> => ({
   containers: [
@@ -79,6 +80,8 @@ describe('in-place resize', () => {
     await node.create('resized', withResources(guaranteed('100m', '64Mi')));
     const before = appOf(await node.untilRunning('resized'))!;
     assert.deepEqual(await valuesIn('resized'), expected(102, 10_000, 64 * mebibyte));
+    await resize('resized', guaranteed('200m', '64Mi'));
+    const faster = await untilResized('resized', ({ resources }) => resources?.limits?.['cpu'] === '200m');
     await resize('resized', guaranteed('200m', '128Mi'));
     const grown = await untilResized('resized', ({ resources }) => resources?.limits?.['memory'] === '128Mi');
     assert.deepEqual(await valuesIn('resized'), expected(204, 20_000, 128 * mebibyte));
@@ -86,6 +89,7 @@ describe('in-place resize', () => {
     const shrunk = await untilResized('resized', ({ resources }) => resources?.limits?.['memory'] === '32Mi');
     assert.deepEqual(await valuesIn('resized'), expected(51, 5000, 32 * mebibyte));
     for (const [pod, cpu, memory] of [
+      [faster, '200m', '64Mi'],
       [grown, '200m', '128Mi'],
       [shrunk, '50m', '32Mi'],
     ] as const) {
@@ -94,7 +98,7 @@ describe('in-place resize', () => {
       assert.deepEqual([pod.status?.resources, pod.status?.allocatedResources], [guaranteed(cpu, memory), { cpu, memory }]);
       assert.deepEqual([app.containerID, app.restartCount], [before.containerID, 0]);
     }
-    await untilEvents('resized', 'ResizeCompleted', 'ResizeCompleted', 'ResizeStarted', 'ResizeStarted');
+    await untilEvents('resized', ...Array<string[]>(3).fill(['ResizeStarted', 'ResizeCompleted']).flat());
   });
 
   test('a container restarts once if its policy says so, with the new values', async () => {
@@ -112,15 +116,17 @@ describe('in-place resize', () => {
   });
 
   test('a memory limit below the usage is refused without harm, and set when the memory is free', async () => {
-    const spec = withResources(guaranteed('50m', '128Mi'), { volumeMounts: [{ name: 'memory', mountPath: '/m' }] });
-    await node.create('full', { ...spec, volumes: [{ name: 'memory', emptyDir: { medium: 'Memory' } }] });
+    const { containers = [] } = withResources(guaranteed('50m', '128Mi'), { volumeMounts: [{ name: 'memory', mountPath: '/m' }] });
+    // The usage is below the sum of both limits.
+    const other = { ...aBusybox({ resources: guaranteed('50m', '128Mi') }), name: 'other' };
+    await node.create('full', { containers: [...containers, other], volumes: [{ name: 'memory', emptyDir: { medium: 'Memory' } }] });
     await node.untilRunning('full');
     await node.exec('full', 'dd if=/dev/zero of=/m/file bs=1M count=80 2>/dev/null');
     await resize('full', guaranteed('50m', '50Mi'));
     const failing = await node.until('full', 'says why', (pod) => condition(pod, 'PodResizeInProgress')?.reason === 'Error');
     assert.match(
       condition(failing, 'PodResizeInProgress')?.message ?? '',
-      /^cannot decrease memory limits: .*limit \(52428800\) below current usage \(\d+\)/,
+      /^cannot decrease memory limits: .*container "app" memory limit \(52428800\) below current usage \(\d+\)/,
     );
     assert.deepEqual(appOf(failing)?.resources, guaranteed('50m', '128Mi'));
     assert.equal((await valuesIn('full'))[2], String(128 * mebibyte));
@@ -187,10 +193,17 @@ describe('in-place resize', () => {
 
   test('only a memory request changes; and values below the kernel’s minimum are reported as they were asked for', async () => {
     await node.create('request', withResources({ requests: { cpu: '20m', memory: '32Mi' }, limits: { cpu: '40m', memory: '64Mi' } }));
-    await node.untilRunning('request');
+    const policy = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
+    await node.create('request-restarts', withResources(small, policy));
+    await Promise.all(['request', 'request-restarts'].map((name) => node.untilRunning(name)));
+    await resize('request-restarts', { requests: { memory: '48Mi' } });
     await resize('request', { requests: { memory: '48Mi' } });
     const requested = await untilResized('request', ({ resources }) => resources?.requests?.['memory'] === '48Mi');
     assert.equal(appOf(requested)?.restartCount, 0);
+    await untilResized('request-restarts', ({ restartCount }) => restartCount === 1);
+    const { status: nodeStatus } = await node.api.get<{ status: { capacity: { memory: string } } }>(node.nodePath);
+    const score = 1000 - Math.floor((1000 * 48 * mebibyte) / (Number.parseInt(nodeStatus.capacity.memory, 10) * 1024));
+    assert.equal(await node.exec('request-restarts', 'cat /proc/1/oom_score_adj'), `${Math.min(999, Math.max(3, score))}\n`);
     await resize('request', { requests: { cpu: '1m' }, limits: { cpu: '5m' } });
     const tiny = await untilResized('request', ({ resources }) => resources?.limits?.['cpu'] === '5m');
     assert.deepEqual([appOf(tiny)?.resources?.requests?.['cpu'], (await valuesIn('request')).slice(0, 2)], ['1m', ['2', '1000']]);
@@ -211,6 +224,37 @@ describe('in-place resize', () => {
     await resize('undecided', { requests: { cpu: '20m' } });
     await node.until('undecided', 'has nothing pending', hasNoResize);
     await untilEvents('undecided', 'ResizeDeferred');
+    // The API server refuses what no node of this size has.
+    await assert.rejects(resize('undecided', { requests: { cpu: '1000' } }), /cpu, requested: 1000000, allocatable: \d+/);
+  });
+
+  test('a deferred resize is allocated when another pod becomes smaller', async () => {
+    await resize('undecided', { requests: { cpu: '850m' } });
+    await node.until('undecided', 'is deferred', (pod) => condition(pod, 'PodResizePending')?.reason === 'Deferred');
+    // It has all but 900m of the node.
+    await resize('greedy', { requests: { cpu: '20m' } });
+    const resized = await untilResized('undecided', ({ allocatedResources }) => allocatedResources?.['cpu'] === '850m');
+    assert.equal(appOf(resized)?.restartCount, 0);
+    await untilEvents('undecided', 'ResizeDeferred', 'ResizeDeferred', 'ResizeStarted', 'ResizeCompleted');
+  });
+
+  test('the pod’s own resources are resized', async () => {
+    const podLevel = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '100m', memory: '128Mi' } };
+    await node.create('pod-level', { ...withResources({}), resources: podLevel });
+    await node.untilRunning('pod-level');
+    assert.deepEqual(await eventsOf('pod-level'), []);
+    const patch = JSON.stringify({ spec: { resources: { limits: { cpu: '200m' } } } });
+    await node.kubectl('patch', 'pod', 'pod-level', '--subresource', 'resize', '-p', patch);
+    const resized = await node.until(
+      'pod-level',
+      'is resized',
+      (pod) => hasNoResize(pod) && pod.status?.resources?.limits?.['cpu'] === '200m',
+    );
+    assert.equal(appOf(resized)?.restartCount, 0);
+    assert.equal((await valuesIn('pod-level'))[1], '20000');
+    const completed = await node.untilEvent('pod-level', 'ResizeCompleted', /^Pod resize completed: /);
+    const { resources } = JSON.parse(completed.message.slice('Pod resize completed: '.length)) as { resources: unknown };
+    assert.deepEqual(resources, podLevelResized);
   });
 
   test('records of resources survive restarts unchanged, and broken ones are rebuilt without a restart of a container', async () => {
@@ -250,6 +294,8 @@ describe('in-place resize', () => {
       await node.restartKubelet('SIGKILL');
       await node.untilReady();
     };
+    const summaryOf = async (name: string) => (await node.get(name)).status?.resources;
+    const summaries = { resized: guaranteed('50m', '32Mi'), 'pod-level': podLevelResized };
     await waitUntil('the records are written', () =>
       records()
         .flat()
@@ -261,6 +307,8 @@ describe('in-place resize', () => {
       await restart();
       assert.deepEqual([records(), await identities()], [before, containers]);
     }
+    for (const [name, summary] of Object.entries(summaries)) assert.deepEqual(await summaryOf(name), summary, name);
+    await untilEvents('pod-level', 'ResizeStarted', 'ResizeCompleted');
     await node.node.stopKubelet('SIGKILL');
     for (const path of files) writeFileSync(path, '{"data":"{}","checksum":1}');
     await node.node.startKubelet();
@@ -270,24 +318,5 @@ describe('in-place resize', () => {
       return isSetAside && isDeepStrictEqual(records(), before);
     });
     assert.deepEqual(await identities(), containers);
-  });
-
-  test('the pod’s own resources are resized', async () => {
-    const podLevel = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '100m', memory: '128Mi' } };
-    await node.create('pod-level', { ...withResources({}), resources: podLevel });
-    await node.untilRunning('pod-level');
-    assert.deepEqual(await eventsOf('pod-level'), []);
-    const patch = JSON.stringify({ spec: { resources: { limits: { cpu: '200m' } } } });
-    await node.kubectl('patch', 'pod', 'pod-level', '--subresource', 'resize', '-p', patch);
-    const resized = await node.until(
-      'pod-level',
-      'is resized',
-      (pod) => hasNoResize(pod) && pod.status?.resources?.limits?.['cpu'] === '200m',
-    );
-    assert.equal(appOf(resized)?.restartCount, 0);
-    assert.equal((await valuesIn('pod-level'))[1], '20000');
-    const completed = await node.untilEvent('pod-level', 'ResizeCompleted', /^Pod resize completed: /);
-    const { resources } = JSON.parse(completed.message.slice('Pod resize completed: '.length)) as { resources: unknown };
-    assert.deepEqual(resources, { limits: { cpu: '200m', memory: '128Mi' }, requests: { cpu: '50m', memory: '64Mi' } });
   });
 });
