@@ -2,7 +2,7 @@
  * A kubelet process to measure: the compiled daemon, standalone with its own folder of manifests or as a member of a cluster, or another
  * kubelet with the same arguments. As root it has its own cgroup root; otherwise cgroups are disabled.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,6 +36,8 @@ export interface KubeletProcessOptions {
   readonly member?: { readonly nodeName: string; readonly kubeconfig: string };
   /** Default: the compiled daemon of this project. */
   readonly program?: KubeletProgram;
+  /** The root folder gets a file system of its own, in memory and of this size. */
+  readonly rootBytes?: number;
   /** Environment variables in addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -80,6 +82,9 @@ export class KubeletProcess {
     if (!program) ensureKubelet();
     const folder = mkdtempSync(join(tmpdir(), 'bench-kubelet-'));
     for (const sub of ['manifests', 'root', 'logs', 'certificates']) mkdirSync(join(folder, sub));
+    if (options.rootBytes !== undefined) {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${options.rootBytes},mode=755`, 'tmpfs', join(folder, 'root')]);
+    }
     const [healthz, readOnly] = [await reservePort(), await reservePort()];
     writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration(folder, options, healthz, readOnly)));
     if (usesCgroups && program?.needsCgroupRoot) createCgroup(cgroupRootOf(folder));

@@ -1,5 +1,8 @@
-/** In-place resizes beside a runtime that fails, lacks the call, or does not answer; with a real API server and the simulated runtime. */
+/** In-place resizes beside a runtime that fails, lacks the call, or does not answer, and beside a disk that can't be written; with a real API server. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { startSimulatedMember, type SimulatedMember } from '../support/cluster/simulated-member.ts';
@@ -9,11 +12,16 @@ const nodeName = 'resize-faults';
 const update = 'UpdateContainerResources';
 const cpuOf = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
 
-describe('a resize beside a runtime with faults', () => {
+describe('a resize beside faults', () => {
   const cleanups: (() => Promise<unknown>)[] = [];
   let node: SimulatedMember;
   before(async () => {
-    node = await startSimulatedMember({ after: (clean) => void cleanups.unshift(clean) }, nodeName);
+    // A full disk must not end the pods.
+    const config = { evictionHard: { 'memory.available': '1Mi' } };
+    node = await startSimulatedMember({ after: (clean) => void cleanups.unshift(clean) }, nodeName, {
+      config,
+      rootBytes: 16 * 1024 * 1024,
+    });
   });
   after(async () => {
     for (const clean of cleanups) await clean();
@@ -22,6 +30,7 @@ describe('a resize beside a runtime with faults', () => {
   const pathOf = (name: string) => `/api/v1/namespaces/${node.namespace}/pods/${name}`;
   const get = (name: string) => node.cluster.api.get<Pod>(pathOf(name));
   const progressOf = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === 'PodResizeInProgress');
+  const pendingOf = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === 'PodResizePending');
   const until = (name: string, what: string, condition: (pod: Pod) => boolean, timeoutMs = 60_000) =>
     waitUntil<Pod | null>(
       `${name} ${what}`,
@@ -85,4 +94,45 @@ describe('a resize beside a runtime with faults', () => {
     await node.runtime.control.clearFaults();
     await until('hanging', 'is resized', isResized('200m'));
   });
+
+  const faults: { name: string; error: RegExp; set: () => void; clear: () => void }[] = [
+    {
+      name: 'full',
+      error: /^cannot record the allocation: ENOSPC/,
+      // Fails when the disk is full.
+      set: () => void execFileSync('sh', ['-c', 'cat /dev/zero > "$1" || true', 'sh', fillPath()], { stdio: 'ignore' }),
+      clear: () => rmSync(fillPath()),
+    },
+    {
+      name: 'read-only',
+      error: /^cannot record the allocation: EROFS/,
+      set: () => void execFileSync('mount', ['-o', 'remount,ro', node.rootFolder]),
+      clear: () => void execFileSync('mount', ['-o', 'remount,rw', node.rootFolder]),
+    },
+  ];
+  const fillPath = () => join(node.rootFolder, 'fill');
+  for (const { name, error, set, clear } of faults) {
+    test(`a resize on a ${name} disk is not granted and says so; the pod runs on, and is resized when the disk can be written`, async () => {
+      await create(name);
+      const allocated = () => readFileSync(join(node.rootFolder, 'allocated_pods_state'), 'utf8');
+      const { metadata, status } = await get(name);
+      await waitUntil('the admission is recorded', () => allocated().includes(metadata.uid));
+      const [before, updatesBefore] = [allocated(), await updates()];
+      set();
+      try {
+        await resize(name, '200m');
+        const deferred = await until(name, 'says why', (pod) => pendingOf(pod) !== undefined);
+        assert.equal(pendingOf(deferred)?.reason, 'Deferred');
+        assert.match(pendingOf(deferred)?.message ?? '', error);
+        assert.deepEqual(deferred.status?.containerStatuses, status?.containerStatuses);
+        assert.deepEqual([allocated(), await updates()], [before, updatesBefore]);
+      } finally {
+        clear();
+      }
+      // It is tried again after 10 s, or at once when the pod changes.
+      await node.cluster.api.patch(pathOf(name), { metadata: { labels: { changed: 'yes' } } });
+      const resized = await until(name, 'is resized', (pod) => !pendingOf(pod) && isResized('200m')(pod));
+      assert.equal(resized.status?.containerStatuses?.[0]?.restartCount, 0);
+    });
+  }
 });

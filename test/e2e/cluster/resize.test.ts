@@ -98,7 +98,7 @@ describe('in-place resize', () => {
       assert.deepEqual([pod.status?.resources, pod.status?.allocatedResources], [guaranteed(cpu, memory), { cpu, memory }]);
       assert.deepEqual([app.containerID, app.restartCount], [before.containerID, 0]);
     }
-    await untilEvents('resized', ...Array<string[]>(3).fill(['ResizeStarted', 'ResizeCompleted']).flat());
+    await untilEvents('resized', ...['ResizeStarted', 'ResizeCompleted'].flatMap((reason) => [reason, reason, reason]));
   });
 
   test('a container restarts once if its policy says so, with the new values', async () => {

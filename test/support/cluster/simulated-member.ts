@@ -13,6 +13,8 @@ export interface SimulatedMember {
   readonly runtime: SimulatedRuntimeProcess;
   /** A new namespace for this member. */
   readonly namespace: string;
+  /** The kubelet's root folder. */
+  readonly rootFolder: string;
   /** Creates a pod that is bound to this node. */
   create(name: string, spec?: Partial<PodSpec>, namespace?: string): Promise<Pod>;
 }
@@ -23,12 +25,16 @@ export interface SimulatedMemberOptions {
   readonly runtime?: RuntimeOptionsInput;
   /** Of the kubelet. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
+  /** More fields of KubeletConfiguration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** See `KubeletProcessOptions`. */
+  readonly rootBytes?: number;
 }
 
 export async function startSimulatedMember(
   t: TestHooks,
   nodeName: string,
-  { kubeconfigOf, runtime: runtimeOptions, featureGates = {} }: SimulatedMemberOptions = {},
+  { kubeconfigOf, runtime: runtimeOptions, featureGates = {}, config: more = {}, rootBytes }: SimulatedMemberOptions = {},
 ): Promise<SimulatedMember> {
   const cluster = await sharedCluster();
   t.after(() => cluster.close());
@@ -39,7 +45,8 @@ export async function startSimulatedMember(
   const kubeconfig = (await kubeconfigOf?.(cluster)) ?? cluster.controlPlane.kubeletKubeconfig(nodeName);
   const kubelet = await KubeletProcess.start({
     runtimeEndpoint: runtime.endpoint,
-    config: { ...config, featureGates, address: '127.0.0.1' },
+    config: { ...config, featureGates, address: '127.0.0.1', ...more },
+    ...(rootBytes !== undefined && { rootBytes }),
     member: { nodeName, kubeconfig },
   });
   t.after(() => kubelet.stop());
@@ -48,6 +55,7 @@ export async function startSimulatedMember(
     cluster,
     runtime,
     namespace,
+    rootFolder: kubelet.rootFolder,
     create: (name, more = {}, inNamespace = namespace) =>
       cluster.api.create<Pod>(`/api/v1/namespaces/${inNamespace}/pods`, { metadata: { name }, spec: { ...spec, ...more } }),
   };
