@@ -147,3 +147,12 @@ test('a pod whose allocated resources are in force is not resized', async () => 
   const { result } = await harness.syncToEnd(podOf(both('200m', '128Mi')));
   assert.deepEqual([callsOf(harness, from), result.changedRuntime], [[], false]);
 });
+
+test('a resize waits for no volume that can’t be brought up to date', async () => {
+  const { harness, from } = await aRunningPod();
+  using _ = harness;
+  harness.failures.set('mount volumes', new Error('secret "s" not found'));
+  const { result } = await harness.syncToEnd(podOf(both('200m', '64Mi')));
+  assert.deepEqual([result.outcome, result.resizeError, result.changedRuntime], ['failed', undefined, true]);
+  assert.ok(callsOf(harness, from).includes('updateContainerResources app'));
+});

@@ -9,7 +9,7 @@ import type { PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podDir, podPluginsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
-import { computePodActions } from './compute-pod-actions/index.ts';
+import { computePodActions, isResizeOnly } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/index.ts';
 import { executePodActions } from './actions/index.ts';
@@ -41,7 +41,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
     // A failure is reported by the `await` below. The `finally` makes sure that no mount outlives the sync.
     volumes.catch(() => {});
     try {
-      if (!mountsDuringSandbox) await volumes;
+      if (!mountsDuringSandbox && !isResizeOnly(actions)) await volumes;
       context.channel.signal.throwIfAborted();
       await executePodActions({ context, task, volumes, report }, actions);
     } finally {

@@ -11,7 +11,7 @@ import { computeNewSandboxActions } from './new-sandbox.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
 export { findContainerStatus } from './pod-actions.ts';
-export { listPodActions, type ContainersToStart, type PodAction } from './list-pod-actions.ts';
+export { isResizeOnly, listPodActions, type ContainersToStart, type PodAction } from './list-pod-actions.ts';
 export type { ContainerResize, ResizeActions, ResizedResource } from './resizes.ts';
 export type { ContainerToKill, ContainerToReset, KillReason, PodActions, PodActionsInput } from './pod-actions.ts';
 

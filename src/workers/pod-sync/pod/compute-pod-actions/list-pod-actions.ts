@@ -41,3 +41,10 @@ export function listPodActions(actions: PodActions): PodAction[] {
     ...(createSandbox || starts.length > 0 ? [{ type: 'StartContainers', start } as const] : []),
   ];
 }
+
+/** Whether the actions only change the resources of what runs: they wait for no volume. */
+export function isResizeOnly(actions: PodActions): boolean {
+  const types: ReadonlySet<PodAction['type']> = new Set(['PruneInitContainers', 'Resize', 'ResetWaiting']);
+  const listed = listPodActions(actions);
+  return listed.some(({ type }) => type === 'Resize') && listed.every(({ type }) => types.has(type));
+}

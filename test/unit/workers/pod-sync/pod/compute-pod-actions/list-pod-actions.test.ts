@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ContainerID, SandboxID } from '../../../../../../src/shared/kubernetes/ids.ts';
-import { listPodActions, type PodActions } from '../../../../../../src/workers/pod-sync/pod/compute-pod-actions/index.ts';
+import { isResizeOnly, listPodActions, type PodActions } from '../../../../../../src/workers/pod-sync/pod/compute-pod-actions/index.ts';
 import { table } from '../../../../../support/table.ts';
 
 const none: PodActions = {
@@ -63,4 +63,15 @@ table('the list of actions', (row) => {
         false,
       );
     });
+});
+
+table('a resize alone waits for no volume', (row) => {
+  const rows: [name: string, actions: Partial<PodActions>, want: boolean][] = [
+    ['a resize', { resize }, true],
+    ['nothing to do', {}, false],
+    ['a resize beside a kill', { resize, containersToKill: [kill] }, false],
+    ['a resize beside a start', { resize, containersToStart: ['c'] }, false],
+    ['a resize beside a hook', { resize, hooksToRepeat: [hook] }, false],
+  ];
+  for (const [name, actions, want] of rows) row(name, () => assert.equal(isResizeOnly({ ...none, ...actions }), want));
 });
