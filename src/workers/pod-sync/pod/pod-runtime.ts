@@ -15,6 +15,7 @@ import {
 import { containerNameLabel, podUIDLabel } from '../../../shared/kubernetes/annotations.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import type { ContainerID, PodUID, SandboxID } from '../../../shared/kubernetes/ids.ts';
+import { monotonicMs } from '../../../shared/time/clock.ts';
 
 export interface FoundSandbox {
   readonly id: SandboxID;
@@ -72,9 +73,18 @@ const containerStates: Readonly<Record<number, FoundContainer['state']>> = {
   [ContainerState.CONTAINER_EXITED]: 'exited',
 };
 
+/** A runtime without the call is not asked by each of a hundred resizes, and an upgraded one is asked again this soon. */
+const absentCallMs = 60_000;
+
 /** Wraps the runtime service and the image service, which may have different endpoints. `timeoutMs` is runtimeRequestTimeout. */
-export function createPodRuntime(runtime: CriClient['runtime'], images: CriClient['images'], timeoutMs: number): PodRuntime {
+export function createPodRuntime(
+  runtime: CriClient['runtime'],
+  images: CriClient['images'],
+  timeoutMs: number,
+  nowMs: () => number = monotonicMs,
+): PodRuntime {
   const limits = { deadlineMs: timeoutMs };
+  let sandboxUpdatesAbsentUntilMs = -Infinity;
   return {
     runPodSandbox: async (config, runtimeHandler, signal) => {
       // Network plugins may be slow: upstream also doubles the timeout.
@@ -140,12 +150,14 @@ export function createPodRuntime(runtime: CriClient['runtime'], images: CriClien
       await runtime.call('updateContainerResources', { containerId, linux, annotations: {} }, limits);
     },
     updatePodSandboxResources: async (podSandboxId, { overhead, resources }) => {
+      if (nowMs() < sandboxUpdatesAbsentUntilMs) return false;
       try {
         await runtime.call('updatePodSandboxResources', { podSandboxId, overhead, resources }, limits);
         return true;
       } catch (err) {
-        if (isNotImplemented(err)) return false;
-        throw err;
+        if (!isNotImplemented(err)) throw err;
+        sandboxUpdatesAbsentUntilMs = nowMs() + absentCallMs;
+        return false;
       }
     },
     execSync: async (containerId, command, deadlineMs, signal) => {
