@@ -11,6 +11,7 @@ import {
   burstableLevelFollowsItsPods,
   changedLevelIsSetAgain,
   hostileCgroupsAreRemoved,
+  changedManifestIsResized,
   podHasItsLimits,
   scenarioConfig,
   type CgroupHost,
@@ -37,6 +38,7 @@ describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup
     apply: (manifest) => node.apply(manifest),
     delete: (name) => node.delete(name),
     untilRunning: (name) => node.untilRunning(name),
+    containerCgroup: (id) => id,
     cores: () => Promise.resolve(availableParallelism()),
     memoryBytes: () => Promise.resolve(Number(/^MemTotal:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024),
     read: (cgroup, controller, file) => Promise.resolve(read(controller, cgroup.join('/'), file)),
@@ -60,6 +62,7 @@ describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup
   });
 
   test('a pod’s cgroup has its limits, and is gone after the pod', () => podHasItsLimits(host));
+  test('a manifest whose resources change is resized in place', () => changedManifestIsResized(host));
   test('all pods have what is not reserved', () => allPodsHaveWhatIsNotReserved(host));
   test('the shares of the Burstable level follow its pods', () => burstableLevelFollowsItsPods(host));
   test('a level that another tool has changed is set again within a minute', () => changedLevelIsSetAgain(host));

@@ -7,6 +7,7 @@ import {
   burstableLevelFollowsItsPods,
   changedLevelIsSetAgain,
   hostileCgroupsAreRemoved,
+  changedManifestIsResized,
   podHasItsLimits,
   scenarioConfig,
   type CgroupHost,
@@ -31,6 +32,7 @@ describe('cgroup v2', () => {
         apply: (manifest) => node.apply(manifest),
         delete: (name) => node.delete(name),
         untilRunning: (name) => node.untilRunning(name),
+        containerCgroup: (id) => (driver === 'systemd' ? `cri-containerd-${id}.scope` : id),
         cores: () => node.guest.check('nproc').then(Number),
         memoryBytes: () => node.guest.check(`awk '/^MemTotal/ {print $2}' /proc/meminfo`).then((kibibytes) => Number(kibibytes) * 1024),
         read: (cgroup, _, file) => node.guest.run(`cat ${folderOf(cgroup)}/${file}`).then(({ stdout }) => stdout.trim()),
@@ -48,6 +50,7 @@ describe('cgroup v2', () => {
       });
 
       test('a pod’s cgroup has its limits, and is gone after the pod', () => podHasItsLimits(host));
+      test('a manifest whose resources change is resized in place', () => changedManifestIsResized(host));
       test('all pods have what is not reserved', () => allPodsHaveWhatIsNotReserved(host));
       test('the weight of the Burstable level follows its pods', () => burstableLevelFollowsItsPods(host));
       test('what a privileged container has made in its pod’s cgroup is removed with the pod', () => hostileCgroupsAreRemoved(host));

@@ -14,6 +14,8 @@ export interface CgroupHost {
   apply(manifest: object): Promise<void> | void;
   delete(name: string): Promise<void> | void;
   untilRunning(name: string): Promise<Pod>;
+  /** Returns the name of the container's cgroup below its pod's. */
+  containerCgroup(id: string): string;
   /** Of the machine. */
   cores(): Promise<number>;
   memoryBytes(): Promise<number>;
@@ -74,6 +76,36 @@ export async function podHasItsLimits(host: CgroupHost): Promise<void> {
   await host.delete('limited');
   // Systemd may start the slice again for a scope of the runtime.
   await waitUntil('the cgroup is gone', async () => !(await host.exists(cgroup)));
+}
+
+/** A manifest with a UID of its own that changes is the same pod. */
+export async function changedManifestIsResized(host: CgroupHost): Promise<void> {
+  const resources = (cpu: string, memory: string) => ({ requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu, memory } });
+  const apply = (cpu: string, memory: string) =>
+    host.apply(aManifest('resized', { containers: [aBusybox({ resources: resources(cpu, memory) })] }, { uid: 'resized' }));
+  await apply('200m', '64Mi');
+  const before = await host.untilRunning('resized');
+  const pod = podIn(burstableLevel, before);
+  const [, id = ''] = before.status?.containerStatuses?.[0]?.containerID?.split('://') ?? [];
+  const container = [...pod, host.containerCgroup(id)];
+  for (const [cpu, memory, mebibytes, quota] of [
+    ['400m', '128Mi', 128, 40_000],
+    ['150m', '96Mi', 96, 15_000],
+  ] as const) {
+    await apply(cpu, memory);
+    for (const cgroup of [container, pod]) {
+      await untilValue(host, cgroup, 'memory', String(mebibytes * 2 ** 20));
+      await untilValue(host, cgroup, 'quota', host.version === 1 ? String(quota) : `${quota} 100000`);
+    }
+    assert.deepEqual([await read(host, pod, 'cpu'), await read(host, pod, 'pids')], [cpuValue(host, 102), '200']);
+    const isReported = async () => {
+      const [status] = (await host.untilRunning('resized')).status?.containerStatuses ?? [];
+      assert.deepEqual([status?.containerID?.endsWith(id), status?.restartCount], [true, 0]);
+      return status?.resources?.limits?.['cpu'] === cpu && status.resources.limits['memory'] === memory;
+    };
+    await waitUntil(`the status has ${cpu} and ${memory}`, isReported);
+  }
+  await host.delete('resized');
 }
 
 export async function allPodsHaveWhatIsNotReserved(host: CgroupHost): Promise<void> {
