@@ -17,5 +17,12 @@ export function computeActuated(allocation: PodAllocation, recorded: PodAllocati
     recorded?.containers.get(name) ?? withPodLimits(resources, allocation.podLevel),
   ]);
   const podLevel = recorded?.podLevel ?? allocation.podLevel;
-  return { containers: new Map(containers), ...(podLevel && (podLevel.requests || podLevel.limits) && { podLevel }) };
+  const { emptyDirLimits } = allocation;
+  return {
+    containers: new Map(containers),
+    ...(podLevel && (podLevel.requests || podLevel.limits) && { podLevel }),
+    ...(emptyDirLimits && {
+      emptyDirLimits: new Map([...emptyDirLimits].map(([name, limit]) => [name, recorded?.emptyDirLimits?.get(name) ?? limit])),
+    }),
+  };
 }

@@ -190,11 +190,13 @@ export class AllocationManager {
   }
 
   /** Records resources that are in force now, of the containers and the pod that `changes` has. */
-  setActuated(uid: PodUID, changes: Pick<PodAllocation, 'containers' | 'podLevel'>): void {
+  setActuated(uid: PodUID, changes: Pick<PodAllocation, 'containers' | 'podLevel' | 'emptyDirLimits'>): void {
     const allocation = this.#admitted.get(uid);
     if (!allocation) return;
     const before = computeActuated(allocation, this.#actuated.get(uid));
-    const after = { ...before, ...changes, containers: new Map([...before.containers, ...changes.containers]) };
+    const limits = new Map([...(before.emptyDirLimits ?? []), ...(changes.emptyDirLimits ?? [])]);
+    const containers = new Map([...before.containers, ...changes.containers]);
+    const after = { ...before, ...changes, containers, ...(limits.size > 0 && { emptyDirLimits: limits }) };
     // Everything is in force.
     if (isSameAllocation(after, computeActuated(allocation, undefined))) this.#actuated.delete(uid);
     else this.#actuated.set(uid, after);

@@ -13,14 +13,19 @@ import type { PodAllocation } from './pod-allocation.ts';
 interface Entry {
   readonly ContainerResources: Readonly<Record<string, ResourceRequirements>> | null;
   readonly PodLevelResources?: ResourceRequirements | null;
-  /** By volume. This kubelet sets none, and keeps those of a Go kubelet, as other fields that it does not know. */
-  readonly EmptyDirVolumeLimits?: unknown;
+  /** By volume. */
+  readonly EmptyDirVolumeLimits?: Readonly<Record<string, string>> | null;
 }
 
 export function encodeAllocations(allocations: ReadonlyMap<PodUID, PodAllocation>): string {
-  const entries = [...allocations].map(([uid, { containers, podLevel = null, others }]): [string, Entry] => [
+  const entries = [...allocations].map(([uid, { containers, podLevel = null, emptyDirLimits, others }]): [string, Entry] => [
     uid,
-    { ContainerResources: Object.fromEntries(containers), PodLevelResources: podLevel, EmptyDirVolumeLimits: null, ...others },
+    {
+      ContainerResources: Object.fromEntries(containers),
+      PodLevelResources: podLevel,
+      EmptyDirVolumeLimits: emptyDirLimits ? Object.fromEntries(emptyDirLimits) : null,
+      ...others,
+    },
   ]);
   const data = toGoJSON(entries.length > 0 ? { entries: Object.fromEntries(entries) } : {});
   return toGoJSON({ data, checksum: checksumOf(data) });
@@ -40,11 +45,21 @@ function checksumOf(data: string): number {
   return fnv32a(Buffer.from(`(string)${data}`));
 }
 
-function allocationIn({ ContainerResources, PodLevelResources, ...others }: Readonly<Record<string, unknown>>): PodAllocation {
+function allocationIn({
+  ContainerResources,
+  PodLevelResources,
+  EmptyDirVolumeLimits,
+  ...others
+}: Readonly<Record<string, unknown>>): PodAllocation {
   const containers = Object.entries(objectOf(ContainerResources ?? {}, 'ContainerResources'));
+  const limits = Object.entries(objectOf(EmptyDirVolumeLimits ?? {}, 'EmptyDirVolumeLimits')).map(([name, amount]) => {
+    parseQuantity(String(amount));
+    return [name, String(amount)] as const;
+  });
   return {
     containers: new Map(containers.map(([name, resources]) => [name, requirementsIn(resources)])),
     ...(PodLevelResources ? { podLevel: requirementsIn(PodLevelResources) } : {}),
+    ...(limits.length > 0 ? { emptyDirLimits: new Map(limits) } : {}),
     ...(Object.values(others).some((value) => value !== null) ? { others } : {}),
   };
 }

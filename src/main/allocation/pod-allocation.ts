@@ -2,7 +2,8 @@
  * A pod's allocated resources: those of its spec at admission, or at its last resize. They stay in force when the spec changes, until a resize to
  * the new ones is accepted: admission counts them, the status shows them, and containers get them. Upstream: pkg/kubelet/allocation.
  */
-import type { Container, Pod, ResourceRequirements } from '../../shared/kubernetes/api.ts';
+import type { Container, Pod, ResourceRequirements, Volume } from '../../shared/kubernetes/api.ts';
+import { memoryLimitOf, memoryLimitsOf } from '../../shared/kubernetes/memory-volumes.ts';
 import { compareQuantities } from '../../shared/kubernetes/quantity.ts';
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 
@@ -10,6 +11,8 @@ export interface PodAllocation {
   /** By container name; only containers that can be resized. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   readonly podLevel?: ResourceRequirements;
+  /** The size limits of volumes in memory, by volume. */
+  readonly emptyDirLimits?: ReadonlyMap<string, string>;
   /** Fields of a checkpoint that this kubelet does not know. */
   readonly others?: Readonly<Record<string, unknown>>;
 }
@@ -19,13 +22,20 @@ export interface AllocationGates {
   readonly podLevel: boolean;
   /** Gate InPlacePodVerticalScalingInitContainers. */
   readonly initContainers: boolean;
+  /** Gate InPlacePodVerticalScalingMemoryBackedVolumes. Default: off. */
+  readonly memoryBackedVolumes?: boolean;
 }
 
 /** Returns the allocation of a pod at its admission. */
 export function toAllocation({ spec }: Pod, gates: AllocationGates): PodAllocation {
   const init = (spec.initContainers ?? []).filter((container) => gates.initContainers || isRestartableInitContainer(container));
   const containers = new Map([...init, ...spec.containers].map(({ name, resources = {} }) => [name, resources]));
-  return { containers, ...(gates.podLevel && spec.resources && { podLevel: spec.resources }) };
+  const limits = gates.memoryBackedVolumes ? memoryLimitsOf(spec) : new Map<string, string>();
+  return {
+    containers,
+    ...(gates.podLevel && spec.resources && { podLevel: spec.resources }),
+    ...(limits.size > 0 && { emptyDirLimits: limits }),
+  };
 }
 
 /**
@@ -33,10 +43,13 @@ export function toAllocation({ spec }: Pod, gates: AllocationGates): PodAllocati
  * has, none can be resized: they keep the resources of the spec.
  */
 export function withAllocation(pod: Pod, allocation: PodAllocation, gates: AllocationGates): Pod {
-  const { containers, initContainers, resources, ...spec } = pod.spec;
+  const { containers, initContainers, resources, volumes, ...spec } = pod.spec;
   const repeated = repeatedNames(pod);
   const isPodLevelSame = !gates.podLevel || isSameRequirements(resources, allocation.podLevel);
-  const isSame = isPodLevelSame && [...containers, ...(initContainers ?? [])].every((container) => allocated(container) === container);
+  const allocatedVolumes = gates.memoryBackedVolumes ? volumes?.map(allocatedVolume) : volumes;
+  const areVolumesSame = volumes === undefined || volumes.every((volume, index) => volume === allocatedVolumes?.[index]);
+  const isSame =
+    isPodLevelSame && areVolumesSame && [...containers, ...(initContainers ?? [])].every((container) => allocated(container) === container);
   return isSame
     ? pod
     : {
@@ -45,9 +58,17 @@ export function withAllocation(pod: Pod, allocation: PodAllocation, gates: Alloc
           ...spec,
           containers: containers.map(allocated),
           ...(initContainers && { initContainers: initContainers.map(allocated) }),
+          ...(allocatedVolumes && { volumes: allocatedVolumes }),
           ...withResources(isPodLevelSame ? resources : allocation.podLevel),
         },
       };
+
+  function allocatedVolume(volume: Volume): Volume {
+    const limit = allocation.emptyDirLimits?.get(volume.name);
+    const { emptyDir } = volume;
+    if (limit === undefined || !emptyDir || memoryLimitOf(volume) === undefined || isSameAmount(limit, emptyDir.sizeLimit)) return volume;
+    return { ...volume, emptyDir: { ...emptyDir, sizeLimit: limit } };
+  }
 
   function allocated(container: Container): Container {
     const resourcesAtAdmission = repeated.has(container.name) ? undefined : allocation.containers.get(container.name);
@@ -83,6 +104,7 @@ export function isSameAllocation(a: PodAllocation, b: PodAllocation): boolean {
   return (
     isSameRequirements(a.podLevel, b.podLevel) &&
     [...names].every((name) => isSameRequirements(a.containers.get(name), b.containers.get(name))) &&
+    isSameList(Object.fromEntries(a.emptyDirLimits ?? []), Object.fromEntries(b.emptyDirLimits ?? [])) &&
     a.others === b.others
   );
 }

@@ -227,13 +227,14 @@ export class EvictionManager {
 
   async #evictForLimits({ layout }: Reading): Promise<void> {
     const { settings, activePods, readPods } = this.#deps;
-    if (!settings().localStorageCapacityIsolation) return;
+    const { localStorageCapacityIsolation, memoryVolumesResize } = settings();
+    if (!localStorageCapacityIsolation) return;
     const limited = this.#candidates(activePods()).filter((pod) => hasLocalStorageLimit(pod) && this.#evictor.canEvict(pod, 'limit'));
     if (limited.length === 0) return;
     const stats = await readInBatches(limited, readPods);
     for (const pod of limited) {
       const usage = stats(pod);
-      const violation = usage && localStorageViolation(pod, usage, !layout.dedicatedImageFs);
+      const violation = usage && localStorageViolation(pod, usage, { layersOnRootFs: !layout.dedicatedImageFs, memoryVolumesResize });
       if (violation) this.#evictor.evict(localStorageEviction(pod, violation));
     }
   }

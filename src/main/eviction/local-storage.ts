@@ -15,8 +15,12 @@ export type Violation = Pick<LocalStorageViolation, 'signal' | 'usedBytes' | 'li
 const resource = 'ephemeral-storage';
 
 /** Null: the pod exceeds no limit, or one that is not measured. */
-export function localStorageViolation(pod: Pod, stats: PodStats, layersOnRootFs: boolean): Violation | null {
-  return emptyDirViolation(pod, stats) ?? podViolation(pod, stats) ?? containerViolation(pod, stats, layersOnRootFs);
+export function localStorageViolation(
+  pod: Pod,
+  stats: PodStats,
+  { layersOnRootFs, memoryVolumesResize = false }: { readonly layersOnRootFs: boolean; readonly memoryVolumesResize?: boolean },
+): Violation | null {
+  return emptyDirViolation(pod, stats, memoryVolumesResize) ?? podViolation(pod, stats) ?? containerViolation(pod, stats, layersOnRootFs);
 }
 
 /** Whether a limit of local storage can apply to the pod. Only such pods are measured in every pass. */
@@ -29,9 +33,9 @@ function hasLimit(limits: Readonly<Record<string, string>> | undefined): boolean
   return limits?.[resource] !== undefined;
 }
 
-function emptyDirViolation({ spec }: Pod, { volumes }: PodStats): Violation | null {
+function emptyDirViolation({ spec }: Pod, { volumes }: PodStats, memoryVolumesResize: boolean): Violation | null {
   for (const { name, emptyDir } of spec.volumes ?? []) {
-    if (emptyDir?.sizeLimit === undefined) continue;
+    if (emptyDir?.sizeLimit === undefined || (memoryVolumesResize && emptyDir.medium === 'Memory')) continue;
     const limit = toQuantity(emptyDir.sizeLimit);
     const usedBytes = volumes.find((volume) => volume.name === name)?.usedBytes;
     if (limit.nanos <= 0n || !exceeds(usedBytes, limit)) continue;

@@ -150,10 +150,10 @@ function ranking(signal: EvictionSignal, { settings, state, layout, pods, stats,
 
 const noValue: ThresholdValue = { text: '', share: 0 };
 
-function violations({ pods, stats, layout }: PlanInputs): LocalStorageViolation[] {
+function violations({ pods, stats, layout, settings }: PlanInputs): LocalStorageViolation[] {
   return pods.filter(hasLocalStorageLimit).flatMap((pod) => {
     const usage = stats(pod);
-    const found = usage && localStorageViolation(pod, usage, !layout.dedicatedImageFs);
+    const found = usage && localStorageViolation(pod, usage, { ...settings, layersOnRootFs: !layout.dedicatedImageFs });
     const { namespace, name } = pod.metadata;
     return found ? [{ namespace, name, uid: podUID(pod), ...found, notEvictableBecause: notEvictableBecause(pod) }] : [];
   });

@@ -1,4 +1,5 @@
 /** The settings of the eviction manager, from the configuration. Pure. */
+import { computeFeatureGates } from '../config/feature-gates.ts';
 import type { KubeletFlags } from '../config/options.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import { parseThresholds, type Threshold } from './thresholds.ts';
@@ -9,6 +10,8 @@ export interface EvictionSettings {
   readonly maxPodGracePeriodSeconds: number;
   /** Pods that exceed a limit of local storage are evicted. */
   readonly localStorageCapacityIsolation: boolean;
+  /** Gate InPlacePodVerticalScalingMemoryBackedVolumes: the kernel alone limits a volume in memory. Its limit may be lower than the size in force. */
+  readonly memoryVolumesResize: boolean;
 }
 
 /** Reads the settings of a configuration that may change. Returns the same object while its fields are the same. */
@@ -43,5 +46,6 @@ export function evictionSettings(
     pressureTransitionPeriodMs: config.evictionPressureTransitionPeriod,
     maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod,
     localStorageCapacityIsolation: config.localStorageCapacityIsolation,
+    memoryVolumesResize: computeFeatureGates(config.featureGates).gates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'),
   };
 }

@@ -20,6 +20,7 @@ export async function openAllocation({
     gates: {
       podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
       initContainers: featureGates.enabled('InPlacePodVerticalScalingInitContainers'),
+      memoryBackedVolumes: featureGates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'),
     },
     clock,
     logger: log('admission'),

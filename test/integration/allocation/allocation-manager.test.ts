@@ -310,3 +310,42 @@ test('a broken checkpoint is set aside with an error, and running pods are admit
 });
 
 const aContainerStatus = (resources: object) => ({ name: 'app', image: '', imageID: '', ready: true, restartCount: 0, resources });
+
+test('the limits of volumes in memory are allocated, recorded and resized with the gate', async (t) => {
+  const { rootDir } = aFolder(t);
+  const podOf = (sizeLimit: string) =>
+    aPod({
+      metadata: { name: 'a', uid: uid('a') },
+      spec: {
+        containers: [{ name: 'app', image: 'x' }],
+        volumes: [
+          { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit } },
+          { name: 'disk', emptyDir: { sizeLimit } },
+        ],
+      },
+    });
+  const open = (memoryBackedVolumes: boolean) =>
+    AllocationManager.open({ rootDir, gates: { ...gates, memoryBackedVolumes }, clock: new FakeClock(), logger: silentLogger });
+  const limitsOf = ({ spec }: Pod) => spec.volumes?.map(({ emptyDir }) => emptyDir?.sizeLimit);
+  const first = await open(true);
+  first.setAllocatedResources(podOf('1Mi'));
+  assert.deepEqual(limitsOf(first.updatePodFromAllocation(podOf('2Mi'))), ['1Mi', '2Mi']);
+  await first.resize(podOf('2Mi'));
+  assert.deepEqual(
+    [first.actuated(uid('a'))?.emptyDirLimits, limitsOf(first.updatePodFromAllocation(podOf('3Mi')))],
+    [new Map([['memory', '1Mi']]), ['2Mi', '3Mi']],
+  );
+  await first.close();
+  const second = await open(true);
+  assert.deepEqual(second.actuated(uid('a'))?.emptyDirLimits, new Map([['memory', '1Mi']]));
+  second.setActuated(uid('a'), { containers: new Map(), emptyDirLimits: new Map([['memory', '2048Ki']]) });
+  assert.equal(second.actuated(uid('a')), undefined);
+  await second.close();
+  const { data } = JSON.parse(readFileSync(join(rootDir, 'actuated_pods_state'), 'utf8')) as { data: string };
+  assert.deepEqual((JSON.parse(data) as { entries: object }).entries, {
+    a: { ContainerResources: { app: {} }, EmptyDirVolumeLimits: { memory: '2Mi' }, PodLevelResources: null },
+  });
+  const without = await open(false);
+  assert.deepEqual(limitsOf(without.updatePodFromAllocation(podOf('3Mi'))), ['3Mi', '3Mi']);
+  await without.close();
+});

@@ -10,6 +10,7 @@ import { PodVolumes } from '../../../src/workers/pod-sync/pod/volumes/index.ts';
 import { ProjectQuotas } from '../../../src/workers/pod-sync/pod/volumes/project-quota/index.ts';
 import { unmountAll, volumesOnDisk } from '../../../src/workers/pod-sync/pod/volumes/teardown.ts';
 import { mountedFilesystemAt } from '../../../src/workers/pod-sync/pod/volumes/mounted-filesystem-at.ts';
+import { aNode } from '../../support/pods/runtime-config-inputs.ts';
 import { makeDeepTree } from '../../support/deep-tree.ts';
 import {
   aPodWith,
@@ -63,6 +64,30 @@ test('an emptyDir in memory is a tmpfs with the size limit, mounted once, also b
   assert.equal(await mode(path), 0o1777);
   await volumes.unmountVolumes(fixture.uid);
   assert.deepEqual(await readMountsBelow(fixture.dir), []);
+});
+
+test('a volume in memory is resized while its files stay, and not below what they take', async () => {
+  const volumeOf = (sizeLimit: string) => ({ name: 'mem', emptyDir: { medium: 'Memory', sizeLimit } });
+  const fixture = aPodWith([volumeOf('1Mi')]);
+  const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/mem');
+  await setUp(fixture);
+  await writeFile(join(path, 'file'), Buffer.alloc(512 * 1024));
+  const resize = (sizeLimit: string) =>
+    volumes.resizeMemoryVolume({
+      pod: { ...fixture.pod, spec: { ...fixture.pod.spec, volumes: [volumeOf(sizeLimit)] } },
+      node: aNode,
+      volume: 'mem',
+    });
+  const isSize = async (size: string) => (await readMountsBelow(path))[0]?.superOptions.includes(`size=${size}`);
+  await resize('4Mi');
+  assert.ok(await isSize('4096k'));
+  await assert.rejects(resize('256Ki'), /EINVAL/);
+  assert.ok(await isSize('4096k'));
+  await resize('768Ki');
+  assert.ok(await isSize('768k'));
+  assert.deepEqual([(await stat(join(path, 'file'))).size, await mode(path)], [512 * 1024, 0o1777]);
+  await volumes.unmountVolumes(fixture.uid);
+  await assert.rejects(resize('1Mi'), /is no volume in memory/);
 });
 
 test('a memory volume that is no longer mounted, as after a reboot, is mounted again', async () => {

@@ -156,3 +156,23 @@ test('a resize waits for no volume that can’t be brought up to date', async ()
   assert.deepEqual([result.outcome, result.resizeError, result.changedRuntime], ['failed', undefined, true]);
   assert.ok(callsOf(harness, from).includes('updateContainerResources app'));
 });
+
+test('a volume in memory gets its size after the memory, and main learns of it', async () => {
+  const volumes = (sizeLimit: string) => ({ volumes: [{ name: 'm', emptyDir: { medium: 'Memory', sizeLimit } }] });
+  using harness = new PodSyncHarness();
+  await harness.syncToEnd(podOf(both('100m', '64Mi'), {}, volumes('1Mi')));
+  harness.actuated = { ...inForce(both('100m', '64Mi')), emptyDirLimits: new Map([['m', '1Mi']]) };
+  harness.cgroupValues = { memory: value(64, 128), quota: value(10, 10), shares: value(102, 102) };
+  harness.effects.length = 0;
+  const { channel, result } = await harness.syncToEnd(podOf(both('100m', '128Mi'), {}, volumes('2Mi')));
+  assert.equal(result.resizeError, undefined);
+  assert.deepEqual(
+    harness.effects.filter((effect) => /^(set|resize)/.test(effect)),
+    ['set memory of the cgroup', 'resize m to 2Mi'],
+  );
+  const [last] = channel.requests.flatMap((request) => (request.type === 'actuated' ? [request.actuated.emptyDirLimits] : [])).slice(-1);
+  assert.deepEqual(last, new Map([['m', '2Mi']]));
+  harness.failures.set('resize m to 512Ki', new Error('EINVAL: invalid argument'));
+  const refused = await harness.syncToEnd(podOf(both('100m', '64Mi'), {}, volumes('512Ki')));
+  assert.equal(refused.result.resizeError, 'failed to resize volume m: EINVAL: invalid argument');
+});

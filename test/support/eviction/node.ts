@@ -63,6 +63,7 @@ export class EvictionNode {
       thresholds: parseThresholds({ ...none, ...thresholds }),
       pressureTransitionPeriodMs: 300_000,
       maxPodGracePeriodSeconds: 0,
+      memoryVolumesResize: false,
       localStorageCapacityIsolation: true,
       ...settings,
     };

@@ -14,6 +14,8 @@ export interface CgroupHost {
   apply(manifest: object): Promise<void> | void;
   delete(name: string): Promise<void> | void;
   untilRunning(name: string): Promise<Pod>;
+  /** Returns the line of the first mount whose path has this part. */
+  mountOptions(part: string): Promise<string>;
   /** Returns the name of the container's cgroup below its pod's. */
   containerCgroup(id: string): string;
   /** Of the machine. */
@@ -26,8 +28,15 @@ export interface CgroupHost {
   exists(cgroup: CgroupName): Promise<boolean>;
 }
 
+export const mountLine = (mounts: string, part: string): string => mounts.split('\n').find((line) => line.includes(part)) ?? '';
+
 /** The configuration that the scenarios expect. */
-export const scenarioConfig = { kubeReserved: { cpu: '100m', memory: '100Mi' }, enforceNodeAllocatable: ['pods'], podPidsLimit: 200 };
+export const scenarioConfig = {
+  kubeReserved: { cpu: '100m', memory: '100Mi' },
+  enforceNodeAllocatable: ['pods'],
+  podPidsLimit: 200,
+  featureGates: { InPlacePodVerticalScalingMemoryBackedVolumes: true },
+};
 const reservedBytes = 100 * 2 ** 20;
 /** The kubelet sets the levels again each minute. */
 const periodMs = 90_000;
@@ -81,18 +90,23 @@ export async function podHasItsLimits(host: CgroupHost): Promise<void> {
 /** A manifest with a UID of its own that changes is the same pod. */
 export async function changedManifestIsResized(host: CgroupHost): Promise<void> {
   const resources = (cpu: string, memory: string) => ({ requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu, memory } });
-  const apply = (cpu: string, memory: string) =>
-    host.apply(aManifest('resized', { containers: [aBusybox({ resources: resources(cpu, memory) })] }, { uid: 'resized' }));
-  await apply('200m', '64Mi');
+  // With v1 a resize of a volume is infeasible.
+  const volumesOf = (sizeLimit: string) => (host.version === 1 ? [] : [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit } }]);
+  const volumeMounts = host.version === 1 ? [] : [{ name: 'memory', mountPath: '/memory' }];
+  const apply = (cpu: string, memory: string, sizeLimit: string) => {
+    const containers = [aBusybox({ resources: resources(cpu, memory), volumeMounts })];
+    return host.apply(aManifest('resized', { containers, volumes: volumesOf(sizeLimit) }, { uid: 'resized' }));
+  };
+  await apply('200m', '64Mi', '8Mi');
   const before = await host.untilRunning('resized');
   const pod = podIn(burstableLevel, before);
   const [, id = ''] = before.status?.containerStatuses?.[0]?.containerID?.split('://') ?? [];
   const container = [...pod, host.containerCgroup(id)];
-  for (const [cpu, memory, mebibytes, quota] of [
-    ['400m', '128Mi', 128, 40_000],
-    ['150m', '96Mi', 96, 15_000],
+  for (const [cpu, memory, mebibytes, quota, sizeLimit] of [
+    ['400m', '128Mi', 128, 40_000, '16Mi'],
+    ['150m', '96Mi', 96, 15_000, '4Mi'],
   ] as const) {
-    await apply(cpu, memory);
+    await apply(cpu, memory, sizeLimit);
     for (const cgroup of [container, pod]) {
       await untilValue(host, cgroup, 'memory', String(mebibytes * 2 ** 20));
       await untilValue(host, cgroup, 'quota', host.version === 1 ? String(quota) : `${quota} 100000`);
@@ -104,6 +118,11 @@ export async function changedManifestIsResized(host: CgroupHost): Promise<void> 
       return status?.resources?.limits?.['cpu'] === cpu && status.resources.limits['memory'] === memory;
     };
     await waitUntil(`the status has ${cpu} and ${memory}`, isReported);
+    if (host.version === 1) continue;
+    const kibibytes = Number.parseInt(sizeLimit, 10) * 1024;
+    await waitUntil(`the volume has ${sizeLimit}`, async () =>
+      (await host.mountOptions('resized/volumes/kubernetes.io~empty-dir/memory')).includes(`size=${kibibytes}k`),
+    );
   }
   await host.delete('resized');
 }

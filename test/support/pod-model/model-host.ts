@@ -91,6 +91,7 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
     cgroups: cgroups.podCgroups(life, settings),
     volumes: {
       mountVolumes: async () => [],
+      resizeMemoryVolume: async () => {},
       makeContainerMounts: async () => [],
       writeHostsFile: nothing,
       readEnvFiles: async () => new Map(),

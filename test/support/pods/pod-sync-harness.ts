@@ -10,6 +10,7 @@ import type { EnsureImageResult } from '../../../src/shared/contracts/images.ts'
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { ContainerBackoff, PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
 import type { ActuatedResources, UserNamespaceChoice } from '../../../src/shared/contracts/pod-sync/allocation.ts';
+import { memoryLimitsOf } from '../../../src/shared/kubernetes/memory-volumes.ts';
 import type { PodCgroupValues } from '../../../src/workers/pod-sync/cgroups/index.ts';
 import type { PodSyncTask, RuntimeHandlerChoice } from '../../../src/shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
@@ -208,6 +209,7 @@ export class PodSyncHarness {
             () => (this.outdatedVolumeMessage === null ? [] : [{ volume: 'data', message: this.outdatedVolumeMessage, state: 'outdated' }]),
             (err: Error) => [{ volume: 'data', message: err.message, state: 'missing' }],
           ),
+        resizeMemoryVolume: ({ pod, volume }) => effect(`resize ${volume} to ${memoryLimitsOf(pod.spec).get(volume)}`),
         makeContainerMounts: ({ container }) => effect(`make mounts of ${container.name}`).then(() => []),
         writeHostsFile: (_pod, podIPs) => effect(`write hosts ${podIPs.join()}`),
         readEnvFiles: (input) => this.readEnvFiles(input),

@@ -1,6 +1,8 @@
 /** Whether what was allocated is not in force yet. Pure. Upstream: IsPodResizeInProgress in pkg/kubelet/kuberuntime. */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container } from '../../../shared/kubernetes/api.ts';
+import { memoryLimitsOf } from '../../../shared/kubernetes/memory-volumes.ts';
+import { compareQuantities } from '../../../shared/kubernetes/quantity.ts';
 import { isSameResizable, resizableResources, withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { AllocatedPod } from '../allocated-pod.ts';
@@ -16,6 +18,9 @@ export function isResizeInProgress(
   if (!actuated) return false;
   const podResources = podLevel ? spec.resources : undefined;
   if (podResources && actuated.podLevel && !isSameResizable(resizableResources(podResources), resizableResources(actuated.podLevel)))
+    return true;
+  const limits = memoryLimitsOf(spec);
+  if ([...(actuated.emptyDirLimits ?? [])].some(([name, limit]) => limits.has(name) && compareQuantities(limits.get(name), limit) !== 0))
     return true;
   const containers = [...(spec.initContainers ?? []).filter(isRestartableInitContainer), ...spec.containers];
   return containers.some((container) => isRunning(container, status) && !isInForce(container));

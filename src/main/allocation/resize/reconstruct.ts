@@ -18,6 +18,7 @@ export function reconstructAllocation(pod: Pod, runtime: RuntimePodStatus | null
   return {
     containers: new Map([...allocation.containers].map(([name, resources]) => [name, containers.get(name) ?? resources])),
     ...(podLevel && { podLevel }),
+    ...(allocation.emptyDirLimits && { emptyDirLimits: allocation.emptyDirLimits }),
   };
 }
 

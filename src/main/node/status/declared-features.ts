@@ -2,7 +2,7 @@
  * Computes `status.declaredFeatures`: optional behaviour of this node that the scheduler and the API server may rely on. Pure. Upstream:
  * component-helpers/nodedeclaredfeatures.
  *
- * Declares only features that this kubelet implements. The resize of memory-backed volumes is missing, whatever its gate is set to.
+ * Declares only features that this kubelet implements.
  */
 import type { RuntimeInfo } from '../../../shared/contracts/pleg.ts';
 import type { FeatureGates } from '../../config/feature-gates.ts';
@@ -12,6 +12,7 @@ const implementedFeatures = [
   'ExtendWebSocketsToKubelet',
   'InPlacePodLevelResourcesVerticalScaling',
   'InPlacePodVerticalScalingInitContainers',
+  'InPlacePodVerticalScalingMemoryBackedVolumes',
   'RestartAllContainersOnContainerExits',
 ];
 

@@ -29,4 +29,6 @@ export interface ActuatedResources {
   /** By container. The limits of a container without limits are those of its pod. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   readonly podLevel?: ResourceRequirements;
+  /** The size limits of volumes in memory, by volume. */
+  readonly emptyDirLimits?: ReadonlyMap<string, string>;
 }

@@ -37,7 +37,13 @@ export interface PodSyncDependencies {
   >;
   readonly volumes: Pick<
     PodVolumes,
-    'mountVolumes' | 'makeContainerMounts' | 'writeHostsFile' | 'readEnvFiles' | 'unmountVolumes' | 'removePodDirectory'
+    | 'mountVolumes'
+    | 'resizeMemoryVolume'
+    | 'makeContainerMounts'
+    | 'writeHostsFile'
+    | 'readEnvFiles'
+    | 'unmountVolumes'
+    | 'removePodDirectory'
   >;
   readonly hostInfo: Pick<HostInfoReader, 'read'>;
   readonly httpGet: HttpGet;

@@ -12,7 +12,7 @@ import { findContainerStatus, type PodActions, type PodActionsInput } from './po
 
 export { findContainerStatus } from './pod-actions.ts';
 export { isResizeOnly, listPodActions, type ContainersToStart, type PodAction } from './list-pod-actions.ts';
-export type { ContainerResize, ResizeActions, ResizedResource } from './resizes.ts';
+export type { ContainerResize, ResizeActions, ResizedResource, VolumeResize } from './resizes.ts';
 export type { ContainerToKill, ContainerToReset, KillReason, PodActions, PodActionsInput } from './pod-actions.ts';
 
 export function computePodActions(input: PodActionsInput): PodActions {

@@ -5,6 +5,8 @@
 import type { ActuatedResources } from '../../../../shared/contracts/pod-sync/allocation.ts';
 import type { Container, Pod } from '../../../../shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../shared/kubernetes/ids.ts';
+import { memoryLimitsOf } from '../../../../shared/kubernetes/memory-volumes.ts';
+import { compareQuantities } from '../../../../shared/kubernetes/quantity.ts';
 import {
   isSameResizable,
   resizableResources,
@@ -32,6 +34,13 @@ export interface ResizeActions {
   readonly startsResized: boolean;
   /** The pod's own resources change. */
   readonly podLevel: boolean;
+  /** Volumes in memory whose size changes. */
+  readonly volumes: { readonly shrinking: readonly VolumeResize[]; readonly growing: readonly VolumeResize[] };
+}
+
+export interface VolumeResize {
+  readonly name: string;
+  readonly sizeLimit: string;
 }
 
 export interface ResizeInput {
@@ -88,9 +97,21 @@ export function computeResizeActions({ kept, starting }: ResizeCandidates, input
     containers: { memory: inOrder(resizes, 'memory'), cpu: inOrder(resizes, 'cpu') },
     startsResized: starting.some((container) => containerResize(container, input) !== null),
     podLevel: changesPodLevel(input),
+    volumes: volumeResizes(input),
   };
-  const isNothing = resizes.length === 0 && !actions.startsResized && !actions.podLevel;
+  const { shrinking, growing } = actions.volumes;
+  const isNothing = resizes.length + shrinking.length + growing.length === 0 && !actions.startsResized && !actions.podLevel;
   return isNothing ? null : actions;
+}
+
+/** A volume without a record has what was allocated. */
+function volumeResizes({ pod, actuated }: ResizeInput): ResizeActions['volumes'] {
+  const changed = [...memoryLimitsOf(pod.spec)].flatMap(([name, sizeLimit]) => {
+    const current = actuated?.emptyDirLimits?.get(name);
+    return current === undefined ? [] : [{ name, sizeLimit, change: compareQuantities(sizeLimit, current) }];
+  });
+  const of = (sign: number) => changed.flatMap(({ name, sizeLimit, change }) => (Math.sign(change) === sign ? [{ name, sizeLimit }] : []));
+  return { shrinking: of(-1), growing: of(1) };
 }
 
 function changesPodLevel({ pod, actuated, podLevelResizes = false }: ResizeInput): boolean {

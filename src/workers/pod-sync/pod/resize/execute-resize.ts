@@ -9,7 +9,7 @@ import type { SandboxID } from '../../../../shared/kubernetes/ids.ts';
 import { withPodLimits } from '../../../../shared/kubernetes/resizable-resources.ts';
 import { resizeDuration } from '../../../../shared/metrics/definitions/resize.ts';
 import type { PodCgroupValues } from '../../cgroups/index.ts';
-import type { ContainerResize, ResizeActions, ResizedResource } from '../compute-pod-actions/index.ts';
+import type { ContainerResize, ResizeActions, ResizedResource, VolumeResize } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { rpcErrorOf, type SandboxResources } from '../pod-runtime.ts';
 import { containerResources, sandboxResources, type HostInfo } from '../runtime-config/index.ts';
@@ -94,6 +94,8 @@ class ResizeExecution {
     switch (step.kind) {
       case 'pod':
         return this.#changePod(step.part);
+      case 'volume':
+        return this.#changeVolume(step.volume);
       case 'container':
         return this.#changeContainer(step.resource, step.resize);
       case 'done':
@@ -143,6 +145,14 @@ class ResizeExecution {
     await runtime.updateContainerResources(id, containerResources({ ...input, ...allocation.containers?.get(container.name) }));
     this.#inForce.set(container.name, inForce);
     channel.actuated({ containers: new Map([[container.name, resources]]) });
+  }
+
+  async #changeVolume({ name, sizeLimit }: VolumeResize): Promise<void> {
+    const { volumes, channel, node } = this.#context;
+    await volumes.resizeMemoryVolume({ pod: this.#pod, node, volume: name }).catch((err: unknown) => {
+      throw new Error(`failed to resize volume ${name}: ${messageOf(err)}`, { cause: err });
+    });
+    channel.actuated({ containers: new Map(), emptyDirLimits: new Map([[name, sizeLimit]]) });
   }
 
   #mixed(name: string, allocated: ResourceRequirements, inForce: ReadonlySet<ResizedResource>): ResourceRequirements {

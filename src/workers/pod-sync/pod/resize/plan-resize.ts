@@ -1,22 +1,29 @@
 /**
  * Plans the steps of a resize. At each of them the pod's cgroup allows at least what its containers have: it grows before them, and shrinks after them.
- * Memory comes before CPU. Pure. Upstream: doPodResizeAction in kuberuntime_manager.go.
+ * Memory comes before CPU. A volume in memory shrinks before the memory does, and grows after it. Pure. Upstream: doPodResizeAction in kuberuntime_manager.go.
  */
 import type { PodCgroupValue, PodCgroupValues } from '../../cgroups/index.ts';
-import type { ContainerResize, ResizeActions, ResizedResource } from '../compute-pod-actions/index.ts';
+import type { ContainerResize, ResizeActions, ResizedResource, VolumeResize } from '../compute-pod-actions/index.ts';
 
 export type PodPart = 'memory' | 'quota' | 'shares';
 
 export type ResizeStep =
   | { readonly kind: 'pod'; readonly part: PodPart }
+  | { readonly kind: 'volume'; readonly volume: VolumeResize }
   | { readonly kind: 'container'; readonly resource: ResizedResource; readonly resize: ContainerResize }
   /** All of the resource is in force. */
   | { readonly kind: 'done'; readonly resource: ResizedResource };
 
 /** @param pod null when the pod has no cgroup of its own */
-export function planResize({ containers, startsResized, podLevel }: ResizeActions, pod: PodCgroupValues | null): ResizeStep[] {
+export function planResize({ containers, startsResized, podLevel, volumes }: ResizeActions, pod: PodCgroupValues | null): ResizeStep[] {
   const changesPod = startsResized || podLevel;
-  return [...stepsOf('memory', ['memory']), ...stepsOf('cpu', ['quota', 'shares'])];
+  const volumeSteps = (resizes: readonly VolumeResize[]) => resizes.map((volume): ResizeStep => ({ kind: 'volume', volume }));
+  return [
+    ...volumeSteps(volumes.shrinking),
+    ...stepsOf('memory', ['memory']),
+    ...volumeSteps(volumes.growing),
+    ...stepsOf('cpu', ['quota', 'shares']),
+  ];
 
   /** @param parts the limit first: it grows before the request, and shrinks after it */
   function stepsOf(resource: ResizedResource, parts: readonly PodPart[]): ResizeStep[] {

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import { podPluginDir } from '../../../../shared/kubernetes/paths.ts';
 import { readMountsBelow } from '../../../../shared/linux/mountinfo.ts';
-import { mount } from '../../../../shared/linux/native.ts';
+import { mount, MountFlag } from '../../../../shared/linux/native.ts';
 import { supportsNoswap } from '../../../../shared/linux/noswap.ts';
 import { computeMemorySizeBytes, mountedPageSizeMatches, pageSizeOption } from './empty-dir-size.ts';
 import { changeFolderMode } from './file-by-handle.ts';
@@ -76,6 +76,12 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
   } else {
     throw new Error(`unknown storage medium "${medium}"`);
   }
+}
+
+/** Upstream: ResizeEphemeralVolume of pkg/volume/emptydir. */
+export async function resizeMemoryDir({ path, sizeBytes }: { readonly path: string; readonly sizeBytes: number }): Promise<void> {
+  if ((await mountedFilesystemAt(path)) !== 'tmpfs') throw new Error(`${path} is no volume in memory`);
+  await mount('tmpfs', path, 'tmpfs', MountFlag.remount, `size=${sizeBytes}`);
 }
 
 async function makeFolder(path: string): Promise<void> {

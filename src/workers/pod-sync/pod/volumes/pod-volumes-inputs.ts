@@ -27,6 +27,13 @@ export interface MountVolumesInput {
   readonly signal?: AbortSignal;
 }
 
+export interface ResizeMemoryVolumeInput {
+  /** With the size limit that is allocated. */
+  readonly pod: Pod;
+  readonly node: NodeInfo;
+  readonly volume: string;
+}
+
 /** A volume that could not be set up or updated. */
 export interface VolumeFailure {
   readonly volume: string;

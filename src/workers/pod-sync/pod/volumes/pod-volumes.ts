@@ -4,16 +4,19 @@ import type { PodSyncSettings } from '../../../../shared/contracts/pod-sync/work
 import type { Mount } from '../../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../../../shared/kubernetes/api.ts';
-import type { PodUID } from '../../../../shared/kubernetes/ids.ts';
-import { podDir } from '../../../../shared/kubernetes/paths.ts';
+import { podUID, type PodUID } from '../../../../shared/kubernetes/ids.ts';
+import { memoryLimitsOf } from '../../../../shared/kubernetes/memory-volumes.ts';
+import { podDir, podVolumeDir } from '../../../../shared/kubernetes/paths.ts';
 import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import type { EnvFile } from '../runtime-config/env-file.ts';
 import { isGateEnabled } from '../../feature-gate-defaults.ts';
 import { computePodHostname } from '../runtime-config/hostname.ts';
 import { forEachParallel } from '../../../../shared/concurrency/for-each-parallel.ts';
-import { volumesToMount } from '../../../../shared/kubernetes/volume-kind.ts';
+import { volumeKinds, volumesToMount } from '../../../../shared/kubernetes/volume-kind.ts';
 import { maxSmallBytes } from '../large-work.ts';
 import { makeContainerMounts } from './container-mounts.ts';
+import { resizeMemoryDir } from './empty-dir.ts';
+import { computeMemorySizeBytes } from './empty-dir-size.ts';
 import { writeHostsFile } from './etc-hosts.ts';
 import { fileUserResolver } from './file-user.ts';
 import { nestedMountpoints } from './nested-mountpoints.ts';
@@ -21,7 +24,14 @@ import { readEnvFiles, type FileKeyRef } from './env-files.ts';
 import { iterateWithYields } from './iterate-with-yields.ts';
 import { mountCountProblem } from './mount-count.ts';
 import { findPlugin, type PodVolume } from './plugins/index.ts';
-import type { ContainerMountsInput, EnvFilesInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';
+import type {
+  ContainerMountsInput,
+  EnvFilesInput,
+  MountVolumesInput,
+  PodVolumesOptions,
+  ResizeMemoryVolumeInput,
+  VolumeFailure,
+} from './pod-volumes-inputs.ts';
 import { ProjectQuotas } from './project-quota/index.ts';
 import { startStorageOperationTimer } from './storage-operation-timer.ts';
 import type { TeardownContext } from './teardown-context.ts';
@@ -99,6 +109,16 @@ export class PodVolumes {
     await Promise.all([writing, ...others]);
     signal?.throwIfAborted();
     return volumes.flatMap((volume) => failures.get(volume) ?? []);
+  }
+
+  /** Gives a volume in memory the size that the pod allows it. Rejects with the system's error: EINVAL when the files take more. */
+  async resizeMemoryVolume({ pod, node, volume }: ResizeMemoryVolumeInput): Promise<void> {
+    const sizeLimit = memoryLimitsOf(pod.spec).get(volume);
+    const podLevelResources = isGateEnabled(this.#gates, 'PodLevelResources');
+    await resizeMemoryDir({
+      path: podVolumeDir(await realpath(this.#options.rootDir), podUID(pod), volumeKinds.emptyDir.plugin, volume),
+      sizeBytes: computeMemorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources),
+    });
   }
 
   /**

@@ -24,6 +24,22 @@ const rows: Row[] = [
   { name: 'with its pod’s limit', allocated: {}, actuated: cpu('2'), podLevel: [cpu('2'), cpu('2')], want: false },
 ];
 
+table('the resize of a volume in memory', (row) => {
+  for (const [limit, want] of [
+    ['1Mi', false],
+    ['1024Ki', false],
+    ['2Mi', true],
+  ] as const) {
+    row(limit, () => {
+      const pod = aPod({
+        spec: { containers: [aContainer()], volumes: [{ name: 'm', emptyDir: { medium: 'Memory', sizeLimit: limit } }] },
+      });
+      const record = { containers: new Map(), emptyDirLimits: new Map([['m', '1Mi']]) };
+      assert.equal(isResizeInProgress(pod, running, record, true), want);
+    });
+  }
+});
+
 table('the resize of a container', (row) => {
   for (const { name, allocated, podLevel, actuated, status = running, want } of rows) {
     row(name, () => {

@@ -21,14 +21,17 @@ const actionsOf = (memory: ContainerResize[], cpu: ContainerResize[], more: Part
   containers: { memory, cpu },
   startsResized: false,
   podLevel: false,
+  volumes: { shrinking: [], growing: [] },
   ...more,
 });
 const textOf = (step: ResizeStep) =>
   step.kind === 'pod'
     ? `pod ${step.part}`
-    : step.kind === 'container'
-      ? `${step.resize.container.name} ${step.resource}`
-      : `${step.resource} done`;
+    : step.kind === 'volume'
+      ? `volume ${step.volume.name}`
+      : step.kind === 'container'
+        ? `${step.resize.container.name} ${step.resource}`
+        : `${step.resource} done`;
 const [a, b] = [resizeOf('a', {}, {}), resizeOf('b', {}, {})];
 
 const plans: { name: string; actions: ResizeActions; values: PodCgroupValues | null; want: string[] }[] = [
@@ -56,6 +59,14 @@ const plans: { name: string; actions: ResizeActions; values: PodCgroupValues | n
     actions: actionsOf([], [], { startsResized: true }),
     values: pod({ memory: [1, 2] }),
     want: ['pod memory', 'memory done', 'cpu done'],
+  },
+  {
+    name: 'a volume in memory shrinks before the memory, and grows after it',
+    actions: actionsOf([a], [b], {
+      volumes: { shrinking: [{ name: 'small', sizeLimit: '1Mi' }], growing: [{ name: 'large', sizeLimit: '2Mi' }] },
+    }),
+    values: pod({ memory: [1, 2], quota: [1, 2] }),
+    want: ['volume small', 'pod memory', 'a memory', 'memory done', 'volume large', 'pod quota', 'b cpu', 'cpu done'],
   },
   { name: 'a pod without a cgroup', actions: actionsOf([a], []), values: null, want: ['a memory', 'memory done'] },
 ];
