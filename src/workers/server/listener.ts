@@ -17,6 +17,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { noPeerCertificate, readPeerCertificate, type PeerCertificate } from './auth/client-certificate.ts';
 import type { TlsContexts } from './tls/tls-contexts.ts';
 import { HandshakeSizeLimiter } from './tls/handshake-size-limiter.ts';
+import { answerPlainRequest } from './tls/plain-request.ts';
 
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -128,6 +129,7 @@ export class Listener {
     });
     this.#server.on('tlsClientError', (err: Error, socket: TLSSocket) => {
       this.#options.logger.debug({ server: this.#options.name, peer: socket.remoteAddress, err }, 'TLS handshake failed');
+      answerPlainRequest(err, (socket as TLSSocketInternals)._parent);
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       const connection = this.#connections.find(socket as Socket);

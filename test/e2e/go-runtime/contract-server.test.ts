@@ -1,12 +1,14 @@
 /**
- * What Go's HTTP server does without a word: compression, the length of headers; and a log that nobody reads. Each condition's outcome stands in
+ * What Go's HTTP server does without a word: compression, the length of headers, requests without TLS; and a log that nobody reads. Each condition's outcome stands in
  * docs/go-runtime.md, beside the Go kubelet's.
  */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { before, test } from 'node:test';
 import { TestAuthority, type Issued } from '../../support/api-server/certificates.ts';
 import { aPod, enterNetwork, isRunning, lastOf, podOf, startHost } from '../../support/go-runtime/host.ts';
@@ -53,6 +55,9 @@ test('compression, long request lines, a log whose reader ends', async (t) => {
     );
   assertOutcome('a request line of 900 KiB, from a client with a verified certificate', await replyTo(verified));
   assertOutcome('a request line of 900 KiB, from another client', await replyTo());
+
+  const plain = connect(host.securePort, '127.0.0.1').end('GET /healthz HTTP/1.1\r\nHost: node\r\n\r\n');
+  assertOutcome('a request in plain HTTP at the secure port', JSON.stringify(await text(plain)));
 
   const { kubelet } = host;
   kubelet.closeLog();

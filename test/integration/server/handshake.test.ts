@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { connect, type ConnectionOptions } from 'node:tls';
 import { TestAuthority } from '../../support/api-server/certificates.ts';
@@ -120,4 +122,20 @@ test('the server accepts no compression and no extension that Go does not suppor
   const { compression, extensions } = await serverHello(ecdsa, clientHello(offered));
   assert.equal(compression, 0);
   assert.ok(!extensions.includes(15) && !extensions.includes(35), String(extensions));
+});
+
+/** Resolves with all that the server sends until it closes the connection. */
+async function replyInPlain(port: number, request: string): Promise<string> {
+  const socket = connectPlain(port, '127.0.0.1');
+  socket.write(request);
+  return text(socket);
+}
+
+const plainReply = 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n';
+for (const method of ['GET', 'HEAD', 'POST', 'PUT'])
+  test(`${method} in plain HTTP gets Go's answer`, async () => {
+    assert.equal(await replyInPlain(rsa, `${method} /healthz HTTP/1.1\r\nHost: node\r\n\r\n`), plainReply);
+  });
+test('other bytes than TLS and HTTP get no such answer', async () => {
+  assert.doesNotMatch(await replyInPlain(rsa, 'SSH-2.0-OpenSSH_9.2\r\n'.repeat(10)).catch(String), /HTTP/);
 });
