@@ -27,9 +27,10 @@ describe('a standalone node', () => {
   const source = { response: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }), header: '' };
   let node: TestNode;
   let port: number;
+  let dropIns: string;
 
   before(async () => {
-    const dropIns = mkdtempSync(join(tmpdir(), 'drop-ins-'));
+    dropIns = mkdtempSync(join(tmpdir(), 'drop-ins-'));
     hooks.after(() => rmSync(dropIns, { recursive: true }));
     const server = createServer(({ headers }, response) => {
       source.header = String(headers['x-node']);
@@ -56,7 +57,10 @@ describe('a standalone node', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
     const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
     writeFileSync(join(dropIns, '10-url.conf'), `${header}staticPodURL: ${url}\nstaticPodURLHeader: {X-Node: [first]}\n`);
-    writeFileSync(join(dropIns, '20-more.conf'), `${header}staticPodURLHeader: {X-Node: [second]}\nlogging: {format: json}\nmaxPods: 77\n`);
+    writeFileSync(
+      join(dropIns, '20-more.conf'),
+      `${header}staticPodURLHeader: {X-Node: [second]}\nlogging: {format: json}\nmaxPods: 77\nreservedSystemCPUs: '0'\nkubeReserved: {cpu: "3", memory: 1Mi}\n`,
+    );
     await node.startKubelet();
   });
   after(async () => {
@@ -99,6 +103,13 @@ describe('a standalone node', () => {
     assert.equal(kubeletconfig['maxPods'], 77);
     await waitUntil('the URL is requested with the header of the last file', () => source.header === 'second');
     for (const line of node.log().trim().split('\n')) assert.equal(typeof (JSON.parse(line) as { msg: string }).msg, 'string');
+  });
+
+  test('shows the values in effect on /configz: of reserved CPUs, and of its own certificate', async () => {
+    const { kubeletconfig } = JSON.parse((await send('/configz')).text) as { kubeletconfig: Record<string, unknown> };
+    const { kubeReserved, systemReserved, tlsCertFile, tlsPrivateKeyFile } = kubeletconfig;
+    assert.deepEqual({ kubeReserved, systemReserved }, { kubeReserved: { memory: '1Mi' }, systemReserved: { cpu: '1' } });
+    assert.deepEqual([tlsCertFile, tlsPrivateKeyFile], [join(dropIns, 'kubelet.crt'), join(dropIns, 'kubelet.key')]);
   });
 
   test('serves health, metrics, version and flags', async () => {

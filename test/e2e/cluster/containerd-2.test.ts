@@ -19,7 +19,11 @@ describe('containerd 2.1', () => {
   let cluster: TestClusterNode;
   const cleanups: (() => Promise<unknown> | void)[] = [];
   before(async () => {
-    cluster = await TestClusterNode.start('containerd-2', { containerd: '2.1', config: { featureGates } });
+    cluster = await TestClusterNode.start('containerd-2', {
+      containerd: '2.1',
+      // The runtime says cgroupfs.
+      config: { featureGates, cgroupDriver: 'systemd' },
+    });
   });
   after(async () => {
     for (const clean of cleanups) await clean();
@@ -37,6 +41,11 @@ describe('containerd 2.1', () => {
     const features = { recursiveReadOnlyMounts: true, userNamespaces: true };
     assert.deepEqual(status.runtimeHandlers?.find(({ name }) => name === '')?.features, features);
     assert.deepEqual(status.features, { supplementalGroupsPolicy: true });
+  });
+
+  test('/configz shows the cgroup driver of the runtime', async () => {
+    const { kubeletconfig } = await cluster.api.get<{ kubeletconfig: { cgroupDriver: string } }>(`${cluster.nodePath}/proxy/configz`);
+    assert.equal(kubeletconfig.cgroupDriver, 'cgroupfs');
   });
 
   test('volumes of a pod with a user namespace belong to its users, on the host to the same users of the host', async () => {
