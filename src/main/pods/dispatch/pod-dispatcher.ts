@@ -9,7 +9,7 @@ import { podUID } from '../../../shared/kubernetes/ids.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { StartAdmission, type StartAdmissionOptions } from './start-admission.ts';
 import type { StartPermit } from './start-permit.ts';
-import { startRank, startRequest, type StartKind } from './start-request.ts';
+import { isLargePod, startRank, startRequest, type StartKind } from './start-request.ts';
 import { syncKind } from './sync-kind.ts';
 import { SyncSlots, type SyncSlot } from './sync-slots.ts';
 
@@ -26,7 +26,7 @@ export class PodDispatcher {
 
   /** Requests a slot for the pod's next sync. `status` is the last known runtime status of the pod. Release every slot. */
   requestSyncSlot(pod: Pod, status: RuntimePodStatus | null): SyncSlot {
-    return this.#slots.request({ uid: podUID(pod), kind: syncKind(pod, status), ...startRank(pod) });
+    return this.#slots.request({ uid: podUID(pod), kind: syncKind(pod, status), large: isLargePod(pod), ...startRank(pod) });
   }
 
   /** Resolves when the task may start a sandbox or a container. Rejects with the signal's reason. Release every permit. */

@@ -1,6 +1,6 @@
 /**
  * Grants permits to start a sandbox or a container: as many at a time as the runtime starts fastest, the most important and then the oldest pod
- * first. Restarts and critical pods never wait behind a burst of new pods (start-lanes.ts). Stops need no permit. A start that the runtime does not
+ * first. Restarts and critical pods never wait behind a burst of new pods, nor small pods behind large ones (start-lanes.ts). Stops need no permit. A start that the runtime does not
  * end in time stops counting (overdue-starts.ts).
  */
 import { startPermitLimit, startPermitsHung, startPermitsInUse, startPermitsWaiting } from '../../../shared/metrics/definitions/pods.ts';
@@ -123,7 +123,7 @@ export class StartAdmission {
         this.#waiting.splice(index, 1);
         if (!isReserved) this.#lanes.enter(lane, request);
         grant(this.#permit(request, lane));
-      } else if (request.restart || request.critical) {
+      } else if (request.restart || request.critical || request.large) {
         // A request behind this one may fit in another lane.
         index += 1;
       } else break;

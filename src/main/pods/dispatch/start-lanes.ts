@@ -1,51 +1,61 @@
 /**
  * The permits in use, by lane. All starts share the common lane. When that lane is full, a critical pod (static, or system-critical) may use the
  * critical lane as long as fewer critical starts than the limit are in progress, so that a critical pod waits only for critical pods. A restart may
- * use one of two more permits.
+ * use one of two more permits, and so may a small pod while the start of a large one is in progress, which takes the runtime seconds.
  */
 import type { StartRequest } from './start-request.ts';
 
-export type StartLane = 'common' | 'critical' | 'restart';
+export type StartLane = 'common' | 'critical' | 'restart' | 'small';
 
 /** Further restarts wait, before all other starts. */
 const restartPermits = 2;
+/** The sandbox of one pod and the container of another. */
+const smallPermits = 2;
 
 export class StartLanes {
-  readonly #inUse = { common: 0, critical: 0, restart: 0 };
+  readonly #inUse = { common: 0, critical: 0, restart: 0, small: 0 };
   /** Critical starts in any lane. */
   #critical = 0;
+  /** Starts of large pods in any lane. */
+  #large = 0;
 
   get inFlight(): number {
-    return this.#inUse.common + this.#inUse.critical + this.#inUse.restart;
+    return this.#inUse.common + this.#inUse.critical + this.#inUse.restart + this.#inUse.small;
   }
 
   /** Returns undefined when the start must wait. */
-  laneFor({ critical, restart }: StartRequest, allowed: number): StartLane | undefined {
+  laneFor({ critical, restart, large }: StartRequest, allowed: number): StartLane | undefined {
     if (this.#inUse.common < allowed) return 'common';
     if (critical && this.#critical < allowed) return 'critical';
-    return restart && this.#inUse.restart < restartPermits ? 'restart' : undefined;
+    if (restart && this.#inUse.restart < restartPermits) return 'restart';
+    return !large && this.#large > 0 && this.#inUse.small < smallPermits ? 'small' : undefined;
   }
 
   enter(lane: StartLane, request: StartRequest): void {
     this.#inUse[lane] += 1;
-    if (request.critical) this.#critical += 1;
+    this.#count(request, 1);
   }
 
   leave(lane: StartLane, request: StartRequest): void {
     this.#inUse[lane] -= 1;
-    if (request.critical) this.#critical -= 1;
+    this.#count(request, -1);
   }
 
   /** Reserves the permit of a start that has ended in the common lane. */
   reserve(request: StartRequest): void {
-    if (request.critical) this.#critical -= 1;
+    this.#count(request, -1);
   }
 
   takeReservation(request: StartRequest): void {
-    if (request.critical) this.#critical += 1;
+    this.#count(request, 1);
   }
 
   cancelReservation(): void {
     this.#inUse.common -= 1;
+  }
+
+  #count({ critical, large }: StartRequest, change: number): void {
+    if (critical) this.#critical += change;
+    if (large) this.#large += change;
   }
 }

@@ -42,13 +42,17 @@ export function startRequest(kind: StartKind, task: PodTask): StartRequest {
     restart:
       status?.containers.some(({ name, state, id }) => (state === 'exited' && regular.has(name)) || hasFailedProbe(probes, id)) ?? false,
     critical: isCriticalPod(pod),
-    large: podWeight(pod) >= largeWeight,
+    large: isLargePod(pod),
     ...startRank(pod),
   };
 }
 
 function hasFailedProbe(probes: ProbeVerdicts | undefined, id: ContainerID): boolean {
   return probes?.liveness.get(id) === 'failure' || probes?.startup.get(id) === 'failure';
+}
+
+export function isLargePod(pod: Pod): boolean {
+  return podWeight(pod) >= largeWeight;
 }
 
 export function startRank(pod: Pod): StartRank {

@@ -23,10 +23,12 @@ const countedMs: Readonly<Record<SyncKind, number>> = { urgent: 2000, new: 1000,
  */
 const countedInStartQueueMs = 10_000;
 
-/** New pods get their slots by rank, and never wait for less important pods. */
+/** New pods get their slots by rank, and never wait for less important pods, nor small ones for large ones of the same importance. */
 export interface SyncSlotRequest extends StartRank {
   readonly uid: PodUID;
   readonly kind: SyncKind;
+  /** As in StartRequest. */
+  readonly large: boolean;
 }
 
 export interface SyncSlot {
@@ -122,10 +124,12 @@ export class SyncSlots {
 
   #nextNewPod(): Slot | undefined {
     let first: Slot | undefined;
-    for (const slot of this.#waiting.new) if (!first || ranksBefore(slot.request, first.request)) first = slot;
+    for (const slot of this.#waiting.new) if (!first || slotBefore(slot.request, first.request)) first = slot;
     if (!first) return undefined;
-    const { priority } = first.request;
-    const slotsAhead = [...this.#counted.new].filter(({ request }) => request.priority >= priority);
+    const { priority, large } = first.request;
+    const slotsAhead = [...this.#counted.new].filter(
+      ({ request }) => request.priority > priority || (request.priority === priority && (large || !request.large)),
+    );
     return slotsAhead.length < Math.max(minNewPods, this.#startLimit()) ? first : undefined;
   }
 
@@ -158,4 +162,9 @@ export class SyncSlots {
     this.#isResetScheduled = false;
     this.#grantSlots();
   }
+}
+
+/** Orders by priority, size, then age. */
+function slotBefore(a: SyncSlotRequest, b: SyncSlotRequest): boolean {
+  return a.priority === b.priority && a.large !== b.large ? b.large : ranksBefore(a, b);
 }

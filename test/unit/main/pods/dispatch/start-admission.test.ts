@@ -41,6 +41,26 @@ describe('start admission', () => {
     assert.deepEqual(granted, ['a', 'b', 'c']);
   });
 
+  test('two small starts do not wait for the large ones that hold all permits', async () => {
+    const { admission, granted, acquire, release } = anAdmission(2);
+    for (const name of ['large 0', 'large 1', 'large 2']) acquire(name, { large: true, priority: 1 });
+    for (const name of ['small 0', 'small 1', 'small 2']) acquire(name);
+    await settle();
+    assert.deepEqual([granted, admission.inFlight], [['large 0', 'large 1', 'small 0', 'small 1'], 4]);
+    await release('small 0');
+    assert.deepEqual(granted.slice(4), ['small 2']);
+    await release('small 1');
+    await release('small 2');
+    await release('large 0');
+    acquire('small 3');
+    await settle();
+    assert.deepEqual(granted.slice(5), ['large 2', 'small 3']);
+    for (const name of ['large 1', 'large 2', 'small 3']) await release(name);
+    for (const name of ['small 4', 'small 5', 'small 6']) acquire(name);
+    await settle();
+    assert.deepEqual([granted.slice(7), admission.inFlight], [['small 4', 'small 5'], 2]);
+  });
+
   test('a permit that a sandbox transfers to its container is in use until the container has started', async () => {
     const { admission, granted, acquire, release, permits } = anAdmission(2);
     for (const name of ['a', 'b', 'c']) acquire(name);

@@ -14,6 +14,7 @@ interface Request {
   readonly kind?: SyncKind;
   readonly priority?: number;
   readonly podSeenAtMs?: number;
+  readonly large?: boolean;
 }
 
 /** With `isStarted`, the initial delay of resyncs is over. */
@@ -22,8 +23,8 @@ async function someSlots({ startLimit = 4, isStarted = true } = {}) {
   const slots = new SyncSlots(clock, () => startLimit);
   const granted: string[] = [];
   const slotOf = new Map<string, SyncSlot>();
-  const request = (name: string, { kind = 'resync', priority = 0, podSeenAtMs = 0 }: Request = {}) => {
-    const slot = slots.request({ uid: name as PodUID, kind, priority, podSeenAtMs });
+  const request = (name: string, { kind = 'resync', priority = 0, podSeenAtMs = 0, large = false }: Request = {}) => {
+    const slot = slots.request({ uid: name as PodUID, kind, priority, podSeenAtMs, large });
     slotOf.set(name, slot);
     void slot.granted.then(() => granted.push(name));
   };
@@ -33,7 +34,7 @@ async function someSlots({ startLimit = 4, isStarted = true } = {}) {
     return granted.splice(0);
   };
   if (isStarted) {
-    slots.request({ uid: 'first' as PodUID, kind: 'resync', priority: 0, podSeenAtMs: 0 }).release();
+    slots.request({ uid: 'first' as PodUID, kind: 'resync', priority: 0, podSeenAtMs: 0, large: false }).release();
     await clock.advance(200);
   }
   return {
@@ -216,4 +217,28 @@ test('a prioritized request is granted at once, and a released request leaves th
   release('resync 0');
   release('resync 6');
   assert.deepEqual(await takeGranted(), ['resync 5']);
+});
+
+test('a small new pod waits for no slot of a large one, unless the large one is more important', async () => {
+  const { request, takeGranted, stopCounting } = await someSlots({ startLimit: 2 });
+  for (let n = 0; n < 4; n += 1) request(`large ${n}`, { kind: 'new', large: true });
+  assert.deepEqual(await takeGranted(), ['large 0', 'large 1']);
+  for (let n = 0; n < 3; n += 1) request(`small ${n}`, { kind: 'new', podSeenAtMs: 9 });
+  await nextIteration();
+  assert.deepEqual(await takeGranted(), ['small 0', 'small 1']);
+  stopCounting('large 0');
+  stopCounting('small 0');
+  await nextIteration();
+  assert.deepEqual(await takeGranted(), ['small 2']);
+  for (const name of ['large 1', 'small 1', 'small 2']) stopCounting(name);
+  await nextIteration();
+  assert.deepEqual(await takeGranted(), ['large 2', 'large 3']);
+});
+
+test('a small new pod waits for the slots of large pods with a higher priority', async () => {
+  const { request, takeGranted } = await someSlots({ startLimit: 2 });
+  for (let n = 0; n < 3; n += 1) request(`large ${n}`, { kind: 'new', large: true, priority: 5 });
+  request('small', { kind: 'new' });
+  await nextIteration();
+  assert.deepEqual(await takeGranted(), ['large 0', 'large 1']);
 });
