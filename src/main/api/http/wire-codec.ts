@@ -24,8 +24,8 @@ export const jsonCodec: WireCodec = {
   contentType: (patch) => (patch ? patchTypes[patch] : 'application/json'),
   encode: (body) => JSON.stringify(body),
   decode: (bytes) => {
-    // The text and the buffer.
-    largeGarbage.add(2 * bytes.length);
+    // The text, the buffer, and the pieces that it was received in.
+    largeGarbage.add(3 * bytes.length);
     return JSON.parse(bytes.toString('utf8'));
   },
 };
