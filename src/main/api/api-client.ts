@@ -21,6 +21,8 @@ export interface ApiCall {
   /** Only with PATCH. */
   readonly patch?: 'merge' | 'strategic' | 'json';
   readonly trafficClass: TrafficClass;
+  /** The UID of the pod that needs the call: the many calls of one pod wait behind the few of others. */
+  readonly podUID?: string | undefined;
   /** Limits one attempt. Default: the client's own deadline. */
   readonly deadlineMs?: number;
   /** Limits all attempts of a call that may be retried (429, 503, connection lost before the response to an idempotent call). 1: no retry. */

@@ -42,12 +42,17 @@ export function fetchObject(
   { plural }: ObjectKind,
   namespace: string,
   name: string,
-  { isRefresh = false, signal }: { readonly isRefresh?: boolean; readonly signal?: AbortSignal } = {},
+  {
+    isRefresh = false,
+    signal,
+    podUID,
+  }: { readonly isRefresh?: boolean; readonly signal?: AbortSignal; readonly podUID?: string | undefined } = {},
 ): Promise<SecretOrConfigMap> {
   return client.call<SecretOrConfigMap>({
     method: 'GET',
     path: apiPath('api', 'v1', 'namespaces', namespace, plural, name),
     trafficClass: 'objects',
+    podUID,
     deadlineMs: getDeadlineMs,
     maxAttempts: 1,
     ...(isRefresh && { query: { resourceVersion: '0' } }),

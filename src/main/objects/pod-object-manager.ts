@@ -12,7 +12,7 @@ import { CacheBasedSource } from './cache-based-source.ts';
 import { configMapKind, secretKind, type SecretOrConfigMap, type ObjectKind, type ObjectSource } from './object-source.ts';
 import { PodCertificates, type PodCertificatesOptions } from './pod-certificates/index.ts';
 import { PullTokens } from './pull-tokens.ts';
-import { referencedObjects, tokenRefs } from './referenced-objects.ts';
+import { objectCountProblem, referencedObjects, tokenRefs, type ReferencedObjects } from './referenced-objects.ts';
 import { ServiceLister } from './service-lister.ts';
 import { TokenManager } from './token-manager.ts';
 import { ClusterTrustBundleManager } from './cluster-trust-bundle-manager.ts';
@@ -54,6 +54,8 @@ interface RegisteredPod {
   readonly pod: Pod;
   readonly secrets: ReadonlySet<string>;
   readonly configMaps: ReadonlySet<string>;
+  /** Why no object of the pod is read; else null. */
+  readonly problem: string | null;
 }
 
 const certificatesAreOff = 'podCertificate projection is not supported: the feature gate PodCertificateRequest is off on this node';
@@ -99,9 +101,12 @@ export class PodObjectManager {
     const { uid } = pod.metadata;
     const previousEntry = this.#pods.get(uid);
     if (previousEntry?.pod === pod) return;
-    const objects = referencedObjects(pod);
-    this.#pods.set(uid, { pod, ...objects });
+    const referenced = referencedObjects(pod);
+    const problem = objectCountProblem(pod, referenced);
+    const objects = problem === null ? referenced : noObjects;
+    this.#pods.set(uid, { pod, ...objects, problem });
     this.#updateReferences(pod, previousEntry ?? noObjects, objects);
+    if (problem !== null) return;
     const isRunning = this.#isRunning(uid as PodUID);
     this.#certificates?.trackPod(pod, { isRunning });
     if (previousEntry || isRunning) return;
@@ -122,7 +127,7 @@ export class PodObjectManager {
   /** True when the pod's certificates are issued and its secrets and config maps are cached, except those that exist in every namespace. */
   dependenciesReady({ metadata: { namespace, uid } }: Pod): boolean {
     const registered = this.#pods.get(uid);
-    if (!registered) return false;
+    if (!registered || registered.problem !== null) return false;
     const areCached = (source: ObjectSource, names: ReadonlySet<string>) => [...names].every((name) => source.has(namespace, name));
     return (
       areCached(this.#secrets, registered.secrets) &&
@@ -172,11 +177,7 @@ export class PodObjectManager {
     ]);
   }
 
-  #updateReferences(
-    { metadata: { namespace, uid } }: Pod,
-    previousRefs: Omit<RegisteredPod, 'pod'>,
-    currentRefs: Omit<RegisteredPod, 'pod'>,
-  ): void {
+  #updateReferences({ metadata: { namespace, uid } }: Pod, previousRefs: ReferencedObjects, currentRefs: ReferencedObjects): void {
     for (const kind of ['secrets', 'configMaps'] as const) {
       const source = kind === 'secrets' ? this.#secrets : this.#configMaps;
       // Only new references: a change of the pod's status must not read its objects again.
@@ -187,6 +188,8 @@ export class PodObjectManager {
 
   async #value(ref: PodObjectRef, pod: Pod): Promise<PodObject> {
     const { uid } = pod.metadata;
+    const problem = this.#pods.get(uid)?.problem;
+    if (problem && ref.kind !== 'Services') throw new KubeletError('TooManyObjects', problem);
     switch (ref.kind) {
       case 'Secret': {
         const { metadata, type, data } = await this.#secrets.get(ref.namespace, ref.name);

@@ -25,6 +25,18 @@ export function referencedObjects({ spec }: Pod): ReferencedObjects {
   return { secrets: named(secrets), configMaps: named(configMaps) };
 }
 
+/** Each is a call and a watch of the API server. An ordinary pod has fewer than twenty. */
+export const maxPodObjects = 500;
+
+/** Returns why the pod refers to too many objects, or null. */
+export function objectCountProblem(pod: Pod, { secrets, configMaps }: ReferencedObjects): string | null {
+  const sources = (pod.spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+  const credentials = sources.filter(({ serviceAccountToken, podCertificate }) => serviceAccountToken ?? podCertificate).length;
+  const count = secrets.size + configMaps.size + credentials;
+  if (count <= maxPodObjects) return null;
+  return `the pod refers to ${count} secrets, config maps, tokens and certificates, more than the ${maxPodObjects} that a pod may have`;
+}
+
 function named(names: readonly (string | undefined)[]): ReadonlySet<string> {
   return new Set(names.filter((name): name is string => name !== undefined && name !== ''));
 }

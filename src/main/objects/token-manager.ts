@@ -160,6 +160,7 @@ export class TokenManager {
         },
       },
       trafficClass: 'objects',
+      podUID,
       deadlineMs,
       maxAttempts: 1,
     });

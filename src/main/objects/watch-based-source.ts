@@ -48,7 +48,7 @@ export class WatchBasedSource implements ObjectSource {
     if (!item) {
       const { client, kind, clock, logger, onChanged } = this.#options;
       const podUIDs = new Set<string>();
-      const object = new WatchedObject({ client, kind, namespace, name, clock, logger, onChanged: () => onChanged(podUIDs) });
+      const object = new WatchedObject({ client, kind, namespace, name, podUID, clock, logger, onChanged: () => onChanged(podUIDs) });
       item = { object, podUIDs, unusedSinceMs: 0 };
       if (this.#items.size === 0) this.#scheduleSweep();
       this.#items.set(key, item);

@@ -14,6 +14,8 @@ export interface WatchedObjectOptions {
   readonly kind: ObjectKind;
   readonly namespace: string;
   readonly name: string;
+  /** The first pod that refers to the object. */
+  readonly podUID: string;
   /** Called when the object differs from what earlier calls of `get` returned. */
   readonly onChanged: () => void;
   readonly clock: Clock;
@@ -126,10 +128,10 @@ export class WatchedObject {
 
   /** Reads the object, with retries while a `get` may wait for it. Resolves with whether it was read. Never rejects. */
   async #fetch(signal: AbortSignal): Promise<boolean> {
-    const { client, kind, namespace, name, clock } = this.#options;
+    const { client, kind, namespace, name, podUID, clock } = this.#options;
     for (const delayMs of [...retryDelaysMs, 0]) {
       try {
-        const object = await nullIfNotFound(() => fetchObject(client, kind, namespace, name, { signal }));
+        const object = await nullIfNotFound(() => fetchObject(client, kind, namespace, name, { signal, podUID }));
         if (!signal.aborted) this.#update(object);
         return true;
       } catch (err) {

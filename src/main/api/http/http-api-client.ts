@@ -121,7 +121,7 @@ export class HttpApiClient implements ApiClient {
     const { lane, rank } = lanes.forClass(call.trafficClass);
     for (let attempts = 1; ; attempts += 1) {
       const waitingSince = clock.monotonic();
-      const release = await lane.acquire(rank, signal);
+      const release = await lane.acquire(rank, signal, call.podUID);
       this.#recordWait(call, clock.monotonic() - waitingSince);
       const outcome = await this.#attempt(call, attempts > 1, signal).finally(release);
       if ('value' in outcome) return outcome.value;

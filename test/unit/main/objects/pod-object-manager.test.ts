@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { referencedObjects } from '../../../../src/main/objects/referenced-objects.ts';
+import { maxPodObjects, objectCountProblem, referencedObjects } from '../../../../src/main/objects/referenced-objects.ts';
 import type { PodObjectRef } from '../../../../src/shared/contracts/pod-objects.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
@@ -32,6 +32,34 @@ test('all references of a pod are found', () => {
   const { secrets, configMaps } = referencedObjects(all);
   assert.deepEqual([...secrets].sort(), ['pull', 's1', 's2', 's3', 's4']);
   assert.deepEqual([...configMaps].sort(), ['c1', 'c2', 'c3']);
+});
+
+test('a pod that refers to more objects than a pod may have gets none of them', async () => {
+  const { api, manager } = aPodObjectManager();
+  const sources = Array.from({ length: maxPodObjects }, (_, index) => ({ configMap: { name: `c${index}` } }));
+  const withTokens = (...audiences: string[]) => {
+    const tokens = audiences.map((audience) => ({ serviceAccountToken: { audience, path: audience } }));
+    const volumes = [{ name: 'v', projected: { sources: [...sources, ...tokens] } }];
+    return aPod({ metadata: { ...fromApi, name: 'many', uid: 'many' }, spec: { volumes } });
+  };
+  const tooMany = withTokens('a');
+  const ref: PodObjectRef = { kind: 'ConfigMap', namespace: 'ns', name: 'c0' };
+  const [result] = await manager.get([ref], tooMany);
+  assert.deepEqual(result, {
+    outcome: 'failed',
+    failure: {
+      reason: 'TooManyObjects',
+      message: 'the pod refers to 501 secrets, config maps, tokens and certificates, more than the 500 that a pod may have',
+    },
+  });
+  assert.equal(manager.dependenciesReady(tooMany), false);
+  assert.deepEqual(
+    api.calls.filter(({ path }) => /configmaps|token/.test(path)),
+    [],
+  );
+  assert.equal(objectCountProblem(withTokens(), referencedObjects(withTokens())), null);
+  manager.unregisterPod('many' as PodUID);
+  await manager.close();
 });
 
 test('a pod is ready without the root CA of its namespace, but not without its other objects', async () => {

@@ -131,3 +131,24 @@ test('a changed limit counts at once, also for calls that wait already', async (
   await clock.advance(900);
   assert.deepEqual([entered['pods'], entered['events'], entered['lease']], [20, 2, 20]);
 });
+
+test('the many calls of one pod wait behind the few of another, and lose nothing when there is no other', async () => {
+  const clock = new FakeClock();
+  const lane = new RequestLane({ limit: { qps: 50, burst: 1 }, slots: 32, maxQueued: 10_000, clock });
+  const entered: string[] = [];
+  const enter = (podUID: string, times: number) => {
+    for (let i = 0; i < times; i += 1) void lane.acquire(0, never, podUID).then((leave) => (entered.push(podUID), leave()));
+  };
+  enter('many', 500);
+  enter('few', 10);
+  await clock.advance(500);
+  assert.deepEqual([entered.length, entered.filter((name) => name === 'few').length], [26, 10]);
+  enter('another', 1);
+  await clock.advance(20);
+  assert.equal(entered.at(-1), 'another');
+  await clock.advance(10_000);
+  assert.equal(entered.length, 511);
+  enter('many', 1);
+  await clock.advance(20);
+  assert.equal(entered.length, 512);
+});
