@@ -21,6 +21,8 @@ export interface ApiCall {
   /** Only with PATCH. */
   readonly patch?: 'merge' | 'strategic' | 'json';
   readonly trafficClass: TrafficClass;
+  /** `metadata`: the answer has only the metadata of the object, from a server that supports it. */
+  readonly answer?: 'metadata' | undefined;
   /** The UID of the pod that needs the call: the many calls of one pod wait behind the few of others. */
   readonly podUID?: string | undefined;
   /** Limits one attempt. Default: the client's own deadline. */

@@ -33,6 +33,13 @@ test('a status patch has its type, its body and its query', async () => {
   assert.deepEqual([headers['content-type'], body], ['application/strategic-merge-patch+json', '{"status":{}}']);
 });
 
+test('a call asks for only the metadata of the answer, or for the object from a server that cannot', async () => {
+  server.handle = (_request, response) => sendJSON(response, 200, pod);
+  const { client } = await aClient();
+  await client.call({ ...getPod, answer: 'metadata' });
+  assert.equal(server.requests[0]?.headers['accept'], 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json');
+});
+
 test('a server with a path prefix and another TLS name is called with impersonation', async () => {
   server.handle = (_request, response) => sendJSON(response, 200, pod);
   const user = { as: 'jane', 'as-groups': ['a', 'b'], 'as-user-extra': { 'example.org/x': ['1'] } };

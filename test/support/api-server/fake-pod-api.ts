@@ -2,6 +2,7 @@
  * The pods of an API server in memory, with resource versions, preconditions, a strategic merge of the status and graceful deletion. The state that
  * the watch has shown is separate and changes when the test calls `syncWatch`, so that the kubelet's copy may be stale.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { ApiError, type ApiCall, type ApiClient, type WatchEvent } from '../../../src/main/api/index.ts';
 import type { Pod, PodCondition } from '../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
@@ -79,7 +80,8 @@ export class FakePodApi implements ApiClient {
     if (this.paused) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     call.signal?.throwIfAborted();
     if (this.failure) throw this.failure;
-    return structuredClone(this.#answer(call, name)) as T;
+    const answer = structuredClone(this.#answer(call, name)) as Pod;
+    return (call.answer === 'metadata' ? { kind: 'PartialObjectMetadata', metadata: answer.metadata } : answer) as T;
   }
 
   onRecovery(listener: () => void): () => void {
@@ -133,7 +135,7 @@ export class FakePodApi implements ApiClient {
       else if (field === 'conditions') next[field] = mergeConditions(pod.status?.conditions ?? [], value as PodCondition[]);
       else next[field] = Array.isArray(value) ? value.filter((one: Fields) => one['$patch'] === undefined) : value;
     }
-    return this.put({ ...pod, status: next });
+    return isDeepStrictEqual(next, pod.status) ? pod : this.put({ ...pod, status: next });
   }
 }
 

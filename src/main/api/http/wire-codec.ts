@@ -7,6 +7,8 @@ import type { ApiCall } from '../api-client.ts';
 
 export interface WireCodec {
   readonly accept: string;
+  /** For calls whose answer is only the metadata. */
+  readonly acceptMetadata: string;
   contentType(patch: ApiCall['patch']): string;
   encode(body: unknown): string | Buffer;
   /** Throws on malformed input. */
@@ -21,6 +23,7 @@ const patchTypes = {
 
 export const jsonCodec: WireCodec = {
   accept: 'application/json',
+  acceptMetadata: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json',
   contentType: (patch) => (patch ? patchTypes[patch] : 'application/json'),
   encode: (body) => JSON.stringify(body),
   decode: (bytes) => {

@@ -14,11 +14,12 @@ export interface RequestDefaults {
   readonly codec: WireCodec;
 }
 
-type RequestedCall = Pick<ApiCall, 'method' | 'path' | 'query' | 'body' | 'patch'>;
+type RequestedCall = Pick<ApiCall, 'method' | 'path' | 'query' | 'body' | 'patch' | 'answer'>;
 
 export function toWireRequest(call: RequestedCall, identity: Identity, defaults: RequestDefaults): WireRequest {
   const { server, codec } = defaults;
-  const headers = ['accept', codec.accept, 'user-agent', defaults.userAgent, ...impersonationHeaders(defaults.impersonate).flat()];
+  const accept = call.answer === 'metadata' ? codec.acceptMetadata : codec.accept;
+  const headers = ['accept', accept, 'user-agent', defaults.userAgent, ...impersonationHeaders(defaults.impersonate).flat()];
   if (call.method === 'GET') headers.push(...acceptEncodingHeaders);
   if (identity.authorization !== undefined) headers.push('authorization', identity.authorization);
   const body = call.body === undefined ? null : codec.encode(call.body);

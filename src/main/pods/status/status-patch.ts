@@ -105,6 +105,19 @@ export function statusPatch(base: Pod, next: PodStatus): StatusPatch | null {
   return { metadata: { uid, ...(needsVersion ? { resourceVersion } : {}) }, status: changes };
 }
 
+/** Returns the status that the server has after the patch from `base` to `next`. */
+export function patchedStatus({ status: base = {} }: Pod, next: PodStatus): PodStatus {
+  const removed: ReadonlySet<string> = new Set([...ownFields, ...resourceFields, 'podIPs']);
+  const kept = Object.entries(base).filter(([field]) => !removed.has(field));
+  const changed = Object.entries(next).filter(([, value]) => value !== undefined);
+  const isNext = (type: string) => next.conditions?.some((condition) => condition.type === type);
+  const conditions = [
+    ...(base.conditions ?? []).filter(({ type }) => !isNext(type) && !transientConditionTypes.has(type)),
+    ...(next.conditions ?? []),
+  ];
+  return Object.fromEntries([...kept, ...changed, ...(conditions.length > 0 ? [['conditions', conditions] as const] : [])]) as PodStatus;
+}
+
 type Resources = Readonly<Record<string, unknown>>;
 
 /** The server merges maps key by key: a null value removes the key. */

@@ -7,6 +7,7 @@ import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { isConflict, isNotFound, type ApiClient } from '../../api/index.ts';
+import { podWeight } from '../../threads/pod-weight.ts';
 import type { PodManager } from '../pod-manager.ts';
 import type { StatusUpdate } from '../api-status/index.ts';
 import { isMirrorOf } from '../static/mirror-pod.ts';
@@ -17,7 +18,7 @@ import { deletePodObject, podPath } from '../termination/delete-pod-object.ts';
 import type { PodTimelines } from '../../timeline/index.ts';
 import { isNewer } from './newest-object.ts';
 import { podFields, type StatusEntry } from './status-entry.ts';
-import { statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
+import { patchedStatus, statusPatch, toApiStatus, type StatusPatch } from './status-patch.ts';
 
 export interface StatusWriterDependencies {
   readonly client: ApiClient;
@@ -30,6 +31,8 @@ export interface StatusWriterDependencies {
 
 /** After this many conflicts in a row the write fails and is retried with a back-off: other clients change the pod all the time. */
 const maxConflicts = 4;
+/** The answers for heavier pods have only the metadata: ten of them at once, in JSON with six bytes for a character, would be 200 MiB. */
+const largeWeight = 128 * 1024;
 
 export class StatusWriter {
   readonly #deps: StatusWriterDependencies;
@@ -87,20 +90,27 @@ export class StatusWriter {
 
   async #send(entry: StatusEntry, target: Pod, signal: AbortSignal): Promise<void> {
     const { update } = entry;
-    const { patch } = this.computePatch(entry, target);
+    const { patch, next } = this.computePatch(entry, target);
     const path = podPath(target);
     if (patch) {
-      entry.response = await this.#deps.client.call<Pod>({
+      const isLarge = podWeight(target) >= largeWeight;
+      const answer = await this.#deps.client.call<Pod>({
         method: 'PATCH',
         path: `${path}/status`,
         patch: 'strategic',
         body: patch,
+        answer: isLarge ? 'metadata' : undefined,
         trafficClass: 'status',
         // A newer status may replace this one before the next attempt.
         maxAttempts: 1,
         signal,
       });
-      entry.ignoredPatch = ignoredPatchOf(entry.response, update);
+      entry.response = isLarge ? { ...target, metadata: answer.metadata, status: patchedStatus(target, next) } : answer;
+      const { resourceVersion } = answer.metadata;
+      const isWithoutEffect = isLarge && resourceVersion === target.metadata.resourceVersion;
+      entry.ignoredPatch = isWithoutEffect
+        ? { text: JSON.stringify(patch.status), resourceVersion }
+        : ignoredPatchOf(entry.response, update);
       this.#log(entry).debug({ patch }, 'Status for pod updated successfully');
     }
     const uid = podUID(update.pod);

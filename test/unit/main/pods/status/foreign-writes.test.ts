@@ -90,3 +90,43 @@ test('after the cluster is restored from a backup, statuses are compared with th
   assert.deepEqual(api.calls, ['PATCH web Running', 'PATCH web Running']);
   assert.equal(api.pods.get('web')?.status?.podIP, '10.0.0.7');
 });
+
+/** Its answers have only the metadata. */
+const aLargePod = () => anApiPod('web', { metadata: { annotations: { large: 'x'.repeat(200_000) } } });
+
+test('of a large pod, a field that the server ignores is sent a second time, and then no more', async () => {
+  const { api, setStatus, syncWatch, manager } = aManager();
+  api.ignoredFields = ['ephemeralContainerStatuses'];
+  const pod = api.add(aLargePod());
+  const ephemeralContainerStatuses = [{ name: 'debug', image: 'x', imageID: '', ready: false, restartCount: 0 }];
+  await setStatus(pod, { phase: 'Running', ephemeralContainerStatuses });
+  for (let round = 0; round < 4; round += 1) {
+    await syncWatch();
+    manager.syncAll();
+    await settle();
+  }
+  assert.equal(api.calls.length, 2);
+});
+
+test('the next status of a large pod is a patch of the one before, with the conditions and addresses of the server', async () => {
+  const { api, setStatus, manager } = aManager();
+  const pod = api.add(aLargePod());
+  api.change('web', { status: { hostIP: '10.9.0.9', conditions: [{ type: 'example.com/gate', status: 'True' }] } });
+  api.syncWatch();
+  await setStatus(pod, { phase: 'Running', podIP: '10.0.0.7', conditions: [{ type: 'Ready', status: 'True' }] });
+  await setStatus(pod, { phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] });
+  manager.syncAll();
+  await settle();
+  assert.equal(api.calls.length, 2);
+  const [, second] = api.bodies as { status: object }[];
+  assert.deepEqual(Object.keys(second!.status).sort(), ['conditions', 'podIP']);
+  const { status } = api.pods.get('web')!;
+  assert.deepEqual([status?.hostIP, status?.podIP], ['10.9.0.9', undefined]);
+  assert.deepEqual(
+    status?.conditions?.map((condition) => [condition.type, condition.status]),
+    [
+      ['example.com/gate', 'True'],
+      ['Ready', 'False'],
+    ],
+  );
+});

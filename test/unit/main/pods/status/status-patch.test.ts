@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { statusPatch, toApiStatus } from '../../../../../src/main/pods/status/status-patch.ts';
+import { patchedStatus, statusPatch, toApiStatus } from '../../../../../src/main/pods/status/status-patch.ts';
 import type { PodCondition, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
@@ -194,4 +194,12 @@ test('only the resize conditions are removed when they are absent', () => {
     ),
     null,
   );
+});
+
+table('a patched status needs no further patch', (row) => {
+  for (const { name, base, status, couldHaveRunningContainers = false } of phases)
+    row(name, () => {
+      const next = toApiStatus(base, { status, couldHaveRunningContainers });
+      assert.equal(statusPatch(aBase(patchedStatus(aBase(base), next)), next), null);
+    });
 });
