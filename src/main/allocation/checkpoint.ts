@@ -52,9 +52,11 @@ function allocationIn({
   ...others
 }: Readonly<Record<string, unknown>>): PodAllocation {
   const containers = Object.entries(objectOf(ContainerResources ?? {}, 'ContainerResources'));
-  const limits = Object.entries(objectOf(EmptyDirVolumeLimits ?? {}, 'EmptyDirVolumeLimits')).map(([name, amount]) => {
+  // Go's amounts are pointers, which may be null.
+  const limits = Object.entries(objectOf(EmptyDirVolumeLimits ?? {}, 'EmptyDirVolumeLimits')).flatMap(([name, amount]) => {
+    if (amount === null) return [];
     parseQuantity(String(amount));
-    return [name, String(amount)] as const;
+    return [[name, String(amount)] as const];
   });
   return {
     containers: new Map(containers.map(([name, resources]) => [name, requirementsIn(resources)])),
