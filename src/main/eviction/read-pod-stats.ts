@@ -16,7 +16,7 @@ interface MeasuredStorage {
 }
 
 /** Of one pod. */
-export interface PodStorage {
+export interface PodStorageReader {
   /** Writable layers, by container. */
   readonly containers: ReadonlyMap<string, MeasuredStorage>;
   readonly volumes: ReadonlyMap<string, MeasuredStorage>;
@@ -27,7 +27,7 @@ export interface PodStorage {
 
 export interface PodStatsSources {
   readonly usage: Pick<UsageReader, 'select'>;
-  readonly storage: { readonly pod: (uid: PodUID) => PodStorage; readonly all: () => ReadonlyMap<PodUID, PodStorage> };
+  readonly storage: { readonly pod: (uid: PodUID) => PodStorageReader; readonly all: () => ReadonlyMap<PodUID, PodStorageReader> };
 }
 
 /** Reading one pod costs a search of the table, reading all of them as much as forty such searches. */
@@ -41,7 +41,7 @@ export function readPodStats(pods: readonly AllocatedPod[], { usage, storage }: 
   return (pod) => toPodStats(pod, rows.get(podUID(pod)) ?? [], storageOf(podUID(pod)));
 }
 
-function toPodStats(pod: Pod, rows: readonly CgroupUsage[], storage: PodStorage | undefined): PodStats | undefined {
+function toPodStats(pod: Pod, rows: readonly CgroupUsage[], storage: PodStorageReader | undefined): PodStats | undefined {
   const instances = newestInstances(rows);
   const ofPod = rows.find(({ identity }) => identity.kind === 'pod')?.values;
   if (instances.length === 0) return ofPod && processesOnly(ofPod.threads);
@@ -74,7 +74,7 @@ function newestInstances(rows: readonly CgroupUsage[]): CgroupUsage[] {
   return [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-function containerStats({ identity, values }: CgroupUsage, storage: PodStorage | undefined): ContainerStats {
+function containerStats({ identity, values }: CgroupUsage, storage: PodStorageReader | undefined): ContainerStats {
   const { containerName: name } = identity;
   const rootfs = storageStats(storage?.containers.get(name));
   const logs = storageStats({ usedBytes: values.logBytes, inodesUsed: values.logInodes });
@@ -82,7 +82,7 @@ function containerStats({ identity, values }: CgroupUsage, storage: PodStorage |
 }
 
 /** Upstream: calcEphemeralStorage. */
-function ephemeralStorageBytes(pod: Pod, containers: readonly ContainerStats[], storage: PodStorage | undefined): number {
+function ephemeralStorageBytes(pod: Pod, containers: readonly ContainerStats[], storage: PodStorageReader | undefined): number {
   const local = new Set((pod.spec.volumes ?? []).filter(isLocalEphemeralVolume).map(({ name }) => name));
   const volumes = [...(storage?.volumes ?? [])].filter(([name]) => local.has(name)).map(([, usage]) => usage);
   const measured = [...volumes, storage?.podLogs, storage?.etcHosts].map((usage) => usage?.usedBytes);

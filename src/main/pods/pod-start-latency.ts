@@ -19,7 +19,7 @@ export interface PodStartLatencyDependencies {
   readonly clock: Clock;
 }
 
-export interface Span {
+export interface LatencySpan {
   readonly startMs: number;
   readonly endMs: number;
 }
@@ -33,7 +33,7 @@ const statelessSources = ['secret', 'configMap', 'downwardAPI', 'emptyDir', 'pro
 export class PodStartLatency {
   readonly #deps: PodStartLatencyDependencies;
   /** The image pulls of each pod that has not started yet. */
-  readonly #starting = new Map<PodUID, Span[]>();
+  readonly #starting = new Map<PodUID, LatencySpan[]>();
   readonly #known = new Set<PodUID>();
   #hasSeenNetworkPod = false;
 
@@ -67,7 +67,7 @@ export class PodStartLatency {
     this.#observe(pod, pulls);
   }
 
-  #observe(pod: Pod, pulls: readonly Span[]): void {
+  #observe(pod: Pod, pulls: readonly LatencySpan[]): void {
     const { clock, runtimeStatus } = this.#deps;
     const totalMs = clock.now() - Date.parse(pod.metadata.creationTimestamp ?? '');
     // Negative when the node's clock is behind the API server's clock; NaN without a creation timestamp.
@@ -88,7 +88,7 @@ export class PodStartLatency {
 }
 
 /** Returns the time covered by the spans. Time in which spans overlap counts once. */
-export function coveredMs(spans: readonly Span[]): number {
+export function coveredMs(spans: readonly LatencySpan[]): number {
   let coveredUntilMs = -Infinity;
   let sumMs = 0;
   for (const { startMs, endMs } of spans.toSorted((a, b) => a.startMs - b.startMs)) {

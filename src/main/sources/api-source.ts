@@ -21,7 +21,7 @@ import { pod as podSchema } from '../../shared/kubernetes/schema/pod.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { containedFaults } from '../../shared/metrics/definitions/faults.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { GonePod, PodChange, PodChanges } from './merge-pods.ts';
+import type { GonePod, PodChange, SourceChanges } from './merge-pods.ts';
 
 export interface ApiSourceOptions {
   readonly client: ApiClient;
@@ -33,7 +33,7 @@ export interface ApiSourceOptions {
   /** Called with all pods, after each list. */
   readonly onPods: (pods: readonly Pod[]) => void;
   /** Called with the changes after the list. */
-  readonly onChanges: (changes: PodChanges) => void;
+  readonly onChanges: (changes: SourceChanges) => void;
   readonly onEvent: (event: RecordedEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;

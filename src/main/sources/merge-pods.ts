@@ -48,7 +48,7 @@ export interface GonePod {
 export type PodChange = Pod | GonePod | null;
 
 /** The changed pods of a source, by UID. */
-export type PodChanges = ReadonlyMap<PodUID, PodChange>;
+export type SourceChanges = ReadonlyMap<PodUID, PodChange>;
 
 /** False when the source no longer has the pod. */
 export function isPod(change: PodChange): change is Pod {
@@ -89,7 +89,7 @@ export function mergePods(
  * Like `mergePods`, for a source that reports changes: the cost depends on the number of changes, not of pods. Names are not compared,
  * because such a source never has two pods of one name.
  */
-export function mergeChanges(knownPods: PodsByUID, source: PodSource, changes: PodChanges, seenAt: string): MergeChangesResult {
+export function mergeChanges(knownPods: PodsByUID, source: PodSource, changes: SourceChanges, seenAt: string): MergeChangesResult {
   const pods = new Map<PodUID, Pod | null>();
   const collector = new UpdateCollector(source);
   for (const [uid, incoming] of changes) {

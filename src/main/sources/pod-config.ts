@@ -18,7 +18,7 @@ import {
   mergePods,
   type MergeFault,
   type PodChange,
-  type PodChanges,
+  type SourceChanges,
   type PodSource,
   type PodUpdate,
 } from './merge-pods.ts';
@@ -61,7 +61,7 @@ export class PodConfig {
   }
 
   /** Reports changes since the last report. Throws when the pods of the source were never `set`. */
-  change(source: PodSource, changes: PodChanges): void {
+  change(source: PodSource, changes: SourceChanges): void {
     const knownPods = this.#pods.get(source);
     const report = this.#reported.get(source) ?? { snapshot: null, changes: new Map<PodUID, PodChange>(), recreated: new Set<PodUID>() };
     if (!knownPods && !report.snapshot) throw new Error(`the source ${source} reported changes before its pods`);
@@ -96,7 +96,7 @@ export class PodConfig {
     return knownPods || updates.length > 0 ? updates : [{ op: 'ADD', source, pods: [] }];
   }
 
-  #mergeChanges(source: PodSource, changes: PodChanges): readonly PodUpdate[] {
+  #mergeChanges(source: PodSource, changes: SourceChanges): readonly PodUpdate[] {
     const knownPods = this.#pods.get(source) ?? new Map<PodUID, Pod>();
     const { pods, updates, faults } = mergeChanges(knownPods, source, changes, this.#seenAt());
     this.#report(faults);
@@ -130,7 +130,7 @@ export class PodConfig {
   }
 }
 
-function withChanges(snapshot: readonly Pod[], changes: PodChanges): readonly Pod[] {
+function withChanges(snapshot: readonly Pod[], changes: SourceChanges): readonly Pod[] {
   if (changes.size === 0) return snapshot;
   const unchangedPods = snapshot.filter((pod) => !changes.has(podUID(pod)));
   return [...unchangedPods, ...[...changes.values()].filter(isPod)];

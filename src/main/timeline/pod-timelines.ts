@@ -11,7 +11,7 @@ import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodTimeline } from '../../shared/timeline/pod-timeline.ts';
 import { truncateBytes } from '../../shared/timeline/shorten.ts';
-import { beginSpan, beginWait, endSpan, endWait, type Span, type SpanBegin } from '../../shared/timeline/span.ts';
+import { beginSpan, beginWait, endSpan, endWait, type TimelineSpan, type SpanBegin } from '../../shared/timeline/span.ts';
 import { maxTexts, problemOrigins, timelineSources, type ProblemOrigin } from '../../shared/timeline/timeline-table.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import { isPodPhase, TimelineRecords, type Phase, type TimelineRecordsOptions } from './timeline-records.ts';
@@ -45,7 +45,7 @@ export class PodTimelines {
   readonly #records: TimelineRecords;
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** Called when a span begins. */
-  onBegin: (uid: PodUID, phase: Phase, span: Span) => void = () => {};
+  onBegin: (uid: PodUID, phase: Phase, span: TimelineSpan) => void = () => {};
 
   constructor(options: TimelineRecordsOptions) {
     this.#records = new TimelineRecords(options);

@@ -8,7 +8,7 @@ import type { TableWriter } from '../../shared/state/typed-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { peekTimeline, type PodTimeline } from '../../shared/timeline/pod-timeline.ts';
 import { shortenName, truncateBytes } from '../../shared/timeline/shorten.ts';
-import { toCells, type Span } from '../../shared/timeline/span.ts';
+import { toCells, type TimelineSpan } from '../../shared/timeline/span.ts';
 import {
   containerRows,
   maxTexts,
@@ -113,7 +113,7 @@ export class TimelineRecords {
   }
 
   /** Undefined for a phase that never began. */
-  span(uid: PodUID, phase: Phase, container?: string): Span | undefined {
+  span(uid: PodUID, phase: Phase, container?: string): TimelineSpan | undefined {
     const row = this.#rows.get(uid);
     if (row === undefined || (container === undefined) !== isPodPhase(phase)) return undefined;
     const containerRow = container === undefined ? undefined : this.#containerRow(row, container);
@@ -125,8 +125,8 @@ export class TimelineRecords {
     uid: PodUID,
     phase: Phase,
     container: string | undefined,
-    change: (span: Span | undefined, place: SpanPlace) => Span | undefined,
-  ): Span | undefined {
+    change: (span: TimelineSpan | undefined, place: SpanPlace) => TimelineSpan | undefined,
+  ): TimelineSpan | undefined {
     const row = this.#rows.get(uid);
     if (row === undefined || (container === undefined) !== isPodPhase(phase)) return undefined;
     return this.#contain(uid, () => {

@@ -11,10 +11,10 @@ export function joinHostPort(host: string, port: number): string {
 const nodeErrors = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'EAGAIN']);
 
 export function isNodeError(err: unknown): boolean {
-  return nodeErrors.has(codeOf(err));
+  return nodeErrors.has(socketErrorCode(err));
 }
 
-export function codeOf(err: unknown): string {
+export function socketErrorCode(err: unknown): string {
   const { code } = err as NodeJS.ErrnoException;
   return typeof code === 'string' ? code : '';
 }
@@ -42,7 +42,7 @@ function errnoText(code: string, err: unknown): string {
 
 /** An error before the connection is established. */
 export function dialError(err: unknown, host: string, port: number): string {
-  const code = codeOf(err);
+  const code = socketErrorCode(err);
   return `dial tcp ${joinHostPort(host, port)}: connect: ${errnoText(code, err)}`;
 }
 
@@ -53,7 +53,7 @@ export function addressesOf({ localAddress = '', localPort = 0, remoteAddress = 
 
 /** An error of an established connection. */
 export function readError(err: unknown, addresses: string): string {
-  const code = codeOf(err);
+  const code = socketErrorCode(err);
   const call = code === 'EPIPE' ? 'write' : 'read';
   return `${call} tcp ${addresses}: ${call}: ${errnoText(code, err)}`;
 }

@@ -5,7 +5,7 @@
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 import { openConnection, type OpeningConnection } from '../dial/open-connection.ts';
-import { addressesOf, codeOf, readError } from '../dial/socket-error.ts';
+import { addressesOf, socketErrorCode, readError } from '../dial/socket-error.ts';
 import { secureConnection, serverKeyFault } from '../dial/tls-connection.ts';
 import { maxReceivedBytes, WatchedConnection, type OnSpent, type ReceivedBytes } from '../dial/watched-connection.ts';
 import { faultText } from '../faults/contain.ts';
@@ -271,11 +271,11 @@ class Exchange implements RunningGet {
   #onSocketError(err: Error, socket: Duplex): void {
     if (this.#isOver || socket !== this.#socket) return;
     // The exchange has a text for it, also for a connection that the server closed while something was sent.
-    if (this.#http2 && /^(?:ERR_HTTP2|EPIPE)/.test(codeOf(err))) return;
+    if (this.#http2 && /^(?:ERR_HTTP2|EPIPE)/.test(socketErrorCode(err))) return;
     const tlsText = this.#received && tlsErrorText(err, this.#received);
     if (tlsText !== undefined) return this.fail(tlsText);
     // Node has the code of a reset for a handshake that the server has closed, too; a reset names its call.
-    const hasServerClosed = this.#handshake && codeOf(err) === 'ECONNRESET' && !('syscall' in err);
+    const hasServerClosed = this.#handshake && socketErrorCode(err) === 'ECONNRESET' && !('syscall' in err);
     if (hasServerClosed) return this.fail(handshakeEndText(this.#handshake!.received), 'time');
     const message = readError(err, this.#addresses);
     if (this.#reply.hasHeaders) this.#finish('body', message, 'time');

@@ -4,7 +4,7 @@
  */
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { codeOf, joinHostPort } from '../dial/socket-error.ts';
+import { socketErrorCode, joinHostPort } from '../dial/socket-error.ts';
 import { openHttp2Session } from '../dial/http2-session.ts';
 import type { ReceivedBytes } from '../dial/watched-connection.ts';
 import { http2ErrorName } from '../dial/http2-error-name.ts';
@@ -120,7 +120,7 @@ export class Http2Exchange {
   #onClose(error: Error | undefined): void {
     if (this.#goaway !== undefined && this.#isUnprocessed) return this.#finish(() => this.#handlers.onRefused(this.#goaway!));
     if (this.#goaway !== undefined) return this.#fail(this.#goaway, 'time');
-    if (error && codeOf(error) === 'ERR_HTTP2_ERROR')
+    if (error && socketErrorCode(error) === 'ERR_HTTP2_ERROR')
       return this.#fail(isHttp1(this.#received) ? http1Text : 'connection error: PROTOCOL_ERROR');
     this.#fail('unexpected EOF', 'time');
   }

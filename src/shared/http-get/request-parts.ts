@@ -10,10 +10,10 @@ export type HttpGetAction = NonNullable<NonNullable<Container['livenessProbe']>[
 type HttpHeader = NonNullable<HttpGetAction['httpHeaders']>[number];
 
 /** A part of the user agent. */
-export type Purpose = 'probe' | 'lifecycle';
+export type RequestPurpose = 'probe' | 'lifecycle';
 
 /** `podIP` is the default host; the host may be empty when both are. Throws an Error with upstream's message when the port does not exist. */
-export function toHttpGet(action: HttpGetAction, ports: Container['ports'], podIP: string, purpose: Purpose): HttpGetTarget {
+export function toHttpGet(action: HttpGetAction, ports: Container['ports'], podIP: string, purpose: RequestPurpose): HttpGetTarget {
   return {
     scheme: action.scheme?.toLowerCase() === 'https' ? 'https' : 'http',
     host: action.host || podIP,
@@ -50,7 +50,7 @@ function escapeInvalid(path: string): string {
  * Returns the headers with the default `User-Agent` and `Accept`. An empty `Accept` means none. `Host` is there at most once: it replaces the
  * host of the address. Upstream's transport for probes asks for no compression, the one for hooks does.
  */
-export function requestHeaders(purpose: Purpose, list: readonly HttpHeader[]): HttpGetTarget['headers'] {
+export function requestHeaders(purpose: RequestPurpose, list: readonly HttpHeader[]): HttpGetTarget['headers'] {
   const given = (name: string) => list.find((header) => header.name.toLowerCase() === name);
   const accept = given('accept');
   const host = given('host');

@@ -1,7 +1,7 @@
 import type { TableReader } from '../state/typed-table.ts';
 /** The decoded record of one pod. */
 import { containerPhases, podPhases, type ContainerPhase, type TimelinePhase, type TimelineState } from '../contracts/timeline.ts';
-import type { Span } from './span.ts';
+import type { TimelineSpan } from './span.ts';
 import {
   containerRows,
   peekSpan,
@@ -13,7 +13,7 @@ import {
   type TimelineSource,
 } from './timeline-table.ts';
 
-export interface PhaseSpan extends Span {
+export interface PhaseSpan extends TimelineSpan {
   readonly phase: TimelinePhase | ContainerPhase;
   /** Undefined for a phase of the pod. */
   readonly container?: string;

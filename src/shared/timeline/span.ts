@@ -1,7 +1,7 @@
 /** One phase of a timeline: its newest attempt. Pure. */
 import { waitKinds, type WaitKind } from '../contracts/timeline.ts';
 
-export interface Span {
+export interface TimelineSpan {
   /** Monotonic ms. */
   readonly startMs: number;
   /** Of an ended span. */
@@ -33,7 +33,7 @@ export interface SpanBegin {
 }
 
 /** @param merged the span is shared by several containers */
-export function beginSpan(previous: Span | undefined, { atMs, dueMs, wait }: SpanBegin, merged = false): Span {
+export function beginSpan(previous: TimelineSpan | undefined, { atMs, dueMs, wait }: SpanBegin, merged = false): TimelineSpan {
   const continues = merged && previous && (previous.open > 0 || atMs - previous.startMs - previous.durationMs < mergeWindowMs);
   const startMs = continues ? previous.startMs : atMs;
   return {
@@ -50,17 +50,17 @@ export function beginSpan(previous: Span | undefined, { atMs, dueMs, wait }: Spa
 }
 
 /** Begins a wait of an open span. */
-export function beginWait(span: Span, wait: WaitKind, atMs: number): Span {
+export function beginWait(span: TimelineSpan, wait: WaitKind, atMs: number): TimelineSpan {
   return span.outcome === 'open' ? { ...span, wait, waitingSinceMs: span.waitingSinceMs ?? atMs } : span;
 }
 
-export function endWait(span: Span, atMs: number): Span {
+export function endWait(span: TimelineSpan, atMs: number): TimelineSpan {
   if (span.waitingSinceMs === null) return span;
   return { ...span, waitedMs: span.waitedMs + Math.max(0, atMs - span.waitingSinceMs), waitingSinceMs: null };
 }
 
 /** A span that is not open does not change: its end was reported twice, or its beginning is lost. */
-export function endSpan(span: Span, { atMs, failed }: { readonly atMs: number; readonly failed: boolean }): Span {
+export function endSpan(span: TimelineSpan, { atMs, failed }: { readonly atMs: number; readonly failed: boolean }): TimelineSpan {
   if (span.outcome !== 'open') return span;
   const open = Math.max(0, span.open - 1);
   if (open > 0) return { ...span, open };
@@ -90,7 +90,7 @@ export interface SpanCells {
 const outcomes = ['open', 'ok', 'failed'] as const;
 const noDue = 2 ** 32 - 1;
 
-export function toCells(span: Span, originMs: number): SpanCells {
+export function toCells(span: TimelineSpan, originMs: number): SpanCells {
   const start = Math.min(2 ** 40 - 1, Math.max(0, Math.round(span.startMs - originMs)));
   const isWaiting = span.waitingSinceMs !== null;
   const waited = isWaiting ? span.waitingSinceMs - span.startMs - span.waitedMs : span.waitedMs;
@@ -107,7 +107,7 @@ export function toCells(span: Span, originMs: number): SpanCells {
 }
 
 /** Undefined for a phase that never began. */
-export function fromCells(cells: SpanCells, originMs: number): Span | undefined {
+export function fromCells(cells: SpanCells, originMs: number): TimelineSpan | undefined {
   if (cells.count === 0) return undefined;
   const startMs = originMs + cells.startHigh * 2 ** 32 + cells.start;
   const outcome = outcomes[cells.detail & 3] ?? 'failed';

@@ -6,7 +6,7 @@
 import { containerPhases, podPhases, type ContainerPhase, type TimelinePhase } from '../contracts/timeline.ts';
 import { f64, text, u32, u8, type Field } from '../state/table-layout.ts';
 import { defineTable, type TableReader } from '../state/typed-table.ts';
-import { fromCells, type Span, type SpanCells } from './span.ts';
+import { fromCells, type TimelineSpan, type SpanCells } from './span.ts';
 
 /** The rows of the containers. The last one is shared by all containers after the first six. */
 export const containerRows = [0, 1, 2, 3, 4, 5, 6] as const;
@@ -95,7 +95,7 @@ export function spanUpdate(key: SpanKey, cells: SpanCells): Record<string, numbe
 }
 
 /** Reads one span without the version check: for main, or inside `consistently`. */
-export function peekSpan(table: TableReader<TimelineFields>, row: number, key: SpanKey, originMs: number): Span | undefined {
+export function peekSpan(table: TableReader<TimelineFields>, row: number, key: SpanKey, originMs: number): TimelineSpan | undefined {
   if (table.peek(row, `${key}.count`) === 0) return undefined;
   const cell = (name: keyof SpanCells) => table.peek(row, `${key}.${name}`);
   return fromCells(

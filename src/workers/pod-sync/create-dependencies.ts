@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { tracingStarted } from '../../shared/tracing/index.ts';
 import { CgroupTree, createCgroupManager, PodCgroups } from './cgroups/index.ts';
-import { HostProcesses } from './node/host-processes.ts';
+import { ProcessMover } from './node/host-processes.ts';
 import type { PodSyncDependencies } from './pod/dependencies.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
 import { LargeWorkLimiter } from './pod/large-work.ts';
@@ -17,7 +17,7 @@ import { PodVolumes } from './pod/volumes/index.ts';
 
 /** One set per thread: what tasks of pods need, and what tasks of the node need. */
 export interface ThreadDependencies extends PodSyncDependencies {
-  readonly hostProcesses: HostProcesses;
+  readonly hostProcesses: ProcessMover;
 }
 
 /** Starts connecting to the runtime, so that the first call does not have to wait for the connection. */
@@ -38,7 +38,7 @@ export async function createDependencies(settings: PodSyncSettings, logger: Logg
     settings,
     runtime: createPodRuntime(client.runtime, images.images, settings.runtimeRequestTimeoutMs),
     cgroups: new PodCgroups({ settings, tree, manager, hugePageSizes, clock, logger }),
-    hostProcesses: new HostProcesses({ tree }),
+    hostProcesses: new ProcessMover({ tree }),
     volumes: new PodVolumes({ rootDir, clusterDomain, featureGates, helper: new HelperClient({ logger }), logger, selinuxEnabled }),
     hostInfo: new HostInfoReader(settings),
     httpGet,

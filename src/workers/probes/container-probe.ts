@@ -7,7 +7,7 @@ import type { ProbeSpec } from '../../shared/contracts/probes.ts';
 import { probeLateness, probesSkipped } from '../../shared/metrics/definitions/probes.ts';
 import { ProbeRun, type RunDependencies, type RunResult } from './run-probe.ts';
 import { computeNextRun } from './schedule/next-run.ts';
-import { computeProbeState, initialState, type ProbeState } from './schedule/probe-state.ts';
+import { computeProbeState, initialProbeState, type ProbeState } from './schedule/probe-state.ts';
 import type { RunLimiter } from './schedule/run-limiter.ts';
 import type { TimerEntry } from './schedule/timer-queue.ts';
 
@@ -46,7 +46,7 @@ export class ContainerProbe {
     this.#deps = deps;
     this.#options = options;
     this.#spec = options.spec;
-    this.#state = initialState(options.spec.probe, options.spec.lastResult);
+    this.#state = initialProbeState(options.spec.probe, options.spec.lastResult);
   }
 
   get spec(): ProbeSpec {

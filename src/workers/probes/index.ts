@@ -11,7 +11,7 @@ import { transferBytes } from '../../shared/thread/endpoint.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { execSyncOf } from './actions/exec-sync.ts';
 import { attemptStarter } from './actions/start-attempt.ts';
-import { ProbeManager } from './probe-manager.ts';
+import { ProbeWorkers } from './probe-manager.ts';
 import { renderSeries } from './series/render-series.ts';
 
 const { workerData, logger, heartbeat } = enterThread<ProbesWorkerData>();
@@ -27,7 +27,7 @@ async function connect(): Promise<CriClient> {
   return runtime;
 }
 const startAttempt = attemptStarter(execSyncOf(connect, runtimeRequestTimeoutMs));
-const probes = new ProbeManager({ clock: systemClock, logger, startAttempt, post: (notification) => results.postMessage(notification) });
+const probes = new ProbeWorkers({ clock: systemClock, logger, startAttempt, post: (notification) => results.postMessage(notification) });
 
 function hasExecProbe({ containers }: ProbedPod): boolean {
   return containers.some(({ probes: specs }) => specs.some(({ action }) => action.type === 'exec'));

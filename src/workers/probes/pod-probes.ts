@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { ContainerProbe, type ContainerProbeDependencies } from './container-probe.ts';
 import type { RunResult } from './run-probe.ts';
 import { computeFirstRun, computeNextRun } from './schedule/next-run.ts';
-import { initialState } from './schedule/probe-state.ts';
+import { initialProbeState } from './schedule/probe-state.ts';
 import type { ProbeSeries } from './series/probe-series.ts';
 
 export interface PodProbesDependencies extends ContainerProbeDependencies {
@@ -68,7 +68,7 @@ export class PodProbes {
       if (probe) {
         probe.update(spec);
         // Main lacks the result: it is under way, or main did not know the container when it arrived.
-        if (initialState(spec.probe, spec.lastResult).result !== probe.state.result)
+        if (initialProbeState(spec.probe, spec.lastResult).result !== probe.state.result)
           this.#deps.onResult({ podUID: this.#pod.uid, containerID: container.id, probe: spec.probe, result: probe.state.result });
       } else known.probes.set(spec.probe, this.#create(container, spec));
     }

@@ -12,7 +12,7 @@ import { RunLimiter, type RunLimits } from './schedule/run-limiter.ts';
 import { TimerQueue } from './schedule/timer-queue.ts';
 import { ProbeSeries } from './series/probe-series.ts';
 
-export interface ProbeManagerOptions {
+export interface ProbeWorkersOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly startAttempt: StartAttempt;
@@ -30,13 +30,13 @@ const defaultLimits = {
   network: { active: Infinity, overdueAfterMs: Infinity, total: 2048, perPod: 256, guaranteed: 8 },
 } as const;
 
-export class ProbeManager {
+export class ProbeWorkers {
   readonly #deps: PodProbesDependencies;
   readonly #pods = new Map<PodUID, PodProbes>();
   readonly #timers: TimerQueue;
   readonly series = new ProbeSeries();
 
-  constructor({ clock, logger, startAttempt, post, random = Math.random, limits = defaultLimits }: ProbeManagerOptions) {
+  constructor({ clock, logger, startAttempt, post, random = Math.random, limits = defaultLimits }: ProbeWorkersOptions) {
     const loopDelay = new LoopDelay();
     const timers = new TimerQueue({ clock, logger, onFired: (lateMs) => loopDelay.observe(lateMs) });
     loopDelay.follow(timers);

@@ -27,7 +27,7 @@ const chunkBytes = 64 * 1024;
 const maxFileBytes = 4 * 1024 * 1024;
 const buffer = Buffer.alloc(chunkBytes);
 
-export class CgroupFile {
+export class OpenCgroupFile {
   readonly path: string;
   readonly #budget: HandleBudget | null;
   #fd = -1;
@@ -79,7 +79,7 @@ export class CgroupFile {
 
 /** Reads a file without keeping its handle. Undefined when it does not exist. */
 export function readCgroupFile(path: string): string | undefined {
-  return new CgroupFile(path, null).read();
+  return new OpenCgroupFile(path, null).read();
 }
 
 function readWhole(fd: number): string {

@@ -4,7 +4,7 @@
  */
 import { dirname, join } from 'node:path';
 import type { UsageValues } from '../../shared/state/usage-table.ts';
-import { CgroupFile, readCgroupFile, type HandleBudget } from './cgroup-file.ts';
+import { OpenCgroupFile, readCgroupFile, type HandleBudget } from './cgroup-file.ts';
 import { readChildProcesses } from './processes-below.ts';
 import type { ProcessDetails } from './process-details.ts';
 import {
@@ -75,7 +75,7 @@ export function createCgroupReader(hierarchy: CgroupHierarchy, path: string, opt
 
 class V1Reader implements CgroupReader {
   readonly #directory: (controller: string) => string;
-  readonly #files: Readonly<Record<keyof typeof v1Files, CgroupFile>>;
+  readonly #files: Readonly<Record<keyof typeof v1Files, OpenCgroupFile>>;
   readonly #maxIoBytes: number;
   readonly #hasSubCgroups: boolean;
   #ioPrefix: string | undefined;
@@ -165,7 +165,7 @@ class V1Reader implements CgroupReader {
 
 class V2Reader implements CgroupReader {
   readonly #directory: string;
-  readonly #files: Readonly<Record<keyof typeof v2Files, CgroupFile>>;
+  readonly #files: Readonly<Record<keyof typeof v2Files, OpenCgroupFile>>;
   readonly #maxIoBytes: number;
   readonly #hasSubCgroups: boolean;
 
@@ -242,7 +242,7 @@ class V2Reader implements CgroupReader {
 }
 
 /** Returns the PIDs in the file, or those of child cgroups when it has none. */
-function readProcesses(file: CgroupFile, searchChildren: boolean): string {
+function readProcesses(file: OpenCgroupFile, searchChildren: boolean): string {
   return file.read() || (searchChildren ? readChildProcesses(dirname(file.path)) : '');
 }
 
@@ -283,12 +283,11 @@ function openAll<K extends string>(
   files: Readonly<Record<K, { readonly name: string; readonly kept: boolean }>>,
   toPath: (name: string) => string,
   handles: HandleBudget,
-): Readonly<Record<K, CgroupFile>> {
+): Readonly<Record<K, OpenCgroupFile>> {
   const entries = Object.entries<{ readonly name: string; readonly kept: boolean }>(files);
-  return Object.fromEntries(entries.map(([key, { name, kept }]) => [key, new CgroupFile(toPath(name), kept ? handles : null)])) as Record<
-    K,
-    CgroupFile
-  >;
+  return Object.fromEntries(
+    entries.map(([key, { name, kept }]) => [key, new OpenCgroupFile(toPath(name), kept ? handles : null)]),
+  ) as Record<K, OpenCgroupFile>;
 }
 
 /** The texts are memory.stat and memory.events of cgroup v2. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import { CgroupTree } from '../../../src/workers/pod-sync/cgroups/index.ts';
-import { HostProcesses } from '../../../src/workers/pod-sync/node/host-processes.ts';
+import { ProcessMover } from '../../../src/workers/pod-sync/node/host-processes.ts';
 import { silentLogger } from '../../support/logger.ts';
 
 interface FakeProcess {
@@ -45,7 +45,7 @@ function aHost(t: TestContext, processes: Readonly<Record<number, FakeProcess>>)
     setRoot((await tree.processesOfRoot()).filter((each) => each !== pid));
   };
   setRoot([]);
-  const hostProcesses = new HostProcesses({
+  const hostProcesses = new ProcessMover({
     tree: { create: (path) => tree.create(path), join: move, processesOfRoot: () => tree.processesOfRoot() },
     proc,
     pid: 100,
@@ -105,7 +105,7 @@ test('the kernel moves a process in every hierarchy', async (t) => {
   t.after(() => tree.remove(cgroup, new AbortController().signal));
   const pid = child.pid ?? 0;
   const isMounted = (line: string) => existsSync(join(mount, line.split(':')[1]?.replace('name=', '') ?? ''));
-  const hostProcesses = new HostProcesses({ tree, pid });
+  const hostProcesses = new ProcessMover({ tree, pid });
   // Raising the score needs no permission.
   assert.deepEqual(await hostProcesses.move({ systemCgroup: '', kubeletCgroup: cgroup, oomScoreAdj: 500 }), { failures: [] });
   const elsewhere = readFileSync(`/proc/${pid}/cgroup`, 'utf8')

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { ProbeNotification } from '../../../src/shared/contracts/probes.ts';
 import { monotonicMs, systemClock } from '../../../src/shared/time/clock.ts';
 import { attemptStarter } from '../../../src/workers/probes/actions/start-attempt.ts';
-import { ProbeManager } from '../../../src/workers/probes/probe-manager.ts';
+import { ProbeWorkers } from '../../../src/workers/probes/probe-manager.ts';
 import { aLogger } from '../../support/logger.ts';
 import { httpAction, probedContainer, probedPod, probeSpec } from '../../support/probes/probed-pod.ts';
 
@@ -44,10 +44,10 @@ function block(ms: number): void {
   while (monotonicMs() < endMs);
 }
 
-function aManager(): ProbeManager {
+function aManager(): ProbeWorkers {
   const startAttempt = attemptStarter(() => Promise.reject(new Error('no runtime here')));
   const { logger } = aLogger();
-  const manager = new ProbeManager({ clock: systemClock, logger, startAttempt, post: (one) => notifications.push(one), random: () => 0 });
+  const manager = new ProbeWorkers({ clock: systemClock, logger, startAttempt, post: (one) => notifications.push(one), random: () => 0 });
   after(() => manager.close());
   return manager;
 }

@@ -12,7 +12,7 @@ import type { CertificateAuthority } from './certificate-authority.ts';
 import { sendRequest, NoResponseError, type HttpResponse } from './request-attempt.ts';
 import { isHeartbeat, type Lanes } from './lanes.ts';
 import { responseError, retryAfterHeaderMs } from './response-error.ts';
-import { retryDelayMs, type AttemptFailure } from './retry-delay.ts';
+import { requestRetryDelayMs, type AttemptFailure } from './retry-delay.ts';
 import { ServerAvailability } from './server-availability.ts';
 import { ServerWarnings } from './server-warnings.ts';
 import type { Transport } from './transport.ts';
@@ -125,7 +125,7 @@ export class HttpApiClient implements ApiClient {
       this.#recordWait(call, clock.monotonic() - waitingSince);
       const outcome = await this.#attempt(call, attempts > 1, signal).finally(release);
       if ('value' in outcome) return outcome.value;
-      const delayMs = retryDelayMs(call.method, outcome.failure, attempts, call.maxAttempts);
+      const delayMs = requestRetryDelayMs(call.method, outcome.failure, attempts, call.maxAttempts);
       if (delayMs === null) throw outcome.error;
       logger.debug({ method: call.method, path: call.path, attempts, delayMs, err: outcome.error.message }, 'Retrying API call');
       await clock.sleep(delayMs, signal);

@@ -27,7 +27,7 @@ export type AttemptFailure =
  * @param attempts the number of attempts so far, including this one
  * @returns the delay until the next attempt, or null when the call fails
  */
-export function retryDelayMs(
+export function requestRetryDelayMs(
   method: ApiCall['method'],
   failure: AttemptFailure,
   attempts: number,

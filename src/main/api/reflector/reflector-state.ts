@@ -50,13 +50,13 @@ export interface Transition {
   readonly wait: 'no' | 'backOff';
 }
 
-export const initialState: ReflectorState = { step: 'stream', resourceVersion: '', failedWatches: 0, hasJustRestarted: false };
+export const initialReflectorState: ReflectorState = { step: 'stream', resourceVersion: '', failedWatches: 0, hasJustRestarted: false };
 
 /** After this many failed watches in a row everything is read again. */
 const maxFailedWatches = 3;
 
 /** Returns the next step, and whether the reflector backs off before it. */
-export function advance(state: ReflectorState, event: ReflectorEvent): Transition {
+export function advanceReflector(state: ReflectorState, event: ReflectorEvent): Transition {
   switch (event.type) {
     case 'versionObserved': {
       const { resourceVersion } = event;

@@ -16,7 +16,7 @@ import { ObjectStore, type ApiObject, type ObjectChange, type ObjectReader } fro
 import { ObjectValidator } from './object-validator.ts';
 import { ReflectorBackoff } from './reflector-backoff.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
-import { advance, classifyFailure, initialState, type ReflectorEvent } from './reflector-state.ts';
+import { advanceReflector, classifyFailure, initialReflectorState, type ReflectorEvent } from './reflector-state.ts';
 import { isOlder } from './resource-version.ts';
 import { IdleTimeout } from './idle-timeout.ts';
 import { errorOf, metadataOf } from './untyped-object.ts';
@@ -40,7 +40,7 @@ export class Reflector<T extends ApiObject> {
   readonly #validator: ObjectValidator<T>;
   readonly #changes: ChangeBatch<ObjectChange<T>>;
   readonly #stop = new AbortController();
-  #state = initialState;
+  #state = initialReflectorState;
   #isSynced = false;
   #running: Promise<void> = Promise.resolve();
   /** Ends the current back-off. Null without a back-off, and during one that must not be shortened. */
@@ -87,7 +87,7 @@ export class Reflector<T extends ApiObject> {
       const { event, err } = await this.#runStep();
       this.#changes.flush();
       if (signal.aborted) return;
-      const { state, wait } = advance(this.#state, event);
+      const { state, wait } = advanceReflector(this.#state, event);
       const delayMs = wait === 'no' ? 0 : this.#backoff.nextMs(err instanceof ApiError ? err.retryAfterMs : 0);
       this.#log(event, err, state.step, delayMs);
       this.#state = state;
@@ -201,7 +201,7 @@ export class Reflector<T extends ApiObject> {
       const { isInitialEventsEnd, resourceVersion } = metadataOf(raw);
       if (!isInitialEventsEnd || resourceVersion === '') return false;
       this.#replace(initial.list(), resourceVersion);
-      this.#state = advance(this.#state, { type: 'synced', resourceVersion }).state;
+      this.#state = advanceReflector(this.#state, { type: 'synced', resourceVersion }).state;
       return true;
     }
     const object = type === 'DELETED' ? this.#validator.identify(raw) : this.#validator.accept(event);
@@ -218,7 +218,7 @@ export class Reflector<T extends ApiObject> {
     const object = type === 'BOOKMARK' ? null : type === 'DELETED' ? this.#validator.identify(raw) : this.#validator.accept(event);
     const changes = object ? (type === 'DELETED' ? this.#store.delete(object) : this.#store.set(object)) : [];
     for (const change of changes) this.#changes.add(change);
-    if (resourceVersion !== '' && !isLate) this.#state = advance(this.#state, { type: 'versionObserved', resourceVersion }).state;
+    if (resourceVersion !== '' && !isLate) this.#state = advanceReflector(this.#state, { type: 'versionObserved', resourceVersion }).state;
     return null;
   }
 

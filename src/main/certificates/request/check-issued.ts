@@ -3,12 +3,12 @@ import type { KeyObject } from 'node:crypto';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { RequestTemplate } from '../../../shared/x509/certificate-request.ts';
 import { parsePair, toPEM, type CertificatePair } from '../certificate-pair.ts';
-import { missingFromCertificate, type Purpose } from './request-template.ts';
+import { missingFromCertificate, type CertificatePurpose } from './request-template.ts';
 
 export interface IssuedFor {
   readonly privateKey: KeyObject;
   readonly template: RequestTemplate;
-  readonly purpose: Purpose;
+  readonly purpose: CertificatePurpose;
   /** True when the request existed before: its certificate may be from long ago. A new one that seems to have expired shows a wrong clock. */
   readonly isReused: boolean;
   readonly nowMs: number;

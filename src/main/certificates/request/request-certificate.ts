@@ -10,11 +10,11 @@ import { certificateRequest, signatureAlgorithmOf, type RequestTemplate } from '
 import { ApiError, apiPath, fieldEquals, isAlreadyExists, type ApiClient } from '../../api/index.ts';
 import type { CertificatePair } from '../certificate-pair.ts';
 import { checkIssued } from './check-issued.ts';
-import { signers, usagesOf, type Purpose } from './request-template.ts';
+import { signers, usagesOf, type CertificatePurpose } from './request-template.ts';
 import { asksForTheSame, digestedName, outcomeOf, toSigningRequest, type SigningRequest } from './signing-request.ts';
 
 export interface CertificateOrder {
-  readonly purpose: Purpose;
+  readonly purpose: CertificatePurpose;
   readonly template: RequestTemplate;
   readonly key: KeyObject;
   /** The request's name follows from its content, so that a restarted kubelet finds it. */
@@ -45,7 +45,7 @@ const path = apiPath('apis', 'certificates.k8s.io', 'v1', 'certificatesigningreq
 const trafficClass = 'node';
 
 /** Rejects with a RefusedError, an ApiError, or the signal's reason. */
-export async function requestCertificate(
+export async function requestNodeCertificate(
   order: CertificateOrder,
   deps: RequestDependencies,
   signal: AbortSignal,

@@ -2,7 +2,7 @@
 import type { RequestTemplate } from '../../../shared/x509/certificate-request.ts';
 import type { CertificatePair } from '../certificate-pair.ts';
 
-export type Purpose = 'client' | 'serving';
+export type CertificatePurpose = 'client' | 'serving';
 
 export const signers = { client: 'kubernetes.io/kube-apiserver-client-kubelet', serving: 'kubernetes.io/kubelet-serving' } as const;
 
@@ -15,7 +15,7 @@ export function nodeTemplate(
 }
 
 /** Key usages of the request (upstream: DefaultKubeletClientGetUsages, DefaultKubeletServingGetUsages). */
-export function usagesOf(purpose: Purpose, isRSA: boolean): string[] {
+export function usagesOf(purpose: CertificatePurpose, isRSA: boolean): string[] {
   return ['digital signature', ...(isRSA ? ['key encipherment'] : []), purpose === 'client' ? 'client auth' : 'server auth'];
 }
 

@@ -19,11 +19,11 @@ import type { RequestTemplate } from '../../../shared/x509/certificate-request.t
 import { ApiError, type ApiClient } from '../../api/index.ts';
 import type { CertificatePair } from '../certificate-pair.ts';
 import { generateKey } from '../request/generate-key.ts';
-import { requestCertificate, RefusedError } from '../request/request-certificate.ts';
-import { equalTemplates, missingFromCertificate, type Purpose } from '../request/request-template.ts';
+import { requestNodeCertificate, RefusedError } from '../request/request-certificate.ts';
+import { equalTemplates, missingFromCertificate, type CertificatePurpose } from '../request/request-template.ts';
 import type { CertificateStore } from '../store/certificate-store.ts';
 import type { PendingKey } from '../store/pending-key.ts';
-import { retryDelayMs, rotationDelayMs } from './rotation-schedule.ts';
+import { rotationRetryDelayMs, rotationDelayMs } from './rotation-schedule.ts';
 
 /** The client that requests a certificate. */
 export interface RequestAccess {
@@ -36,7 +36,7 @@ export interface RequestAccess {
 }
 
 export interface CertificateManagerOptions {
-  readonly purpose: Purpose;
+  readonly purpose: CertificatePurpose;
   /** Null: the names are not known yet. */
   readonly template: () => RequestTemplate | null;
   readonly store: Pick<CertificateStore, 'save' | 'currentPath'>;
@@ -156,7 +156,7 @@ export class CertificateManager {
         }
         this.#failures += 1;
         metrics.failed();
-        const delay = retryDelayMs(this.#failures, err instanceof RefusedError, this.#random);
+        const delay = rotationRetryDelayMs(this.#failures, err instanceof RefusedError, this.#random);
         logger.error(
           { err: messageOf(err), credentials: this.#credentials, failures: this.#failures, retryMs: Math.round(delay) },
           'Failed to get a certificate from the cluster',
@@ -196,7 +196,7 @@ export class CertificateManager {
     this.#credentials = credentials;
     try {
       const key: KeyObject = pendingKey ? await pendingKey.loadOrGenerate() : await generateKey();
-      const pair = await requestCertificate(
+      const pair = await requestNodeCertificate(
         { purpose, template, key, isResumable: pendingKey !== null },
         { client, clock, logger },
         signal,

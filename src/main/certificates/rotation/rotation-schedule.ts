@@ -38,7 +38,7 @@ const refusalLimits: BackoffLimits = { initialMs: 2_000, maxMs: 10 * 60_000 };
 const retryJitter = 0.1;
 
 /** @param failures how many times in a row the renewal has failed, at least 1 */
-export function retryDelayMs(failures: number, isRefused: boolean, random: () => number): number {
+export function rotationRetryDelayMs(failures: number, isRefused: boolean, random: () => number): number {
   const limits = isRefused ? refusalLimits : failureLimits;
   let delayMs: number | undefined;
   for (let failure = 0; failure < Math.min(failures, 20); failure += 1) delayMs = nextBackoffMs(delayMs, limits);

@@ -11,7 +11,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, fieldEquals, Reflector } from '../../api/index.ts';
 import { KeyedWorkQueue } from '../../../shared/concurrency/keyed-work-queue.ts';
 import { podReference, type EventSink } from '../../events/index.ts';
-import { requestCertificate, type Requester } from './request-certificate.ts';
+import { requestPodCertificate, type Requester } from './request-certificate.ts';
 import { cleanCertificateChain } from './certificate-chain.ts';
 import { requestsApi, type PodCertificateRequest } from './certificate-request.ts';
 import {
@@ -196,7 +196,7 @@ export class PodCertificateManager {
   async #request(certificate: TrackedCertificate, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     if (!this.#tracked.has(certificate) || !needsRequest(certificate.state, clock.now())) return;
-    const created = await requestCertificate(this.#requester, certificate.pod, certificate.source, signal);
+    const created = await requestPodCertificate(this.#requester, certificate.pod, certificate.source, signal);
     if (!this.#tracked.has(certificate)) return;
     certificate.lastError = null;
     certificate.state = afterRequest(certificate.state, { ...created, abandonAtMs: abandonAtMs(clock.now(), random()) });

@@ -23,7 +23,7 @@ export interface CreatedRequest {
 const deadlineMs = 10_000;
 
 /** Rejects with an Error that names the failed step; with a KubeletError when the API server gave a reason. */
-export async function requestCertificate(
+export async function requestPodCertificate(
   requester: Requester,
   pod: Pod,
   source: PodCertificateSource,

@@ -9,13 +9,13 @@ import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts
 import { requestOf, type InsufficientResource } from './resource-fit.ts';
 
 /** Upstream: admissionRequirement. */
-export interface Requirement {
+export interface MissingResource {
   readonly resource: string;
   readonly amount: number;
 }
 
 /** The pods to end; or what they all do not free: then none is ended. */
-export type PreemptionChoice = { readonly victims: readonly Pod[] } | { readonly unmet: readonly Requirement[] };
+export type PreemptionChoice = { readonly victims: readonly Pod[] } | { readonly unmet: readonly MissingResource[] };
 
 export function podsToPreempt(pod: Pod, active: readonly AllocatedPod[], insufficient: readonly InsufficientResource[]): PreemptionChoice {
   const requirements = insufficient.map(({ resource, requested, used, capacity }) => ({ resource, amount: requested - (capacity - used) }));
@@ -37,7 +37,7 @@ function canPreempt(pod: Pod, other: Pod): boolean {
 }
 
 /** Selects the pods with the smallest distance until the requirements are met. Upstream: getPodsToPreemptByDistance. */
-function podsByDistance(candidates: readonly Pod[], requirements: readonly Requirement[]): Pod[] {
+function podsByDistance(candidates: readonly Pod[], requirements: readonly MissingResource[]): Pod[] {
   const selected: Pod[] = [];
   const remaining = new Set(candidates);
   for (let unmet = requirements; unmet.length > 0 && remaining.size > 0;) {
@@ -50,7 +50,7 @@ function podsByDistance(candidates: readonly Pod[], requirements: readonly Requi
 }
 
 /** Orders by distance; of pods with the same distance, the smaller requests come first, and of the same requests the lower priority. */
-function compare(a: Pod, b: Pod, requirements: readonly Requirement[]): number {
+function compare(a: Pod, b: Pod, requirements: readonly MissingResource[]): number {
   const byDistance = distance(a, requirements) - distance(b, requirements);
   if (byDistance !== 0) return byDistance;
   const byMemory = requestOf(a, 'memory') - requestOf(b, 'memory');
@@ -60,12 +60,12 @@ function compare(a: Pod, b: Pod, requirements: readonly Requirement[]): number {
 }
 
 /** 0 when the pod frees all that is required; plus 1 for each resource of which the pod frees nothing. */
-function distance(pod: Pod, requirements: readonly Requirement[]): number {
+function distance(pod: Pod, requirements: readonly MissingResource[]): number {
   return requirements.reduce((sum, { resource, amount }) => sum + (Math.max(0, amount - requestOf(pod, resource)) / amount) ** 2, 0);
 }
 
 /** The requirements that remain when these pods are preempted. */
-function subtract(requirements: readonly Requirement[], pods: readonly Pod[]): Requirement[] {
+function subtract(requirements: readonly MissingResource[], pods: readonly Pod[]): MissingResource[] {
   return requirements
     .map(({ resource, amount }) => ({ resource, amount: pods.reduce((left, pod) => left - requestOf(pod, resource), amount) }))
     .filter(({ amount }) => amount > 0);

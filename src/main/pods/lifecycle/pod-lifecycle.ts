@@ -75,7 +75,7 @@ export function initialLifecycle(pod: PodFacts, runsInRuntime: boolean): PodLife
 }
 
 /** Returns the next state, or the same object when the event changes nothing. */
-export function advance(pod: PodLifecycle, event: LifecycleEvent): PodLifecycle {
+export function advanceLifecycle(pod: PodLifecycle, event: LifecycleEvent): PodLifecycle {
   switch (event.type) {
     case 'updated':
       return updated(pod, event);

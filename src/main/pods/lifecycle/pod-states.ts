@@ -6,7 +6,7 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { AllocatedPod } from '../../allocation/index.ts';
 import { haveContainersEnded, type PodLifecycle } from './pod-lifecycle.ts';
 
-export interface PodState {
+export interface PodWithWorker {
   readonly uid: PodUID;
   /** `<name>_<namespace>`. */
   readonly fullName: string;
@@ -19,7 +19,7 @@ export interface PodState {
 }
 
 export class PodStates {
-  readonly #pods = new Map<PodUID, PodState>();
+  readonly #pods = new Map<PodUID, PodWithWorker>();
   readonly #sourcesReady: () => boolean;
 
   /** `sourcesReady` returns whether every source has reported its pods. */
@@ -28,7 +28,7 @@ export class PodStates {
   }
 
   /** The pod has a worker from now on. Its fields are read anew with each question. */
-  add(pod: PodState): void {
+  add(pod: PodWithWorker): void {
     this.#pods.set(pod.uid, pod);
   }
 

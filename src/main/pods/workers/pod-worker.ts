@@ -12,7 +12,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { containersPerPod, podWorkerStartDuration } from '../../../shared/metrics/definitions/pods.ts';
 import { runInSpan } from '../../../shared/tracing/index.ts';
 import { firstSeenMs, firstStatusDelayMs } from '../first-seen.ts';
-import { advance, type LifecycleEvent, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
+import { advanceLifecycle, type LifecycleEvent, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
 import { syncPodSpan, syncTerminatedPodSpan, syncTerminatingPodSpan, updateTypeOf, type TracedPod } from './pod-spans.ts';
 import { PodSyncer, type SyncedPod } from './pod-syncer.ts';
 import { PodTaskRunner } from './pod-task-runner.ts';
@@ -106,7 +106,7 @@ export class PodWorker implements SyncedPod {
   /** Applies the event. Stops the sync in progress when the pod must terminate, and shortens a termination in progress. */
   apply(event: LifecycleEvent): void {
     const before = this.#lifecycle;
-    const after = advance(before, event);
+    const after = advanceLifecycle(before, event);
     if (after === before) return;
     this.#lifecycle = after;
     if (before.state !== after.state) this.#log.debug({ from: before.state, to: after.state, event: event.type }, 'Pod lifecycle moved on');

@@ -10,7 +10,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { cgroupOfProcess } from '../../../shared/cgroups/process-cgroup.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 
-export interface HostProcessesOptions {
+export interface ProcessMoverOptions {
   readonly tree: Pick<CgroupTree, 'create' | 'join' | 'processesOfRoot'>;
   /** `/proc`, or a folder of a test. */
   readonly proc?: string;
@@ -24,12 +24,12 @@ const movesPerIteration = 50;
 /** PROC_PID_INIT_INO of linux/proc_ns.h. */
 const initialPidNamespace = 'pid:[4026531836]';
 
-export class HostProcesses {
-  readonly #tree: HostProcessesOptions['tree'];
+export class ProcessMover {
+  readonly #tree: ProcessMoverOptions['tree'];
   readonly #proc: string;
   readonly #pid: number;
 
-  constructor({ tree, proc = '/proc', pid = process.pid }: HostProcessesOptions) {
+  constructor({ tree, proc = '/proc', pid = process.pid }: ProcessMoverOptions) {
     this.#tree = tree;
     this.#proc = proc;
     this.#pid = pid;

@@ -4,7 +4,7 @@ import type { TaskContext } from './dependencies.ts';
 
 type PhaseContext = Pick<TaskContext, 'channel' | 'clock'>;
 
-export interface PhaseOptions {
+export interface InPhaseOptions {
   /** For a phase of a container. */
   readonly container?: string;
   /** Monotonic ms at which the next step follows, even if `work` has not ended. */
@@ -15,7 +15,7 @@ export interface PhaseOptions {
 export async function inPhase<T>(
   context: PhaseContext,
   phase: TimelinePhase | ContainerPhase,
-  options: PhaseOptions,
+  options: InPhaseOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   const end = beginPhase(context, phase, options);
@@ -33,7 +33,7 @@ export async function inPhase<T>(
 export function beginPhase(
   { channel, clock }: PhaseContext,
   phase: TimelinePhase | ContainerPhase,
-  { container, dueMs }: PhaseOptions,
+  { container, dueMs }: InPhaseOptions,
 ): (edge: 'end' | 'failed') => void {
   const subject = { phase, ...(container !== undefined && { container }) };
   channel.phase({ edge: 'begin', ...subject, atMs: clock.monotonic(), ...(dueMs !== undefined && { dueMs }) });

@@ -5,12 +5,12 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { openHttp2Session } from '../../../shared/dial/http2-session.ts';
-import { codeOf, joinHostPort, readError } from '../../../shared/dial/socket-error.ts';
+import { socketErrorCode, joinHostPort, readError } from '../../../shared/dial/socket-error.ts';
 import { http2ErrorName } from '../../../shared/dial/http2-error-name.ts';
 import { maxReceivedBytes } from '../../../shared/dial/watched-connection.ts';
 import { grpcCode } from '../../../shared/cri/cri-error.ts';
 import type { ActionOf } from './attempt.ts';
-import { bodyFault, computeReply, headersFault, maxMessageBytes, prefixBytes, type ReplyHeaders, type RpcStatus } from './grpc-reply.ts';
+import { bodyFault, computeReply, headersFault, maxReplyBytes, prefixBytes, type ReplyHeaders, type RpcStatus } from './grpc-reply.ts';
 import { encodeHealthRequest } from './health-messages.ts';
 import { kubernetesMinor } from '../../../shared/kubernetes/version.ts';
 
@@ -62,7 +62,7 @@ export class GrpcConnection {
     this.#receivedCheck = setInterval(() => this.#checkReceived(receivedBytes()), receivedCheckMs);
     this.#session = openHttp2Session(socket, {
       url: `${action.tls ? 'https' : 'http'}://${joinHostPort(action.host, action.port)}`,
-      maxHeaderBytes: maxMessageBytes,
+      maxHeaderBytes: maxReplyBytes,
       onClose: (error) => this.#onClose(error),
     });
     this.#session.once('remoteSettings', () => this.#call());
@@ -130,7 +130,7 @@ export class GrpcConnection {
 
   #onData(chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#body = Buffer.concat([this.#body, chunk.subarray(0, maxMessageBytes + 2 * prefixBytes - this.#body.length)]);
+    this.#body = Buffer.concat([this.#body, chunk.subarray(0, maxReplyBytes + 2 * prefixBytes - this.#body.length)]);
     const fault = bodyFault(this.#body, this.#headers);
     if (fault) this.#reply(fault);
   }
@@ -151,7 +151,7 @@ export class GrpcConnection {
 }
 
 function readFailure(error: Error, addresses: string): string {
-  const code = codeOf(error);
+  const code = socketErrorCode(error);
   // The server ended the session with a code, which the text of its GOAWAY has.
   if (code === 'ERR_HTTP2_SESSION_ERROR') return 'EOF';
   return code.startsWith('ERR_') ? error.message : readError(error, addresses);

@@ -14,7 +14,7 @@ export interface RpcStatus {
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | number | boolean | undefined>>;
 
 /** How the stream ended. */
-export interface StreamEnd {
+export interface GrpcStreamEnd {
   readonly headers: ReplyHeaders | undefined;
   /** Of a response that has only headers: the same. */
   readonly trailers: ReplyHeaders | undefined;
@@ -23,7 +23,7 @@ export interface StreamEnd {
 }
 
 /** Bytes of a message. grpc-go allows 4 MiB; the message has one small number, and a node may have thousands of probes. */
-export const maxMessageBytes = 64 * 1024;
+export const maxReplyBytes = 64 * 1024;
 /** Before each message: a flag, and its length in four bytes. */
 export const prefixBytes = 5;
 
@@ -54,12 +54,12 @@ export function headersFault(headers: ReplyHeaders): RpcStatus | undefined {
   };
 }
 
-/** Returns what is wrong with what has arrived of the body so far, complete or not. Never needs more than `maxMessageBytes` of it. */
+/** Returns what is wrong with what has arrived of the body so far, complete or not. Never needs more than `maxReplyBytes` of it. */
 export function bodyFault(body: Buffer, headers: ReplyHeaders | undefined): RpcStatus | undefined {
   if (body.length < prefixBytes) return undefined;
   const length = body.readUInt32BE(1);
-  if (length > maxMessageBytes)
-    return { code: grpcCode.RESOURCE_EXHAUSTED, details: `grpc: received message larger than max (${length} vs. ${maxMessageBytes})` };
+  if (length > maxReplyBytes)
+    return { code: grpcCode.RESOURCE_EXHAUSTED, details: `grpc: received message larger than max (${length} vs. ${maxReplyBytes})` };
   if (body[0] === 1) {
     const encoding = headers?.['grpc-encoding'] ?? 'identity';
     const isIdentity = encoding === 'identity' || encoding === '';
@@ -75,7 +75,7 @@ export function bodyFault(body: Buffer, headers: ReplyHeaders | undefined): RpcS
 }
 
 /** Returns the name of the health status, or why there is none. */
-export function computeReply(body: Buffer, { headers, trailers, resetCode }: StreamEnd): string | RpcStatus {
+export function computeReply(body: Buffer, { headers, trailers, resetCode }: GrpcStreamEnd): string | RpcStatus {
   const fault = (headers && headersFault(headers)) ?? bodyFault(body, headers);
   if (fault) return fault;
   if (resetCode !== 0) return resetStatus(resetCode);

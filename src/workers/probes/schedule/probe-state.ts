@@ -18,7 +18,7 @@ export interface ProbeState {
 const initialResults: Readonly<Record<ProbeType, ProbeOutcome>> = { readiness: 'failure', liveness: 'success', startup: 'unknown' };
 
 /** `lastResult` is main's, from before a restart of this thread or of the kubelet. */
-export function initialState(probe: ProbeType, lastResult: ProbeOutcome | undefined): ProbeState {
+export function initialProbeState(probe: ProbeType, lastResult: ProbeOutcome | undefined): ProbeState {
   const result = lastResult ?? initialResults[probe];
   return { result, lastOutcome: undefined, resultRun: 0, onHold: isFinal(probe, lastResult) };
 }

@@ -43,6 +43,6 @@ export function goCodeName(code: StatusCode): string {
 }
 
 /** The code of any thrown value: an error without a code is Unknown, as in Go. */
-export function codeOf(err: unknown): StatusCode {
+export function grpcStatusOf(err: unknown): StatusCode {
   return err instanceof GrpcError ? err.code : statusCode.UNKNOWN;
 }

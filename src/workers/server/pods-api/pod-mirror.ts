@@ -24,7 +24,7 @@ export interface PodEvent extends MirroredPod {
   readonly type: 'CHANGED' | 'DELETED';
 }
 
-export interface PodListener {
+export interface MirrorListener {
   readonly onEvent: (event: PodEvent) => void;
   /** The mirror has lost main. No event follows. */
   readonly onLost: (err: GrpcError) => void;
@@ -53,7 +53,7 @@ export class PodMirror {
   readonly #options: PodMirrorOptions;
   readonly #nowMs: () => number;
   readonly #pods = new Map<PodUID, StoredPod>();
-  readonly #listeners = new Set<PodListener>();
+  readonly #listeners = new Set<MirrorListener>();
   #sourcesReady = false;
   #usedAtMs = 0;
   /** Resolves when the mirror has all pods; null while main is not asked. */
@@ -88,7 +88,7 @@ export class PodMirror {
   }
 
   /** Call after `ready`. Returns a function that ends the notifications. */
-  follow(listener: PodListener): () => void {
+  follow(listener: MirrorListener): () => void {
     this.#listeners.add(listener);
     return () => {
       this.#listeners.delete(listener);

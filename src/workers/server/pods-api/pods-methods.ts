@@ -1,7 +1,7 @@
 /** The calls of the pods API, with their metrics. Upstream: pkg/kubelet/apis/pods/server.go, whose request messages have no filter yet. */
 import type { Counter } from '../../../shared/metrics/metrics.ts';
 import { podRequests, podRequestsGet, podRequestsList, podRequestsWatch } from '../../../shared/metrics/definitions/pods-api.ts';
-import { codeOf, goCodeName, GrpcError, statusCode, type Methods } from '../grpc/index.ts';
+import { grpcStatusOf, goCodeName, GrpcError, statusCode, type Methods } from '../grpc/index.ts';
 import { GetPodRequest, GetPodResponse, ListPodsResponse } from './generated/pods-v1alpha1.ts';
 import type { PodMirror } from './pod-mirror.ts';
 import { watchPods } from './pod-watch.ts';
@@ -56,7 +56,7 @@ async function counted<T>(ofMethod: RequestCounter, work: () => Promise<T>): Pro
     count('OK');
     return result;
   } catch (err) {
-    count(goCodeName(codeOf(err)));
+    count(goCodeName(grpcStatusOf(err)));
     throw err;
   }
 }

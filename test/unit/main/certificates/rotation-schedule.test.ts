@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { retryDelayMs, rotationDelayMs } from '../../../../src/main/certificates/rotation/rotation-schedule.ts';
+import { rotationRetryDelayMs, rotationDelayMs } from '../../../../src/main/certificates/rotation/rotation-schedule.ts';
 import { table } from '../../../support/table.ts';
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
@@ -30,12 +30,12 @@ table('a certificate is renewed after 70 to 90 % of its lifetime', (row) => {
 
 table('a failed request is repeated', (row) => {
   const delays = (isRefused: boolean) =>
-    [1, 2, 3, 4, 5, 6, 10, 1000].map((failures) => retryDelayMs(failures, isRefused, () => 0) / second);
+    [1, 2, 3, 4, 5, 6, 10, 1000].map((failures) => rotationRetryDelayMs(failures, isRefused, () => 0) / second);
   row('up to every 32 s after failures, as upstream', () => assert.deepEqual(delays(false), [2, 4, 8, 16, 32, 32, 32, 32]));
   row('up to every ten minutes after refusals', () => assert.deepEqual(delays(true), [2, 4, 8, 16, 32, 64, 600, 600]));
   row('with a jitter of a tenth', () =>
     assert.equal(
-      retryDelayMs(1, false, () => 0.999_999),
+      rotationRetryDelayMs(1, false, () => 0.999_999),
       2 * second * 1.099_999_9,
     ),
   );

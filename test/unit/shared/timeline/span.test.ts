@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
-import { beginSpan, beginWait, endSpan, endWait, fromCells, maxCount, toCells, type Span } from '../../../../src/shared/timeline/span.ts';
+import {
+  beginSpan,
+  beginWait,
+  endSpan,
+  endWait,
+  fromCells,
+  maxCount,
+  toCells,
+  type TimelineSpan,
+} from '../../../../src/shared/timeline/span.ts';
 import { table } from '../../../support/table.ts';
 
 const originMs = 1000;
 const open = beginSpan(undefined, { atMs: 2000 });
 const ended = endSpan(open, { atMs: 2500, failed: false });
-const picked = ({ startMs, durationMs, waitedMs, outcome, open: parts, count }: Span) => ({
+const picked = ({ startMs, durationMs, waitedMs, outcome, open: parts, count }: TimelineSpan) => ({
   startMs,
   durationMs,
   waitedMs,
@@ -30,7 +39,7 @@ table('the spans of a timeline', (row) => {
     }),
   );
   row('the count of a container that restarts for days stays in its byte', () => {
-    let span: Span | undefined;
+    let span: TimelineSpan | undefined;
     for (let i = 0; i < 1000; i += 1) span = endSpan(beginSpan(span, { atMs: i * 600_000 }), { atMs: i * 600_000 + 5, failed: false });
     assert.equal(span!.count, maxCount);
     assert.deepEqual(fromCells(toCells(span!, 0), 0), span);
@@ -63,7 +72,7 @@ table('the spans of a timeline', (row) => {
 });
 
 table('spans in the table', (row) => {
-  const cases: Record<string, Span> = {
+  const cases: Record<string, TimelineSpan> = {
     open,
     ended,
     failed: endSpan(open, { atMs: 3000, failed: true }),

@@ -5,7 +5,7 @@ import type { ProbeNotification, ProbeSpec, ProbeType } from '../../../../src/sh
 import type { ContainerID } from '../../../../src/shared/kubernetes/ids.ts';
 import type { AttemptResult } from '../../../../src/workers/probes/actions/attempt.ts';
 import type { StartAttempt } from '../../../../src/workers/probes/actions/start-attempt.ts';
-import { ProbeManager, type ProbeManagerOptions } from '../../../../src/workers/probes/probe-manager.ts';
+import { ProbeWorkers, type ProbeWorkersOptions } from '../../../../src/workers/probes/probe-manager.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 import { probedContainer, probedPod } from '../../../support/probes/probed-pod.ts';
@@ -25,7 +25,7 @@ interface Started {
 interface NodeOptions {
   readonly answers?: Record<string, AttemptResult>;
   readonly random?: number;
-  readonly limits?: NonNullable<ProbeManagerOptions['limits']>;
+  readonly limits?: NonNullable<ProbeWorkersOptions['limits']>;
 }
 
 /** A probe names itself in its action's message; `answers` answers at once. */
@@ -46,7 +46,7 @@ function aNode({ answers = {}, random = 0.5, limits }: NodeOptions = {}) {
     };
   };
   const { logger } = aLogger();
-  const manager = new ProbeManager({
+  const manager = new ProbeWorkers({
     clock,
     logger,
     startAttempt,

@@ -24,14 +24,14 @@ export function validateLabelSelector(selector: LabelSelector | undefined, path:
   }
 }
 
-export interface Requirement {
+export interface SelectorRequirement {
   readonly key: string;
   readonly operator: string;
   readonly values?: readonly string[] | undefined;
 }
 
 /** The operators that label selectors and node selectors share. */
-export function validateOperator({ operator, values = [] }: Requirement, path: string, errors: string[]): void {
+export function validateOperator({ operator, values = [] }: SelectorRequirement, path: string, errors: string[]): void {
   switch (operator) {
     case 'In':
     case 'NotIn':

@@ -16,11 +16,11 @@ import {
 import { forbidden, invalid, required, tooLong } from '../../../../shared/kubernetes/field-error.ts';
 import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from './field-references.ts';
 
-export type VolumeSource<K extends keyof Volume> = NonNullable<Volume[K]>;
-type Item = NonNullable<VolumeSource<'secret'>['items']>[number];
-type DownwardAPIFile = NonNullable<VolumeSource<'downwardAPI'>['items']>[number];
+export type ValidatedSource<K extends keyof Volume> = NonNullable<Volume[K]>;
+type Item = NonNullable<ValidatedSource<'secret'>['items']>[number];
+type DownwardAPIFile = NonNullable<ValidatedSource<'downwardAPI'>['items']>[number];
 
-export function validateEmptyDir({ sizeLimit, mode }: VolumeSource<'emptyDir'>, path: string, errors: string[]): void {
+export function validateEmptyDir({ sizeLimit, mode }: ValidatedSource<'emptyDir'>, path: string, errors: string[]): void {
   if (sizeLimit !== undefined && compareQuantities(sizeLimit, '0') < 0) {
     errors.push(forbidden(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity'));
   }
@@ -31,19 +31,19 @@ export function validateEmptyDir({ sizeLimit, mode }: VolumeSource<'emptyDir'>, 
 
 const hostPathTypes = ['', 'DirectoryOrCreate', 'Directory', 'FileOrCreate', 'File', 'Socket', 'CharDevice', 'BlockDevice'];
 
-export function validateHostPath(hostPath: VolumeSource<'hostPath'>, path: string, errors: string[]): void {
+export function validateHostPath(hostPath: ValidatedSource<'hostPath'>, path: string, errors: string[]): void {
   if (!hostPath.path) return void errors.push(required(`${path}.path`));
   checkNoBacksteps(hostPath.path, `${path}.path`, errors);
   checkSupported(hostPath.type, `${path}.type`, hostPathTypes, errors);
 }
 
-export function validateGitRepo(gitRepo: VolumeSource<'gitRepo'>, path: string, errors: string[]): void {
+export function validateGitRepo(gitRepo: ValidatedSource<'gitRepo'>, path: string, errors: string[]): void {
   checkRequired(gitRepo.repository, `${path}.repository`, errors);
   checkLocalDescendingPath(gitRepo.directory ?? '', `${path}.directory`, errors);
 }
 
 export function validateSecret(
-  { secretName, defaultMode, defaultUser, items = [] }: VolumeSource<'secret'>,
+  { secretName, defaultMode, defaultUser, items = [] }: ValidatedSource<'secret'>,
   path: string,
   errors: string[],
 ): void {
@@ -54,7 +54,7 @@ export function validateSecret(
 }
 
 export function validateConfigMap(
-  { name, defaultMode, defaultUser, items = [] }: VolumeSource<'configMap'>,
+  { name, defaultMode, defaultUser, items = [] }: ValidatedSource<'configMap'>,
   path: string,
   errors: string[],
 ): void {
@@ -76,7 +76,7 @@ export function validateItems(items: readonly Item[], path: string, errors: stri
 }
 
 export function validateDownwardAPI(
-  { defaultMode, defaultUser, items = [] }: VolumeSource<'downwardAPI'>,
+  { defaultMode, defaultUser, items = [] }: ValidatedSource<'downwardAPI'>,
   path: string,
   errors: string[],
 ): void {
@@ -102,11 +102,11 @@ export function validateDownwardAPIFile(file: DownwardAPIFile, path: string, err
   checkID(file.user, `${path}.user`, errors);
 }
 
-export function validateClaim({ claimName }: VolumeSource<'persistentVolumeClaim'>, path: string, errors: string[]): void {
+export function validateClaim({ claimName }: ValidatedSource<'persistentVolumeClaim'>, path: string, errors: string[]): void {
   checkRequired(claimName, `${path}.claimName`, errors);
 }
 
-export function validateCSI({ driver, nodePublishSecretRef }: VolumeSource<'csi'>, path: string, errors: string[]): void {
+export function validateCSI({ driver, nodePublishSecretRef }: ValidatedSource<'csi'>, path: string, errors: string[]): void {
   if (!driver) errors.push(required(`${path}.driver`));
   else if (driver.length > 63) errors.push(tooLong(`${path}.driver`, 63));
   else for (const each of dns1123SubdomainErrors(driver.toLowerCase())) errors.push(invalid(`${path}.driver`, driver, each));
@@ -116,7 +116,7 @@ export function validateCSI({ driver, nodePublishSecretRef }: VolumeSource<'csi'
   else checkName(name, `${path}.name`, dns1123SubdomainErrors, errors);
 }
 
-export function validateImageVolume({ reference, pullPolicy }: VolumeSource<'image'>, path: string, errors: string[]): void {
+export function validateImageVolume({ reference, pullPolicy }: ValidatedSource<'image'>, path: string, errors: string[]): void {
   checkRequired(reference, `${path}.reference`, errors);
   checkRequiredEnum(pullPolicy, `${path}.pullPolicy`, ['Always', 'IfNotPresent', 'Never'], errors);
 }

@@ -26,7 +26,7 @@ import type { PreparedContainer } from './prepare-first-container.ts';
 import { removeUnstarted } from './remove-unstarted.ts';
 import { StaleStatusError } from './stale-status.ts';
 
-export interface StartRequest {
+export interface ContainerStart {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
   readonly status: RuntimePodStatus | null;
@@ -47,7 +47,7 @@ export interface StartRequest {
  * Rejects with KubeletError, whose reason becomes the container's waiting reason (ErrImagePull, CreateContainerConfigError,
  * RunContainerError, …), with StaleStatusError, or with Stopped. `onCreated` is called as soon as the runtime has the container.
  */
-export async function startContainer(context: TaskContext, request: StartRequest, onCreated: (id: ContainerID) => void): Promise<void> {
+export async function startContainer(context: TaskContext, request: ContainerStart, onCreated: (id: ContainerID) => void): Promise<void> {
   const { container, prepared } = request;
   const images = await (prepared?.images ?? ensureImages(context, request));
   const startWithConfig = async () => {
@@ -68,7 +68,7 @@ export async function startContainer(context: TaskContext, request: StartRequest
   if (hookDue) await runPostStart(context, container, id, await request.podIPs);
 }
 
-async function makeConfig(context: TaskContext, request: StartRequest, images: ContainerImages): Promise<ContainerConfig> {
+async function makeConfig(context: TaskContext, request: ContainerStart, images: ContainerImages): Promise<ContainerConfig> {
   const { pod, container, prepared } = request;
   const podIPs = (await request.podIPs) ?? [];
   const restartCount = await nextRestartCount(context, request);
@@ -80,7 +80,7 @@ async function makeConfig(context: TaskContext, request: StartRequest, images: C
  * Returns 0 for the first instance, else one more than the last instance. When the runtime has forgotten the instances, the log files give
  * the count. Logs without a container may also mean that the status is stale, so the runtime is queried.
  */
-async function nextRestartCount(context: TaskContext, request: StartRequest): Promise<number> {
+async function nextRestartCount(context: TaskContext, request: ContainerStart): Promise<number> {
   const { pod, container, status, sandboxID, prepared } = request;
   const countFromLogs = (await prepared?.inputs)?.restartCount ?? (await makeLogFolder(context, pod, container));
   const lastStatus = findContainerStatus(status, container.name);
@@ -92,7 +92,7 @@ async function nextRestartCount(context: TaskContext, request: StartRequest): Pr
 }
 
 interface Creation {
-  readonly request: StartRequest;
+  readonly request: ContainerStart;
   readonly config: ContainerConfig;
   /** The number of images that the container mounts. */
   readonly imageVolumes: number;
@@ -143,7 +143,7 @@ async function createAndStart(context: TaskContext, creation: Creation, onCreate
 }
 
 /** Returns false when the pod's IPs could not be read. */
-async function writeHostsFile(context: TaskContext, { pod, container, podIPs }: StartRequest): Promise<boolean> {
+async function writeHostsFile(context: TaskContext, { pod, container, podIPs }: ContainerStart): Promise<boolean> {
   const ips = await podIPs;
   if (!ips) return false;
   await context.volumes.writeHostsFile(pod, ips).catch((err: unknown) => {

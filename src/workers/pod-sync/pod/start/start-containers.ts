@@ -17,7 +17,7 @@ import type { PreparedContainer } from './prepare-first-container.ts';
 import type { Sandbox } from './prepare-sandbox.ts';
 import { readPullSecrets, reportMissingSecrets } from './pull-secrets.ts';
 import { reportStaleStatus } from './stale-status.ts';
-import { startContainer, type StartRequest } from './start-container.ts';
+import { startContainer, type ContainerStart } from './start-container.ts';
 
 type ContainerType = 'ephemeral_container' | 'init_container' | 'container';
 
@@ -73,7 +73,7 @@ async function startWithBackoff(
     hostInfo,
     pullSecrets,
     prepared,
-  }: Sandbox & Pick<StartRequest, 'pullSecrets' | 'prepared'>,
+  }: Sandbox & Pick<ContainerStart, 'pullSecrets' | 'prepared'>,
   report: SyncReport,
 ): Promise<boolean> {
   const { clock, settings, events, channel, identity, logger } = context;

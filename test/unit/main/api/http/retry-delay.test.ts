@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { retryDelayMs, type AttemptFailure } from '../../../../../src/main/api/http/retry-delay.ts';
+import { requestRetryDelayMs, type AttemptFailure } from '../../../../../src/main/api/http/retry-delay.ts';
 import type { ApiCall } from '../../../../../src/main/api/api-client.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -48,7 +48,7 @@ table('a failed request is retried where that is safe and useful', (row) => {
   for (const { name, method, failure, attempts = 1, limit, want } of cases) {
     row(name, () =>
       assert.equal(
-        retryDelayMs(method, failure, attempts, limit, () => 0),
+        requestRetryDelayMs(method, failure, attempts, limit, () => 0),
         want,
       ),
     );

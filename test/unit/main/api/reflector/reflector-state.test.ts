@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../../../../src/main/api/api-client.ts';
 import {
-  advance,
+  advanceReflector,
   classifyFailure,
-  initialState,
+  initialReflectorState,
   type ReflectorEvent,
   type ReflectorFailure,
   type ReflectorState,
 } from '../../../../../src/main/api/reflector/reflector-state.ts';
 import { table } from '../../../../support/table.ts';
 
-const streaming: ReflectorState = initialState;
-const watching: ReflectorState = { ...initialState, step: 'watch', resourceVersion: '100' };
-const listing: ReflectorState = { ...initialState, step: 'list' };
+const streaming: ReflectorState = initialReflectorState;
+const watching: ReflectorState = { ...initialReflectorState, step: 'watch', resourceVersion: '100' };
+const listing: ReflectorState = { ...initialReflectorState, step: 'list' };
 const failed = (failure: ReflectorFailure): ReflectorEvent => ({ type: 'failed', failure });
 
 const cases: readonly { name: string; from: ReflectorState; event: ReflectorEvent; want: string }[] = [
@@ -80,14 +80,17 @@ const cases: readonly { name: string; from: ReflectorState; event: ReflectorEven
 table('the reflector advances by state and event', (row) => {
   for (const { name, from, event, want } of cases) {
     row(`reflector: ${name}`, () => {
-      const { state, wait } = advance(from, event);
+      const { state, wait } = advanceReflector(from, event);
       assert.equal(`${state.step} ${wait === 'no' ? 'now' : 'later'}`, want);
     });
   }
 });
 
 test('reflector: an event updates the version and resets the count of failures', () => {
-  const { state } = advance({ ...watching, failedWatches: 2, hasJustRestarted: true }, { type: 'versionObserved', resourceVersion: '101' });
+  const { state } = advanceReflector(
+    { ...watching, failedWatches: 2, hasJustRestarted: true },
+    { type: 'versionObserved', resourceVersion: '101' },
+  );
   assert.deepEqual(state, { step: 'watch', resourceVersion: '101', failedWatches: 0, hasJustRestarted: false });
 });
 

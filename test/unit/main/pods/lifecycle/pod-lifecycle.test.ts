@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { calculateEffectiveGracePeriod } from '../../../../../src/main/pods/termination/effective-grace-period.ts';
 import {
-  advance,
+  advanceLifecycle,
   initialLifecycle,
   type LifecycleEvent,
   type PodFacts,
@@ -152,13 +152,13 @@ const cases: { name: string; events: LifecycleEvent[]; want: string }[] = [
 ];
 table('the lifecycle of a pod', (row) => {
   for (const { name, events, want } of cases) {
-    row(name, () => assert.equal(summary(events.reduce(advance, syncing)), want));
+    row(name, () => assert.equal(summary(events.reduce(advanceLifecycle, syncing)), want));
   }
 });
 
 test('an event without effect returns the same state', () => {
-  const terminating = [start, removed].reduce(advance, syncing);
-  for (const event of [start, removed, completed, finished, found]) assert.equal(advance(terminating, event), terminating);
+  const terminating = [start, removed].reduce(advanceLifecycle, syncing);
+  for (const event of [start, removed, completed, finished, found]) assert.equal(advanceLifecycle(terminating, event), terminating);
 });
 
 test('a pod that ended before this kubelet started is only cleaned up', () => {

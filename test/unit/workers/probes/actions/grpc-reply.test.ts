@@ -4,7 +4,7 @@ import {
   computeReply,
   headersFault,
   type ReplyHeaders,
-  type StreamEnd,
+  type GrpcStreamEnd,
 } from '../../../../../src/workers/probes/actions/grpc-reply.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -15,7 +15,7 @@ const text = (reply: ReturnType<typeof computeReply> | undefined) =>
 
 // grpc-go 1.79 was asked the same.
 table('the reply of a health server', (row) => {
-  const cases: readonly [string, readonly number[], Partial<StreamEnd>, string][] = [
+  const cases: readonly [string, readonly number[], Partial<GrpcStreamEnd>, string][] = [
     ['serving', serving, {}, 'SERVING'],
     ['an empty message', [0, 0, 0, 0, 0], {}, 'UNKNOWN'],
     ['an unknown status', [0, 0, 0, 0, 2, 8, 7], {}, '7'],

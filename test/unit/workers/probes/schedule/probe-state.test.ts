@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ProbeOutcome, ProbeType } from '../../../../../src/shared/contracts/probes.ts';
-import { computeProbeState, initialState } from '../../../../../src/workers/probes/schedule/probe-state.ts';
+import { computeProbeState, initialProbeState } from '../../../../../src/workers/probes/schedule/probe-state.ts';
 import { table } from '../../../../support/table.ts';
 
 interface Case {
@@ -36,7 +36,7 @@ const cases: readonly Case[] = [
 table('computeProbeState', (row) => {
   for (const { name, probe, lastResult, success: successThreshold = 1, failure: failureThreshold = 1, outcomes, results } of cases) {
     row(name, () => {
-      let state = initialState(probe, lastResult);
+      let state = initialProbeState(probe, lastResult);
       const seen = outcomes.split('').map((outcome) => {
         state = computeProbeState(state, outcome === '+' ? 'success' : 'failure', { probe, successThreshold, failureThreshold });
         return `${state.result[0]}${state.onHold ? '!' : ''}`;
@@ -58,6 +58,6 @@ table('initialState', (row) => {
   ];
   for (const [probe, lastResult, result, onHold] of rows)
     row(`${probe} after ${lastResult ?? 'nothing'}`, () =>
-      assert.deepEqual(initialState(probe, lastResult), { result, lastOutcome: undefined, resultRun: 0, onHold }),
+      assert.deepEqual(initialProbeState(probe, lastResult), { result, lastOutcome: undefined, resultRun: 0, onHold }),
     );
 });
