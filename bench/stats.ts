@@ -10,7 +10,7 @@ import { createStorageTable, StorageWriter, type StorageIdentity } from '../src/
 import { createUsageTable, openFilesystems, UsageWriter, type CgroupIdentity, type UsageValues } from '../src/shared/state/usage-table.ts';
 import { systemClock } from '../src/shared/time/clock.ts';
 import { encodeText } from '../src/shared/metrics/exposition/text.ts';
-import { createStatsPages } from '../src/workers/server/stats/index.ts';
+import { createStatsPages } from '../src/workers/server/stats/stats-pages.ts';
 import { readMachineMemory } from '../src/workers/stats/read-machine-memory.ts';
 import { UsageSampler } from '../src/workers/stats/usage-sampler.ts';
 import { aLogger } from '../test/support/logger.ts';

@@ -10,7 +10,7 @@ import type { ContainerID, PodUID, SandboxID } from '../src/shared/kubernetes/id
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../src/shared/state/runtime-snapshot.ts';
 import { createStorageTable, StorageReader } from '../src/shared/state/storage-table.ts';
 import { systemClock } from '../src/shared/time/clock.ts';
-import { StorageSampler } from '../src/workers/stats/storage/index.ts';
+import { StorageSampler } from '../src/workers/stats/storage/storage-sampler.ts';
 import { aLogger } from '../test/support/logger.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { percentile } from './harness/statistics.ts';

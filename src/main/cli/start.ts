@@ -8,7 +8,7 @@ import { createVerbosityCell } from '../../shared/log/live-verbosity.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
-import { loadCredentialProviders, type CredentialProviders } from '../config/credential-providers/index.ts';
+import { loadCredentialProviders, type CredentialProviders } from '../config/credential-providers/load-credential-providers.ts';
 import type { ConfigurationInputs } from '../config/configuration-inputs.ts';
 import { toWire } from '../config/configz.ts';
 import { LiveConfiguration } from '../config/live-configuration.ts';

@@ -1,6 +1,6 @@
 /** The validated flags and configuration: everything that is decided before the first thread starts. */
 import type { LoggingOptions } from '../../shared/log/logger.ts';
-import type { CredentialProviders } from './credential-providers/index.ts';
+import type { CredentialProviders } from './credential-providers/load-credential-providers.ts';
 import type { FeatureGates } from './feature-gates.ts';
 import type { LiveConfiguration } from './live-configuration.ts';
 import type { ConfigurationInputs } from './configuration-inputs.ts';

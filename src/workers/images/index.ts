@@ -18,7 +18,7 @@ import { ContainerRemover, parallelRemovals } from './container-gc/container-rem
 import { runPlugin } from '../../shared/linux/run-plugin.ts';
 import { FilesystemSampler } from './filesystem-sampler.ts';
 import { ImageFilesystemReader } from './image-gc/image-filesystem.ts';
-import { ImageGC } from './image-gc/index.ts';
+import { ImageGC } from './image-gc/image-gc.ts';
 import { ImageUses } from './image-uses.ts';
 import { CredentialPlugins } from './pulls/credentials/plugins/index.ts';
 import { createMainClient } from './main-client.ts';

@@ -14,7 +14,7 @@ export class GrpcServices {
     };
     this.#servers = [
       open('podresources API', podResources, async () => {
-        const { podResourcesMethods } = await import('./pod-resources/index.ts');
+        const { podResourcesMethods } = await import('./pod-resources/pod-resources-methods.ts');
         return podResourcesMethods(main);
       }),
       ...(pods === null

@@ -17,7 +17,7 @@ import { ok } from '../../shared/http/reply.ts';
 import { createMainClient } from './main-client.ts';
 import { GrpcServices } from './grpc-services.ts';
 import { LocalSocket } from './local-socket.ts';
-import { createStatsPages } from './stats/index.ts';
+import { createStatsPages } from './stats/stats-pages.ts';
 import { createPodLists } from './pod-lists/index.ts';
 import { replyEviction } from './eviction/index.ts';
 import { replyTimeline } from './timeline/index.ts';

@@ -8,17 +8,17 @@ import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { Listener } from './listener.ts';
 import { createContainerLogs } from './logs/index.ts';
-import { createProfilingHandler } from './pprof/index.ts';
+import { createProfilingHandler } from './pprof/profiling-handler.ts';
 import { countRequest } from './request-metrics.ts';
 import type { RouteSources } from './routes.ts';
 import { createSecureRoutes } from './secure-routes.ts';
 import { SecureServer, type SecureServerOptions } from './secure-server.ts';
 import { createStreaming } from './streaming/index.ts';
-import { nodeLogDir, createSystemLogsHandler } from './system-logs/index.ts';
+import { nodeLogDir, createSystemLogsHandler } from './system-logs/system-logs-handler.ts';
 import { TlsContexts } from './tls/tls-contexts.ts';
 import { createTimelineHandler } from './timeline/index.ts';
 import { createVerbosityHandler } from './verbosity-flag.ts';
-import { createFlagzHandler, createStatuszHandler } from './zpages/index.ts';
+import { createFlagzHandler, createStatuszHandler } from './zpages/zpages-handlers.ts';
 
 export interface OpenSecureServerOptions {
   readonly settings: SecureServerSettings;

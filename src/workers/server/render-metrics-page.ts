@@ -21,7 +21,7 @@ import type { MainApi } from '../../shared/contracts/server/calls.ts';
 import type { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
 import { threadFault } from '../../shared/health/health.ts';
 import type { MetricsPage } from './routes.ts';
-import type { StatsPages } from './stats/index.ts';
+import type { StatsPages } from './stats/stats-pages.ts';
 
 export interface MetricsSources {
   readonly segments: readonly SharedArrayBuffer[];

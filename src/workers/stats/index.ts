@@ -26,10 +26,10 @@ import { readLogUsage } from './read-log-usage.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
 import { readNetwork } from './read-network.ts';
 import { RuntimeContainerStats } from './runtime-stats/container-stats.ts';
-import { RuntimeStats } from './runtime-stats/index.ts';
+import { RuntimeStats } from './runtime-stats/runtime-stats.ts';
 import { RootFilesystem } from './root-filesystem.ts';
 import { listRuntimeLayers } from './storage/list-runtime-layers.ts';
-import { StorageSampler } from './storage/index.ts';
+import { StorageSampler } from './storage/storage-sampler.ts';
 import { UsageSampler } from './usage-sampler.ts';
 
 const { workerData, logger, heartbeat } = enterThread<StatsWorkerData>();

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadCredentialProviders } from '../../../src/main/config/credential-providers/index.ts';
+import { loadCredentialProviders } from '../../../src/main/config/credential-providers/load-credential-providers.ts';
 import { runPlugin } from '../../../src/shared/linux/run-plugin.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import { CredentialPlugins } from '../../../src/workers/images/pulls/credentials/plugins/index.ts';

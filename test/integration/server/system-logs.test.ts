@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { parseRequestTarget } from '../../../src/workers/server/request-target.ts';
 import { sendReply } from '../../../src/shared/http/send-reply.ts';
-import { createSystemLogsHandler } from '../../../src/workers/server/system-logs/index.ts';
+import { createSystemLogsHandler } from '../../../src/workers/server/system-logs/system-logs-handler.ts';
 
 /** Serves the handler over a plain HTTP server, with a temporary log folder and a fake journalctl. */
 async function someLogs(queries = true) {

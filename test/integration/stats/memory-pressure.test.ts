@@ -8,7 +8,10 @@ import { after, describe, test } from 'node:test';
 import type { MemoryPressure, MemoryThreshold } from '../../../src/shared/contracts/stats.ts';
 import { EventFd, poll, PollEvent } from '../../../src/shared/linux/poll.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
-import { MemoryPressureWatcher, type MemoryPressureWatcherOptions } from '../../../src/workers/stats/memory-pressure/index.ts';
+import {
+  MemoryPressureWatcher,
+  type MemoryPressureWatcherOptions,
+} from '../../../src/workers/stats/memory-pressure/memory-pressure-watcher.ts';
 import { openStallTrigger } from '../../../src/workers/stats/memory-pressure/stall-trigger.ts';
 import { UsageNotifier } from '../../../src/workers/stats/memory-pressure/usage-notifier.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

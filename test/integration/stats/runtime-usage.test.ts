@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriError, grpcCode } from '../../../src/shared/cri/cri-error.ts';
-import { RuntimeStats } from '../../../src/workers/stats/runtime-stats/index.ts';
+import { RuntimeStats } from '../../../src/workers/stats/runtime-stats/runtime-stats.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
 import type { SnapshotItem } from '../../../src/shared/state/runtime-snapshot.ts';

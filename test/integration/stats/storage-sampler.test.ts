@@ -10,7 +10,7 @@ import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kuberne
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
 import { createStorageTable, StorageReader } from '../../../src/shared/state/storage-table.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
-import { StorageSampler } from '../../../src/workers/stats/storage/index.ts';
+import { StorageSampler } from '../../../src/workers/stats/storage/storage-sampler.ts';
 import { aLogger } from '../../support/logger.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 

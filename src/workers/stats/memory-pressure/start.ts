@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { MemoryThreshold, StatsWorkerData } from '../../../shared/contracts/stats.ts';
 import { cgroupPath, podsCgroup, type CgroupDriver } from '../../../shared/cgroups/cgroup-names.ts';
 import { readMachineMemory } from '../read-machine-memory.ts';
-import { MemoryPressureWatcher, type MemoryPressureWatcherOptions } from './index.ts';
+import { MemoryPressureWatcher, type MemoryPressureWatcherOptions } from './memory-pressure-watcher.ts';
 import { openStallTrigger } from './stall-trigger.ts';
 import { UsageNotifier } from './usage-notifier.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { NeededImages } from '../../../../../src/shared/contracts/images.ts';
 import type { CriClient } from '../../../../../src/shared/cri/client.ts';
 import { Container, Image } from '../../../../../src/shared/cri/generated/cri-v1.ts';
-import { ImageGC, type ImageGCOptions } from '../../../../../src/workers/images/image-gc/index.ts';
+import { ImageGC, type ImageGCOptions } from '../../../../../src/workers/images/image-gc/image-gc.ts';
 import { ImageUses } from '../../../../../src/workers/images/image-uses.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
