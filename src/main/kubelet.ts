@@ -83,7 +83,7 @@ export async function runKubelet({
   const { state, snapshot, usage, storage, host, pleg, pool, stats } = threads;
   const shutdown = new Shutdown(log('kubelet'));
   const podLifecycle = new PodLifecycleObservers(log('pod-workers'));
-  const context: KubeletContext = { options, nodeName, threads, log, shutdown, podLifecycle, signal };
+  const context: KubeletContext = { clock, options, nodeName, threads, log, shutdown, podLifecycle, signal };
 
   const heartbeat = state.enterMain();
   startTracing(state.tracing, log('tracing'));
@@ -109,7 +109,7 @@ export async function runKubelet({
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const dispatcher = new PodDispatcher({ clock, cores: availableParallelism() });
-    const timelines = startTimelines({ maxPods: config.maxPods, podManager, cache, logger: log('pod-timelines') });
+    const timelines = startTimelines({ clock, maxPods: config.maxPods, podManager, cache, logger: log('pod-timelines') });
     const statusManager = cluster?.startStatusManager(podManager, apiPods, timelines);
     const events =
       cluster && statusManager

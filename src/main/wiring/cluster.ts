@@ -2,7 +2,6 @@
  * Starts the parts that only a member of a cluster has: the API client, the parts that write through it (events, pod statuses, mirror pods,
  * the Node) and the parts that read through it (pods' objects, runtime classes). A standalone kubelet has none of them.
  */
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import { createApiClient, createReviews, type ApiClient, type ApiConnection, type ObjectReader, type Reviews } from '../api/index.ts';
 import type { ClientCredentials } from '../certificates/index.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
@@ -26,7 +25,7 @@ import { PodObjectManager, RuntimeClassManager, type PodObjectManagerOptions, ty
 const eventDelayMs = 500;
 const configMapRetentionMs = 60_000;
 
-export type ClusterOptions = Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown' | 'signal'>;
+export type ClusterOptions = Pick<KubeletContext, 'clock' | 'options' | 'nodeName' | 'log' | 'shutdown' | 'signal'>;
 
 export class Cluster {
   readonly client: ApiClient;
@@ -41,13 +40,13 @@ export class Cluster {
     const { client } = connection;
     this.#options = options;
     this.client = client;
-    this.reviews = createReviews(client, clock);
+    this.reviews = createReviews(client, options.clock);
     this.#connection = connection;
   }
 
   /** Null without a kubeconfig: the kubelet is standalone. Rejects when the kubeconfig cannot be read; the API server may be unavailable. */
   static async connect(options: ClusterOptions): Promise<Cluster | null> {
-    const { options: kubelet, log, shutdown } = options;
+    const { clock, options: kubelet, log, shutdown } = options;
     const { config, flags } = kubelet;
     if (flags.kubeconfig === '') return null;
     const connectionSettings = {
@@ -80,7 +79,7 @@ export class Cluster {
     dispatcher: Pick<PodDispatcher, 'untilIdle'>,
     order: Pick<EventsAfterStatusOptions, 'statuses' | 'syncInProgress'>,
   ): EventSink {
-    const { nodeName, log, shutdown } = this.#options;
+    const { clock, nodeName, log, shutdown } = this.#options;
     const recorder = new EventRecorder({
       client: this.client,
       nodeName,
@@ -101,7 +100,7 @@ export class Cluster {
 
   /** The status manager is the only writer of pod statuses. */
   startStatusManager(podManager: PodManager, apiPods: ObjectReader<Pod>, timelines: PodTimelines): StatusManager {
-    const { log, shutdown, signal } = this.#options;
+    const { clock, log, shutdown, signal } = this.#options;
     const statusManager = new StatusManager({
       client: this.client,
       apiPod: (uid) => apiPods.get(uid),
@@ -119,7 +118,7 @@ export class Cluster {
 
   /** Registers the node and keeps its status and lease. `podsKnown` resolves when the runtime's pods are known. */
   startClusterNode(local: LocalNodeStatus, events: EventSink, podsKnown: Promise<void>): ClusterNode {
-    const { options, log, shutdown } = this.#options;
+    const { clock, options, log, shutdown } = this.#options;
     const clusterNode = ClusterNode.start({
       client: this.client,
       local,
@@ -141,7 +140,7 @@ export class Cluster {
     clusterNode: ClusterNode,
     { events, ...deps }: Pick<PodObjectManagerOptions, 'isRunning' | 'onChanged'> & { readonly events: EventSink },
   ): PodObjectManager {
-    const { options, nodeName, log, shutdown } = this.#options;
+    const { clock, options, nodeName, log, shutdown } = this.#options;
     const { featureGates } = options;
     const objectManager = PodObjectManager.start({
       ...deps,
@@ -162,7 +161,7 @@ export class Cluster {
   }
 
   startRuntimeClassManager(deps: Pick<RuntimeClassManagerOptions, 'onAdded'>): RuntimeClassManager {
-    const { log, shutdown } = this.#options;
+    const { clock, log, shutdown } = this.#options;
     const runtimeClasses = RuntimeClassManager.start({ ...deps, client: this.client, clock, logger: log('runtime-classes') });
     shutdown.register('runtime-classes', () => runtimeClasses.close());
     return runtimeClasses;
@@ -173,7 +172,7 @@ export class Cluster {
     clusterNode: ClusterNode,
     deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirrorPod'>,
   ): MirrorPods {
-    const { nodeName, log, shutdown } = this.#options;
+    const { clock, nodeName, log, shutdown } = this.#options;
     const mirrorPods = new MirrorPods({
       ...deps,
       client: this.client,
@@ -195,7 +194,7 @@ export class Cluster {
 
 /** Null when the kubelet uses the kubeconfig's credentials as they are, as most do: their start does not load this part. */
 async function prepareCredentials(
-  { options: { config, flags }, nodeName, log }: ClusterOptions,
+  { clock, options: { config, flags }, nodeName, log }: ClusterOptions,
   connect: (kubeconfigPath: string) => Promise<ApiConnection>,
 ): Promise<ClientCredentials | null> {
   const rotates = config.rotateCertificates;

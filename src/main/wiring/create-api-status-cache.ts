@@ -1,5 +1,4 @@
 /** Creates the cache of the pods' API statuses with the feature gates that the statuses depend on. */
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { ProbeManager } from '../probes/index.ts';
@@ -9,7 +8,7 @@ import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeInfoSource } from '../node/index.ts';
 
-export interface ApiStatusesOptions extends Pick<KubeletContext, 'options' | 'log'> {
+export interface ApiStatusesOptions extends Pick<KubeletContext, 'clock' | 'options' | 'log'> {
   readonly podManager: PodManager;
   readonly nodeInfo: NodeInfoSource;
   readonly probes: ProbeManager;
@@ -20,6 +19,7 @@ export interface ApiStatusesOptions extends Pick<KubeletContext, 'options' | 'lo
 }
 
 export function createApiStatusCache({
+  clock,
   options,
   log,
   podManager,

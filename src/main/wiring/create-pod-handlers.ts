@@ -1,7 +1,6 @@
 /** Creates the handlers of the sources' updates, which admit pods. */
 import { isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { ExclusiveAllocations, ResizeManager } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
 import { declaredFeatures } from '../node/index.ts';
@@ -21,7 +20,7 @@ import type { SourcesReady } from '../sources/index.ts';
 import type { ActivePods } from '../pods/active-pods.ts';
 
 export interface PodHandlersOptions
-  extends Pick<KubeletContext, 'options' | 'log' | 'podLifecycle'>, Pick<Allocation, 'allocationManager'> {
+  extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'podLifecycle'>, Pick<Allocation, 'allocationManager'> {
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly workers: PodWorkers;
@@ -39,7 +38,8 @@ export interface PodHandlersOptions
 }
 
 export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
-  const { options, log, podLifecycle, allocationManager, podManager, cache, workers, statuses, events, nodeServices, runtime } = create;
+  const { clock, options, log, podLifecycle, allocationManager, podManager, cache, workers, statuses, events, nodeServices, runtime } =
+    create;
   const { exclusive, resizes, timelines, faults, sourcesReady } = create;
   const { clusterNode } = nodeServices;
   const declared = declaredFeatures(options.featureGates, runtime.runtimeState.info);

@@ -1,5 +1,4 @@
 /** Creates the parts that clean up: housekeeping for pods that are gone, and the container deletor for dead containers of running pods. */
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { EventSink } from '../events/index.ts';
@@ -15,7 +14,10 @@ import type { PodWorkers } from '../pods/workers/index.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 
-export interface GarbageCollectionOptions extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'threads' | 'podLifecycle'> {
+export interface GarbageCollectionOptions extends Pick<
+  KubeletContext,
+  'clock' | 'options' | 'nodeName' | 'log' | 'threads' | 'podLifecycle'
+> {
   readonly images: Pick<ImagesThread, 'collectContainers' | 'collectImages' | 'removeContainers'>;
   readonly events: EventSink;
   readonly podManager: PodManager;
@@ -36,8 +38,22 @@ export interface GarbageCollection {
 }
 
 export function createGarbageCollection(collection: GarbageCollectionOptions): GarbageCollection {
-  const { options, nodeName, log, threads, images, events, podManager, cache, statuses, workers, podStates, podHandlers, mirrorPods } =
-    collection;
+  const {
+    clock,
+    options,
+    nodeName,
+    log,
+    threads,
+    images,
+    events,
+    podManager,
+    cache,
+    statuses,
+    workers,
+    podStates,
+    podHandlers,
+    mirrorPods,
+  } = collection;
   const { rootDirectory, minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
   const housekeeping = new Housekeeping({
     podManager,

@@ -1,4 +1,5 @@
 /** The options that kubelet.ts passes to every part of this folder. */
+import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { EarlyThreads } from './early-threads.ts';
 import type { KubeletOptions } from '../config/options.ts';
@@ -9,6 +10,7 @@ export interface KubeletContext {
   readonly options: KubeletOptions;
   readonly nodeName: string;
   readonly threads: EarlyThreads;
+  readonly clock: Clock;
   readonly log: (component: string) => Logger;
   readonly shutdown: Shutdown;
   /** Each part that follows the lives of pods registers itself. */

@@ -4,7 +4,6 @@
  */
 import type { MachineInfo } from '../../shared/contracts/stats.ts';
 import { HeartbeatsReader } from '../../shared/state/heartbeats.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import type { Cluster } from './cluster.ts';
@@ -57,7 +56,7 @@ export interface NodeServices {
 
 /** Rejects with the signal's reason when it aborts first, and when more is reserved than the machine has. */
 export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
-  const { options, nodeName, threads, log, signal, runtime, nodeInfo, events, cluster, setupProblem, untilPodsKnown } = services;
+  const { clock, options, nodeName, threads, log, signal, runtime, nodeInfo, events, cluster, setupProblem, untilPodsKnown } = services;
   const { config, flags, featureGates } = options;
   const { state, host, stats } = threads;
   const { runtimeState, images } = runtime;
@@ -119,7 +118,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   return { machine, clusterNode, pressure, shutdown, node: () => clusterNode?.node() ?? local.node() };
 }
 
-function startPodCIDRSync({ options, threads, log, signal, runtime }: NodeServicesOptions, clusterNode: ClusterNode | null): void {
+function startPodCIDRSync({ clock, options, threads, log, signal, runtime }: NodeServicesOptions, clusterNode: ClusterNode | null): void {
   const update = (podCIDR: string) => threads.pool.updateRuntimeConfig({ podCIDR });
   const podCIDR = new PodCIDRSync({ update, clock, logger: log('pod-cidr'), signal });
   podCIDR.set(options.config.podCIDR);

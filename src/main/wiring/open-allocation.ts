@@ -1,6 +1,5 @@
 /** Opens what the kubelet has recorded of the pods' resources, and their resize conditions. */
 import { AllocationManager, ResizeConditions } from '../allocation/index.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
 export interface Allocation {
@@ -9,11 +8,12 @@ export interface Allocation {
 }
 
 export async function openAllocation({
+  clock,
   options,
   log,
   shutdown,
   podLifecycle,
-}: Pick<KubeletContext, 'options' | 'log' | 'shutdown' | 'podLifecycle'>): Promise<Allocation> {
+}: Pick<KubeletContext, 'clock' | 'options' | 'log' | 'shutdown' | 'podLifecycle'>): Promise<Allocation> {
   const { flags, featureGates } = options;
   const allocationManager = await AllocationManager.open({
     rootDir: flags.rootDirectory,

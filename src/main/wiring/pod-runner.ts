@@ -3,7 +3,6 @@
  * handlers that the sync loop calls.
  */
 import { podUID } from '../../shared/kubernetes/ids.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import { createPodHandlers } from './create-pod-handlers.ts';
 import { createGarbageCollection } from './garbage-collection.ts';
 import { startNodeCgroups } from './start-node-cgroups.ts';
@@ -33,8 +32,22 @@ export interface PodRunner {
 }
 
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
-  const { log, shutdown, podLifecycle, runtime, nodeServices, cluster, podManager, cache, statuses, podStates, events, sources, syncLoop } =
-    runner;
+  const {
+    clock,
+    log,
+    shutdown,
+    podLifecycle,
+    runtime,
+    nodeServices,
+    cluster,
+    podManager,
+    cache,
+    statuses,
+    podStates,
+    events,
+    sources,
+    syncLoop,
+  } = runner;
   const { images } = runtime;
   const { clusterNode } = nodeServices;
   const activePods = () => runner.activePods.list();

@@ -5,7 +5,6 @@
 import type { PullWait } from '../../shared/contracts/images.ts';
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
 import { setRuntimeCgroupDriver } from '../../shared/cgroups/runtime-cgroup-driver.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import { untilAborted } from '../../shared/concurrency/until-aborted.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { ProbeManager } from '../probes/index.ts';
@@ -30,6 +29,7 @@ export interface RuntimeServices {
 
 /** Returns before the runtime has answered: the threads load meanwhile. */
 export function startRuntimeServices({
+  clock,
   options,
   threads,
   log,

@@ -1,5 +1,4 @@
 /** Connects the serving certificate from the cluster (`serverTLSBootstrap`) with the server thread and the Node. */
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { ServingCertificate } from '../certificates/index.ts';
 import type { ClusterNode } from '../node/index.ts';
 import type { ServerThread } from '../threads/server-thread.ts';
@@ -8,7 +7,7 @@ import type { KubeletContext } from './kubelet-context.ts';
 
 /** Null without serverTLSBootstrap: the server has certificate files, and this part is not loaded. */
 export async function loadServingCertificate(
-  { options, nodeName, log, shutdown }: KubeletContext,
+  { clock, options, nodeName, log, shutdown }: KubeletContext,
   server: ServerThread,
 ): Promise<ServingCertificate | null> {
   const { config, flags, featureGates } = options;

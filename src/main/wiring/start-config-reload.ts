@@ -1,6 +1,5 @@
 /** Starts the part that applies a changed configuration, and hands new values to the parts and threads that keep copies of them. */
 import { setVerbosity } from '../../shared/log/live-verbosity.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import { configurationPaths } from '../config/load-valid-configuration.ts';
 import { ConfigLoader, ConfigReload, ConfigWatch, type ReloadObserver } from '../config-reload/index.ts';
 import { effectiveReservations } from '../config/reservations.ts';
@@ -14,7 +13,7 @@ import type { PodRunner } from './pod-runner.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import { liveImagesSettings } from './thread-settings.ts';
 
-export interface ConfigReloadStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown'> {
+export interface ConfigReloadStart extends Pick<KubeletContext, 'clock' | 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown'> {
   readonly events: EventSink;
   readonly cluster: Cluster | null;
   readonly runtime: Pick<RuntimeServices, 'images'>;
@@ -26,7 +25,7 @@ export interface ConfigReloadStart extends Pick<KubeletContext, 'options' | 'nod
 }
 
 export function startConfigReload(start: ConfigReloadStart): void {
-  const { options, nodeName, nodeServices, events, log, shutdown, setReloadHandler, reloadObserver: observer } = start;
+  const { clock, options, nodeName, nodeServices, events, log, shutdown, setReloadHandler, reloadObserver: observer } = start;
   const { live, reloadInputs } = options;
   if (!reloadInputs) return shutdown.register('config-reload', async () => {});
   const logger = log('config-reload');

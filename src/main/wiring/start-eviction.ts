@@ -2,7 +2,6 @@
 import type { AllocatedPod } from '../allocation/index.ts';
 import { StorageReader } from '../../shared/state/storage-table.ts';
 import { UsageReader } from '../../shared/state/usage-table.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import type { EventSink } from '../events/index.ts';
 import { EvictionManager, liveEvictionSettings, readNodeStats, readPodStats, type NodePressure } from '../eviction/index.ts';
@@ -12,7 +11,10 @@ import type { KubeletContext } from './kubelet-context.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
-export interface EvictionStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown' | 'podLifecycle'> {
+export interface EvictionStart extends Pick<
+  KubeletContext,
+  'clock' | 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown' | 'podLifecycle'
+> {
   readonly images: RuntimeServices['images'];
   readonly workers: Pick<PodWorkers, 'kill'>;
   readonly podStates: PodStates;
@@ -30,6 +32,7 @@ const sampleDeadlineMs = 3000;
 
 export function startEviction(start: EvictionStart): EvictionManager {
   const {
+    clock,
     options,
     nodeName,
     threads,

@@ -1,19 +1,21 @@
 /** Starts the parts that set the node's cgroups and move the host's processes. */
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
 import { HostProcesses, NodeCgroups } from '../node-cgroups/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeServices } from './node-services.ts';
 
-export interface NodeCgroupsStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown' | 'podLifecycle'> {
+export interface NodeCgroupsStart extends Pick<
+  KubeletContext,
+  'clock' | 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown' | 'podLifecycle'
+> {
   readonly nodeServices: Pick<NodeServices, 'machine'>;
   readonly activePods: () => readonly AllocatedPod[];
   readonly events: EventSink;
 }
 
 export function startNodeCgroups(start: NodeCgroupsStart): NodeCgroups {
-  const { options, nodeName, threads, log, shutdown, podLifecycle, nodeServices, activePods, events } = start;
+  const { clock, options, nodeName, threads, log, shutdown, podLifecycle, nodeServices, activePods, events } = start;
   const { config, featureGates } = options;
   const { host, pool } = threads;
   const { machine } = nodeServices;

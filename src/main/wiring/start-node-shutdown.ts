@@ -1,13 +1,12 @@
 /** Starts the shutdown manager when pods get time before a shutdown of the node. */
 import type { AllocatedPod } from '../allocation/index.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { EventSink } from '../events/index.ts';
 import { FinishWaits, ShutdownManager, ShutdownRecord, shutdownPeriods, type NodeShutdownState } from '../node-shutdown/index.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
-export interface NodeShutdownStart extends Pick<KubeletContext, 'options' | 'nodeName' | 'log' | 'shutdown' | 'podLifecycle'> {
+export interface NodeShutdownStart extends Pick<KubeletContext, 'clock' | 'options' | 'nodeName' | 'log' | 'shutdown' | 'podLifecycle'> {
   readonly state: NodeShutdownState;
   readonly workers: Pick<PodWorkers, 'kill'>;
   readonly podStates: PodStates;
@@ -16,7 +15,7 @@ export interface NodeShutdownStart extends Pick<KubeletContext, 'options' | 'nod
 }
 
 export function startNodeShutdown(start: NodeShutdownStart): void {
-  const { options, nodeName, log, shutdown, state, workers, activePods, events } = start;
+  const { clock, options, nodeName, log, shutdown, state, workers, activePods, events } = start;
   const { config, flags, featureGates } = options;
   const logger = log('node-shutdown');
   const periods = shutdownPeriods(config, featureGates);

@@ -3,7 +3,6 @@
  * pool send.
  */
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { ExclusiveAllocations, ResizeManager } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
 import { resizeFit } from '../pods/admission/index.ts';
@@ -64,7 +63,8 @@ export interface PodWorkersParts {
 }
 
 export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorkersParts> {
-  const { options, log, shutdown, threads, podLifecycle, runtime, nodeInfo, nodeServices, podManager, cache, statuses, probes } = start;
+  const { clock, options, log, shutdown, threads, podLifecycle, runtime, nodeInfo, nodeServices, podManager, cache, statuses, probes } =
+    start;
   const { dispatcher, podStates, activePods, events, timelines, allocationManager, onDue } = start;
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
@@ -120,7 +120,7 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
   const resizes = startResizes({ ...start, workers, admission, workQueue });
   nodeServices.machine.onChanged(() => resizes.retry('periodic_retry'));
   pool.setHandlers(
-    createTaskHandlers({ images, podManager, cache, events, podObjects, volumes, dispatcher, workers, timelines, probes, resizes }),
+    createTaskHandlers({ clock, images, podManager, cache, events, podObjects, volumes, dispatcher, workers, timelines, probes, resizes }),
   );
   return { workers, workQueue, exclusive, resizes };
 }

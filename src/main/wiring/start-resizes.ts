@@ -1,5 +1,4 @@
 /** Creates the resize manager. */
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import { type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ResizeManager } from '../allocation/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
@@ -14,7 +13,8 @@ import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
-export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' | 'threads' | 'shutdown' | 'podLifecycle'>, Allocation {
+export interface ResizesOptions
+  extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'threads' | 'shutdown' | 'podLifecycle'>, Allocation {
   readonly podManager: PodManager;
   readonly podStates: PodStates;
   readonly workers: Pick<PodWorkers, 'update' | 'refreshStatuses'>;
@@ -27,7 +27,7 @@ export interface ResizesOptions extends Pick<KubeletContext, 'options' | 'log' |
 }
 
 export function startResizes(start: ResizesOptions): ResizeManager {
-  const { options, log, threads, shutdown, allocationManager, resizeConditions, podManager, workers, admission, workQueue } = start;
+  const { clock, options, log, threads, shutdown, allocationManager, resizeConditions, podManager, workers, admission, workQueue } = start;
   const { sourcesReady, events, podLifecycle } = start;
   const { config, featureGates } = options;
   const wanted = (uid: PodUID) => {

@@ -1,6 +1,5 @@
 /** Starts the sources of pods that the configuration names; in a cluster, the API server is one of them. */
 import type { Pod } from '../../shared/kubernetes/api.ts';
-import { systemClock as clock } from '../../shared/time/clock.ts';
 import type { ObjectStore } from '../api/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { ClusterNode } from '../node/index.ts';
@@ -26,6 +25,7 @@ export interface SourcesOptions extends KubeletContext {
 
 export function startSources(sources: SourcesOptions): PodSources {
   const {
+    clock,
     options,
     nodeName,
     threads,

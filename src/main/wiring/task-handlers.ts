@@ -1,5 +1,5 @@
 /** Creates the handlers for requests and notifications of the sync pool's tasks: images, start permits, API objects, events. */
-import { systemClock as clock } from '../../shared/time/clock.ts';
+import type { Clock } from '../../shared/time/clock.ts';
 import type { EventSink } from '../events/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { PodStartLatency } from '../pods/pod-start-latency.ts';
@@ -15,6 +15,7 @@ import type { ProbeManager } from '../probes/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 
 export interface TaskHandlersOptions {
+  readonly clock: Clock;
   readonly images: Pick<ImagesThread, 'ensureImage'>;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
@@ -30,6 +31,7 @@ export interface TaskHandlersOptions {
 }
 
 export function createTaskHandlers({
+  clock,
   images,
   podManager,
   cache,

@@ -189,6 +189,7 @@ export class ModelKubelet {
     const images = { ensureImage: async ({ image }: { image: string }) => ({ outcome: 'present', imageRef: `sha256:${image}` }) as const };
     this.pool.setHandlers(
       createTaskHandlers({
+        clock,
         images,
         podManager,
         cache,
