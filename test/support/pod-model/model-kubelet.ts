@@ -3,9 +3,8 @@
  * and status writes of main, the real pleg and the real tasks of the sync pool, put together as src/main/wiring does. What it lives on is modelled.
  */
 import { readFileSync } from 'node:fs';
-import { AllocationManager, ResizeConditions, ResizeManager } from '../../../src/main/allocation/index.ts';
+import { AllocationManager, ResizeConditions } from '../../../src/main/allocation/index.ts';
 import { resizeFit } from '../../../src/main/pods/admission/index.ts';
-import { isDeleted } from '../../../src/shared/kubernetes/is-deleted.ts';
 import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
 import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
 import { ApiStatusCache } from '../../../src/main/pods/api-status/index.ts';
@@ -25,6 +24,8 @@ import type { PodSource, PodUpdate } from '../../../src/main/sources/merge-pods.
 import { StatusManager } from '../../../src/main/pods/status/index.ts';
 import { SyncLoop } from '../../../src/main/sync-loop.ts';
 import { createProbeHandlers } from '../../../src/main/wiring/probe-handlers.ts';
+import type { KubeletContext } from '../../../src/main/wiring/kubelet-context.ts';
+import { startResizes } from '../../../src/main/wiring/start-resizes.ts';
 import { createTaskHandlers } from '../../../src/main/wiring/task-handlers.ts';
 import { PodTimelines } from '../../../src/main/timeline/index.ts';
 import type { ProbeResult } from '../../../src/shared/contracts/probes.ts';
@@ -45,6 +46,19 @@ const noStream: PlegRuntime['events'] = async function* () {};
 
 /** The gates InPlacePodLevelResourcesVerticalScaling and InPlacePodVerticalScalingInitContainers. */
 const gates = { podLevel: true, initContainers: true };
+
+const enabledGates: ReadonlySet<string> = new Set(['InPlacePodLevelResourcesVerticalScaling', 'PodLevelResources']);
+
+/** What the wiring of a model reads of the kubelet's context: a host with cgroup v1 and the default configuration. */
+function modelContext(
+  clock: MortalClock,
+  podLifecycle: PodLifecycleObservers,
+): Pick<KubeletContext, 'clock' | 'options' | 'log' | 'threads' | 'shutdown' | 'podLifecycle'> {
+  const config = { cpuManagerPolicy: 'none', memoryManagerPolicy: 'None', memorySwap: { swapBehavior: '' } };
+  const featureGates = { enabled: (gate: string) => enabledGates.has(gate) };
+  const parts = { options: { config, featureGates }, threads: { host: { cgroupVersion: 1 } }, shutdown: { register: () => {} } };
+  return { clock, podLifecycle, log: () => logger, ...(parts as unknown as Pick<KubeletContext, 'options' | 'threads' | 'shutdown'>) };
+}
 
 export class ModelKubelet {
   readonly #life: Life;
@@ -130,34 +144,6 @@ export class ModelKubelet {
     const faults = new PodFaults({ events: { record: () => {} }, clock, logger, random });
     const workQueue = new WorkQueue({ clock, onDue: () => syncLoop.onDue() });
     const fits = resizeFit({ node: () => ({ metadata: { name: 'node-1' }, status: { allocatable } }), schedulerPreempts: false });
-    const wanted = (uid: PodUID) => {
-      const pod = podManager.get(uid);
-      return pod && !isDeleted(pod) && !podStates.isTerminationRequested(uid) ? pod : undefined;
-    };
-    const resizes: ResizeManager = new ResizeManager({
-      settings: {
-        cgroupVersion: 1,
-        podLevel: gates.podLevel,
-        memoryBackedVolumes: false,
-        exclusiveCPUs: false,
-        exclusiveMemory: false,
-        limitedSwap: false,
-      },
-      podLevelResources: true,
-      allocationManager,
-      conditions: resizeConditions,
-      wanted,
-      runtimeStatus: (uid) => cache.get(uid),
-      refusal: (pod) => resizeAdmission.refusal(pod, () => resizes.retry('pods_removed')),
-      onAllocated: (pod) => workers.update(pod, 'update'),
-      onConditions: (uid) => workers.refreshStatuses([uid]),
-      syncAfter: (uid, delayMs) => workQueue.enqueue(uid, delayMs),
-      sourcesReady,
-      timelines,
-      events,
-      clock,
-      logger,
-    });
     this.pool = new ModelPool({ kubelet: life, clock, dependencies: (thread) => taskDependencies(host, life, thread) });
     const workers: PodWorkers = new PodWorkers({
       pool: this.pool,
@@ -184,7 +170,21 @@ export class ModelKubelet {
       observers: podLifecycle,
     });
     this.workers = workers;
-    const resizeAdmission = new ResizeAdmission({ activePods, podWorkers: workers, resizeFit: fits, events, logger });
+    const admission = new ResizeAdmission({ activePods, podWorkers: workers, resizeFit: fits, events, logger });
+    const resizes = startResizes({
+      ...modelContext(clock, podLifecycle),
+      allocationManager,
+      resizeConditions,
+      podManager,
+      podStates,
+      workers,
+      admission,
+      workQueue,
+      cache,
+      timelines,
+      sourcesReady: ready,
+      events,
+    });
     this.podStates = podStates;
     const images = { ensureImage: async ({ image }: { image: string }) => ({ outcome: 'present', imageRef: `sha256:${image}` }) as const };
     this.pool.setHandlers(
@@ -244,19 +244,13 @@ export class ModelKubelet {
     });
     podLifecycle.register({
       name: 'model',
-      observed: (pod, status) => resizes.observe(pod, status),
-      resizeFailed: (pod, message) => resizes.onError(pod, message),
-      terminated: (uid) => {
-        resizes.retry('pod_terminated');
-        volumes.removeDesired(uid);
-      },
+      terminated: (uid) => volumes.removeDesired(uid),
       finished: (uid) => {
         volumes.removePod(uid);
         syncLoop.requestHousekeeping();
       },
       forgotten: (uid) => {
         faults.forget(uid);
-        resizes.forget(uid);
         housekeeping.collectSoon();
         const wanted = podManager.get(uid);
         if (wanted) handlers.start(wanted);
