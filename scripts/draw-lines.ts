@@ -18,7 +18,7 @@ const defaultCount = 40;
 
 /** Whether the line has something to read: no import, and more than brackets. */
 export function isReadable(text: string): boolean {
-  return /[a-z]{2}/i.test(text) && !/^\s*(import|export)\b.*\bfrom '/.test(text) && !/^} from '/.test(text);
+  return /[a-z]{2}/i.test(text) && !/^\s*(import|export)\b.*\bfrom '/.test(text) && !text.startsWith("} from '");
 }
 
 /** Returns `count` of the lines in the order of a hash of the seed and the line's place. Pure. */
