@@ -16,9 +16,10 @@ const sizes: Readonly<Record<string, number>> = {
   'spec.volumes many': 30_000,
 };
 
-export function sampleFields(): readonly LargeField[] {
+/** @param share of the sizes, from 0 to 1 */
+export function sampleFields(share = 1): readonly LargeField[] {
   return growingFields().flatMap((field): LargeField[] => {
     const bytes = sizes[nameOf(field)];
-    return bytes === undefined ? [] : [{ field, bytes, character: '\u0001' }];
+    return bytes === undefined ? [] : [{ field, bytes: bytes * share, character: '\u0001' }];
   });
 }
