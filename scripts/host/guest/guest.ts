@@ -8,6 +8,7 @@ import { GuestProcess, type GuestNetwork } from './guest-process.ts';
 
 export type { GuestNetwork } from './guest-process.ts';
 import { createGuestFolder } from './guest-folders.ts';
+import { raiseMappingLimit } from './host-mappings.ts';
 import { installGuest } from './install.ts';
 
 export interface GuestOptions {
@@ -55,6 +56,7 @@ export class Guest {
   static async boot(options: GuestOptions = {}): Promise<Guest> {
     const { kernel, image } = installGuest();
     const { memory = '2G', cpus = 1, share = [], network, bootTimeoutMs = 60_000 } = options;
+    raiseMappingLimit();
     const folder = createGuestFolder();
     const exchange = join(folder, 'exchange');
     mkdirSync(exchange);
