@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { arePrograms, type Program } from '../host/programs/cluster-programs.ts';
 import { controlPlanePrograms } from '../host/programs/control-plane.ts';
+import { kubeadmPrograms } from '../host/programs/kubeadm.ts';
 import type { Need } from './jobs.ts';
 
 export interface Build {
@@ -20,7 +21,7 @@ export interface Build {
 
 const programsOf: Partial<Record<Need, readonly Program[]>> = {
   'control-plane': controlPlanePrograms,
-  kubeadm: ['kubeadm'],
+  kubeadm: kubeadmPrograms,
   'go-kubelet': ['kubelet'],
   'metrics-server': ['metrics-server'],
 };

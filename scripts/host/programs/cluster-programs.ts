@@ -22,6 +22,8 @@ export const packages = {
   kubeadm: 'k8s.io/kubernetes/cmd/kubeadm',
   kubelet: 'k8s.io/kubernetes/cmd/kubelet',
   'metrics-server': 'sigs.k8s.io/metrics-server/cmd/metrics-server',
+  'kube-proxy': 'k8s.io/kubernetes/cmd/kube-proxy',
+  coredns: 'cluster/coredns',
 } as const;
 export type Program = keyof typeof packages;
 export const allPrograms = Object.keys(packages) as readonly Program[];
@@ -31,7 +33,7 @@ const variables = kubernetesVariables(kubernetesVersion);
 function programsFolder(): string {
   const key = cacheKey({
     texts: [process.arch, JSON.stringify(packages), ...goArguments({ variables })],
-    files: [join(module, 'go.mod'), join(module, 'go.sum')],
+    files: ['go.mod', 'go.sum', 'coredns/main.go'].map((file) => join(module, file)),
   });
   return cacheEntry(`programs-${kubernetesVersion}`, key);
 }

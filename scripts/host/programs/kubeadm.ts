@@ -1,7 +1,11 @@
-/** kubeadm of the same version. */
+/** kubeadm of the same version, and the programs of the add-ons that it installs. */
 import { ensurePrograms } from './cluster-programs.ts';
 
-/** Returns its path, built if necessary: see ensurePrograms. */
-export async function ensureKubeadmBinary(progress: (what: string) => void): Promise<string> {
-  return (await ensurePrograms(['kubeadm'], progress)).kubeadm;
+export const kubeadmPrograms = ['kubeadm', 'kube-proxy', 'coredns'] as const;
+/** The path of each program. */
+export type KubeadmBinaries = Readonly<Record<(typeof kubeadmPrograms)[number], string>>;
+
+/** Returns the paths, built if necessary: see ensurePrograms. */
+export function ensureKubeadmBinaries(progress: (what: string) => void): Promise<KubeadmBinaries> {
+  return ensurePrograms(kubeadmPrograms, progress);
 }

@@ -28,21 +28,24 @@ Environment=PATH=${join(installation, 'usr/bin')}:${join(installation, 'usr/sbin
 `;
 }
 
-export const networkConfig = JSON.stringify({
-  cniVersion: '0.4.0',
-  name: 'pods',
-  plugins: [
-    {
-      type: 'bridge',
-      bridge: 'cni0',
-      isGateway: true,
-      ipMasq: true,
-      hairpinMode: true,
-      ipam: { type: 'host-local', ranges: [[{ subnet: '10.88.0.0/16' }]], routes: [{ dst: '0.0.0.0/0' }] },
-    },
-    { type: 'portmap', capabilities: { portMappings: true } },
-  ],
-});
+/** @param subnet of the node's pods */
+export function networkConfig(subnet = '10.88.0.0/16'): string {
+  return JSON.stringify({
+    cniVersion: '0.4.0',
+    name: 'pods',
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: 'cni0',
+        isGateway: true,
+        ipMasq: true,
+        hairpinMode: true,
+        ipam: { type: 'host-local', ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] },
+      },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  });
+}
 
 /** Variables of the kubelet that change with its configuration. */
 export const environmentFile = '/etc/kubernetes/environment';

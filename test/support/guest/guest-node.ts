@@ -83,7 +83,7 @@ export class GuestNode {
       if (network === undefined) await connectCable(guest);
       await guest.write('/etc/containerd/config.toml', containerdConfig);
       await guest.write('/etc/systemd/system/containerd.service.d/10-test.conf', containerdUnit(installation));
-      await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig);
+      await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig());
       await prepare?.(guest);
       await guest.check(`mkdir -p ${manifests} && systemctl daemon-reload && systemctl start containerd`);
       for (const { archive, name } of images) await guest.check(`ctr -n k8s.io images import --base-name ${name} ${archive}`);

@@ -7,20 +7,26 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Guest, GuestNetwork } from '../../../scripts/host/guest/guest.ts';
-import { busyboxImage, pauseImage } from '../../../scripts/host/local-images.ts';
+import { buildImageArchive, busyboxImage, pauseImage } from '../../../scripts/host/local-images.ts';
 import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 import { requiredVersion } from '../../../scripts/host/programs/go-build.ts';
 import { ensureControlPlane } from '../../../scripts/host/programs/control-plane.ts';
-import { ensureKubeadmBinary } from '../../../scripts/host/programs/kubeadm.ts';
+import { ensureKubeadmBinaries, type KubeadmBinaries } from '../../../scripts/host/programs/kubeadm.ts';
 import { GuestNode } from './guest-node.ts';
+import { networkConfig } from './guest-node-files.ts';
+import { kubeProxyImage, programsOfDaemonSets } from './kube-proxy-image.ts';
 
 const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
-export type KubeadmPrograms = Readonly<Record<(typeof components)[number] | 'kubeadm' | 'kubectl', string>>;
+export type KubeadmPrograms = Readonly<Record<(typeof components)[number] | 'kubectl', string>> & KubeadmBinaries;
 
 export interface KubeadmNodeOptions {
   readonly name: string;
   /** In 10.99.0.0/24. */
   readonly address: string;
+  /** In 10.88.0.0/16, and not that of another node. */
+  readonly podSubnet: string;
+  /** Of the other nodes: the subnet of their pods. */
+  readonly routes: Readonly<Record<string, string>>;
   readonly network: GuestNetwork;
   readonly memory: string;
   readonly programs: KubeadmPrograms;
@@ -29,10 +35,24 @@ export interface KubeadmNodeOptions {
 }
 
 const etcdVersion = `${requiredVersion(join(import.meta.dirname, '../../cluster'), 'go.etcd.io/etcd/server/v3').slice(1)}-0`;
+const coreDNSVersion = requiredVersion(join(import.meta.dirname, '../../cluster'), 'github.com/coredns/coredns');
 /** kubeadm wants to see it before it starts. The runtime has its own. */
 const kubeadmPauseImage = 'registry.k8s.io/pause:3.10.2';
+/** Of the hosts. Without one CoreDNS does not start. Nothing listens there. */
+const nameServer = '10.99.0.254';
 /** The folder of patches on the control plane's host. */
 export const kubeadmPatches = '/root/patches';
+const imageFolder = join(import.meta.dirname, '../../../.cache/images');
+/** A guest computes several times slower than its host: fewer collections of garbage. */
+const env = [{ name: 'GOGC', value: '300' }];
+/**
+ * No test waits for kubeadm's ten seconds between two startup probes; they still may fail for eight minutes. Its readiness probes each second take a
+ * guest much time.
+ */
+const probes = (component: string) => ({
+  startupProbe: { initialDelaySeconds: 3, periodSeconds: 3, failureThreshold: 160 },
+  ...(component === 'kube-controller-manager' ? {} : { readinessProbe: { periodSeconds: 5 } }),
+});
 const slow = { timeoutMs: 300_000 };
 const units = '/usr/lib/systemd/system';
 
@@ -45,13 +65,15 @@ const readmeSteps = `
 
 /** Builds what is missing: minutes, once. */
 export async function kubeadmPrograms(): Promise<KubeadmPrograms> {
-  return { ...(await ensureControlPlane(console.log)), kubeadm: await ensureKubeadmBinary(console.log) };
+  return { ...(await ensureControlPlane(console.log)), ...(await ensureKubeadmBinaries(console.log)) };
 }
 
 /** Boots a guest with containerd, kubeadm, kubectl and the enabled kubelet. */
 export async function bootKubeadmNode({
   name,
   address,
+  podSubnet,
+  routes,
   network,
   memory,
   programs,
@@ -61,8 +83,6 @@ export async function bootKubeadmNode({
   const share = [...new Set([...Object.values(programs), deb].map((path) => dirname(path)))];
   const node = await GuestNode.boot({
     memory,
-    // kubeadm refuses a control plane on one.
-    cpus: 2,
     network,
     share,
     prepare: async (guest) => {
@@ -75,8 +95,15 @@ export async function bootKubeadmNode({
         ip addr add ${address}/24 dev eth0
         ip link set eth0 up
         ip route add default dev eth0
+        ${Object.entries(routes)
+          .map(([other, subnet]) => `ip route add ${subnet} via ${other}`)
+          .join('\n')}
+        echo nameserver ${nameServer} > /etc/resolv.conf
+        mkdir -p ${programsOfDaemonSets}
+        mount --bind ${dirname(programs['kube-proxy'])} ${programsOfDaemonSets}
         ln -s ${programs.kubeadm} ${programs.kubectl} /usr/bin/
         ${readmeSteps}`);
+      await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig(podSubnet));
       return {};
     },
   });
@@ -87,6 +114,10 @@ export async function bootKubeadmNode({
       await node.guest.write(join(units, file), readFileSync(join(import.meta.dirname, 'kubeadm', file.split('/').at(-1) ?? ''), 'utf8'));
     }
     await node.guest.check('systemctl daemon-reload');
+    const archive = buildImageArchive(imageFolder, kubeProxyImage);
+    await node.guest.check(`ctr -n k8s.io images import --base-name ${kubeProxyImage.name} ${archive}`);
+    await tag(node.guest, `${kubeProxyImage.name}:1`, `registry.k8s.io/kube-proxy:${kubernetesVersion}`);
+    await tag(node.guest, busyboxImage, `registry.k8s.io/coredns/coredns:${coreDNSVersion}`);
     if (controlPlane) await addControlPlane(node.guest, programs);
     return node;
   } catch (err) {
@@ -97,15 +128,27 @@ export async function bootKubeadmNode({
 
 /** The images under the names for which kubeadm looks, and its patches. */
 async function addControlPlane(guest: Guest, programs: KubeadmPrograms): Promise<void> {
-  const tag = (image: string, name: string) => guest.check(`ctr -n k8s.io images tag ${image} ${name}`);
-  await tag(pauseImage, kubeadmPauseImage);
+  const patch = (target: string, spec: object) => guest.write(`${kubeadmPatches}/${target}+strategic.json`, JSON.stringify({ spec }));
+  await tag(guest, pauseImage, kubeadmPauseImage);
   for (const name of components) {
-    await tag(busyboxImage, `registry.k8s.io/${name}:${name === 'etcd' ? etcdVersion : kubernetesVersion}`);
-    const volumeMounts = [{ name: 'program', mountPath: `/bin/${name}`, readOnly: true }];
-    const volumes = [{ name: 'program', hostPath: { path: programs[name], type: 'File' } }];
-    await guest.write(
-      `${kubeadmPatches}/${name}+strategic.json`,
-      JSON.stringify({ spec: { containers: [{ name, volumeMounts }], volumes } }),
-    );
+    await tag(guest, busyboxImage, `registry.k8s.io/${name}:${name === 'etcd' ? etcdVersion : kubernetesVersion}`);
+    const { containers, volumes } = withProgram(name, `/bin/${name}`, programs[name]);
+    await patch(name, { containers: containers.map((container) => ({ ...container, env, ...probes(name) })), volumes });
   }
+  const { containers, volumes } = withProgram('coredns', '/coredns', programs.coredns);
+  const spec = { containers: containers.map((container) => ({ ...container, command: ['/coredns'], env })), volumes };
+  // A second one would show nothing more.
+  await patch('corednsdeployment', { replicas: 1, template: { spec } });
+}
+
+/** Adds a program of the host to a container. */
+function withProgram(container: string, mountPath: string, path: string) {
+  return {
+    containers: [{ name: container, volumeMounts: [{ name: 'program', mountPath, readOnly: true }] }],
+    volumes: [{ name: 'program', hostPath: { path, type: 'File' } }],
+  };
+}
+
+function tag(guest: Guest, image: string, name: string): Promise<string> {
+  return guest.check(`ctr -n k8s.io images tag ${image} ${name}`);
 }

@@ -7,7 +7,7 @@ import { cacheEntry } from '../../../../scripts/host/cache/user-cache.ts';
 import { ensureContainerd } from '../../../../scripts/host/containerd/installations.ts';
 import { ensureControlPlane } from '../../../../scripts/host/programs/control-plane.ts';
 import { goArguments, kubernetesVariables, requiredVersion } from '../../../../scripts/host/programs/go-build.ts';
-import { ensureKubeadmBinary } from '../../../../scripts/host/programs/kubeadm.ts';
+import { ensureKubeadmBinaries, kubeadmPrograms } from '../../../../scripts/host/programs/kubeadm.ts';
 import { kubernetesMinor, kubernetesVersion } from '../../../../src/shared/kubernetes/version.ts';
 
 /** An empty cache folder, in a lane of the tests. */
@@ -28,10 +28,11 @@ const noProgress = () => assert.fail('it builds');
 
 test('a program that is not built is an error in a lane, and is found where it was built', async (t) => {
   const cache = anEmptyCache(t);
-  await assert.rejects(ensureKubeadmBinary(noProgress), /^Error: kubeadm: not built.*node scripts\/host\/programs\/build\.ts$/);
+  const missing = /^Error: kubeadm, kube-proxy, coredns: not built.*node scripts\/host\/programs\/build\.ts$/;
+  await assert.rejects(ensureKubeadmBinaries(noProgress), missing);
   const [entry = ''] = readdirSync(cache);
-  writeFileSync(join(cache, entry, 'kubeadm'), '');
-  assert.equal(await ensureKubeadmBinary(noProgress), join(cache, entry, 'kubeadm'));
+  for (const name of kubeadmPrograms) writeFileSync(join(cache, entry, name), '');
+  assert.equal((await ensureKubeadmBinaries(noProgress)).kubeadm, join(cache, entry, 'kubeadm'));
 });
 
 test('the missing programs of a control plane are named, and those of KUBEBUILDER_ASSETS are not missing', async (t) => {
