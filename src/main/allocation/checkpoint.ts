@@ -55,8 +55,9 @@ function allocationIn({
   // Go's amounts are pointers, which may be null.
   const limits = Object.entries(objectOf(EmptyDirVolumeLimits ?? {}, 'EmptyDirVolumeLimits')).flatMap(([name, amount]) => {
     if (amount === null) return [];
-    parseQuantity(String(amount));
-    return [[name, String(amount)] as const];
+    if (typeof amount !== 'string') throw new Error(`the limit of the volume ${name} is no string`);
+    parseQuantity(amount);
+    return [[name, amount] as const];
   });
   return {
     containers: new Map(containers.map(([name, resources]) => [name, requirementsIn(resources)])),
