@@ -34,6 +34,8 @@ const outputs = [
   { descriptor: 'cri-v1.json', package: 'runtime.v1', into: 'src/shared/cri/generated' },
   { descriptor: 'pods-v1alpha1.json', package: 'v1alpha1', into: 'src/workers/server/pods-api/generated' },
   { descriptor: 'podresources-v1.json', package: 'v1', into: 'src/shared/pod-resources/generated' },
+  { descriptor: 'csi-v1.json', package: 'csi.v1', into: 'src/workers/volumes/csi/generated' },
+  { descriptor: 'pluginregistration-v1.json', package: 'pluginregistration', into: 'src/workers/plugins/registration/generated' },
 ];
 
 function fieldText(name: string, field: Field): string {

@@ -32,7 +32,7 @@ export const layeredTrees: readonly LayeredTree[] = [
         rooms: ['config-reload', 'eviction', 'node-cgroups', 'node-shutdown', 'pod-resources', 'shutdown.ts', 'sync-loop.ts'],
       },
       { name: 'pods', rooms: ['pods'] },
-      { name: 'what pods depend on', rooms: ['allocation', 'node', 'objects', 'probes', 'sources', 'timeline'] },
+      { name: 'what pods depend on', rooms: ['allocation', 'node', 'objects', 'plugins', 'probes', 'sources', 'timeline', 'volumes'] },
       { name: 'cluster', rooms: ['certificates', 'events'] },
       { name: 'API client and process', rooms: ['api', 'process'] },
       { name: 'settings, threads and host', rooms: ['config', 'network-chains', 'systemd', 'threads'] },
@@ -73,7 +73,7 @@ export const layeredTrees: readonly LayeredTree[] = [
     maxShare: 1 / 3,
     layers: [
       { name: 'ports', rooms: ['health'] },
-      { name: 'threads', rooms: ['helper-client', 'http', 'runtime', 'thread', 'timeline', 'tree-usage'] },
+      { name: 'threads', rooms: ['grpc-client', 'helper-client', 'http', 'runtime', 'thread', 'timeline', 'tree-usage'] },
       { name: 'contracts', rooms: ['contracts'] },
       { name: 'clients', rooms: ['cri', 'http-get'] },
       { name: 'faults and traces', rooms: ['faults', 'tracing'] },

@@ -19,6 +19,8 @@ const shutdownOrder = [
   'exclusive-allocations',
   'work-queue',
   'pod-sync',
+  'plugins',
+  'volumes',
   'runtime-classes',
   'pod-objects',
   'serving-certificate',

@@ -12,6 +12,6 @@ export function configLoaderUrl(): URL {
   return new URL(`../../main/config-reload/loader-thread.${extension}`, import.meta.url);
 }
 
-export function entryUrl(thread: 'pleg' | 'images' | 'stats' | 'probes' | 'server' | 'health' | 'pod-sync'): URL {
+export function entryUrl(thread: 'pleg' | 'images' | 'stats' | 'probes' | 'server' | 'health' | 'plugins' | 'volumes' | 'pod-sync'): URL {
   return new URL(`../../workers/${thread}/index.${extension}`, import.meta.url);
 }

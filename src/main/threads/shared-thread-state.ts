@@ -19,7 +19,7 @@ import { quarantineThreads } from './quarantine-pool.ts';
 import { EventLoopDelays } from './event-loop-delays.ts';
 import { ThreadPriorities } from './thread-priorities.ts';
 
-const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server', 'health'] as const;
+const threadNames = ['main', 'pleg', 'images', 'stats', 'probes', 'server', 'health', 'plugins', 'volumes'] as const;
 export type ThreadName = (typeof threadNames)[number];
 
 /** The sync loop is unhealthy when its last iteration is older than two sync periods, but not before this age (upstream SyncLoopHealthCheck). */

@@ -16,6 +16,7 @@ import type { ActuatedResources } from '../../shared/contracts/pod-sync/allocati
 import type { PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { WaitingReason } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
+import type { PublishedVolumeResult, UnpublishedVolumeResult, VolumeNotReady } from '../../shared/contracts/published-volumes.ts';
 import type { PhaseReport } from '../../shared/contracts/timeline.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
@@ -62,6 +63,10 @@ export interface TaskHandlers {
    * standalone.
    */
   podObjects?(refs: readonly PodObjectRef[], task: PodTask, signal: AbortSignal): Promise<readonly PodObjectResult[]>;
+  /** Publishes a volume of the pod, by its name in the pod. */
+  publishVolume?(volume: string, task: PodTask): Promise<PublishedVolumeResult>;
+  /** Ends what is published in this folder of the pod. */
+  unpublishVolume?(specName: string, task: PodTask): Promise<UnpublishedVolumeResult>;
 }
 
 /** A task limits its requests (workers/pod-sync/pod/request-window.ts). More than this means that the task is broken. */
@@ -166,6 +171,10 @@ export class TaskChannel {
         return this.#reply(() => this.#ensureImage(message.id, message.image));
       case 'podObjects':
         return this.#reply(() => this.#podObjects(message));
+      case 'publishVolume':
+        return this.#reply(() => this.#publishVolume(message.id, message.volume));
+      case 'unpublishVolume':
+        return this.#reply(() => this.#unpublishVolume(message.id, message.specName));
       case 'startPermit':
         return this.#reply(() => this.#startPermit(message.id, message.kind));
       default:
@@ -213,6 +222,16 @@ export class TaskChannel {
     this.post({ type: 'podObjects', id, results: bytes <= maxBytes ? results : null, bytes });
   }
 
+  async #publishVolume(id: number, volume: string): Promise<void> {
+    const result = await (this.#handlers.publishVolume?.(volume, this.#task) ?? Promise.resolve(noVolumes)).catch(notReady);
+    this.post({ type: 'publishVolume', id, result });
+  }
+
+  async #unpublishVolume(id: number, specName: string): Promise<void> {
+    const result = await (this.#handlers.unpublishVolume?.(specName, this.#task) ?? Promise.resolve(noVolumes)).catch(notReady);
+    this.post({ type: 'unpublishVolume', id, result });
+  }
+
   async #recordActuated(id: number, actuated: ActuatedResources): Promise<void> {
     await this.#handlers.recordActuated?.(actuated, this.#task);
     this.post({ type: 'recordActuated', id });
@@ -224,6 +243,12 @@ export class TaskChannel {
     this.#permits.set(id, permit);
     this.post({ type: 'startPermit', id });
   }
+}
+
+const noVolumes: VolumeNotReady = { outcome: 'failed', message: 'this kubelet has no volumes thread' };
+
+function notReady(err: unknown): VolumeNotReady {
+  return { outcome: 'failed', message: toFailure(err, 'InternalError').message };
 }
 
 /** True if a sandbox is the first thing that the task starts: the task stops nothing and waits for nothing before. */

@@ -28,6 +28,7 @@ import { openExclusiveAllocations } from './open-exclusive-allocations.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import { startPodObjects } from './start-pod-objects.ts';
 import { startResizes } from './start-resizes.ts';
+import { startVolumes } from './start-volumes.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 
 /** Upstream's backOffPeriod. */
@@ -71,6 +72,7 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
 
   const exclusive = await openExclusiveAllocations(start);
   const { podObjects, runtimeClasses, objectChanges } = startPodObjects(start);
+  const { volumeManager, volumeChanges } = await startVolumes(start);
   const volumes = new MountedVolumes(clock);
   podLifecycle.register({
     name: 'volumes',
@@ -90,7 +92,7 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
     workQueue,
     events,
     node: () => nodeInfo.current(),
-    ...(podObjects && { dependenciesReady: (pod) => podObjects.dependenciesReady(pod) }),
+    dependenciesReady: (pod) => (podObjects?.dependenciesReady(pod) ?? true) && volumeManager.areReady(pod),
     volumes,
     timelines,
     runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
@@ -104,6 +106,7 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
     observers: podLifecycle,
   });
   objectChanges.add((uids) => workers.wake(uids));
+  volumeChanges.add((uid) => workers.wake([uid]));
   runtimeState.onRecovered(() => workers.wakeFailed());
   shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
 
@@ -120,7 +123,21 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
   const resizes = startResizes({ ...start, workers, admission, workQueue });
   nodeServices.machine.onChanged(() => resizes.retry('periodic_retry'));
   pool.setHandlers(
-    createTaskHandlers({ clock, images, podManager, cache, events, podObjects, volumes, dispatcher, workers, timelines, probes, resizes }),
+    createTaskHandlers({
+      clock,
+      images,
+      podManager,
+      cache,
+      events,
+      podObjects,
+      volumes,
+      volumeManager,
+      dispatcher,
+      workers,
+      timelines,
+      probes,
+      resizes,
+    }),
   );
   return { workers, workQueue, exclusive, resizes };
 }

@@ -11,6 +11,7 @@ import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodObjectManager } from '../objects/index.ts';
 import type { MountedVolumes } from '../pods/mounted-volumes.ts';
 import type { ResizeManager } from '../allocation/index.ts';
+import type { VolumeManager } from '../volumes/index.ts';
 import type { ProbeManager } from '../probes/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 
@@ -24,6 +25,7 @@ export interface TaskHandlersOptions {
   readonly podObjects: PodObjectManager | undefined;
   readonly volumes: MountedVolumes;
   readonly dispatcher: Pick<PodDispatcher, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
+  readonly volumeManager: Pick<VolumeManager, 'publish' | 'unpublish'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaitingReason'>;
   readonly timelines: PodTimelines;
   readonly probes: Pick<ProbeManager, 'hooks'>;
@@ -39,6 +41,7 @@ export function createTaskHandlers({
   podObjects,
   volumes,
   dispatcher,
+  volumeManager,
   workers,
   timelines,
   probes,
@@ -68,6 +71,11 @@ export function createTaskHandlers({
         knownContainers.filter(({ id }) => containers.includes(id)),
       );
     },
+    publishVolume: async (volume, task) =>
+      task.kind === 'sync'
+        ? timelines.duringWait(task.podUID, 'Volumes', 'Objects', () => volumeManager.publish(task.pod, volume))
+        : { outcome: 'failed', message: 'only a sync publishes volumes' },
+    unpublishVolume: (specName, { podUID }) => volumeManager.unpublish(podUID, specName),
     volumesMounted: (names, { podUID }) => volumes.setMounted(podUID, names),
     // Only a sync reads API objects.
     ...(podObjects && {

@@ -22,10 +22,12 @@ import type { PodSyncTask, PodSyncTaskReply } from './pod-sync/task.ts';
 import type { SlotClaimed } from './pod-sync/worker-data.ts';
 import type { ProbeNotification, ProbesApi, ProbesWorkerData } from './probes.ts';
 import type { MainApi, ServerApi } from './server/calls.ts';
+import type { PluginsApi } from './plugins.ts';
+import type { VolumesApi } from './volumes.ts';
 import type { StatsApi, StatsNotification, StatsWorkerData } from './stats.ts';
 
 /** `helper` is the helper process; the others are threads. */
-type Party = 'main' | 'pleg' | 'images' | 'stats' | 'probes' | 'server' | 'health' | 'pod-sync' | 'helper';
+type Party = 'main' | 'pleg' | 'images' | 'stats' | 'probes' | 'server' | 'health' | 'plugins' | 'volumes' | 'pod-sync' | 'helper';
 
 interface Route<Kind extends 'request' | 'notification' | 'command'> {
   readonly kind: Kind;
@@ -78,6 +80,8 @@ export type Requests = Calls<'pleg', PlegApi> &
   Calls<'probes', ProbesApi> &
   Calls<'server', ServerApi> &
   Calls<'health', HealthApi> &
+  Calls<'plugins', PluginsApi> &
+  Calls<'volumes', VolumesApi> &
   Calls<'main', MainApi & PullTokensApi> &
   TaskRequests &
   PoolTasks &
@@ -156,6 +160,16 @@ export const messages = {
   'health.resetMetrics': request('main', 'health'),
   'health.close': request('main', 'health'),
 
+  'plugins.getInfo': request('main', 'plugins'),
+  'plugins.notifyRegistrationStatus': request('main', 'plugins'),
+  'plugins.close': request('main', 'plugins'),
+
+  'volumes.setDriver': request('main', 'volumes'),
+  'volumes.removeDriver': request('main', 'volumes'),
+  'volumes.publishVolume': request('main', 'volumes'),
+  'volumes.unpublishVolume': request('main', 'volumes'),
+  'volumes.close': request('main', 'volumes'),
+
   'server.addresses': request('main', 'server'),
   'server.setServingCertificate': request('main', 'server'),
   'server.close': request('main', 'server'),
@@ -190,6 +204,8 @@ export const messages = {
   'task.ensureImage': request('pod-sync', 'main'),
   'task.startPermit': request('pod-sync', 'main'),
   'task.podObjects': request('pod-sync', 'main'),
+  'task.publishVolume': request('pod-sync', 'main'),
+  'task.unpublishVolume': request('pod-sync', 'main'),
   'task.beginRestart': request('pod-sync', 'main'),
   'task.recordActuated': request('pod-sync', 'main'),
   'task.transferPermit': notification('pod-sync'),

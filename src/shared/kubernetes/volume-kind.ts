@@ -6,9 +6,9 @@ interface VolumeKindFacts {
   readonly plugin: string;
   /**
    * How the stats thread measures a volume. `walk`: its folder, file by file, or with statfs when it is a mount. `none`: never (upstream's MetricsNil), and the
-   * kind has no folder.
+   * kind has no folder. `driver`: by the driver, which this kubelet does not ask yet.
    */
-  readonly usage: 'walk' | 'none';
+  readonly usage: 'walk' | 'driver' | 'none';
 }
 
 /**
@@ -22,6 +22,10 @@ export const volumeKinds = {
   configMap: { plugin: 'kubernetes.io/configmap', usage: 'walk' },
   secret: { plugin: 'kubernetes.io/secret', usage: 'walk' },
   image: { plugin: 'kubernetes.io/image', usage: 'none' },
+  // A claim's volume may be of another plugin; those that this kubelet has are CSI drivers' only.
+  persistentVolumeClaim: { plugin: 'kubernetes.io/csi', usage: 'driver' },
+  ephemeral: { plugin: 'kubernetes.io/csi', usage: 'driver' },
+  csi: { plugin: 'kubernetes.io/csi', usage: 'driver' },
   emptyDir: { plugin: 'kubernetes.io/empty-dir', usage: 'walk' },
 } as const satisfies Partial<Record<Exclude<keyof Volume, 'name'>, VolumeKindFacts>>;
 

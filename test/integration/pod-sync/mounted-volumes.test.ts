@@ -346,7 +346,8 @@ test('a kind with a teardown of its own ends its mount after the subpaths, and w
   await mountsOf(fixture);
   assert.equal((await readMountsBelow(fixture.dir)).length, 2);
   const projectQuotas = new ProjectQuotas({ enabled: false, logger });
-  const context = { rootDir, podUID: fixture.uid, helper, projectQuotas, logger, signal: undefined };
+  const unpublishVolume = async () => ({ outcome: 'unpublished' }) as const;
+  const context = { rootDir, podUID: fixture.uid, helper, unpublishVolume, projectQuotas, logger, signal: undefined };
   const mountsAtTeardown: string[] = [];
   const unmountItself = async (_: unknown, { path }: { readonly path: string }) => {
     mountsAtTeardown.push(...(await readMountsBelow(fixture.dir)).map(({ mountPoint }) => mountPoint));

@@ -343,6 +343,54 @@ export const samples: Samples = {
   'health.resetMetrics': emptyCall,
   'health.close': emptyCall,
 
+  'plugins.getInfo': [
+    {
+      request: ['/var/lib/kubelet/plugins_registry/test.csi.example-reg.sock'],
+      reply: {
+        outcome: 'info',
+        info: {
+          type: 'CSIPlugin',
+          name: 'test.csi.example',
+          endpoint: '/var/lib/kubelet/plugins/test/csi.sock',
+          supportedVersions: ['1.0.0'],
+        },
+      },
+    },
+    { request: ['/gone.sock'], reply: { outcome: 'failed', message: 'rpc error: code = Unavailable desc = …' } },
+  ],
+  'plugins.notifyRegistrationStatus': [{ request: ['/reg.sock', { registered: false, error: 'no handler' }], reply: 'rpc error' }],
+  'plugins.close': emptyCall,
+
+  'volumes.setDriver': [
+    {
+      request: ['test.csi.example', '/var/lib/kubelet/plugins/test/csi.sock'],
+      reply: { outcome: 'info', info: { nodeID: 'n1', maxVolumesPerNode: 7, topology: { 'topology.test/zone': 'a' } } },
+    },
+    { request: ['test.csi.example', '/gone.sock'], reply: { outcome: 'failed', message: 'rpc error' } },
+  ],
+  'volumes.removeDriver': [{ request: ['test.csi.example'], reply: undefined }],
+  'volumes.publishVolume': [
+    {
+      request: [
+        {
+          podUID,
+          specName: 'pv1',
+          driver: 'test.csi.example',
+          volumeHandle: 'v1',
+          fsType: 'ext4',
+          volumeAttributes: { share: 'a' },
+          mountOptions: ['noatime'],
+          accessModes: ['ReadWriteOnce'],
+          readOnly: false,
+          fsGroup: { fsGroup: 2000, onlyOnRootMismatch: true, appliesToFiles: true },
+        },
+      ],
+      reply: { outcome: 'failed', message: 'MountVolume.SetUp failed for volume "pv1" : rpc error' },
+    },
+  ],
+  'volumes.unpublishVolume': [{ request: [{ podUID, specName: 'pv1' }], reply: { outcome: 'done' } }],
+  'volumes.close': emptyCall,
+
   'server.addresses': [{ request: [], reply: { readOnly: address, secure: null } }],
   'server.setServingCertificate': [{ request: [{ cert: 'c', key: 'k' }], reply: undefined }],
   'server.close': emptyCall,
@@ -472,6 +520,18 @@ export const samples: Samples = {
   'task.startPermit': [{ request: { type: 'startPermit', id: 2, kind: 'sandbox' }, reply: { type: 'startPermit', id: 2 } }],
   'task.podObjects': [
     { request: { type: 'podObjects', id: 3, refs, maxBytes: 9000 }, reply: { type: 'podObjects', id: 3, results: podObjects, bytes: 800 } },
+  ],
+  'task.publishVolume': [
+    {
+      request: { type: 'publishVolume', id: 6, volume: 'data' },
+      reply: { type: 'publishVolume', id: 6, result: { outcome: 'published', volume: { specName: 'pv1', readOnly: false } } },
+    },
+  ],
+  'task.unpublishVolume': [
+    {
+      request: { type: 'unpublishVolume', id: 7, specName: 'pv1' },
+      reply: { type: 'unpublishVolume', id: 7, result: { outcome: 'waiting', message: 'volume "pv1" is being unmounted since 2s' } },
+    },
   ],
   'task.beginRestart': [
     { request: { type: 'beginRestart', id: 4, containers: [containerID] }, reply: { type: 'beginRestart', id: 4, allowed: false } },

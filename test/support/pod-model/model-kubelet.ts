@@ -2,6 +2,7 @@
  * A kubelet without threads, network and cgroups: the real sync loop, pod config, handlers, workers, dispatcher, housekeeping, statuses, probe results
  * and status writes of main, the real pleg and the real tasks of the sync pool, put together as src/main/wiring does. What it lives on is modelled.
  */
+import { VolumeManager } from '../../../src/main/volumes/index.ts';
 import { readFileSync } from 'node:fs';
 import { AllocationManager, ResizeConditions } from '../../../src/main/allocation/index.ts';
 import { resizeFit } from '../../../src/main/pods/admission/index.ts';
@@ -43,6 +44,9 @@ import { ModelPool } from './model-pool.ts';
 import { ModelProbes } from './model-probes.ts';
 
 const noStream: PlegRuntime['events'] = async function* () {};
+
+const gone = async () => ({ outcome: 'failed', message: 'the model has no volumes thread' }) as const;
+const noVolumesThread = { publishVolume: gone, unpublishVolume: gone };
 
 /** The gates InPlacePodLevelResourcesVerticalScaling and InPlacePodVerticalScalingInitContainers. */
 const gates = { podLevel: true, initContainers: true };
@@ -197,6 +201,7 @@ export class ModelKubelet {
         podObjects: undefined,
         volumes,
         dispatcher,
+        volumeManager: new VolumeManager({ objects: undefined, thread: noVolumesThread, wake: () => {}, clock }),
         workers,
         timelines,
         probes,

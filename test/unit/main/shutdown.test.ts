@@ -33,6 +33,8 @@ const standaloneParts: ShutdownPart[] = [
   'node-cgroups',
   'network-chains',
   'exclusive-allocations',
+  'plugins',
+  'volumes',
   'node-shutdown',
   'eviction',
   'pod-faults',

@@ -6,6 +6,7 @@ import type { ContainerID } from '../../kubernetes/ids.ts';
 import type { RecordedEvent } from '../event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../images.ts';
 import type { PodObjectRef, PodObjectResult } from '../pod-objects.ts';
+import type { PublishedVolumeResult, UnpublishedVolumeResult } from '../published-volumes.ts';
 import type { PhaseReport } from '../timeline.ts';
 import type { WaitingReason } from './result.ts';
 import type { ActuatedResources } from './allocation.ts';
@@ -26,6 +27,10 @@ export type PodSyncRequest =
   | { readonly type: 'startPermit'; readonly id: number; readonly kind: 'sandbox' | 'container' }
   /** Objects of the API server that the pod's volumes and environment need, if they are not longer than `maxBytes` in total. */
   | { readonly type: 'podObjects'; readonly id: number; readonly refs: readonly PodObjectRef[]; readonly maxBytes: number }
+  /** Publishes a volume of the pod that outlives it, or that other pods share. `volume` is its name in the pod. */
+  | { readonly type: 'publishVolume'; readonly id: number; readonly volume: string }
+  /** Ends what is published in the pod's folder. `specName` is the name of the folder; the pod may be unknown. */
+  | { readonly type: 'unpublishVolume'; readonly id: number; readonly specName: string }
   /** Sent before the task stops running containers in order to restart them. Main publishes no stop of these containers from its reply on. */
   | { readonly type: 'beginRestart'; readonly id: number; readonly containers: readonly ContainerID[] }
   /** Sent before a container is created with other resources than the record has. The reply comes when the record is durable, or can't be written. */
@@ -37,6 +42,9 @@ export type PodSyncReply =
   | { readonly type: 'startPermit'; readonly id: number }
   /** One result for each requested reference, in the same order. Null: they have more than `maxBytes`. */
   | { readonly type: 'podObjects'; readonly id: number; readonly results: readonly PodObjectResult[] | null; readonly bytes: number }
+  /** The reply does not wait for a slow driver: main syncs the pod again when the volume is ready. */
+  | { readonly type: 'publishVolume'; readonly id: number; readonly result: PublishedVolumeResult }
+  | { readonly type: 'unpublishVolume'; readonly id: number; readonly result: UnpublishedVolumeResult }
   /** `allowed` is false when main knows that one of the containers has exited by itself. */
   | { readonly type: 'beginRestart'; readonly id: number; readonly allowed: boolean }
   | { readonly type: 'recordActuated'; readonly id: number };

@@ -4,6 +4,7 @@ import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { ActuatedResources, ExclusiveAllocation } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
+import type { PublishedVolume } from '../../../shared/contracts/published-volumes.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { PodCgroups } from '../cgroups/index.ts';
@@ -62,6 +63,8 @@ export interface TaskContext extends Omit<PodSyncDependencies, 'largeWork'> {
   readonly actuated: ActuatedResources | undefined;
   /** The pulls of the pod's image volumes in this task, by volume name. */
   readonly imageVolumePulls: Map<string, Promise<EnsureImageResult>>;
+  /** The volumes that this task knows as published, by volume name. */
+  readonly publishedVolumes: Map<string, PublishedVolume>;
   readonly channel: TaskChannelClient;
   readonly events: PodEvents;
   readonly largeWork: LargeWork;

@@ -25,6 +25,8 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
     pod,
     node,
     requestPodObjects: (refs, maxBytes) => requestPodObjects(channel, refs, maxBytes),
+    publishVolume: (volume) => channel.publishVolume(volume),
+    publishedVolumes: context.publishedVolumes,
     inTurn: (work) => largeWork.inTurn(channel.signal, work),
     signal: channel.signal,
   };
@@ -43,7 +45,8 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
     if (previous && previous.backoffMs > 0) report.setBackoff({ key: backoffKey, backoffMs: 0, lastUpdateMs: 0 });
     return;
   }
-  for (const { message, state } of failures) if (state !== 'unknown') events.onPod('Warning', 'FailedMount', message);
+  for (const { message, state } of failures)
+    if (state === 'missing' || state === 'outdated') events.onPod('Warning', 'FailedMount', message);
   const backoff = nextBackoff(previous, clock.now());
   report.setBackoff(backoff);
   report.retryAt(clock.now() + withJitter(backoff.backoffMs, 0.1));

@@ -30,6 +30,7 @@ async function runOnChannel(dependencies: PodSyncDependencies, task: PodSyncTask
       actuated: task.kind === 'sync' ? task.actuated : undefined,
       allocation: (task.kind === 'sync' && task.allocation) || {},
       imageVolumePulls: new Map(),
+      publishedVolumes: new Map(),
       channel,
       events: new PodEvents(channel, identity),
       logger,

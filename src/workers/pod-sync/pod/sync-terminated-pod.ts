@@ -25,7 +25,9 @@ export async function cleanUpPod(context: TaskContext): Promise<PodSyncResult> {
   try {
     await unmountAndRemoveCgroup(context);
     const { volumes, identity, channel } = context;
-    await inPhase(context, 'CleanUp', {}, () => volumes.removePodDirectory(identity.uid as PodUID, channel.signal));
+    await inPhase(context, 'CleanUp', {}, () =>
+      volumes.removePodDirectory(identity.uid as PodUID, channel.signal, (specName) => channel.unpublishVolume(specName)),
+    );
     return report.result();
   } catch (err) {
     return report.result(err, 'FailedCleanUp');
@@ -35,7 +37,9 @@ export async function cleanUpPod(context: TaskContext): Promise<PodSyncResult> {
 async function unmountAndRemoveCgroup(context: TaskContext): Promise<void> {
   const { volumes, cgroups, identity, channel } = context;
   const uid = identity.uid as PodUID;
-  await inPhase(context, 'VolumeUnmount', {}, () => volumes.unmountVolumes(uid, channel.signal));
+  await inPhase(context, 'VolumeUnmount', {}, () =>
+    volumes.unmountVolumes(uid, channel.signal, (specName) => channel.unpublishVolume(specName)),
+  );
   channel.signal.throwIfAborted();
   await inPhase(context, 'CgroupRemoval', {}, () => cgroups.remove(uid, channel.signal));
   channel.signal.throwIfAborted();

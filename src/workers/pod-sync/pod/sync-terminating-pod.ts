@@ -44,9 +44,9 @@ function whileSandboxesStop(context: TaskContext, signal: AbortSignal): Promise<
  * unmounted by then are left to syncTerminatedPod.
  */
 async function unmountEarly(context: TaskContext, signal: AbortSignal): Promise<void> {
-  const { identity, volumes, logger } = context;
+  const { identity, volumes, channel, logger } = context;
   if (!identity.pod) return;
-  await inPhase(context, 'VolumeUnmount', {}, () => volumes.unmountVolumes(identity.uid as PodUID, signal)).catch((err: unknown) =>
-    logger.debug({ err }, 'volumes are not unmounted before the sandbox has stopped'),
-  );
+  await inPhase(context, 'VolumeUnmount', {}, () =>
+    volumes.unmountVolumes(identity.uid as PodUID, signal, (specName) => channel.unpublishVolume(specName)),
+  ).catch((err: unknown) => logger.debug({ err }, 'volumes are not unmounted before the sandbox has stopped'));
 }

@@ -17,6 +17,7 @@ import type { RecordedEvent } from '../../../shared/contracts/event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../../shared/contracts/images.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { PodObjectRef } from '../../../shared/contracts/pod-objects.ts';
+import type { PublishedVolumeResult, UnpublishedVolumeResult } from '../../../shared/contracts/published-volumes.ts';
 import type { PhaseReport } from '../../../shared/contracts/timeline.ts';
 import { RequestWindow } from './request-window.ts';
 
@@ -105,6 +106,16 @@ export class TaskChannelClient {
   /** Reads objects of the API server. Resolves with one result for each reference, in order; null for more than `maxBytes`. Rejects with Stopped only. */
   podObjects(refs: readonly PodObjectRef[], maxBytes: number): Promise<Pick<ReplyTo<PodObjectsRequest>, 'results' | 'bytes'>> {
     return this.#request((id) => ({ type: 'podObjects', id, refs, maxBytes }));
+  }
+
+  /** Publishes a volume of the pod, by its name in the pod. Rejects with Stopped only. */
+  async publishVolume(volume: string): Promise<PublishedVolumeResult> {
+    return (await this.#request((id) => ({ type: 'publishVolume', id, volume }))).result;
+  }
+
+  /** Ends what is published in this folder of the pod. Rejects with Stopped only. */
+  async unpublishVolume(specName: string): Promise<UnpublishedVolumeResult> {
+    return (await this.#request((id) => ({ type: 'unpublishVolume', id, specName }))).result;
   }
 
   /**
@@ -224,6 +235,8 @@ export class TaskChannelClient {
       case 'ensureImage':
       case 'startPermit':
       case 'podObjects':
+      case 'publishVolume':
+      case 'unpublishVolume':
       case 'beginRestart':
       case 'recordActuated':
         this.#pending.get(message.id)?.resolve(message);

@@ -67,6 +67,7 @@ export async function prepareContainerConfig(
       restartCount,
       supportsRecursiveReadOnly: supportsRRO,
       imageVolumes,
+      publishedVolumes: context.publishedVolumes,
       signal,
     }),
     runtime.imageUser(imageRef),

@@ -41,7 +41,7 @@ export async function makeContainerMounts(context: Context): Promise<Mount[]> {
 }
 
 async function makeVolumeMount(context: Context, mount: VolumeMount, volume: Volume | undefined, index: number): Promise<Mount> {
-  const { pod, container, env, rootDir, imageVolumes } = context;
+  const { pod, container, env, rootDir, imageVolumes, publishedVolumes } = context;
   if (!volume) throw new Error(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
   const { plugin, source } = findPlugin(volume);
   const subPath = resolveSubPath(mount, env);
@@ -54,6 +54,7 @@ async function makeVolumeMount(context: Context, mount: VolumeMount, volume: Vol
       subPath,
       bindSubPath: (volumePath, { create }) => bindSubPath(context, volume.name, { volumePath, subPath, target, create }),
       pulledImage: imageVolumes?.get(volume.name),
+      publishedVolume: publishedVolumes?.get(volume.name),
     },
     source,
   );

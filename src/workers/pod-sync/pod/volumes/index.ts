@@ -6,4 +6,5 @@
  */
 export { PodVolumes } from './pod-volumes.ts';
 export type { RequestPodObjects } from './volume-context.ts';
+export type { UnpublishVolume } from './teardown-context.ts';
 export type { ContainerMountsInput, MountVolumesInput, PodVolumesOptions, VolumeFailure } from './pod-volumes-inputs.ts';

@@ -4,7 +4,7 @@ import type { PodSyncSettings } from '../../../../shared/contracts/pod-sync/work
 import type { ImageSpec } from '../../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
-import type { RequestPodObjects } from './volume-context.ts';
+import type { RequestPodObjects, VolumeContext } from './volume-context.ts';
 import type { HelperClient } from '../../../../shared/helper-client/index.ts';
 
 export interface PodVolumesOptions {
@@ -22,6 +22,10 @@ export interface MountVolumesInput {
   readonly pod: Pod;
   readonly node: NodeInfo;
   readonly requestPodObjects: RequestPodObjects;
+  /** Default: there are no such volumes. */
+  readonly publishVolume?: VolumeContext['publishVolume'];
+  /** Gets the volumes that are published. */
+  readonly publishedVolumes?: VolumeContext['publishedVolumes'];
   /** Runs the set-up of volumes with large files one after the other. Default: at once. */
   readonly inTurn?: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signal?: AbortSignal;
@@ -40,10 +44,10 @@ export interface VolumeFailure {
   /** Worded like upstream's: `MountVolume.SetUp failed for volume "v" : secret "s" not found`. */
   readonly message: string;
   /**
-   * `unknown`: this kubelet does not support the volume's kind. `missing`: the volume could not be set up. `outdated`: an earlier sync has
-   * set it up, and its files could not be updated; containers may use it.
+   * `unknown`: this kubelet does not support the volume's kind, or its claim can't be used. `missing`: the volume could not be set up. `outdated`: an earlier sync has
+   * set it up, and its files could not be updated; containers may use it. `waiting`: an operation on the volume is under way, which is no failure yet.
    */
-  readonly state: 'unknown' | 'missing' | 'outdated';
+  readonly state: 'unknown' | 'missing' | 'outdated' | 'waiting';
 }
 
 export interface ContainerMountsInput {
@@ -59,6 +63,8 @@ export interface ContainerMountsInput {
   readonly supportsRecursiveReadOnly: boolean;
   /** The pulled image of each image volume, by volume name. */
   readonly imageVolumes?: ReadonlyMap<string, ImageSpec>;
+  /** Of `mountVolumes`, by volume name. */
+  readonly publishedVolumes?: VolumeContext['publishedVolumes'];
   readonly signal?: AbortSignal;
 }
 

@@ -1,6 +1,7 @@
 /** The operations of a sync on a pod's volumes. Each is idempotent. */
 import { lstat, realpath } from '../blocking-fs.ts';
 import type { PodSyncSettings } from '../../../../shared/contracts/pod-sync/worker-data.ts';
+import type { VolumeNotReady } from '../../../../shared/contracts/published-volumes.ts';
 import type { Mount } from '../../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../../../shared/kubernetes/api.ts';
@@ -34,9 +35,10 @@ import type {
 } from './pod-volumes-inputs.ts';
 import { ProjectQuotas } from './project-quota/index.ts';
 import { startStorageOperationTimer } from './storage-operation-timer.ts';
-import type { TeardownContext } from './teardown-context.ts';
+import type { TeardownContext, UnpublishVolume } from './teardown-context.ts';
 import { removePodFolder, removeVolumeData, unmountAll, volumesOnDisk } from './teardown.ts';
 import type { VolumeContext } from './volume-context.ts';
+import { VolumeNotReadyError } from './volume-not-ready.ts';
 
 /** With files of up to `maxSmallBytes` each. */
 const maxParallelWritten = 16;
@@ -61,6 +63,8 @@ export class PodVolumes {
     pod,
     node,
     requestPodObjects,
+    publishVolume = noPublishedVolumes,
+    publishedVolumes = new Map(),
     inTurn = (work) => work(),
     signal,
   }: MountVolumesInput): Promise<readonly VolumeFailure[]> {
@@ -75,6 +79,8 @@ export class PodVolumes {
       rootDir,
       helper,
       requestPodObjects,
+      publishVolume,
+      publishedVolumes,
       maxBytes: maxSmallBytes,
       inTurn,
       logger,
@@ -152,8 +158,8 @@ export class PodVolumes {
    * Unmounts everything below the pod's folder, deepest first, then removes the volumes' data on disk. Needs only the UID. Succeeds when
    * there is nothing to do. Rejects with an Error that names the busy path.
    */
-  async unmountVolumes(podUID: PodUID, signal?: AbortSignal): Promise<void> {
-    const context = await this.#teardownContext(podUID, signal);
+  async unmountVolumes(podUID: PodUID, signal?: AbortSignal, unpublishVolume: UnpublishVolume = noPublishedVolumes): Promise<void> {
+    const context = await this.#teardownContext(podUID, unpublishVolume, signal);
     if (!context) return;
     const volumes = await volumesOnDisk(context);
     const stopTimer = startStorageOperationTimer('volume_unmount');
@@ -169,13 +175,17 @@ export class PodVolumes {
   }
 
   /** Removes the pod's folder. Rejects while anything is mounted below it. Follows neither symlinks nor mounts. */
-  async removePodDirectory(podUID: PodUID, signal?: AbortSignal): Promise<void> {
-    const context = await this.#teardownContext(podUID, signal);
+  async removePodDirectory(podUID: PodUID, signal?: AbortSignal, unpublishVolume: UnpublishVolume = noPublishedVolumes): Promise<void> {
+    const context = await this.#teardownContext(podUID, unpublishVolume, signal);
     if (context) await removePodFolder(context);
   }
 
   /** Returns undefined when the root dir or the pod's folder does not exist. Rejects when the folder is a symlink. */
-  async #teardownContext(podUID: string, signal: AbortSignal | undefined): Promise<TeardownContext | undefined> {
+  async #teardownContext(
+    podUID: string,
+    unpublishVolume: UnpublishVolume,
+    signal: AbortSignal | undefined,
+  ): Promise<TeardownContext | undefined> {
     const { helper, logger } = this.#options;
     const rootDir = await realpath(this.#options.rootDir).catch((err: NodeJS.ErrnoException) => {
       if (err.code !== 'ENOENT') throw err;
@@ -186,7 +196,7 @@ export class PodVolumes {
       if (err.code !== 'ENOENT') throw err;
     });
     if (stats && !stats.isDirectory()) throw new Error(`folder of pod ${podUID}: ${dir} is not a folder`);
-    return stats && { rootDir, podUID, helper, projectQuotas: this.#projectQuotas, logger, signal };
+    return stats && { rootDir, podUID, helper, unpublishVolume, projectQuotas: this.#projectQuotas, logger, signal };
   }
 
   async #readVolumeFile(
@@ -216,12 +226,20 @@ async function setUpVolume(
     if (isNew) stopTimer(pluginName, true);
     return undefined;
   } catch (err) {
+    if (err instanceof VolumeNotReadyError) return { volume: name, message: err.message, state: stateOf[err.outcome] };
     stopTimer(pluginName, false);
     const isUsable = (await plugin.isUsable?.(context, name)) ?? false;
     const message = `MountVolume.SetUp failed for volume ${goQuote(name)} : ${messageOf(err)}`;
     return { volume: name, message, state: isUsable ? 'outdated' : 'missing' };
   }
 }
+
+const noPublishedVolumes = async (volume: string): Promise<VolumeNotReady> => ({
+  outcome: 'failed',
+  message: `there is no volumes thread for volume ${goQuote(volume)}`,
+});
+
+const stateOf = { unprocessed: 'unknown', failed: 'missing', waiting: 'waiting' } as const;
 
 function findPluginOrFailure(volume: Volume): PodVolume | VolumeFailure {
   try {

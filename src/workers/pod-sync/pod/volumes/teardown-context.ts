@@ -1,13 +1,18 @@
 /** The inputs of a pod's teardown. The pod's spec may be unknown. */
+import type { UnpublishedVolumeResult } from '../../../../shared/contracts/published-volumes.ts';
 import type { HelperClient } from '../../../../shared/helper-client/index.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
 import type { ProjectQuotas } from './project-quota/index.ts';
+
+export type UnpublishVolume = (specName: string) => Promise<UnpublishedVolumeResult>;
 
 export interface TeardownContext {
   /** Without symlinks. */
   readonly rootDir: string;
   readonly podUID: string;
   readonly helper: HelperClient;
+  /** Requests from main the end of what the volumes thread has published. `specName` is the name of the volume's folder. */
+  readonly unpublishVolume: UnpublishVolume;
   readonly projectQuotas: ProjectQuotas;
   readonly logger: Logger;
   readonly signal: AbortSignal | undefined;

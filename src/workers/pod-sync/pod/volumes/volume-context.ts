@@ -3,6 +3,7 @@ import type { NodeInfo } from '../../../../shared/contracts/node-info.ts';
 import type { Pod } from '../../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
 import type { PodObjectRef, PodObjectResult } from '../../../../shared/contracts/pod-objects.ts';
+import type { PublishedVolume, PublishedVolumeResult } from '../../../../shared/contracts/published-volumes.ts';
 import type { ResolveFileUser } from './file-user.ts';
 import type { ProjectQuotas } from './project-quota/index.ts';
 import type { HelperClient } from '../../../../shared/helper-client/index.ts';
@@ -17,6 +18,10 @@ export interface VolumeContext {
   readonly rootDir: string;
   readonly helper: HelperClient;
   readonly requestPodObjects: RequestPodObjects;
+  /** Requests from main what the volumes thread publishes. */
+  readonly publishVolume: (volume: string) => Promise<PublishedVolumeResult>;
+  /** What is published, by the volume's name in the pod. Containers are mounted from it. */
+  readonly publishedVolumes: Map<string, PublishedVolume>;
   /** The longest files that this set-up of a volume may make, in total: `maxSmallBytes` or `maxLargeBytes`. */
   readonly maxBytes: number;
   /** Runs the set-ups with large files one after the other. */

@@ -8,6 +8,7 @@ import { emptyDir } from './empty-dir.ts';
 import { hostPath } from './host-path.ts';
 import { image } from './image.ts';
 import { projected } from './projected.ts';
+import { published } from './published.ts';
 import { secret } from './secret.ts';
 import type { VolumePlugin, VolumeTeardown } from './volume-plugin.ts';
 
@@ -18,6 +19,9 @@ const volumePlugins: { readonly [K in VolumeKindName]: VolumePlugin<VolumeSource
   configMap,
   secret,
   image,
+  persistentVolumeClaim: published,
+  ephemeral: published,
+  csi: published,
   emptyDir,
 };
 

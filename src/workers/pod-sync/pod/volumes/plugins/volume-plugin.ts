@@ -1,5 +1,6 @@
 /** What the sync pool does with the volumes of one kind. The kinds are a table (index.ts). */
 import type { ImageSpec, Mount } from '../../../../../shared/cri/generated/cri-v1.ts';
+import type { PublishedVolume } from '../../../../../shared/contracts/published-volumes.ts';
 import type { VolumeContext } from '../volume-context.ts';
 import type { TeardownContext } from '../teardown-context.ts';
 
@@ -20,6 +21,8 @@ export interface ContainerMountContext extends VolumePlace {
   readonly bindSubPath: (volumePath: string, options: { readonly create: boolean }) => Promise<string>;
   /** The volume's pulled image. */
   readonly pulledImage: ImageSpec | undefined;
+  /** The volume as the volumes thread has published it. */
+  readonly publishedVolume: PublishedVolume | undefined;
 }
 
 /** The fields of a container's mount that depend on the kind. */

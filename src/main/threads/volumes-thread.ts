@@ -1,0 +1,61 @@
+/** Main's half of the volumes thread. The thread starts with the first call: a node without drivers and claims does not have it. */
+import type {
+  DriverReply,
+  PublishVolumeRequest,
+  UnpublishVolumeRequest,
+  VolumeReply,
+  VolumesApi,
+  VolumesWorkerData,
+} from '../../shared/contracts/volumes.ts';
+import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
+import type { Thread } from './thread.ts';
+
+export interface VolumesThreadOptions extends ThreadDependencies {
+  readonly settings: Settings<VolumesWorkerData, 'drivers'>;
+}
+
+/** A reply of a driver has at most 1 MiB, and main bounds the volumes of a pod. */
+const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 2 };
+
+export class VolumesThread {
+  readonly #options: VolumesThreadOptions;
+  /** A thread that is started again gets them. */
+  readonly #drivers = new Map<string, string>();
+  #thread: Thread<VolumesApi> | undefined;
+
+  constructor(options: VolumesThreadOptions) {
+    this.#options = options;
+  }
+
+  /** The thread limits the time of a driver's calls, and a volume's operations wait for each other. */
+  async setDriver(name: string, endpoint: string): Promise<DriverReply> {
+    const reply = await this.#started().call(async (api) => await api.setDriver(name, endpoint), { deadlineMs: null, retry: true });
+    if (reply.outcome === 'info') this.#drivers.set(name, endpoint);
+    return reply;
+  }
+  removeDriver(name: string): Promise<void> {
+    this.#drivers.delete(name);
+    return this.#started().call((api) => api.removeDriver(name), { retry: true });
+  }
+  publishVolume(request: PublishVolumeRequest): Promise<VolumeReply> {
+    return this.#started().call(async (api) => await api.publishVolume(request), { deadlineMs: null, retry: true });
+  }
+  unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply> {
+    return this.#started().call(async (api) => await api.unpublishVolume(request), { deadlineMs: null, retry: true });
+  }
+  async close(): Promise<void> {
+    await this.#thread?.close();
+  }
+
+  #started(): Thread<VolumesApi> {
+    const { settings, state, logger } = this.#options;
+    this.#thread ??= startThread<VolumesApi, VolumesWorkerData>({
+      name: 'volumes',
+      resourceLimits,
+      state,
+      logger,
+      onStart: () => ({ ...settings, drivers: new Map(this.#drivers) }),
+    });
+    return this.#thread;
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * What pods need of volumes that outlive them: their claims, the persistent volumes behind these, and the CSI drivers of this node. Resolves the volume of a pod with
+ * single GETs (a node may not list or watch claims), gives it to the volumes thread, and wakes the pods whose volumes are ready. Registers CSI drivers in the Node and
+ * the CSINode. The composition root owns it. Upstream: pkg/kubelet/volumemanager/populator, pkg/volume/csi and its nodeinfomanager.
+ */
+export { CsiRegistration } from './csi-registration.ts';
+export { VolumeManager } from './volume-manager.ts';
+export { VolumeObjects } from './volume-objects.ts';
+export { CsiNodeWriter } from './csi-node/csi-node-writer.ts';

@@ -1,0 +1,169 @@
+/** Publishes the volumes of pods when their syncs ask for them, and remembers what is published: a later sync of the pod costs no GET. */
+import type {
+  PublishedVolume,
+  PublishedVolumeResult,
+  UnpublishedVolumeResult,
+  VolumeNotReady,
+} from '../../shared/contracts/published-volumes.ts';
+import type { VolumesApi } from '../../shared/contracts/volumes.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
+import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
+import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import { bindingOfVolumeProblem, claimOfVolume, claimProblem, type ClaimReference } from './claims/claim-of-volume.ts';
+import { toPublishRequest } from './claims/to-publish-request.ts';
+import { Operations } from './operations.ts';
+import type { VolumeObjects } from './volume-objects.ts';
+
+export interface VolumeManagerOptions {
+  /** Undefined when standalone. */
+  readonly objects: VolumeObjects | undefined;
+  readonly thread: Pick<VolumesApi, 'publishVolume' | 'unpublishVolume'>;
+  /** Syncs the pod: what it waits for has ended. */
+  readonly wake: (uid: PodUID) => void;
+  readonly clock: Clock;
+}
+
+/** What may be done with a volume of a pod that is known. */
+interface KnownPod {
+  /** By the volume's name in the pod. */
+  readonly published: Map<string, PublishedVolume>;
+  /** The keys of all operations of the pod. */
+  readonly operations: Set<string>;
+}
+
+export class VolumeManager {
+  readonly #options: VolumeManagerOptions;
+  readonly #pods = new Map<PodUID, KnownPod>();
+  readonly #publishing: Operations<PublishedVolumeResult>;
+  readonly #unpublishing: Operations<UnpublishedVolumeResult>;
+
+  constructor(options: VolumeManagerOptions) {
+    this.#options = options;
+    this.#publishing = new Operations(options.clock);
+    this.#unpublishing = new Operations(options.clock);
+  }
+
+  /** Whether all volumes of the pod that come through here are published: its sync waits for none of them. */
+  areReady(pod: Pod): boolean {
+    const published = this.#pods.get(podUID(pod))?.published;
+    return volumesToMount(pod).every((volume) => !isOutsidePod(volume) || published?.has(volume.name) === true);
+  }
+
+  /** Never rejects. */
+  async publish(pod: Pod, volumeName: string): Promise<PublishedVolumeResult> {
+    const uid = podUID(pod);
+    const volume = pod.spec.volumes?.find(({ name }) => name === volumeName);
+    if (!volume) return { outcome: 'failed', message: `the pod has no volume ${goQuote(volumeName)}` };
+    const known = this.#known(uid);
+    const published = known.published.get(volumeName);
+    if (published) return { outcome: 'published', volume: published };
+    const key = `${uid}/${volumeName}`;
+    known.operations.add(key);
+    const outcome = await this.#publishing.run(
+      key,
+      () => this.#publish(pod, volume),
+      () => this.#options.wake(uid),
+    );
+    return 'result' in outcome ? outcome.result : waiting(`volume ${goQuote(volumeName)} is being mounted`, outcome.runningMs);
+  }
+
+  /** Never rejects. */
+  async unpublish(uid: PodUID, specName: string): Promise<UnpublishedVolumeResult> {
+    const known = this.#known(uid);
+    known.published.clear();
+    const key = `${uid}/${specName}`;
+    known.operations.add(key);
+    const outcome = await this.#unpublishing.run(
+      key,
+      () => this.#unpublish(uid, specName),
+      () => this.#options.wake(uid),
+    );
+    return 'result' in outcome ? outcome.result : waiting(`volume ${goQuote(specName)} is being unmounted`, outcome.runningMs);
+  }
+
+  /** Nothing of the pod is left on this node. */
+  forget(uid: PodUID): void {
+    for (const key of this.#pods.get(uid)?.operations ?? []) {
+      this.#publishing.forget(key);
+      this.#unpublishing.forget(key);
+    }
+    this.#pods.delete(uid);
+  }
+
+  /** A driver has registered: pods that have failed without it can be retried. */
+  retryUnpublished(): void {
+    for (const [uid, { published, operations }] of this.#pods) if (operations.size > published.size) this.#options.wake(uid);
+  }
+
+  #known(uid: PodUID): KnownPod {
+    const known = this.#pods.get(uid) ?? { published: new Map(), operations: new Set() };
+    this.#pods.set(uid, known);
+    return known;
+  }
+
+  async #publish(pod: Pod, volume: Volume): Promise<PublishedVolumeResult> {
+    try {
+      const claim = claimOfVolume(pod, volume);
+      if (!claim) return unprocessed(`volume ${volume.name}: this kubelet has no inline CSI volumes yet`);
+      return await this.#publishClaim(pod, volume, claim);
+    } catch (err) {
+      return { outcome: 'failed', message: messageOf(err) };
+    }
+  }
+
+  async #publishClaim(pod: Pod, volume: Volume, reference: ClaimReference): Promise<PublishedVolumeResult> {
+    const { objects, thread } = this.#options;
+    const { namespace } = pod.metadata;
+    const claimText = `error processing PVC ${namespace}/${reference.claimName}`;
+    if (!objects) return unprocessed(`${claimText}: kube client is not configured: this kubelet runs standalone`);
+    const claim = await objects
+      .claim(namespace, reference.claimName)
+      .catch((err: unknown) => `${claimText}: failed to fetch PVC from API server: ${messageOf(err)}`);
+    if (typeof claim === 'string') return unprocessed(claim);
+    const problem = claimProblem(pod, claim, reference);
+    if (problem !== null) return unprocessed(problem);
+    const name = claim.spec?.volumeName ?? '';
+    const persistentVolume = await objects
+      .volume(name)
+      .catch((err: unknown) => `${claimText}: failed to fetch PV ${name} from API server: ${messageOf(err)}`);
+    if (typeof persistentVolume === 'string') return unprocessed(persistentVolume);
+    const bindingProblem = bindingOfVolumeProblem(claim, persistentVolume);
+    if (bindingProblem !== null) return unprocessed(bindingProblem);
+    const source = persistentVolume.spec?.csi;
+    if (!source)
+      return unprocessed(`${claimText}: PV ${name} has no CSI source, and this kubelet has no other kinds of persistent volumes`);
+    const driver = await objects.driver(source.driver);
+    const { readOnly } = reference;
+    const request = toPublishRequest({ pod, volume, persistentVolume, source, driver, readOnly });
+    if (typeof request === 'string') return unprocessed(`${claimText}: ${request}`);
+    const reply = await thread.publishVolume(request);
+    if (reply.outcome === 'failed') return reply;
+    const published = { specName: request.specName, readOnly };
+    this.#pods.get(podUID(pod))?.published.set(volume.name, published);
+    return { outcome: 'published', volume: published };
+  }
+
+  async #unpublish(uid: PodUID, specName: string): Promise<UnpublishedVolumeResult> {
+    try {
+      const reply = await this.#options.thread.unpublishVolume({ podUID: uid, specName });
+      return reply.outcome === 'failed' ? reply : { outcome: 'unpublished' };
+    } catch (err) {
+      return { outcome: 'failed', message: messageOf(err) };
+    }
+  }
+}
+
+function isOutsidePod({ persistentVolumeClaim, ephemeral, csi }: Volume): boolean {
+  return persistentVolumeClaim !== undefined || ephemeral !== undefined || csi !== undefined;
+}
+
+function unprocessed(message: string): VolumeNotReady {
+  return { outcome: 'unprocessed', message };
+}
+
+function waiting(what: string, runningMs: number): VolumeNotReady {
+  return { outcome: 'waiting', message: `${what} since ${goDuration(Math.floor(runningMs))}` };
+}

@@ -1,0 +1,68 @@
+/**
+ * The volumes thread owns the node-wide volumes: the calls to CSI drivers, what is staged and published, and the order of the operations on each volume. Main supplies
+ * what a pod needs of a volume, from its claim; the sync pool mounts the published path into containers. The thread starts with the first driver or claim. It keeps
+ * nothing that is not in the `vol_data.json` files of the volumes, so that it can be started again.
+ */
+import type { ThreadWorkerData } from './thread-worker-data.ts';
+
+export interface VolumesWorkerData extends ThreadWorkerData {
+  /** Without symlinks. */
+  readonly rootDir: string;
+  readonly nodeName: string;
+  /** The registered drivers: the paths of their sockets, by name. */
+  readonly drivers: ReadonlyMap<string, string>;
+}
+
+/** The reply of a driver's NodeGetInfo. */
+export interface DriverNodeInfo {
+  readonly nodeID: string;
+  /** 0: not limited. */
+  readonly maxVolumesPerNode: number;
+  readonly topology: Readonly<Record<string, string>>;
+}
+
+export type DriverReply =
+  | { readonly outcome: 'info'; readonly info: DriverNodeInfo }
+  | { readonly outcome: 'failed'; readonly message: string };
+
+/** A volume of a pod, as its persistent volume and its claim define it. */
+export interface PublishVolumeRequest {
+  readonly podUID: string;
+  /** The name of the persistent volume. */
+  readonly specName: string;
+  readonly driver: string;
+  readonly volumeHandle: string;
+  readonly fsType: string;
+  readonly volumeAttributes: Readonly<Record<string, string>>;
+  readonly mountOptions: readonly string[];
+  readonly accessModes: readonly string[];
+  readonly readOnly: boolean;
+  /** The group that the volume's files get. Null: they stay as they are. */
+  readonly fsGroup: FSGroupChange | null;
+}
+
+export interface FSGroupChange {
+  readonly fsGroup: number;
+  readonly onlyOnRootMismatch: boolean;
+  /** The files change also when the driver's own capability would set the group: false leaves it to the driver. */
+  readonly appliesToFiles: boolean;
+}
+
+export interface UnpublishVolumeRequest {
+  readonly podUID: string;
+  readonly specName: string;
+}
+
+/** The messages are upstream's: `MountVolume.MountDevice failed for volume "pv" : …` */
+export type VolumeReply = { readonly outcome: 'done' } | { readonly outcome: 'failed'; readonly message: string };
+
+export interface VolumesApi {
+  /** Replaces the socket of a driver, and asks it about this node. Repeats what has failed without the driver. */
+  setDriver(name: string, endpoint: string): Promise<DriverReply>;
+  removeDriver(name: string): Promise<void>;
+  /** Stages the volume on this node if necessary, and publishes it in the pod's folder. Nothing is called for what is recorded as complete. */
+  publishVolume(request: PublishVolumeRequest): Promise<VolumeReply>;
+  /** Unpublishes what the pod's folder says. The volume is unstaged afterwards, when no pod on this node uses it any more. */
+  unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,50 @@
+/**
+ * Volumes that the volumes thread publishes in the pod's folder, through a CSI driver (upstream pkg/volume/csi). The sync requests the volume and its end from main,
+ * and mounts the published path into containers.
+ */
+import { podVolumeDir } from '../../../../../shared/kubernetes/paths.ts';
+import { volumeKinds } from '../../../../../shared/kubernetes/volume-kind.ts';
+import { join } from 'node:path';
+import { rm, rmdir } from '../../blocking-fs.ts';
+import type { TeardownContext } from '../teardown-context.ts';
+import type { VolumeContext } from '../volume-context.ts';
+import { VolumeNotReadyError } from '../volume-not-ready.ts';
+import type { ContainerMountContext, VolumeMountFields, VolumeOnDisk, VolumePlugin } from './volume-plugin.ts';
+
+export const published: VolumePlugin<unknown> = {
+  holdsFiles: false,
+  isMount: () => true,
+  mount: publish,
+  containerMount,
+  teardown: { unmount: unpublish, removeData },
+};
+
+async function publish({ publishVolume, publishedVolumes }: VolumeContext, volume: string): Promise<boolean> {
+  const result = await publishVolume(volume);
+  if (result.outcome !== 'published') throw new VolumeNotReadyError(result);
+  publishedVolumes.set(volume, result.volume);
+  return false;
+}
+
+async function containerMount(context: ContainerMountContext): Promise<VolumeMountFields> {
+  const volume = context.publishedVolume;
+  if (!volume) throw new Error(`volume ${context.volume} is not published yet`);
+  const path = join(podVolumeDir(context.rootDir, context.podUID, volumeKinds.csi.plugin, volume.specName), 'mount');
+  return { hostPath: await context.bindSubPath(path, { create: !volume.readOnly }), readonly: volume.readOnly, selinuxRelabel: true };
+}
+
+async function unpublish({ unpublishVolume }: TeardownContext, { volume }: VolumeOnDisk): Promise<void> {
+  const result = await unpublishVolume(volume);
+  if (result.outcome !== 'unpublished') throw new VolumeNotReadyError(result);
+}
+
+/** The end of the publication has removed the folder. What a driver has left is removed when it is empty. */
+async function removeData(_: TeardownContext, { path }: VolumeOnDisk): Promise<void> {
+  await rmdir(join(path, 'mount')).catch(ignoreMissing);
+  await rm(join(path, 'vol_data.json'), { force: true });
+  await rmdir(path).catch(ignoreMissing);
+}
+
+function ignoreMissing(err: NodeJS.ErrnoException): void {
+  if (err.code !== 'ENOENT') throw err;
+}

@@ -1,0 +1,10 @@
+/** The error of a volume whose message is complete: it names the volume and the operation. */
+import type { VolumeNotReady } from '../../../../shared/contracts/published-volumes.ts';
+
+export class VolumeNotReadyError extends Error {
+  readonly outcome: VolumeNotReady['outcome'];
+  constructor({ outcome, message }: VolumeNotReady) {
+    super(message);
+    this.outcome = outcome;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The volumes thread owns the volumes that outlive a pod, or that pods share: the calls to CSI drivers, what is staged and published, and the order of the operations on
+ * each volume. csi/ has the drivers, their messages and upstream's files. Everything below a volume's path goes through the helper process. Started by main
+ * (main/threads/volumes-thread.ts) with the first driver or claim; main/volumes/ is its client.
+ */
+import { readFileSync } from 'node:fs';
+import type { VolumesApi, VolumesWorkerData } from '../../shared/contracts/volumes.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { HelperClient } from '../../shared/helper-client/index.ts';
+import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
+import { systemClock as clock } from '../../shared/time/clock.ts';
+import { CsiDriver } from './csi/csi-driver.ts';
+import { recoverVolumes } from './recover-volumes.ts';
+import { VolumeOperations } from './volume-operations.ts';
+import { VolumeTable } from './volume-table.ts';
+
+const { workerData, logger, heartbeat } = enterThread<VolumesWorkerData>();
+const { rootDir, nodeName } = workerData;
+const bootID = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+const drivers = new Map([...workerData.drivers].map(([name, endpoint]) => [name, new CsiDriver(name, endpoint)]));
+const table = new VolumeTable();
+const helper = new HelperClient({ logger });
+const operations = new VolumeOperations({ rootDir, nodeName, bootID, table, drivers, helper, clock, logger });
+/** Operations wait for it, and fail with its error. */
+const recovered = recoverVolumes({ rootDir, bootID, table, logger });
+recovered.catch((err: unknown) => logger.error({ err }, 'Could not read which volumes are mounted; no volume is changed'));
+
+const api: VolumesApi = {
+  async setDriver(name, endpoint) {
+    const driver = new CsiDriver(name, endpoint);
+    try {
+      const info = await driver.info();
+      drivers.set(name, driver);
+      await recovered;
+      operations.unstageUnused(name);
+      return { outcome: 'info', info };
+    } catch (err) {
+      return { outcome: 'failed', message: messageOf(err) };
+    }
+  },
+  async removeDriver(name) {
+    drivers.delete(name);
+  },
+  async publishVolume(request) {
+    await recovered;
+    return operations.publish(request);
+  },
+  async unpublishVolume(request) {
+    await recovered;
+    return operations.unpublish(request);
+  },
+  async close() {
+    heartbeat.stop();
+    operations.close();
+    await helper.close();
+  },
+};
+serveThread(api);

@@ -1,0 +1,240 @@
+/**
+ * Publishes, unpublishes and unstages CSI volumes (upstream pkg/volume/csi and the operation generator of pkg/volume/util). What a call may have changed is recorded
+ * before it, and its success after it, durably: nothing is called again for what is recorded in this boot.
+ */
+import { mkdir } from 'node:fs/promises';
+import type { HelperClient } from '../../shared/helper-client/index.ts';
+import type { PublishVolumeRequest, UnpublishVolumeRequest, VolumeReply } from '../../shared/contracts/volumes.ts';
+import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { isFinalError } from '../../shared/grpc-client/index.ts';
+import { goQuote } from '../../shared/kubernetes/go-text.ts';
+import { readMountsBelow } from '../../shared/linux/mountinfo.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
+import type { Clock } from '../../shared/time/clock.ts';
+import type { CsiDriver } from './csi/csi-driver.ts';
+import { attachmentID, stagingPath, targetPath } from './csi/csi-paths.ts';
+import { publishRequest, stageRequest } from './csi/node-requests.ts';
+import { readVolumeData, recordCall, recordCompletion, removeMountFolder } from './csi/volume-data.ts';
+import { OperationQueues } from './operation-queues.ts';
+import { shouldUnstage, volumeKey, type KnownVolume, type VolumeTable } from './volume-table.ts';
+
+export interface VolumeOperationsOptions {
+  readonly rootDir: string;
+  readonly nodeName: string;
+  readonly bootID: string;
+  readonly table: VolumeTable;
+  /** The registered drivers, by name. */
+  readonly drivers: ReadonlyMap<string, CsiDriver>;
+  readonly helper: Pick<HelperClient, 'call'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Upstream's back-off of operations (pkg/util/goroutinemap/exponentialbackoff). */
+const backoff = { initialMs: 500, maxMs: 122_000 };
+/** A tree of a million files takes about a minute. */
+const ownershipDeadlineMs = 10 * 60_000;
+
+export class VolumeOperations {
+  readonly #options: VolumeOperationsOptions;
+  readonly #queues = new OperationQueues();
+  /** Unstages that have failed. */
+  readonly #retries = new Map<KnownVolume, { readonly delayMs: number; readonly cancel: () => void }>();
+
+  #isClosed = false;
+
+  constructor(options: VolumeOperationsOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async publish(request: PublishVolumeRequest): Promise<VolumeReply> {
+    const { table } = this.#options;
+    const volume = table.get(request.driver, request.volumeHandle);
+    volume.expected += 1;
+    const failed = (operation: string, err: unknown): VolumeReply => ({
+      outcome: 'failed',
+      message: `MountVolume.${operation} failed for volume ${goQuote(request.specName)} : ${messageOf(err)}`,
+    });
+    try {
+      return await this.#queues.run(keyOf(volume), async () => {
+        try {
+          await this.#stage(volume, request);
+        } catch (err) {
+          return failed('MountDevice', err);
+        }
+        return this.#publish(volume, request).then(
+          () => ({ outcome: 'done' }) as const,
+          (err: unknown) => failed('SetUp', err),
+        );
+      });
+    } finally {
+      volume.expected -= 1;
+      this.#afterOperation(volume);
+    }
+  }
+
+  /** Needs only the pod's folder. Never rejects. */
+  async unpublish({ podUID, specName }: UnpublishVolumeRequest): Promise<VolumeReply> {
+    const target = targetPath(this.#options.rootDir, podUID, specName);
+    try {
+      const data = await readVolumeData(target);
+      if (data === null || data === 'unreadable') await this.#removeWithoutRecord(target);
+      else {
+        const volume = this.#options.table.get(data.driver, data.volumeHandle);
+        volume.published.set(target, volume.published.get(target) ?? 'uncertain');
+        await this.#queues.run(keyOf(volume), () => this.#unpublish(volume, target));
+        this.#afterOperation(volume);
+      }
+      return { outcome: 'done' };
+    } catch (err) {
+      return { outcome: 'failed', message: `UnmountVolume.TearDown failed for volume ${goQuote(specName)} : ${messageOf(err)}` };
+    }
+  }
+
+  /** Unstages what no pod uses: of a driver that has registered again, what failed without it, and what an earlier kubelet has left. */
+  unstageUnused(driver: string): void {
+    if (this.#options.table.hasLostRecords) return;
+    for (const volume of this.#options.table.ofDriver(driver)) this.#afterOperation(volume, { retryNow: true });
+  }
+
+  /** Starts no more unstages. Calls under way go on. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { cancel } of this.#retries.values()) cancel();
+    this.#retries.clear();
+  }
+
+  async #stage(volume: KnownVolume, request: PublishVolumeRequest): Promise<void> {
+    if (volume.staged === 'complete') return;
+    const { rootDir, bootID } = this.#options;
+    if (volume.published.get(targetPath(rootDir, request.podUID, request.specName)) === 'complete') return;
+    const driver = this.#driver(request.driver);
+    const capabilities = await driver.capabilities();
+    if (!capabilities.stages) return;
+    const path = stagingPath(rootDir, request.driver, request.volumeHandle);
+    const keys = { volumeHandle: request.volumeHandle, driverName: request.driver };
+    await recordCall(path, keys);
+    const wasStaged = volume.staged !== undefined;
+    volume.staged = 'uncertain';
+    try {
+      await makeFolder(path);
+      await driver.call('nodeStageVolume', stageRequest(request, capabilities, path));
+    } catch (err) {
+      // The operation has ended without effect: nothing is left to be unstaged, unless an earlier call succeeded.
+      if (isFinalError(err) && !wasStaged && (await removeMountFolder(path))) volume.staged = undefined;
+      throw err;
+    }
+    await recordCompletion(path, keys, bootID);
+    volume.staged = 'complete';
+  }
+
+  async #publish(volume: KnownVolume, request: PublishVolumeRequest): Promise<void> {
+    const { rootDir, nodeName, bootID } = this.#options;
+    const target = targetPath(rootDir, request.podUID, request.specName);
+    if (volume.published.get(target) === 'complete') return;
+    const { driver: driverName, volumeHandle, specName } = request;
+    const driver = this.#driver(driverName);
+    const capabilities = await driver.capabilities();
+    const keys = {
+      specVolID: specName,
+      volumeHandle,
+      driverName,
+      nodeName,
+      volumeLifecycleMode: 'Persistent',
+      attachmentID: attachmentID(volumeHandle, driverName, nodeName),
+    };
+    await recordCall(target, keys);
+    const wasPublished = volume.published.has(target);
+    volume.published.set(target, 'uncertain');
+    const paths = { staging: stagingPath(rootDir, driverName, volumeHandle), target };
+    try {
+      await driver.call('nodePublishVolume', publishRequest(request, capabilities, paths));
+    } catch (err) {
+      if (isFinalError(err) && !wasPublished && (await removeMountFolder(target))) volume.published.delete(target);
+      throw err;
+    }
+    if (!capabilities.mountGroup) await this.#changeGroup(request, target);
+    await recordCompletion(target, keys, bootID);
+    volume.published.set(target, 'complete');
+  }
+
+  /** Before the completion is recorded: a walk that was interrupted is repeated with the call, and no container starts before its end. */
+  async #changeGroup({ fsGroup, volumeHandle }: PublishVolumeRequest, path: string): Promise<void> {
+    if (!fsGroup?.appliesToFiles) return;
+    const request = { path, fsGroup: fsGroup.fsGroup, readOnly: false, onlyOnRootMismatch: fsGroup.onlyOnRootMismatch };
+    const { failures, firstFailure } = await this.#options.helper.call('changeOwnership', request, { deadlineMs: ownershipDeadlineMs });
+    if (failures > 0) throw new Error(`applyFSGroup failed for vol ${volumeHandle}: ${firstFailure} (${failures} files)`);
+  }
+
+  async #unpublish(volume: KnownVolume, target: string): Promise<void> {
+    // An earlier operation of the queue may have done it.
+    const data = await readVolumeData(target);
+    if (data !== null && data !== 'unreadable') {
+      await recordCall(target, data.keys);
+      volume.published.set(target, 'uncertain');
+      await this.#driver(volume.driver).call('nodeUnpublishVolume', { volumeId: volume.volumeHandle, targetPath: target });
+      // What a driver leaves mounted is unmounted by the pod's sync, which then removes the folder.
+      if (!(await removeMountFolder(target)))
+        this.#options.logger.warn({ path: target }, 'The driver has unpublished a volume, and something is left at its path');
+    }
+    volume.published.delete(target);
+  }
+
+  async #removeWithoutRecord(target: string): Promise<void> {
+    if ((await readMountsBelow(target)).length > 0)
+      throw new Error(`${target} is mounted, and vol_data.json beside it does not say which volume it is: nothing is unpublished`);
+    await removeMountFolder(target);
+  }
+
+  #afterOperation(volume: KnownVolume, { retryNow = false } = {}): void {
+    const retry = this.#retries.get(volume);
+    if (shouldUnstage(volume) && (!retry || retryNow)) void this.#queues.run(keyOf(volume), () => this.#unstageIfUnused(volume));
+    this.#options.table.settle(volume);
+  }
+
+  /** Never rejects. */
+  async #unstageIfUnused(volume: KnownVolume): Promise<void> {
+    const { rootDir, table, clock, logger } = this.#options;
+    const { driver, volumeHandle } = volume;
+    const retry = this.#retries.get(volume);
+    retry?.cancel();
+    this.#retries.delete(volume);
+    if (!shouldUnstage(volume) || this.#isClosed) return;
+    const path = stagingPath(rootDir, driver, volumeHandle);
+    try {
+      volume.staged = 'uncertain';
+      await recordCall(path, { volumeHandle, driverName: driver });
+      await this.#driver(driver).call('nodeUnstageVolume', { volumeId: volumeHandle, stagingTargetPath: path });
+      if (!(await removeMountFolder(path)))
+        throw new Error(`the driver has unstaged the volume, and ${path} is still mounted or has files`);
+      volume.staged = undefined;
+      table.settle(volume);
+    } catch (err) {
+      if (this.#isClosed) return;
+      const delayMs = nextBackoffMs(retry?.delayMs, backoff);
+      const retryAfterMs = withJitter(delayMs, 0.1);
+      logger.warn({ driver, volumeHandle, err: messageOf(err), retryAfterMs }, 'Could not unstage a volume');
+      const again = () => void this.#queues.run(keyOf(volume), () => this.#unstageIfUnused(volume));
+      this.#retries.set(volume, { delayMs, cancel: clock.after(retryAfterMs, again) });
+    }
+  }
+
+  #driver(name: string): CsiDriver {
+    const driver = this.#options.drivers.get(name);
+    if (!driver) throw new Error(`kubernetes.io/csi: driver name ${name} not found in the list of registered CSI drivers`);
+    return driver;
+  }
+}
+
+function keyOf({ driver, volumeHandle }: KnownVolume) {
+  return volumeKey(driver, volumeHandle);
+}
+
+/** What is mounted there by an earlier call is not touched: `recursive` would call stat(2) on it. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, 0o750).catch((err: NodeJS.ErrnoException) => {
+    if (err.code !== 'EEXIST') throw err;
+  });
+}

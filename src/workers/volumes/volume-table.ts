@@ -1,0 +1,66 @@
+/**
+ * What is staged and published on this node, by volume: the actual state. It begins with the records on disk, and follows each call. A volume without a complete
+ * record may be mounted: it counts as mounted until its unstage has succeeded.
+ */
+
+/** A volume handle of a driver. Two persistent volumes with the same handle are one volume. */
+export type VolumeKey = string & { readonly __brand: 'VolumeKey' };
+
+/** `uncertain`: a call has begun, and is not known to have succeeded. */
+export type CallState = 'uncertain' | 'complete';
+
+export interface KnownVolume {
+  readonly driver: string;
+  readonly volumeHandle: string;
+  /** Undefined: not staged, or the driver does not stage. */
+  staged: CallState | undefined;
+  /** By target path. */
+  readonly published: Map<string, CallState>;
+  /** Pods whose publish has not begun yet, or is under way. */
+  expected: number;
+}
+
+export function volumeKey(driver: string, volumeHandle: string): VolumeKey {
+  return `${driver}^${volumeHandle}` as VolumeKey;
+}
+
+export class VolumeTable {
+  readonly #volumes = new Map<VolumeKey, KnownVolume>();
+  /**
+   * True: something is mounted for a pod whose record is lost. It may be any volume, so nothing is unstaged that this kubelet has not itself seen in use.
+   */
+  hasLostRecords = false;
+
+  get(driver: string, volumeHandle: string): KnownVolume {
+    const key = volumeKey(driver, volumeHandle);
+    const known = this.#volumes.get(key) ?? {
+      driver,
+      volumeHandle,
+      staged: undefined,
+      published: new Map<string, CallState>(),
+      expected: 0,
+    };
+    this.#volumes.set(key, known);
+    return known;
+  }
+
+  /** Call this when an operation on the volume has ended. Drops what is not on the node any more. */
+  settle(volume: KnownVolume): void {
+    if (volume.staged === undefined && volume.published.size === 0 && volume.expected === 0)
+      this.#volumes.delete(volumeKey(volume.driver, volume.volumeHandle));
+  }
+
+  ofDriver(driver: string): KnownVolume[] {
+    return [...this.#volumes.values()].filter((volume) => volume.driver === driver);
+  }
+
+  /** The number of volumes on the node. */
+  get size(): number {
+    return this.#volumes.size;
+  }
+}
+
+/** Returns whether the volume is staged and no pod on this node uses it. Pure. */
+export function shouldUnstage({ staged, published, expected }: Pick<KnownVolume, 'staged' | 'published' | 'expected'>): boolean {
+  return staged !== undefined && published.size === 0 && expected === 0;
+}

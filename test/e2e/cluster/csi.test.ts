@@ -1,0 +1,200 @@
+/** Pods with claims of a CSI driver that really mounts, under the Node authorizer. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { aBusybox } from '../../support/kubelet/test-node.ts';
+import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
+import { createBoundClaim } from '../../support/csi-driver/claims.ts';
+import { parseMountInfo } from '../../support/csi-driver/mounted.ts';
+import { TestCsiDriver } from '../../support/csi-driver/test-csi-driver.ts';
+import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
+
+const nodeName = 'cluster-csi';
+const driverName = 'test.csi.example';
+
+interface CsiNode {
+  readonly metadata: { readonly ownerReferences?: readonly { readonly kind: string; readonly name: string; readonly uid: string }[] };
+  readonly spec: {
+    readonly drivers:
+      | null
+      | readonly {
+          readonly name: string;
+          readonly nodeID: string;
+          readonly topologyKeys: unknown;
+          readonly allocatable?: unknown;
+        }[];
+  };
+}
+interface Node {
+  readonly metadata: {
+    readonly uid: string;
+    readonly annotations: Readonly<Record<string, string>>;
+    readonly labels: Readonly<Record<string, string>>;
+  };
+}
+
+describe('CSI volumes', () => {
+  let node: TestClusterNode;
+  let driver: TestCsiDriver;
+  const csiNodePath = `/apis/storage.k8s.io/v1/csinodes/${nodeName}`;
+  const nodeID = async () => (await node.api.get<Node>(node.nodePath)).metadata.annotations['csi.volume.kubernetes.io/nodeid'];
+  const withClaim = (claimName: string, sh?: string, readOnly = false) => ({
+    terminationGracePeriodSeconds: 1,
+    containers: [aBusybox({ ...(sh !== undefined && { sh }), volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
+    volumes: [{ name: 'data', persistentVolumeClaim: { claimName, readOnly } }],
+  });
+  const mounts = () =>
+    parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')).filter(
+      (point) => point.includes('csi') && point.startsWith(node.node.rootDir),
+    );
+  const callsFor = (volume: string) =>
+    driver
+      .journal()
+      .filter(({ volumeID }) => volumeID === volume)
+      .map(({ method }) => method);
+
+  before(async () => {
+    node = await TestClusterNode.start(nodeName);
+    await node.api.create('/apis/storage.k8s.io/v1/csidrivers', {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSIDriver',
+      metadata: { name: driverName },
+      spec: { attachRequired: false },
+    });
+    driver = new TestCsiDriver({
+      name: driverName,
+      nodeID: 'id-of-node',
+      socket: join(node.node.rootDir, 'plugins', driverName, 'csi.sock'),
+      registrationSocket: join(node.node.rootDir, 'plugins_registry', `${driverName}-reg.sock`),
+      stateDir: join(node.node.folder, 'csi-driver'),
+      maxVolumesPerNode: 7,
+      topology: { 'topology.test.csi.example/zone': 'a' },
+    });
+    await driver.start();
+  });
+  after(async () => {
+    await node?.kubectl('delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
+    await node?.api.delete(`/apis/storage.k8s.io/v1/csidrivers/${driverName}`).catch(() => {});
+    await driver?.stop();
+    await node?.destroy();
+  });
+
+  test('a driver is in the CSINode and on the Node, and knows that it is registered', async () => {
+    await waitUntil('the CSINode has the driver', async () => ((await node.api.find<CsiNode>(csiNodePath))?.spec.drivers?.length ?? 0) > 0);
+    const { metadata, spec } = await node.api.get<CsiNode>(csiNodePath);
+    const { metadata: ofNode } = await node.api.get<Node>(node.nodePath);
+    assert.deepEqual(
+      metadata.ownerReferences?.map(({ kind, name, uid }) => ({ kind, name, uid })),
+      [{ kind: 'Node', name: nodeName, uid: ofNode.uid }],
+    );
+    assert.deepEqual(spec.drivers, [
+      { name: driverName, nodeID: 'id-of-node', topologyKeys: ['topology.test.csi.example/zone'], allocatable: { count: 7 } },
+    ]);
+    assert.equal(ofNode.annotations['csi.volume.kubernetes.io/nodeid'], JSON.stringify({ [driverName]: 'id-of-node' }));
+    assert.equal(ofNode.labels['topology.test.csi.example/zone'], 'a');
+    await waitUntil('the driver is notified', () => driver.journal().some(({ method }) => method === 'NotifyRegistrationStatus'));
+    assert.deepEqual(
+      driver
+        .journal()
+        .filter(({ method }) => method === 'NotifyRegistrationStatus')
+        .map(({ request }) => request),
+      [{ pluginRegistered: true, error: '' }],
+    );
+  });
+
+  test("a pod's data is in its volume, and the next pod finds it; the volume is unpublished and unstaged", async () => {
+    const volume = await createBoundClaim(node.api, { namespace: node.namespace, driver: driverName, name: 'c1' });
+    await node.create('writer', withClaim('c1', 'echo kept > /data/f; exec sleep 3600'));
+    await node.untilRunning('writer');
+    assert.equal(readFileSync(join(driver.options.stateDir, 'volumes', volume, 'f'), 'utf8'), 'kept\n');
+    assert.equal(mounts().length, 2);
+    await node.delete('writer');
+    await node.untilGone('writer');
+    await waitUntil('the volume is unstaged', () => callsFor(volume).includes('NodeUnstageVolume'));
+    const all = ['NodeStageVolume', 'NodePublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'];
+    assert.deepEqual(callsFor(volume), all);
+    await waitUntil(
+      'nothing is left',
+      () => mounts().length === 0 && readdirSync(join(node.node.rootDir, 'plugins/kubernetes.io/csi', driverName)).length === 0,
+    );
+    await node.create('reader', withClaim('c1', 'cat /data/f; touch /data/g || echo refused; exec sleep 3600', true));
+    await node.untilRunning('reader');
+    assert.match(await node.kubectl('logs', 'reader'), /^kept\n[^]*refused\n$/);
+    const uid = (await node.get('reader')).metadata.uid;
+    await node.delete('reader');
+    await node.untilGone('reader');
+    await waitUntil('the pod folder is removed', () => !existsSync(join(node.node.rootDir, 'pods', uid)));
+  });
+
+  test('a restarted kubelet makes no call for a running pod, which keeps its mounts; also without the driver', async () => {
+    const volume = await createBoundClaim(node.api, { namespace: node.namespace, driver: driverName, name: 'c2' });
+    await node.create('steady', withClaim('c2'));
+    const before = await node.untilRunning('steady');
+    const lines = () =>
+      readFileSync('/proc/self/mountinfo', 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(`${node.node.rootDir}/`) && line.includes('csi'));
+    const mounted = lines();
+    await node.node.stopKubelet('SIGKILL');
+    await driver.stop('SIGKILL');
+    await node.node.startKubelet();
+    await node.untilReady();
+    // A pod that starts shows that the kubelet has synced its pods.
+    await node.create('later');
+    await node.untilRunning('later');
+    await driver.start();
+    await waitUntil(
+      'the driver is registered again',
+      () => driver.journal().filter(({ method }) => method === 'NotifyRegistrationStatus').length === 2,
+    );
+    assert.equal(await node.exec('steady', 'echo again > /data/g; cat /data/g'), 'again\n');
+    assert.deepEqual(lines(), mounted);
+    assert.deepEqual(callsFor(volume), ['NodeStageVolume', 'NodePublishVolume']);
+    const { status } = await node.get('steady');
+    assert.equal(status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID);
+    await node.delete('steady');
+    await node.untilGone('steady');
+    await waitUntil('the volume is unstaged', () => callsFor(volume).at(-1) === 'NodeUnstageVolume');
+  });
+
+  test('a claim that is not bound, and a volume of a driver that fails, are named in events', async () => {
+    await node.api.create(`/api/v1/namespaces/${node.namespace}/persistentvolumeclaims`, {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'unbound' },
+      spec: { accessModes: ['ReadWriteOnce'], storageClassName: 'none', resources: { requests: { storage: '1Gi' } } },
+    });
+    await node.create('unbound', withClaim('unbound'));
+    await node.untilEvent(
+      'unbound',
+      'FailedMount',
+      new RegExp(`failed to process volumes=\\[data\\]: error processing PVC ${node.namespace}/unbound: PVC is not bound`),
+    );
+    const volume = await createBoundClaim(node.api, { namespace: node.namespace, driver: driverName, name: 'c3' });
+    driver.setFaults({ NodeStageVolume: { code: 'INTERNAL', message: 'no such disk', times: 2 } });
+    await node.create('failing', withClaim('c3'));
+    await node.untilEvent(
+      'failing',
+      'FailedMount',
+      new RegExp(`^MountVolume\\.MountDevice failed for volume "${volume}" : rpc error: code = Internal desc = no such disk$`),
+    );
+    await node.untilRunning('failing');
+  });
+
+  test('a driver whose socket is removed leaves the CSINode and the Node', async () => {
+    await driver.stop();
+    await waitUntil('the CSINode is without the driver', async () => !(await node.api.get<CsiNode>(csiNodePath)).spec.drivers?.length);
+    await waitUntil('the annotation is gone', async () => (await nodeID()) === undefined);
+    await driver.start();
+    await waitUntil('the driver is back', async () => (await nodeID()) !== undefined);
+  });
+
+  test('the API server has forbidden nothing', async () => {
+    const forbidden = node.cluster.controlPlane.auditEvents(nodeName).filter(({ responseStatus }) => responseStatus?.code === 403);
+    assert.deepEqual(
+      forbidden.map(({ requestURI }) => requestURI),
+      [],
+    );
+  });
+});

@@ -1,0 +1,41 @@
+/** Creates bound claims with persistent volumes of the test driver: no controller binds them. */
+import type { ApiClient } from '../../../scripts/host/control-plane-api.ts';
+
+export interface ClaimOptions {
+  readonly namespace: string;
+  readonly driver: string;
+  /** The claim's name. The volume's is `pv-<namespace>-<name>`, and its handle is its name. */
+  readonly name: string;
+  /** More fields of the volume's spec. */
+  readonly spec?: object;
+  /** More fields of its CSI source. */
+  readonly source?: object;
+}
+
+/** Resolves with the name of the persistent volume. Cluster-wide, it stays until `deleteVolume`. */
+export async function createBoundClaim(api: ApiClient, { namespace, driver, name, spec, source }: ClaimOptions): Promise<string> {
+  const volume = `pv-${namespace}-${name}`;
+  const claims = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
+  const common = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+  const claim = await api.create<{ metadata: { uid: string } }>(claims, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name },
+    spec: { ...common, volumeName: volume, resources: { requests: { storage: '1Gi' } } },
+  });
+  await api.create('/api/v1/persistentvolumes', {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: volume },
+    spec: {
+      ...common,
+      capacity: { storage: '1Gi' },
+      persistentVolumeReclaimPolicy: 'Retain',
+      claimRef: { kind: 'PersistentVolumeClaim', namespace, name, uid: claim.metadata.uid },
+      csi: { driver, volumeHandle: volume, fsType: 'ext4', ...source },
+      ...spec,
+    },
+  });
+  await api.patch(`${claims}/${name}/status`, { status: { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } } });
+  return volume;
+}
