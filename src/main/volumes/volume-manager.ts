@@ -5,15 +5,15 @@ import type {
   UnpublishedVolumeResult,
   VolumeNotReady,
 } from '../../shared/contracts/published-volumes.ts';
-import type { VolumesApi } from '../../shared/contracts/volumes.ts';
+import type { PublishVolumeRequest, VolumesApi } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import { bindingOfVolumeProblem, claimOfVolume, claimProblem, type ClaimReference } from './claims/claim-of-volume.ts';
-import { toPublishRequest } from './claims/to-publish-request.ts';
+import { bindingOfVolumeProblem, claimOfVolume, claimProblem } from './claims/claim-of-volume.ts';
+import { toInlineRequest, toPublishRequest, type SecretTexts } from './claims/to-publish-request.ts';
 import { Operations } from './operations.ts';
 import type { VolumeObjects } from './volume-objects.ts';
 
@@ -106,44 +106,56 @@ export class VolumeManager {
 
   async #publish(pod: Pod, volume: Volume): Promise<PublishedVolumeResult> {
     try {
-      const claim = claimOfVolume(pod, volume);
-      if (!claim) return unprocessed(`volume ${volume.name}: this kubelet has no inline CSI volumes yet`);
-      return await this.#publishClaim(pod, volume, claim);
+      const request = volume.csi ? await this.#inlineRequest(pod, volume, volume.csi) : await this.#claimRequest(pod, volume);
+      if (typeof request === 'string') return { outcome: 'unprocessed', message: request };
+      const reply = await this.#options.thread.publishVolume(request);
+      if (reply.outcome === 'failed') return reply;
+      const published = { specName: request.specName, readOnly: request.readOnly };
+      this.#pods.get(podUID(pod))?.published.set(volume.name, published);
+      return { outcome: 'published', volume: published };
     } catch (err) {
-      return { outcome: 'failed', message: messageOf(err) };
+      return { outcome: 'failed', message: `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}` };
     }
   }
 
-  async #publishClaim(pod: Pod, volume: Volume, reference: ClaimReference): Promise<PublishedVolumeResult> {
-    const { objects, thread } = this.#options;
+  /** Resolves with the reason as text why the volume can't be used. */
+  async #claimRequest(pod: Pod, volume: Volume): Promise<PublishVolumeRequest | string> {
+    const { objects } = this.#options;
+    const reference = claimOfVolume(pod, volume);
+    if (!reference) return `volume ${volume.name} has no claim`;
     const { namespace } = pod.metadata;
     const claimText = `error processing PVC ${namespace}/${reference.claimName}`;
-    if (!objects) return unprocessed(`${claimText}: kube client is not configured: this kubelet runs standalone`);
+    if (!objects) return `${claimText}: ${standalone}`;
     const claim = await objects
       .claim(namespace, reference.claimName)
       .catch((err: unknown) => `${claimText}: failed to fetch PVC from API server: ${messageOf(err)}`);
-    if (typeof claim === 'string') return unprocessed(claim);
+    if (typeof claim === 'string') return claim;
     const problem = claimProblem(pod, claim, reference);
-    if (problem !== null) return unprocessed(problem);
+    if (problem !== null) return problem;
     const name = claim.spec?.volumeName ?? '';
     const persistentVolume = await objects
       .volume(name)
       .catch((err: unknown) => `${claimText}: failed to fetch PV ${name} from API server: ${messageOf(err)}`);
-    if (typeof persistentVolume === 'string') return unprocessed(persistentVolume);
+    if (typeof persistentVolume === 'string') return persistentVolume;
     const bindingProblem = bindingOfVolumeProblem(claim, persistentVolume);
-    if (bindingProblem !== null) return unprocessed(bindingProblem);
+    if (bindingProblem !== null) return bindingProblem;
     const source = persistentVolume.spec?.csi;
-    if (!source)
-      return unprocessed(`${claimText}: PV ${name} has no CSI source, and this kubelet has no other kinds of persistent volumes`);
+    if (!source) return `${claimText}: PV ${name} has no CSI source, and this kubelet has no other kinds of persistent volumes`;
     const driver = await objects.driver(source.driver);
+    const stageSecrets = await readSecret(objects, source.nodeStageSecretRef, 'NodeStageSecretRef');
+    const publishSecrets = await readSecret(objects, source.nodePublishSecretRef, 'NodePublishSecretRef');
     const { readOnly } = reference;
-    const request = toPublishRequest({ pod, volume, persistentVolume, source, driver, readOnly });
-    if (typeof request === 'string') return unprocessed(`${claimText}: ${request}`);
-    const reply = await thread.publishVolume(request);
-    if (reply.outcome === 'failed') return reply;
-    const published = { specName: request.specName, readOnly };
-    this.#pods.get(podUID(pod))?.published.set(volume.name, published);
-    return { outcome: 'published', volume: published };
+    const request = toPublishRequest({ pod, volume, persistentVolume, source, driver, readOnly, stageSecrets, publishSecrets });
+    return typeof request === 'string' ? `${claimText}: ${request}` : request;
+  }
+
+  async #inlineRequest(pod: Pod, { name }: Volume, source: NonNullable<Volume['csi']>): Promise<PublishVolumeRequest | string> {
+    const { objects } = this.#options;
+    if (!objects) return `volume ${name}: ${standalone}`;
+    const driver = await objects.driver(source.driver);
+    const { nodePublishSecretRef: secret } = source;
+    const reference = secret && { namespace: pod.metadata.namespace, name: secret.name ?? '' };
+    return toInlineRequest({ pod, name, source, driver, publishSecrets: await readSecret(objects, reference, 'NodePublishSecretRef') });
   }
 
   async #unpublish(uid: PodUID, specName: string): Promise<UnpublishedVolumeResult> {
@@ -160,8 +172,18 @@ function isOutsidePod({ persistentVolumeClaim, ephemeral, csi }: Volume): boolea
   return persistentVolumeClaim !== undefined || ephemeral !== undefined || csi !== undefined;
 }
 
-function unprocessed(message: string): VolumeNotReady {
-  return { outcome: 'unprocessed', message };
+const standalone = 'kube client is not configured: this kubelet runs standalone';
+
+async function readSecret(
+  objects: VolumeObjects,
+  reference: { readonly namespace: string; readonly name: string } | undefined,
+  field: string,
+): Promise<SecretTexts> {
+  if (!reference) return {};
+  const { namespace, name } = reference;
+  return objects.secret(namespace, name).catch((err: unknown) => {
+    throw new Error(`fetching ${field} ${namespace}/${name} failed: ${messageOf(err)}`, { cause: err });
+  });
 }
 
 function waiting(what: string, runningMs: number): VolumeNotReady {

@@ -66,6 +66,14 @@ export class VolumeObjects {
     return this.#get(() => apiPath('api', 'v1', 'persistentvolumes', name));
   }
 
+  /** Resolves with the texts of a Secret that a volume refers to. Rejects with ApiError. */
+  async secret(namespace: string, name: string): Promise<Readonly<Record<string, string>>> {
+    const { data } = await this.#get<{ readonly data?: Readonly<Record<string, string>> | null }>(() =>
+      apiPath('api', 'v1', 'namespaces', namespace, 'secrets', name),
+    );
+    return Object.fromEntries(Object.entries(data ?? {}).map(([key, base64]) => [key, Buffer.from(base64, 'base64').toString()]));
+  }
+
   /** Resolves with null for a driver without such an object. Rejects with ApiError. */
   async driver(name: string): Promise<CsiDriverObject | null> {
     try {

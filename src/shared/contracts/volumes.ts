@@ -25,15 +25,22 @@ export type DriverReply =
   | { readonly outcome: 'info'; readonly info: DriverNodeInfo }
   | { readonly outcome: 'failed'; readonly message: string };
 
-/** A volume of a pod, as its persistent volume and its claim define it. */
+/** A volume of a pod, as its persistent volume and its claim define it, or as the pod does. */
 export interface PublishVolumeRequest {
   readonly podUID: string;
-  /** The name of the persistent volume. */
+  /** `Ephemeral`: a volume that is defined in the pod. It has no stage, and ends with its publication. */
+  readonly lifecycle: 'Persistent' | 'Ephemeral';
+  /** The name of the persistent volume, or of the pod's volume. */
   readonly specName: string;
   readonly driver: string;
   readonly volumeHandle: string;
   readonly fsType: string;
   readonly volumeAttributes: Readonly<Record<string, string>>;
+  /** What only the publication for this pod gets, as further attributes. */
+  readonly podAttributes: Readonly<Record<string, string>>;
+  /** Texts of these are in no log and no message. */
+  readonly stageSecrets: Readonly<Record<string, string>>;
+  readonly publishSecrets: Readonly<Record<string, string>>;
   readonly mountOptions: readonly string[];
   readonly accessModes: readonly string[];
   readonly readOnly: boolean;

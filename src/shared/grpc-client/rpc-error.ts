@@ -8,9 +8,20 @@ const maxDetails = 1024;
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
+  readonly #details: string;
   constructor(code: number, details: string) {
     super(`rpc error: code = ${codeName(code)} desc = ${cutMessage(details, maxDetails)}`);
     this.code = code;
+    this.#details = details;
+  }
+
+  /** Returns the error without these texts: a plugin may quote what it was given. */
+  without(secrets: readonly string[]): RpcError {
+    const longestFirst = secrets.filter((secret) => secret !== '').toSorted((a, b) => b.length - a.length);
+    return new RpcError(
+      this.code,
+      longestFirst.reduce((details, secret) => details.replaceAll(secret, '[secret]'), this.#details),
+    );
   }
 }
 

@@ -6,7 +6,8 @@ import { mkdir } from 'node:fs/promises';
 import type { HelperClient } from '../../shared/helper-client/index.ts';
 import type { PublishVolumeRequest, UnpublishVolumeRequest, VolumeReply } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
-import { isFinalError } from '../../shared/grpc-client/index.ts';
+import { isFinalError, RpcError } from '../../shared/grpc-client/index.ts';
+import { grpcCode } from '../../shared/cri/cri-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { readMountsBelow } from '../../shared/linux/mountinfo.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -53,10 +54,11 @@ export class VolumeOperations {
     const { table } = this.#options;
     const volume = table.get(request.driver, request.volumeHandle);
     volume.expected += 1;
-    const failed = (operation: string, err: unknown): VolumeReply => ({
-      outcome: 'failed',
-      message: `MountVolume.${operation} failed for volume ${goQuote(request.specName)} : ${messageOf(err)}`,
-    });
+    const secrets = [...Object.values(request.stageSecrets), ...Object.values(request.publishSecrets)];
+    const failed = (operation: string, err: unknown): VolumeReply => {
+      const reason = messageOf(err instanceof RpcError ? err.without(secrets) : err);
+      return { outcome: 'failed', message: `MountVolume.${operation} failed for volume ${goQuote(request.specName)} : ${reason}` };
+    };
     try {
       return await this.#queues.run(keyOf(volume), async () => {
         try {
@@ -107,7 +109,7 @@ export class VolumeOperations {
   }
 
   async #stage(volume: KnownVolume, request: PublishVolumeRequest): Promise<void> {
-    if (volume.staged === 'complete') return;
+    if (request.lifecycle === 'Ephemeral' || volume.staged === 'complete') return;
     const { rootDir, bootID } = this.#options;
     if (volume.published.get(targetPath(rootDir, request.podUID, request.specName)) === 'complete') return;
     const driver = this.#driver(request.driver);
@@ -142,7 +144,7 @@ export class VolumeOperations {
       volumeHandle,
       driverName,
       nodeName,
-      volumeLifecycleMode: 'Persistent',
+      volumeLifecycleMode: request.lifecycle,
       attachmentID: attachmentID(volumeHandle, driverName, nodeName),
     };
     await recordCall(target, keys);
@@ -174,7 +176,13 @@ export class VolumeOperations {
     if (data !== null && data !== 'unreadable') {
       await recordCall(target, data.keys);
       volume.published.set(target, 'uncertain');
-      await this.#driver(volume.driver).call('nodeUnpublishVolume', { volumeId: volume.volumeHandle, targetPath: target });
+      await this.#driver(volume.driver)
+        .call('nodeUnpublishVolume', { volumeId: volume.volumeHandle, targetPath: target })
+        .catch((err: unknown) => {
+          // An earlier call has ended the volume, too.
+          const isGone = err instanceof RpcError && err.code === grpcCode.NOT_FOUND && data.keys['volumeLifecycleMode'] === 'Ephemeral';
+          if (!isGone) throw err;
+        });
       // What a driver leaves mounted is unmounted by the pod's sync, which then removes the folder.
       if (!(await removeMountFolder(target)))
         this.#options.logger.warn({ path: target }, 'The driver has unpublished a volume, and something is left at its path');

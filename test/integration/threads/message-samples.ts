@@ -374,11 +374,15 @@ export const samples: Samples = {
       request: [
         {
           podUID,
+          lifecycle: 'Persistent',
           specName: 'pv1',
           driver: 'test.csi.example',
           volumeHandle: 'v1',
           fsType: 'ext4',
           volumeAttributes: { share: 'a' },
+          podAttributes: {},
+          stageSecrets: { key: 'k' },
+          publishSecrets: {},
           mountOptions: ['noatime'],
           accessModes: ['ReadWriteOnce'],
           readOnly: false,

@@ -163,3 +163,31 @@ test("the pod's fsGroup owns the files before the publication is recorded", asyn
   assert.deepEqual(await operations.publish(fixture.request('b', { fsGroup })), done);
   assert.equal(statSync(join(targetPath(fixture.rootDir, 'b', 'pv1'), 'f')).gid, 2000);
 });
+
+test('an inline volume has no stage, gets secrets and the pod, shows no secret in an error, and is gone when the driver does not know it', async () => {
+  const { operations, table } = await fixture.startRun();
+  const inline = fixture.request('a', {
+    lifecycle: 'Ephemeral',
+    specName: 'scratch',
+    volumeAttributes: { size: '1' },
+    podAttributes: { 'csi.storage.k8s.io/pod.name': 'web' },
+    publishSecrets: { password: 'canary-geheim' },
+  });
+  fixture.driver.setFaults({ NodePublishVolume: { code: 'UNAUTHENTICATED', message: 'bad password canary-geheim', times: 1 } });
+  assert.deepEqual(await operations.publish(inline), {
+    outcome: 'failed',
+    message: 'MountVolume.SetUp failed for volume "scratch" : rpc error: code = Unauthenticated desc = bad password [secret]',
+  });
+  assert.deepEqual(await operations.publish(inline), done);
+  const request = fixture.driver.journal().at(-1)?.request as { secrets: unknown; volumeContext: unknown; stagingTargetPath: string };
+  assert.deepEqual(request.secrets, { password: 'canary-geheim' });
+  assert.deepEqual(request.volumeContext, { size: '1', 'csi.storage.k8s.io/pod.name': 'web' });
+  assert.equal(request.stagingTargetPath, '');
+  assert.doesNotMatch(readFileSync(volumeDataPath(targetPath(fixture.rootDir, 'a', 'scratch')), 'utf8'), /canary/);
+  fixture.driver.setFaults({ NodeUnpublishVolume: { code: 'DEADLINE_EXCEEDED', effect: 'done', times: 1 } });
+  assert.equal((await operations.unpublish({ podUID: 'a', specName: 'scratch' })).outcome, 'failed');
+  fixture.driver.setFaults({ NodeUnpublishVolume: { code: 'NOT_FOUND' } });
+  assert.deepEqual(await operations.unpublish({ podUID: 'a', specName: 'scratch' }), done);
+  assert.equal(table.size, 0);
+  assert.deepEqual(fixture.mounts(), []);
+});

@@ -6,6 +6,8 @@ export interface ClaimOptions {
   readonly driver: string;
   /** The claim's name. The volume's is `pv-<namespace>-<name>`, and its handle is its name. */
   readonly name: string;
+  /** More metadata of the claim. */
+  readonly metadata?: object;
   /** More fields of the volume's spec. */
   readonly spec?: object;
   /** More fields of its CSI source. */
@@ -13,14 +15,14 @@ export interface ClaimOptions {
 }
 
 /** Resolves with the name of the persistent volume. Cluster-wide, it stays until `deleteVolume`. */
-export async function createBoundClaim(api: ApiClient, { namespace, driver, name, spec, source }: ClaimOptions): Promise<string> {
+export async function createBoundClaim(api: ApiClient, { namespace, driver, name, metadata, spec, source }: ClaimOptions): Promise<string> {
   const volume = `pv-${namespace}-${name}`;
   const claims = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
   const common = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
   const claim = await api.create<{ metadata: { uid: string } }>(claims, {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
-    metadata: { name },
+    metadata: { name, ...metadata },
     spec: { ...common, volumeName: volume, resources: { requests: { storage: '1Gi' } } },
   });
   await api.create('/api/v1/persistentvolumes', {

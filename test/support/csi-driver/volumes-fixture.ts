@@ -57,11 +57,15 @@ export class VolumesFixture {
     mkdirSync(join(this.rootDir, 'pods', podUID, 'volumes'), { recursive: true });
     return {
       podUID,
+      lifecycle: 'Persistent',
       specName: 'pv1',
       driver: driverName,
       volumeHandle: 'v1',
       fsType: 'ext4',
       volumeAttributes: {},
+      podAttributes: {},
+      stageSecrets: {},
+      publishSecrets: {},
       mountOptions: [],
       accessModes: ['ReadWriteOnce'],
       readOnly: false,

@@ -1,8 +1,12 @@
 /** Converts a pod's volume, with its persistent volume and driver, into the request to the volumes thread, or says why it can't be used. Pure. */
+import { createHash } from 'node:crypto';
 import type { PublishVolumeRequest } from '../../../shared/contracts/volumes.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { CsiDriverObject, CsiSource, PersistentVolume } from '../volume-objects.ts';
 import { fsGroupChange } from './fs-group.ts';
+import { podAttributes } from './pod-attributes.ts';
+
+export type SecretTexts = Readonly<Record<string, string>>;
 
 export interface ResolvedVolume {
   readonly pod: Pod;
@@ -13,51 +17,99 @@ export interface ResolvedVolume {
   readonly driver: CsiDriverObject | null;
   /** The claim's reference is read-only. */
   readonly readOnly: boolean;
+  readonly stageSecrets: SecretTexts;
+  readonly publishSecrets: SecretTexts;
 }
 
-/** The API server admits 1.5 MB in total. */
+export interface InlineVolume {
+  readonly pod: Pod;
+  /** The volume's name in the pod. */
+  readonly name: string;
+  readonly source: NonNullable<Volume['csi']>;
+  readonly driver: CsiDriverObject | null;
+  readonly publishSecrets: SecretTexts;
+}
+
+/** The API server admits 1.5 MB in total, and a Secret of 1 MiB. */
 const maxTexts = 256 * 1024;
 
 /** Returns the problem as text. */
 export function toPublishRequest(resolved: ResolvedVolume): PublishVolumeRequest | string {
-  const { pod, persistentVolume, source, driver, readOnly } = resolved;
+  const { pod, persistentVolume, source, driver, readOnly, stageSecrets, publishSecrets } = resolved;
   const { accessModes = [], mountOptions = [] } = persistentVolume.spec ?? {};
   const { fsType = '', volumeAttributes = {} } = source;
-  const problem = unsupported(resolved);
+  const problem = modeProblem(resolved) ?? driverProblem(source.driver, driver, 'Persistent');
   if (problem !== null) return problem;
-  if (JSON.stringify([volumeAttributes, mountOptions, source.volumeHandle, fsType]).length > maxTexts)
-    return `the attributes of PV ${persistentVolume.metadata.name} have more than ${maxTexts} characters`;
-  return {
+  return withinBounds({
     podUID: pod.metadata.uid,
+    lifecycle: 'Persistent',
     specName: persistentVolume.metadata.name,
     driver: source.driver,
     volumeHandle: source.volumeHandle,
     fsType,
     volumeAttributes,
+    podAttributes: podAttributes(pod, driver, 'Persistent'),
+    stageSecrets,
+    publishSecrets,
     mountOptions,
     accessModes,
     readOnly,
     fsGroup: fsGroupChange(pod, { fsGroupPolicy: driver?.spec?.fsGroupPolicy, fsType, accessModes, readOnly }),
-  };
+  });
 }
 
-/** What this kubelet does not do yet. Without it the driver would get an incomplete request. */
-function unsupported({ pod, volume, persistentVolume, source, driver }: ResolvedVolume): string | null {
+/** The same for a volume that the pod defines itself. Returns the problem as text. */
+export function toInlineRequest({ pod, name, source, driver, publishSecrets }: InlineVolume): PublishVolumeRequest | string {
+  const problem = driverProblem(source.driver, driver, 'Ephemeral');
+  if (problem !== null) return problem;
+  const { fsType = '', readOnly = false, volumeAttributes = {} } = source;
+  const accessModes = ['ReadWriteOnce'];
+  return withinBounds({
+    podUID: pod.metadata.uid,
+    lifecycle: 'Ephemeral',
+    specName: name,
+    driver: source.driver,
+    // Upstream: makeVolumeHandle.
+    volumeHandle: `csi-${createHash('sha256').update(`${pod.metadata.uid}${name}`).digest('hex')}`,
+    fsType,
+    volumeAttributes,
+    podAttributes: podAttributes(pod, driver, 'Ephemeral'),
+    stageSecrets: {},
+    publishSecrets,
+    mountOptions: [],
+    accessModes,
+    readOnly,
+    fsGroup: fsGroupChange(pod, { fsGroupPolicy: driver?.spec?.fsGroupPolicy, fsType, accessModes, readOnly }),
+  });
+}
+
+function withinBounds(request: PublishVolumeRequest): PublishVolumeRequest | string {
+  return JSON.stringify(request).length <= maxTexts
+    ? request
+    : `the attributes and secrets of volume ${request.specName} have more than ${maxTexts} characters`;
+}
+
+function modeProblem({ pod, volume, persistentVolume }: ResolvedVolume): string | null {
   const { volumeMode = 'Filesystem' } = persistentVolume.spec ?? {};
-  if (volumeMode !== 'Filesystem') {
-    const isDevice = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].some(({ volumeDevices = [] }) =>
-      volumeDevices.some(({ name }) => name === volume.name),
-    );
-    return isDevice
-      ? `volume ${volume.name} has volumeMode ${volumeMode}, which this kubelet does not support`
-      : `volume ${volume.name} has volumeMode ${volumeMode}, but is specified in volumeMounts`;
+  if (volumeMode === 'Filesystem') return null;
+  const isDevice = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].some(({ volumeDevices = [] }) =>
+    volumeDevices.some(({ name }) => name === volume.name),
+  );
+  return isDevice
+    ? `volume ${volume.name} has volumeMode ${volumeMode}, which this kubelet does not support`
+    : `volume ${volume.name} has volumeMode ${volumeMode}, but is specified in volumeMounts`;
+}
+
+/** A driver without a CSIDriver object has upstream's defaults. What this kubelet does not do yet is a problem: the driver would get an incomplete request. */
+function driverProblem(name: string, driver: CsiDriverObject | null, lifecycle: PublishVolumeRequest['lifecycle']): string | null {
+  const { attachRequired = true, tokenRequests = [], volumeLifecycleModes = ['Persistent'] } = driver?.spec ?? {};
+  if (!volumeLifecycleModes.includes(lifecycle)) {
+    const reason = driver ? `only supports ${JSON.stringify(volumeLifecycleModes)}` : 'no CSIDriver object';
+    return `volume mode "${lifecycle}" not supported by driver ${name} (${reason})`;
   }
   const needs = [
-    // Upstream's default, also for a driver without a CSIDriver object.
-    ...(driver?.spec?.attachRequired !== false ? ['volumes to be attached'] : []),
-    ...(driver?.spec?.podInfoOnMount ? ['information about pods'] : []),
-    ...(driver?.spec?.tokenRequests?.length ? ['tokens of service accounts'] : []),
-    ...(source.nodeStageSecretRef || source.nodePublishSecretRef ? ['secrets'] : []),
+    ...(attachRequired && lifecycle === 'Persistent' ? ['volumes to be attached'] : []),
+    ...(tokenRequests.length > 0 ? ['tokens of service accounts'] : []),
   ];
-  return needs.length === 0 ? null : `driver ${source.driver} needs ${needs.join(', ')}, which this kubelet does not support yet`;
+  return needs.length === 0 ? null : `driver ${name} needs ${needs.join(', ')}, which this kubelet does not support yet`;
 }

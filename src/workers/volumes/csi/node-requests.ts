@@ -14,7 +14,7 @@ export function stageRequest(
     publishContext: {},
     stagingTargetPath,
     volumeCapability: capabilityOf(volume, capabilities),
-    secrets: {},
+    secrets: volume.stageSecrets,
     volumeContext: volume.volumeAttributes,
   };
 }
@@ -27,12 +27,12 @@ export function publishRequest(
   return {
     volumeId: volume.volumeHandle,
     publishContext: {},
-    stagingTargetPath: capabilities.stages ? paths.staging : '',
+    stagingTargetPath: capabilities.stages && volume.lifecycle === 'Persistent' ? paths.staging : '',
     targetPath: paths.target,
     volumeCapability: capabilityOf(volume, capabilities),
     readonly: volume.readOnly,
-    secrets: {},
-    volumeContext: volume.volumeAttributes,
+    secrets: volume.publishSecrets,
+    volumeContext: { ...volume.volumeAttributes, ...volume.podAttributes },
   };
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { bindingOfVolumeProblem, claimOfVolume, claimProblem } from '../../../../src/main/volumes/claims/claim-of-volume.ts';
 import { fsGroupChange } from '../../../../src/main/volumes/claims/fs-group.ts';
-import { toPublishRequest } from '../../../../src/main/volumes/claims/to-publish-request.ts';
+import { toInlineRequest, toPublishRequest, type SecretTexts } from '../../../../src/main/volumes/claims/to-publish-request.ts';
 import type { CsiDriverObject, CsiSource, PersistentVolume, PersistentVolumeClaim } from '../../../../src/main/volumes/volume-objects.ts';
 import { table } from '../../../support/table.ts';
 
@@ -98,15 +98,28 @@ table('the request for a volume', (row) => {
     spec: { accessModes: ['ReadWriteOncePod'], mountOptions: ['noatime'], csi: source },
   };
   const driver: CsiDriverObject = { metadata: { name: 'd', uid: 'u' }, spec: { attachRequired: false, fsGroupPolicy: 'None' } };
-  const resolved = { pod, volume: { name: 'v' }, persistentVolume, source, driver, readOnly: true };
+  const resolved = {
+    pod,
+    volume: { name: 'v' },
+    persistentVolume,
+    source,
+    driver,
+    readOnly: true,
+    stageSecrets: { k: 's' } as SecretTexts,
+    publishSecrets: {},
+  };
   row('has what the driver needs', () =>
     assert.deepEqual(toPublishRequest(resolved), {
       podUID: 'pod-1',
+      lifecycle: 'Persistent',
       specName: 'pv1',
       driver: 'd',
       volumeHandle: 'h',
       fsType: 'xfs',
       volumeAttributes: { a: 'b' },
+      podAttributes: {},
+      stageSecrets: { k: 's' },
+      publishSecrets: {},
       mountOptions: ['noatime'],
       accessModes: ['ReadWriteOncePod'],
       readOnly: true,
@@ -120,7 +133,12 @@ table('the request for a volume', (row) => {
       { driver: { ...driver, spec: { attachRequired: false, tokenRequests: [{}] } } },
       /needs tokens/,
     ],
-    ['is refused with secrets', { source: { ...source, nodeStageSecretRef: { name: 's', namespace: 'n' } } }, /needs secrets/],
+    ['is refused with endless secrets', { stageSecrets: { a: 'x'.repeat(300_000) } }, /more than 262144 characters/],
+    [
+      'is refused for a driver of inline volumes only',
+      { driver: { ...driver, spec: { volumeLifecycleModes: ['Ephemeral'] } } },
+      /volume mode "Persistent" not supported by driver d \(only supports \["Ephemeral"\]\)/,
+    ],
     ['is refused for a block volume', { persistentVolume: { ...persistentVolume, spec: { volumeMode: 'Block' } } }, /volumeMode Block/],
     [
       'is refused with endless attributes',
@@ -129,4 +147,24 @@ table('the request for a volume', (row) => {
     ],
   ];
   for (const [name, changes, want] of refused) row(name, () => assert.match(toPublishRequest({ ...resolved, ...changes }) as string, want));
+  row('tells a driver of the pod if it wants to know', () => {
+    const request = toPublishRequest({ ...resolved, driver: { ...driver, spec: { ...driver.spec, podInfoOnMount: true } } });
+    assert.deepEqual(typeof request === 'string' ? request : request.podAttributes, {
+      'csi.storage.k8s.io/pod.name': 'web',
+      'csi.storage.k8s.io/pod.namespace': 'shop',
+      'csi.storage.k8s.io/pod.uid': 'pod-1',
+      'csi.storage.k8s.io/serviceAccount.name': '',
+      'csi.storage.k8s.io/ephemeral': 'false',
+    });
+  });
+  const inline = { pod, name: 'v', source: { driver: 'd', readOnly: true }, publishSecrets: {} };
+  row('for an inline volume has a handle of the pod and the name, and needs no attachment', () => {
+    const request = toInlineRequest({ ...inline, driver: { ...driver, spec: { volumeLifecycleModes: ['Ephemeral'] } } });
+    assert.ok(typeof request !== 'string');
+    assert.deepEqual([request.lifecycle, request.specName, request.readOnly], ['Ephemeral', 'v', true]);
+    assert.equal(request.volumeHandle, 'csi-f8b3b23a9869e3140743dcf417202745fe6791927b4dec3e6e8941d84710cf42');
+  });
+  row('for an inline volume is refused without a CSIDriver', () =>
+    assert.equal(toInlineRequest({ ...inline, driver: null }), 'volume mode "Ephemeral" not supported by driver d (no CSIDriver object)'),
+  );
 });

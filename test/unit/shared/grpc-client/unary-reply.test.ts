@@ -34,4 +34,8 @@ table('a failed operation', (row) => {
   for (const code of [1, 4, 8, 10, 14]) row(`may go on after ${code}`, () => assert.equal(isFinalError(new RpcError(code, '')), false));
   row('may go on after a reply that is no message', () => assert.equal(isFinalError(new Error('broken')), false));
   row('has a text that is cut', () => assert.ok(new RpcError(13, 'x'.repeat(1e6)).message.length < 1100));
+  row('does not have the secrets that the driver quotes, also where it is cut', () => {
+    const err = new RpcError(13, `${'x'.repeat(1000)}geheim geheimer`).without(['geheim', '', 'geheimer']);
+    assert.doesNotMatch(err.message, /geh/);
+  });
 });
