@@ -32,6 +32,10 @@ interface KnownPod {
   readonly published: Map<string, PublishedVolume>;
   /** The keys of all operations of the pod. */
   readonly operations: Set<string>;
+  /** The volumes that are with the volumes thread, by the name of their folder. */
+  readonly publishing: Set<string>;
+  /** No container runs any more: nothing is published. */
+  isEnding: boolean;
 }
 
 export class VolumeManager {
@@ -84,6 +88,14 @@ export class VolumeManager {
     return 'result' in outcome ? outcome.result : waiting(`volume ${goQuote(specName)} is being unmounted`, outcome.runningMs);
   }
 
+  /** No container of the pod runs any more. What is still being published has no folder yet that the pod's teardown could find. */
+  end(uid: PodUID): void {
+    const known = this.#pods.get(uid);
+    if (!known) return;
+    known.isEnding = true;
+    for (const specName of known.publishing) void this.unpublish(uid, specName);
+  }
+
   /** Nothing of the pod is left on this node. */
   forget(uid: PodUID): void {
     for (const key of this.#pods.get(uid)?.operations ?? []) {
@@ -99,7 +111,7 @@ export class VolumeManager {
   }
 
   #known(uid: PodUID): KnownPod {
-    const known = this.#pods.get(uid) ?? { published: new Map(), operations: new Set() };
+    const known = this.#pods.get(uid) ?? { published: new Map(), operations: new Set(), publishing: new Set(), isEnding: false };
     this.#pods.set(uid, known);
     return known;
   }
@@ -108,10 +120,13 @@ export class VolumeManager {
     try {
       const request = volume.csi ? await this.#inlineRequest(pod, volume, volume.csi) : await this.#claimRequest(pod, volume);
       if (typeof request === 'string') return { outcome: 'unprocessed', message: request };
-      const reply = await this.#options.thread.publishVolume(request);
+      const known = this.#pods.get(podUID(pod));
+      if (!known || known.isEnding) return { outcome: 'waiting', message: `volume ${goQuote(volume.name)} is not mounted: the pod ends` };
+      known.publishing.add(request.specName);
+      const reply = await this.#options.thread.publishVolume(request).finally(() => known.publishing.delete(request.specName));
       if (reply.outcome === 'failed') return reply;
       const published = { specName: request.specName, readOnly: request.readOnly };
-      this.#pods.get(podUID(pod))?.published.set(volume.name, published);
+      known.published.set(volume.name, published);
       return { outcome: 'published', volume: published };
     } catch (err) {
       return { outcome: 'failed', message: `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}` };

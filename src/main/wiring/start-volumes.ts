@@ -49,6 +49,7 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
   });
   podLifecycle.register({
     name: 'volume-manager',
+    terminated: (uid) => volumeManager.end(uid),
     finished: (uid) => volumeManager.forget(uid),
     forgotten: (uid) => volumeManager.forget(uid),
   });

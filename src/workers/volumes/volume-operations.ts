@@ -40,6 +40,8 @@ const ownershipDeadlineMs = 10 * 60_000;
 export class VolumeOperations {
   readonly #options: VolumeOperationsOptions;
   readonly #queues = new OperationQueues();
+  /** Publications that wait or are under way, by their target. */
+  readonly #pending = new Map<string, { readonly volume: KnownVolume; isCanceled: boolean }>();
   /** Unstages that have failed. */
   readonly #retries = new Map<KnownVolume, { readonly delayMs: number; readonly cancel: () => void }>();
 
@@ -53,6 +55,9 @@ export class VolumeOperations {
   async publish(request: PublishVolumeRequest): Promise<VolumeReply> {
     const { table } = this.#options;
     const volume = table.get(request.driver, request.volumeHandle);
+    const target = targetPath(this.#options.rootDir, request.podUID, request.specName);
+    const pending = { volume, isCanceled: false };
+    this.#pending.set(target, pending);
     volume.expected += 1;
     const secrets = [...Object.values(request.stageSecrets), ...Object.values(request.publishSecrets)];
     const failed = (operation: string, err: unknown): VolumeReply => {
@@ -61,11 +66,13 @@ export class VolumeOperations {
     };
     try {
       return await this.#queues.run(keyOf(volume), async () => {
+        if (pending.isCanceled) return failed('SetUp', new Error('the pod ends'));
         try {
           await this.#stage(volume, request);
         } catch (err) {
           return failed('MountDevice', err);
         }
+        if (pending.isCanceled) return failed('SetUp', new Error('the pod ends'));
         return this.#publish(volume, request).then(
           () => ({ outcome: 'done' }) as const,
           (err: unknown) => failed('SetUp', err),
@@ -73,6 +80,7 @@ export class VolumeOperations {
       });
     } finally {
       volume.expected -= 1;
+      if (this.#pending.get(target) === pending) this.#pending.delete(target);
       this.#afterOperation(volume);
     }
   }
@@ -81,6 +89,7 @@ export class VolumeOperations {
   async unpublish({ podUID, specName }: UnpublishVolumeRequest): Promise<VolumeReply> {
     const target = targetPath(this.#options.rootDir, podUID, specName);
     try {
+      await this.#cancel(target);
       const data = await readVolumeData(target);
       if (data === null || data === 'unreadable') await this.#removeWithoutRecord(target);
       else {
@@ -93,6 +102,14 @@ export class VolumeOperations {
     } catch (err) {
       return { outcome: 'failed', message: `UnmountVolume.TearDown failed for volume ${goQuote(specName)} : ${messageOf(err)}` };
     }
+  }
+
+  /** Ends a publication that waits, and resolves when one that has begun has ended. Otherwise it would be made after the end of its pod. */
+  async #cancel(target: string): Promise<void> {
+    const pending = this.#pending.get(target);
+    if (!pending) return;
+    pending.isCanceled = true;
+    await this.#queues.run(keyOf(pending.volume), async () => {});
   }
 
   /** Unstages what no pod uses: of a driver that has registered again, what failed without it, and what an earlier kubelet has left. */

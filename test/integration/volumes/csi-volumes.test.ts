@@ -191,3 +191,20 @@ test('an inline volume has no stage, gets secrets and the pod, shows no secret i
   assert.equal(table.size, 0);
   assert.deepEqual(fixture.mounts(), []);
 });
+
+test('a pod that ends while its volume is being staged gets no publication, and neither does one that waits', async () => {
+  const { operations, table } = await fixture.startRun();
+  fixture.driver.setFaults({ NodeStageVolume: { delayMs: 500, times: 1 } });
+  const starting = operations.publish(fixture.request('a'));
+  const waiting = operations.publish(fixture.request('b'));
+  const ended = Promise.all(['a', 'b'].map((podUID) => operations.unpublish({ podUID, specName: 'pv1' })));
+  const message = 'MountVolume.SetUp failed for volume "pv1" : the pod ends';
+  assert.deepEqual(await Promise.all([starting, waiting]), [
+    { outcome: 'failed', message },
+    { outcome: 'failed', message },
+  ]);
+  assert.deepEqual(await ended, [done, done]);
+  await waitUntil('the table is empty', () => table.size === 0);
+  assert.deepEqual(fixture.mounts(), []);
+  assert.ok(!fixture.driver.volumeCalls().includes(publish));
+});
