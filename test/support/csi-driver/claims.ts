@@ -1,13 +1,18 @@
 /** Creates bound claims with persistent volumes of the test driver: no controller binds them. */
 import type { ApiClient } from '../../../scripts/host/control-plane-api.ts';
+import { waitUntil } from '../runtime/simulated-runtime.ts';
+
+interface Claim {
+  readonly metadata: { readonly uid: string };
+}
 
 export interface ClaimOptions {
   readonly namespace: string;
   readonly driver: string;
   /** The claim's name. The volume's is `pv-<namespace>-<name>`, and its handle is its name. */
   readonly name: string;
-  /** More metadata of the claim. */
-  readonly metadata?: object;
+  /** True: the controller manager makes the claim, for a pod. */
+  readonly isOfPod?: boolean;
   /** More fields of the volume's spec. */
   readonly spec?: object;
   /** More fields of its CSI source. */
@@ -15,16 +20,23 @@ export interface ClaimOptions {
 }
 
 /** Resolves with the name of the persistent volume. Cluster-wide, it stays until `deleteVolume`. */
-export async function createBoundClaim(api: ApiClient, { namespace, driver, name, metadata, spec, source }: ClaimOptions): Promise<string> {
+export async function createBoundClaim(
+  api: ApiClient,
+  { namespace, driver, name, isOfPod = false, spec, source }: ClaimOptions,
+): Promise<string> {
   const volume = `pv-${namespace}-${name}`;
   const claims = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
   const common = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
-  const claim = await api.create<{ metadata: { uid: string } }>(claims, {
+  const body = {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
-    metadata: { name, ...metadata },
+    metadata: { name },
     spec: { ...common, volumeName: volume, resources: { requests: { storage: '1Gi' } } },
-  });
+  };
+  const claim = isOfPod
+    ? await waitUntil('the claim exists', () => api.find<Claim>(`${claims}/${name}`))
+    : await api.create<Claim>(claims, body);
+  if (isOfPod) await api.patch(`${claims}/${name}`, { spec: { volumeName: volume } });
   await api.create('/api/v1/persistentvolumes', {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
