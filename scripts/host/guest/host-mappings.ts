@@ -8,7 +8,12 @@ const limitPath = '/proc/sys/vm/max_map_count';
 /** The default of several distributions. */
 const neededMappings = 1_048_576;
 
-/** Raises the host's limit of mappings of a process. Needs root. Does nothing when it is high enough. */
+/** Raises the host's limit of mappings of a process. Does nothing when it is high enough, or may not be changed: most guests need less. */
 export function raiseMappingLimit(): void {
-  if (Number(readFileSync(limitPath, 'utf8')) < neededMappings) writeFileSync(limitPath, String(neededMappings));
+  if (Number(readFileSync(limitPath, 'utf8')) >= neededMappings) return;
+  try {
+    writeFileSync(limitPath, String(neededMappings));
+  } catch (err) {
+    console.error(`${limitPath} can't be raised to ${neededMappings}, a guest with a large process may hang: ${(err as Error).message}`);
+  }
 }
