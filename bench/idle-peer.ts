@@ -2,23 +2,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
-import { benchPodSpec, startContainerd } from './harness/containerd.ts';
+import { startContainerd } from './harness/containerd.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
+import { startIdlePods, whileScraped } from './harness/idle-pods.ts';
 import { KubeletProcess, type KubeletProgram } from './harness/kubelet-process.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
 import { percentile } from './harness/statistics.ts';
 
 const pods = 250;
-const startTimeoutMs = 180_000;
 /** Waits for the work that follows the starts: garbage collection, the first samples. */
 const settleMs = 30_000;
 const windowMs = 15_000;
 const windows = 6;
-/** metrics-server's period, and the usual one of Prometheus. */
-const scrapes: readonly { readonly periodMs: number; readonly paths: readonly string[] }[] = [
-  { periodMs: 15_000, paths: ['/metrics/resource'] },
-  { periodMs: 30_000, paths: ['/metrics', '/metrics/cadvisor', '/metrics/probes'] },
-];
 const goals = { cpuShare: 0.5, rssShare: 1.2 };
 
 export const benchmark: Benchmark = {
@@ -56,29 +51,16 @@ async function measure(context: BenchContext, driver: CriDriver, runtimeEndpoint
   const name = program ? 'the Go kubelet' : 'the kubelet';
   context.progress(`${name}: starting ${pods} pods …`);
   const kubelet = await KubeletProcess.start({ runtimeEndpoint, maxPods: pods + 10, ...(program && { program }) });
-  const stop = new AbortController();
   try {
-    for (let index = 0; index < pods; index += 1) kubelet.writePod(`idle-${index}`, benchPodSpec);
-    const end = performance.now() + startTimeoutMs;
-    while ((await driver.runningContainers()) < pods) {
-      if (performance.now() > end) throw new Error(`not all pods ran after ${startTimeoutMs} ms:\n${kubelet.logTail()}`);
-      await sleep(500);
-    }
-    const scraping = Promise.all(scrapes.map(({ periodMs, paths }) => scrape(kubelet, paths, periodMs, stop.signal)));
+    await startIdlePods(kubelet, driver, 0, pods);
     context.progress(`${name}: settling …`);
-    const usage = await Promise.race([sleep(settleMs).then(() => readWindows(kubelet.pid)), scraping.then(neverEnds)]);
+    const usage = await whileScraped(kubelet, () => sleep(settleMs).then(() => readWindows(kubelet.pid)));
     context.progress(`${name}: ${usage.cores.toFixed(3)} cores, ${Math.round(usage.rssMB)} MB`);
     return usage;
   } finally {
-    stop.abort();
     context.progress(`${name}: removing the pods …`);
     await kubelet.stop(() => driver.removeAll());
   }
-}
-
-/** Scraping ends only with an error, or after the measurement. */
-function neverEnds(): Promise<never> {
-  return new Promise(() => {});
 }
 
 async function readWindows(pid: number): Promise<{ readonly cores: number; readonly rssMB: number }> {
@@ -94,12 +76,4 @@ async function readWindows(pid: number): Promise<{ readonly cores: number; reado
     before = now;
   }
   return { cores: percentile(cores, 50), rssMB: percentile(rss, 50) };
-}
-
-/** Reads the pages until the signal. A page that cannot be read ends the benchmark: the usage would be too small. */
-async function scrape(kubelet: KubeletProcess, paths: readonly string[], periodMs: number, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    for (const path of paths) await kubelet.page(path);
-    await sleep(periodMs, undefined, { signal }).catch(() => {});
-  }
 }

@@ -36,6 +36,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'dead-instances': () => import('./dead-instances.ts'),
   idle: () => import('./idle.ts'),
   'idle-peer': () => import('./idle-peer.ts'),
+  footprint: () => import('./footprint.ts'),
 };
 
 function progress(line: string): void {
