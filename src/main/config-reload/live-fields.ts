@@ -2,14 +2,15 @@
  * What a change of each configuration field does while the kubelet runs. A live field has its new value soon, for everything that the kubelet does
  * from then on; the other fields need a restart. docs/configuration-reload.md has the table for operators.
  *
- * A field is live only when no part keeps a value that is derived from it, or when wiring/start-config-reload.ts replaces that value.
+ * A field is live only when no part keeps a value that is derived from it, or when wiring/start-config-reload.ts replaces that value: `LiveField` takes such
+ * fields out of the configuration that parts may keep.
  */
-import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
+import type { FixedConfiguration, LiveField } from '../config/live-configuration.ts';
 
 /** A list: only these fields of the struct are live. */
 export type FieldEffect = 'live' | 'restart' | readonly string[];
 
-export const fieldEffects: Readonly<Record<keyof KubeletConfiguration, FieldEffect>> = {
+export const fieldEffects: Readonly<Record<LiveField, 'live'> & Record<keyof FixedConfiguration, Exclude<FieldEffect, 'live'>>> = {
   enableServer: 'restart',
   staticPodPath: 'restart',
   podLogsDir: 'restart',

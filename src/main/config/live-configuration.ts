@@ -1,11 +1,40 @@
 /**
- * The configuration of a running kubelet. Some of its fields change (config-reload/). Parts read `view`, an object whose fields always have the
- * current values; those that keep copies get the new ones from wiring/start-config-reload.ts.
+ * The configuration of a running kubelet. Some of its fields change (config-reload/). They are not in `KubeletOptions.config`: a part that needs one reads it
+ * from `view`, an object whose fields always have the current values. Threads, which have copies, get the new values from wiring/start-config-reload.ts.
  */
 import type { ReloadStatus } from './reload-status.ts';
 import { toConfigz } from './configz.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { effectiveReservations } from './reservations.ts';
+
+/** The fields that change while the kubelet runs. config-reload/live-fields.ts has the effects of the others. */
+export type LiveField =
+  | 'registryPullQPS'
+  | 'registryBurst'
+  | 'eventRecordQPS'
+  | 'eventBurst'
+  | 'nodeStatusReportFrequency'
+  | 'imageMinimumGCAge'
+  | 'imageMaximumGCAge'
+  | 'imageGCHighThresholdPercent'
+  | 'imageGCLowThresholdPercent'
+  | 'nodeStatusMaxImages'
+  | 'kubeAPIQPS'
+  | 'kubeAPIBurst'
+  | 'evictionHard'
+  | 'evictionSoft'
+  | 'evictionSoftGracePeriod'
+  | 'evictionPressureTransitionPeriod'
+  | 'evictionMaxPodGracePeriod'
+  | 'evictionMinimumReclaim'
+  | 'mergeDefaultEvictionSettings'
+  | 'containerLogMaxSize'
+  | 'containerLogMaxFiles'
+  | 'containerLogMaxWorkers'
+  | 'containerLogMonitorInterval';
+
+/** A part may keep these. */
+export type FixedConfiguration = Omit<KubeletConfiguration, LiveField>;
 
 /** The cgroup driver is the runtime's, the certificate may be the kubelet's own. */
 type DetectedValues = Pick<KubeletConfiguration, 'cgroupDriver' | 'tlsCertFile' | 'tlsPrivateKeyFile'>;

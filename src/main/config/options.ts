@@ -2,9 +2,9 @@
 import type { LoggingOptions } from '../../shared/log/logger.ts';
 import type { CredentialProviders } from './credential-providers/load-credential-providers.ts';
 import type { FeatureGates } from './feature-gates.ts';
-import type { LiveConfiguration } from './live-configuration.ts';
+import type { FixedConfiguration, LiveConfiguration } from './live-configuration.ts';
 import type { ConfigurationInputs } from './configuration-inputs.ts';
-import type { KubeletConfiguration, Milliseconds, StringMap } from './kubelet-configuration.ts';
+import type { Milliseconds, StringMap } from './kubelet-configuration.ts';
 
 /** Settings of a single node: they have a flag and no configuration field (upstream: KubeletFlags). */
 export interface KubeletFlags {
@@ -40,15 +40,15 @@ export interface KubeletFlags {
 
 export interface KubeletOptions {
   readonly flags: KubeletFlags;
-  /** A view: some fields change while the kubelet runs (config-reload/live-fields.ts). */
-  readonly config: KubeletConfiguration;
+  /** The fields that don't change while the kubelet runs. Those that do are read from `live`, at each use. */
+  readonly config: FixedConfiguration;
   readonly featureGates: FeatureGates;
   readonly credentialProviders: CredentialProviders;
   /** `--seccomp-default` or the configuration's seccompDefault. */
   readonly seccompDefault: boolean;
   /** Every thread gets it in its worker data. */
   readonly logging: LoggingOptions;
-  /** The owner of `config`. */
+  /** The owner of `config`, and of the other fields. */
   readonly live: LiveConfiguration;
   /** What a reload reads. Null: the configuration never changes. */
   readonly reloadInputs: ConfigurationInputs | null;

@@ -135,7 +135,7 @@ function secureSettings({ config, flags, featureGates }: KubeletOptions, { nodeN
  * cluster has issued none.
  */
 function certificateFiles(
-  { tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap }: KubeletConfiguration,
+  { tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap }: KubeletOptions['config'],
   certDirectory: string,
   host: string,
 ): Pick<TlsSettings, 'certFile' | 'keyFile' | 'selfSignedFor'> {

@@ -47,13 +47,13 @@ export class Cluster {
   /** Null without a kubeconfig: the kubelet is standalone. Rejects when the kubeconfig cannot be read; the API server may be unavailable. */
   static async connect(options: ClusterOptions): Promise<Cluster | null> {
     const { clock, options: kubelet, log, shutdown } = options;
-    const { config, flags } = kubelet;
+    const { config, live, flags } = kubelet;
     if (flags.kubeconfig === '') return null;
     const connectionSettings = {
-      kubeAPIQPS: config.kubeAPIQPS,
-      kubeAPIBurst: config.kubeAPIBurst,
-      eventRecordQPS: config.eventRecordQPS,
-      eventBurst: config.eventBurst,
+      kubeAPIQPS: live.view.kubeAPIQPS,
+      kubeAPIBurst: live.view.kubeAPIBurst,
+      eventRecordQPS: live.view.eventRecordQPS,
+      eventBurst: live.view.eventBurst,
       nodeStatusUpdateFrequencyMs: config.nodeStatusUpdateFrequency,
       nodeLeaseDurationMs: config.nodeLeaseDurationSeconds * 1000,
       clock,
@@ -122,7 +122,7 @@ export class Cluster {
     const clusterNode = ClusterNode.start({
       client: this.client,
       local,
-      config: options.config,
+      config: options.live.view,
       featureGates: options.featureGates,
       rootDir: options.flags.rootDirectory,
       firstRelist: podsKnown,

@@ -57,7 +57,8 @@ export interface NodeServices {
 /** Rejects with the signal's reason when it aborts first, and when more is reserved than the machine has. */
 export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
   const { clock, options, nodeName, threads, log, signal, runtime, nodeInfo, events, cluster, setupProblem, untilPodsKnown } = services;
-  const { config, flags, featureGates } = options;
+  const { live, flags, featureGates } = options;
+  const config = live.view;
   const { state, host, stats } = threads;
   const { runtimeState, images } = runtime;
   setCgroupVersionMetric(host.cgroupVersion);

@@ -57,7 +57,8 @@ function applyToCopies(
   { options, threads, log, cluster, runtime, nodeServices, podRunner }: ConfigReloadStart,
   changed: ReadonlySet<string>,
 ): void {
-  const { config, logging } = options;
+  const { live, logging } = options;
+  const config = live.view;
   const onFailure = (err: unknown) => log('config-reload').warn({ err }, 'A thread gets the new configuration when it starts again');
   if (changed.has('logging.verbosity') && logging.live) setVerbosity(logging.live, config.logging.verbosity);
   cluster?.setRateLimits(config);

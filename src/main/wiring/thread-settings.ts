@@ -9,6 +9,7 @@ import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
 import { cgroupFsRoot, ownCgroup, toNodeName, type CgroupSettings } from '../node/index.ts';
+import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { KubeletOptions } from '../config/options.ts';
 import type { TracingSettings } from '../../shared/tracing/index.ts';
 import type { Settings } from '../threads/start-thread.ts';
@@ -36,7 +37,7 @@ export function plegSettings({ config, flags }: KubeletOptions, snapshot: Shared
 }
 
 export function imagesSettings(
-  { config, flags, featureGates, credentialProviders }: KubeletOptions,
+  { config, live, flags, featureGates, credentialProviders }: KubeletOptions,
   shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer },
 ): Settings<ImagesWorkerData, 'events' | 'main'> {
   const verifies = featureGates.enabled('KubeletEnsureSecretPulledImages');
@@ -52,7 +53,7 @@ export function imagesSettings(
     maxParallelImagePulls: config.maxParallelImagePulls,
     credentialProviders: credentialProviders.providers,
     byRuntimeHandler: featureGates.enabled('RuntimeClassInImageCriApi'),
-    live: liveImagesSettings(config),
+    live: liveImagesSettings(live.view),
     podLogsDir: config.podLogsDir,
     containerLogsDir,
     splitDisks: featureGates.enabled('KubeletSeparateDiskGC'),
@@ -75,7 +76,7 @@ export function tracingSettings({ config: { tracing }, flags }: Pick<KubeletOpti
 }
 
 /** Called again when the configuration has changed. */
-export function liveImagesSettings(config: KubeletOptions['config']): LiveImagesSettings {
+export function liveImagesSettings(config: KubeletConfiguration): LiveImagesSettings {
   return {
     registryPullQPS: config.registryPullQPS,
     registryBurst: config.registryBurst,
@@ -94,7 +95,7 @@ export function probesSettings({ config }: KubeletOptions): Settings<ProbesWorke
 }
 
 /** Null: container logs are not rotated. Upstream: NewContainerLogManager. */
-function toLogRotationPolicy(config: KubeletOptions['config']): LiveImagesSettings['logRotation'] {
+function toLogRotationPolicy(config: KubeletConfiguration): LiveImagesSettings['logRotation'] {
   const maxSizeBytes = value(config.containerLogMaxSize);
   if (maxSizeBytes < 0) return null;
   return {
@@ -111,7 +112,7 @@ function imageEndpoint({ imageServiceEndpoint, containerRuntimeEndpoint }: Kubel
 }
 
 export function statsSettings(
-  { config, flags, featureGates }: KubeletOptions,
+  { config, live, flags, featureGates }: KubeletOptions,
   host: CgroupSettings,
   shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer; readonly storage: SharedArrayBuffer },
 ): Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'> {
@@ -134,7 +135,7 @@ export function statsSettings(
     volumeStatsPeriodMs: config.volumeStatsAggPeriod,
     hugePageAware: featureGates.enabled('HugepageAwareEviction'),
     projectQuotas: featureGates.enabled('LocalStorageCapacityIsolationFSQuotaMonitoring'),
-    memoryThresholds: memoryThresholds(config),
+    memoryThresholds: memoryThresholds(live.view),
     notifiesMemoryUsage: config.kernelMemcgNotification,
     ...shared,
   };

@@ -7,7 +7,7 @@ import { computeReload, fieldEffects } from '../../../../src/main/config-reload/
 import { kubeletOptions } from '../../../support/kubelet/kubelet-options.ts';
 import { table } from '../../../support/table.ts';
 
-const running = { ...kubeletOptions().config };
+const running = { ...kubeletOptions().live.running };
 
 interface Case {
   readonly name: string;

@@ -10,7 +10,7 @@ import { kubeletOptions } from '../../../support/kubelet/kubelet-options.ts';
 import { aLogger } from '../../../support/logger.ts';
 
 function aKubelet(fields: Partial<KubeletConfiguration> = {}) {
-  const config = { ...kubeletOptions(fields).config };
+  const config = { ...kubeletOptions(fields).live.running };
   const live = new LiveConfiguration(config);
   const recorded = aLogger();
   const kubelet = {
