@@ -64,7 +64,6 @@ export const layeredTrees: readonly LayeredTree[] = [
       { name: 'dependencies', rooms: ['create-dependencies.ts'] },
       { name: 'tasks', rooms: ['manifest', 'node', 'pod'] },
       { name: 'cgroups', rooms: ['cgroups'] },
-      { name: 'settings', rooms: ['feature-gate-defaults.ts'] },
     ],
     exceptions: [],
   },

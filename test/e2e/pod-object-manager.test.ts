@@ -1,4 +1,5 @@
 /** Volumes with content from a real API server, read with a node's credentials, written as root below a temporary root directory. */
+import { podSyncGatesWith } from '../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +34,14 @@ describe('volumes from the API server', () => {
 
   before(async () => {
     rootDir = await realpath(await mkdtemp(join(tmpdir(), 'pod-objects-')));
-    volumes = new PodVolumes({ rootDir, clusterDomain: 'cluster.local', helper, logger, selinuxEnabled: false });
+    volumes = new PodVolumes({
+      rootDir,
+      clusterDomain: 'cluster.local',
+      featureGates: podSyncGatesWith(),
+      helper,
+      logger,
+      selinuxEnabled: false,
+    });
     cluster = await sharedCluster();
     await cluster.api.create('/api/v1/nodes', { metadata: { name: nodeName } });
     connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });

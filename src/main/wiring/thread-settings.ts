@@ -1,4 +1,5 @@
 /** Converts the kubelet's options into the settings of each thread. */
+import { podSyncGates, type PodSyncGates } from '../../shared/contracts/pod-sync/feature-gates.ts';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ImagesWorkerData, LiveImagesSettings } from '../../shared/contracts/images.ts';
@@ -169,7 +170,7 @@ export function podSyncSettings({ config, flags, featureGates, seccompDefault }:
     defaultPodSysctls: featureGates.enabled('DefaultPodSysctls') ? config.defaultPodSysctls : {},
     ...crashLoopBackOff(featureGates, config.crashLoopBackOff.maxContainerRestartPeriod),
     singleProcessOOMKill: config.singleProcessOOMKill ?? host.cgroupVersion === 1,
-    featureGates: Object.fromEntries(featureGates.all().map(({ name, enabled }) => [name, enabled])),
+    featureGates: Object.fromEntries(podSyncGates.map((gate) => [gate, featureGates.enabled(gate)])) as PodSyncGates,
   };
 }
 

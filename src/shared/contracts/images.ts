@@ -39,19 +39,23 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly events: MessagePort;
 }
 
+export interface ImageGcPolicy {
+  /** The usage of the image filesystem from which images are removed. 100 without a maximum age: never. */
+  readonly highThresholdPercent: number;
+  /** The usage down to which images are removed. */
+  readonly lowThresholdPercent: number;
+  /** The age, since its detection, below which an image is kept. */
+  readonly minAgeMs: number;
+  /** The time without a use after which an image is removed, whatever the usage. 0: never. */
+  readonly maxAgeMs: number;
+}
+
 /** The settings that change while the thread runs. */
 export interface LiveImagesSettings {
   /** Pulls per second, and the size of a burst. A rate of 0 means no limit. */
   readonly registryPullQPS: number;
   readonly registryBurst: number;
-  readonly imageGc: {
-    /** The usage of the image filesystem from which images are removed, and down to which. */
-    readonly highThresholdPercent: number;
-    readonly lowThresholdPercent: number;
-    readonly minAgeMs: number;
-    /** 0: no maximum. */
-    readonly maxAgeMs: number;
-  };
+  readonly imageGc: ImageGcPolicy;
   /** Null: container logs are not rotated (a negative containerLogMaxSize). */
   readonly logRotation: LogRotationPolicy | null;
 }
@@ -149,11 +153,7 @@ export interface ImageGcReply {
 }
 
 /** What a collection of images would do now. */
-export interface ImageGcPlan {
-  readonly highThresholdPercent: number;
-  readonly lowThresholdPercent: number;
-  readonly minAgeMs: number;
-  readonly maxAgeMs: number;
+export interface ImageGcPlan extends ImageGcPolicy {
   readonly capacityBytes: number;
   readonly availableBytes: number;
   /** Null: the capacity is unknown. */

@@ -1,4 +1,5 @@
 /** Creates and removes pods' cgroups in the kernel of this host, below a cgroup root of the test. Needs root. */
+import { podSyncGatesWith } from '../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +32,7 @@ async function aNode(t: TestContext) {
     podPidsLimit: 64,
     memoryReservationPolicy: 'None',
     memoryThrottlingFactor: null,
-    featureGates: {},
+    featureGates: podSyncGatesWith(),
   } as const;
   const manager = await createCgroupManager(settings.cgroupDriver, { tree, version, hugePageSizes: [], clock: systemClock, logger });
   const cgroups = new PodCgroups({ settings, tree, manager, hugePageSizes: [], clock: systemClock, logger });

@@ -1,4 +1,5 @@
 /** Sets up volumes whose files the kubelet writes: downwardAPI, secret, configMap, projected. Needs root. */
+import { podSyncGatesWith } from '../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { lstat, readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -135,7 +136,7 @@ test('files are updated when their object changes, and unchanged files are not w
   await setUp(
     fixture,
     serverWith({ 'ConfigMap cm': configMap({ b: 'x', a: '1' }) }),
-    new PodVolumes({ rootDir, clusterDomain: '', helper, logger, selinuxEnabled: false }),
+    new PodVolumes({ rootDir, clusterDomain: '', featureGates: podSyncGatesWith(), helper, logger, selinuxEnabled: false }),
   );
   assert.equal(await readlink(join(path, '..data')), first);
   await setUp(fixture, serverWith({ 'ConfigMap cm': configMap({ a: '2' }) }));

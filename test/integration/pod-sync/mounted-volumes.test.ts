@@ -1,4 +1,5 @@
 /** Sets up emptyDir and hostPath volumes, unmounts all mounts of a pod and removes its folder. Needs root. */
+import { podSyncGatesWith } from '../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { chmod, lstat, mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -53,7 +54,11 @@ test('an emptyDir in memory is a tmpfs with the size limit, mounted once, also b
   const path = join(fixture.dir, 'volumes/kubernetes.io~empty-dir/mem');
   await setUp(fixture);
   await writeFile(join(path, 'file'), 'kept');
-  await setUp(fixture, standalone, new PodVolumes({ rootDir, clusterDomain: '', helper, logger, selinuxEnabled: false }));
+  await setUp(
+    fixture,
+    standalone,
+    new PodVolumes({ rootDir, clusterDomain: '', featureGates: podSyncGatesWith(), helper, logger, selinuxEnabled: false }),
+  );
   const mounts = await readMountsBelow(path);
   assert.deepEqual(
     mounts.map(({ fsType }) => fsType),
@@ -209,7 +214,14 @@ test('a UID that contains a path is rejected, and so is a pod folder that is a s
 
 test('the mounts below a root dir that is a symlink are found in the mount table', async () => {
   await symlink(rootDir, join(rootDir, '../by-link'));
-  const linked = new PodVolumes({ rootDir: join(rootDir, '../by-link'), clusterDomain: '', helper, logger, selinuxEnabled: false });
+  const linked = new PodVolumes({
+    rootDir: join(rootDir, '../by-link'),
+    clusterDomain: '',
+    featureGates: podSyncGatesWith(),
+    helper,
+    logger,
+    selinuxEnabled: false,
+  });
   const fixture = aPodWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
   for (let times = 0; times < 2; times += 1) await setUp(fixture, standalone, linked);
   assert.equal((await readMountsBelow(fixture.dir)).length, 1);

@@ -1,4 +1,5 @@
 /** Creates pods' cgroups in plain folders that replace the kernel's hierarchies. */
+import { podSyncGatesWith } from '../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +34,7 @@ async function aHost(version: 1 | 2, cgroupsPerQOS = true) {
     podPidsLimit: 50,
     memoryReservationPolicy: 'None',
     memoryThrottlingFactor: null,
-    featureGates: {},
+    featureGates: podSyncGatesWith(),
   };
   const manager = await createCgroupManager(settings.cgroupDriver, { tree, version, hugePageSizes: [], clock, logger });
   const cgroups = new PodCgroups({ settings, tree, manager, hugePageSizes: [], clock, logger });

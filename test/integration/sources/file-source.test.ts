@@ -1,4 +1,5 @@
 /** The file source on a real folder: inotify, renames, links and invalid files. Manifests are decoded in the same thread. */
+import { podSyncGatesWith } from '../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,7 +46,7 @@ function aSource(t: TestContext, folder: string, { path = (each) => each, checkF
     decode: async (task) => {
       decoded.push(task.origin.slice(folder.length + 1));
       if (decoded.length <= poolFailures) throw new Error('the thread ended');
-      return decodeManifest(task, {});
+      return decodeManifest(task, podSyncGatesWith());
     },
     onPods: (pods, again) => {
       reports.push(pods);

@@ -1,4 +1,5 @@
 /** Kills each of the kubelet's threads, without a runtime: each is restarted. */
+import { podSyncGatesWith } from '../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,7 +61,7 @@ function startAll() {
     maxContainerBackOffMs: 300_000,
     initialContainerBackOffMs: 10_000,
     singleProcessOOMKill: true,
-    featureGates: {},
+    featureGates: podSyncGatesWith(),
   } satisfies PodSyncSettings;
   const server = ServerThread.start({
     ...common,

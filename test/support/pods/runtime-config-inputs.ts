@@ -1,4 +1,5 @@
 /** Default inputs for tests of runtime configs: a small node with cgroup v1 and default feature gates. */
+import { podSyncGatesWith } from './pod-sync-gates.ts';
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { ContainerConfigInput, HostInfo, SandboxConfigInput } from '../../../src/workers/pod-sync/pod/runtime-config/index.ts';
@@ -46,7 +47,7 @@ export const someSettings: PodSyncSettings = {
   maxContainerBackOffMs: 300_000,
   initialContainerBackOffMs: 10_000,
   singleProcessOOMKill: true,
-  featureGates: {},
+  featureGates: podSyncGatesWith(),
 };
 
 export const someHostInfo: HostInfo = {

@@ -1,4 +1,6 @@
 /** Shared set-up of the tests that mount real volumes. Needs root; all volumes are below a temporary root dir. */
+import type { PodSyncGates } from '../../../src/shared/contracts/pod-sync/feature-gates.ts';
+import { podSyncGatesWith } from './pod-sync-gates.ts';
 import { mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -87,8 +89,8 @@ export const mountsOf = (
   more: Partial<Pick<ContainerMountsInput, 'podIPs' | 'restartCount' | 'imageVolumes'>> = {},
 ) => volumes.makeContainerMounts({ pod, container, env, podIPs: ['10.0.0.7'], restartCount: 0, supportsRecursiveReadOnly: false, ...more });
 /** Returns volumes of a kubelet with these feature gates. */
-export const volumesWith = (featureGates: Readonly<Record<string, boolean>>) =>
-  new PodVolumes({ rootDir, clusterDomain: '', featureGates, helper, logger, selinuxEnabled: false });
+export const volumesWith = (gates: Partial<PodSyncGates>) =>
+  new PodVolumes({ rootDir, clusterDomain: '', featureGates: podSyncGatesWith(gates), helper, logger, selinuxEnabled: false });
 /** Returns a file's user, group and mode in `ls` style: `1000 0 640`. */
 export const ownerOf = async (path: string) => {
   const { uid, gid, mode: bits } = await stat(path);
@@ -105,7 +107,14 @@ export function useVolumes(): void {
     await mkdir(rootDir);
     await mkdir(outside);
     await writeFile(join(outside, 'precious'), 'data');
-    volumes = new PodVolumes({ rootDir, clusterDomain: 'cluster.local', helper, logger, selinuxEnabled: false });
+    volumes = new PodVolumes({
+      rootDir,
+      clusterDomain: 'cluster.local',
+      featureGates: podSyncGatesWith(),
+      helper,
+      logger,
+      selinuxEnabled: false,
+    });
   });
   after(async () => {
     for (const { mountPoint } of (await readMountsBelow(join(rootDir, '..'))).reverse()) await unmount(mountPoint);

@@ -1,4 +1,5 @@
 /** The worker data of the sync pool's threads. Piscina passes the same worker data to every thread, so each thread claims a slot in it. */
+import type { PodSyncGates } from './feature-gates.ts';
 import type { ThreadWorkerData } from '../thread-worker-data.ts';
 
 export interface PodSyncWorkerData extends Omit<ThreadWorkerData, 'metrics' | 'heartbeatRow'> {
@@ -50,7 +51,7 @@ export interface PodSyncSettings {
   readonly maxContainerBackOffMs: number;
   readonly initialContainerBackOffMs: number;
   readonly singleProcessOOMKill: boolean;
-  readonly featureGates: Readonly<Record<string, boolean>>;
+  readonly featureGates: PodSyncGates;
 }
 
 /** Notification of a pool thread to main: the thread has claimed its slot. */

@@ -3,7 +3,7 @@
  * the image filesystem is full, the least recently used ones. Owns the records of when images were detected and used; a new thread begins
  * new ones. Main calls it every five minutes, with the images that its pods need; select-images.ts decides.
  */
-import type { ImageGcPlan, ImageGcReply, NeededImages } from '../../../shared/contracts/images.ts';
+import type { ImageGcPolicy, ImageGcPlan, ImageGcReply, NeededImages } from '../../../shared/contracts/images.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { KubeletError, messageOf, toFailure } from '../../../shared/errors/kubelet-error.ts';
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';
@@ -22,7 +22,6 @@ import {
   isTooOld,
   planImageGc,
   usagePercent,
-  type ImageGcPolicy,
   type ImageRecord,
 } from './select-images.ts';
 

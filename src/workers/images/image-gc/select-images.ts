@@ -1,15 +1,5 @@
 /** Selects the images that garbage collection removes (upstream pkg/kubelet/images/image_gc_manager.go). Pure. */
-
-export interface ImageGcPolicy {
-  /** The usage of the image filesystem from which images are removed. 100 without a maximum age: never. */
-  readonly highThresholdPercent: number;
-  /** The usage down to which images are removed. */
-  readonly lowThresholdPercent: number;
-  /** The age, since its detection, below which an image is kept. */
-  readonly minAgeMs: number;
-  /** The time without a use after which an image is removed, whatever the usage. 0: never. */
-  readonly maxAgeMs: number;
-}
+import type { ImageGcPolicy } from '../../../shared/contracts/images.ts';
 
 /** What is known about an image of the runtime. Times are monotonic ms. */
 export interface ImageRecord {

@@ -22,7 +22,6 @@ import { minShares, computePodCgroupResources, type CgroupResources } from '../.
 import type { Logger } from '../../../shared/log/logger.ts';
 import { cgroupManagerDuration } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { isGateEnabled } from '../feature-gate-defaults.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import { toCgroupFiles } from './cgroup-files.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
@@ -105,13 +104,13 @@ export class PodCgroups {
 
   #resources(pod: Pod): CgroupResources {
     const { settings } = this.#options;
-    const hasMemoryQos = settings.cgroupVersion === 2 && isGateEnabled(settings, 'MemoryQoS');
+    const hasMemoryQos = settings.cgroupVersion === 2 && settings.featureGates.MemoryQoS;
     return computePodCgroupResources(pod, {
       enforceCPULimits: settings.cpuCFSQuota,
       cpuPeriodUs: settings.cpuCFSQuotaPeriodUs,
       podPidsLimit: settings.podPidsLimit,
-      podLevelResources: isGateEnabled(settings, 'PodLevelResources'),
-      customPeriod: isGateEnabled(settings, 'CustomCPUCFSQuotaPeriod'),
+      podLevelResources: settings.featureGates.PodLevelResources,
+      customPeriod: settings.featureGates.CustomCPUCFSQuotaPeriod,
       reservesMemory: hasMemoryQos && settings.memoryReservationPolicy === 'TieredReservation',
       memoryThrottlingFactor: hasMemoryQos ? settings.memoryThrottlingFactor : null,
     });

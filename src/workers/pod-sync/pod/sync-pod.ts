@@ -13,7 +13,6 @@ import { computePodActions, isResizeOnly } from './compute-pod-actions/index.ts'
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/index.ts';
 import { executePodActions } from './actions/index.ts';
-import { isGateEnabled } from '../feature-gate-defaults.ts';
 import { inPhase } from './in-phase.ts';
 import { mountVolumes } from './mount-volumes.ts';
 import { ensureCgroup } from './start/index.ts';
@@ -30,10 +29,10 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
       ...(task.probes && { probes: task.probes }),
       ...(task.unfinishedHooks && { unfinishedHooks: task.unfinishedHooks }),
       ...(task.actuated && { actuated: task.actuated }),
-      podLevelResizes: isGateEnabled(context.settings, 'InPlacePodLevelResourcesVerticalScaling'),
+      podLevelResizes: context.settings.featureGates.InPlacePodLevelResourcesVerticalScaling,
       restartAllContainers: isRestartingAll(context, task),
-      containerRestartRules: isGateEnabled(context.settings, 'ContainerRestartRules'),
-      restartAllContainersOnContainerExits: isGateEnabled(context.settings, 'RestartAllContainersOnContainerExits'),
+      containerRestartRules: context.settings.featureGates.ContainerRestartRules,
+      restartAllContainersOnContainerExits: context.settings.featureGates.RestartAllContainersOnContainerExits,
     });
     // Only containers need volumes. A pod that may wait long for its volumes gets no sandbox in the meantime.
     const mountsDuringSandbox = actions.createSandbox && task.dependenciesReady === true;
@@ -56,7 +55,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
 
 function isRestartingAll(context: TaskContext, { apiStatus }: SyncPodTask): boolean {
   const condition = apiStatus.conditions?.find(({ type }) => type === 'AllContainersRestarting');
-  return isGateEnabled(context.settings, 'RestartAllContainersOnContainerExits') && condition?.status === 'True';
+  return context.settings.featureGates.RestartAllContainersOnContainerExits && condition?.status === 'True';
 }
 
 function checkNetwork({ node, events }: TaskContext, { pod }: SyncPodTask): void {

@@ -2,6 +2,7 @@
  * Compares UIDs with vectors that the Go kubelet's own packages printed (scripts/static-pod-uid). The Go kubelet's sources also read the
  * manifests that it would run.
  */
+import { podSyncGatesWith } from '../../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -42,14 +43,14 @@ function defaultedPods(content: Uint8Array): { document: unknown; pod: Draft<Pod
     const decoding = { errors: [], values: 0 };
     const pod = decodeValue(podSchema, document, '', decoding) as Draft<Pod>;
     assert.deepEqual(decoding.errors, []);
-    defaultPod(pod);
+    defaultPod(pod, podSyncGatesWith());
     return { document, pod };
   });
 }
 
 function dumpOf({ document, pod }: { document: unknown; pod: Draft<Pod> }, inList: boolean): string {
   let dump = '';
-  dumpPointer('core.Pod', toInternalPod(document, pod, {}, inList), (piece) => {
+  dumpPointer('core.Pod', toInternalPod(document, pod, podSyncGatesWith(), inList), (piece) => {
     dump += piece;
   });
   return dump;
@@ -59,9 +60,11 @@ function dumpOf({ document, pod }: { document: unknown; pod: Draft<Pod> }, inLis
 function uidsOf(vector: Vector): string[] {
   const { source, origin, nodeName } = vector;
   if (isRefused(vector)) {
-    return defaultedPods(contentOf(vector)).map(({ document, pod }) => staticPodUID(document, pod, vector, {}, dumpBudget()));
+    return defaultedPods(contentOf(vector)).map(({ document, pod }) =>
+      staticPodUID(document, pod, vector, podSyncGatesWith(), dumpBudget()),
+    );
   }
-  const { pods, errors } = decodeManifest({ source, origin, nodeName, content: contentOf(vector) }, {});
+  const { pods, errors } = decodeManifest({ source, origin, nodeName, content: contentOf(vector) }, podSyncGatesWith());
   assert.deepEqual(errors, []);
   return pods.map(({ metadata }) => metadata.uid);
 }

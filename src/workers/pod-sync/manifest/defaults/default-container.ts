@@ -1,6 +1,6 @@
 /** Applies the defaults of one container. */
 import type { Container, Draft, EphemeralContainer } from '../../../../shared/kubernetes/api.ts';
-import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
+import type { ManifestGates } from '../manifest-gates.ts';
 import { defaultPullPolicy } from './default-pull-policy.ts';
 import { roundToMillis } from './round-to-millis.ts';
 
@@ -40,5 +40,5 @@ function defaultProbe(probe: DraftProbe, gates: ManifestGates): void {
 function defaultHTTPGet(action: DraftHTTPGet, gates: ManifestGates): void {
   action.path ??= '/';
   action.scheme ??= 'HTTP';
-  if (isEnabled(gates, 'H2CContainerProbe')) action.protocol ??= 'HTTP1';
+  if (gates.H2CContainerProbe) action.protocol ??= 'HTTP1';
 }

@@ -14,7 +14,7 @@ export type DraftPod = Draft<Pod>;
 /** The API's default. */
 const defaultTerminationGracePeriodSeconds = 30;
 
-export function defaultPod(pod: DraftPod, gates: ManifestGates = {}): void {
+export function defaultPod(pod: DraftPod, gates: ManifestGates): void {
   const { spec } = pod;
   const containers: DraftContainer[] = [...(spec.initContainers ?? []), ...spec.containers];
   for (const container of containers) defaultRequests(container);

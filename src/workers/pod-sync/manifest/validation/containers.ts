@@ -1,7 +1,7 @@
 /** Validates a pod's containers: the rules for all containers, and those for init or regular containers only. */
 import type { Container, Pod, PodSpec, Volume } from '../../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../../../shared/kubernetes/restart-policy.ts';
-import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
+import type { ManifestGates } from '../manifest-gates.ts';
 import { checkDNSLabel, checkRequired, checkRequiredEnum, checkSupported } from './checks.ts';
 import { validateEnv, validateEnvFrom } from './environment.ts';
 import { duplicate, forbidden, invalid, notFound, notSupported, required, tooMany } from '../../../../shared/kubernetes/field-error.ts';
@@ -31,7 +31,7 @@ export function validateContainers(context: PodContext, path: string, errors: st
     names.add(container.name);
     if (container.lifecycle) validateLifecycle(container.lifecycle, spec, `${containerPath}.lifecycle`, errors);
     validateProbes(container, containerPath, errors);
-    if (isEnabled(context.gates, 'ContainerRestartRules')) validateRestartPolicy(container, context.gates, containerPath, errors);
+    if (context.gates.ContainerRestartRules) validateRestartPolicy(container, context.gates, containerPath, errors);
     else if (container.restartPolicy !== undefined) {
       errors.push(forbidden(`${containerPath}.restartPolicy`, 'may not be set for non-init containers'));
     }
@@ -125,9 +125,9 @@ const maxExitCodes = 255;
 function validateInitRestartPolicy(container: Container, gates: ManifestGates, path: string, errors: string[]): void {
   const { restartPolicy, restartPolicyRules: rules = [] } = container;
   const isSidecar = restartPolicy === 'Always';
-  if (restartPolicy !== undefined && !isEnabled(gates, 'ContainerRestartRules')) {
+  if (restartPolicy !== undefined && !gates.ContainerRestartRules) {
     if (!isSidecar) errors.push(notSupported(`${path}.restartPolicy`, restartPolicy, ['Always']));
-  } else if (isSidecar && !isEnabled(gates, 'RestartAllContainersOnContainerExits')) {
+  } else if (isSidecar && !gates.RestartAllContainersOnContainerExits) {
     const detail = 'restartPolicyRules are not allowed for init containers with restart policy Always';
     if (rules.length > 0) errors.push(forbidden(`${path}.restartPolicyRules`, detail));
   } else if (restartPolicy !== undefined) {
@@ -144,7 +144,7 @@ function validateRestartPolicy(container: Container, gates: ManifestGates, path:
     errors.push(required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'));
   }
   if (rules.length > maxRestartRules) errors.push(tooMany(`${path}.restartPolicyRules`, rules.length, maxRestartRules));
-  const actions = isEnabled(gates, 'RestartAllContainersOnContainerExits') ? ['Restart', 'RestartAllContainers'] : ['Restart'];
+  const actions = gates.RestartAllContainersOnContainerExits ? ['Restart', 'RestartAllContainers'] : ['Restart'];
   for (const [index, { action, exitCodes }] of rules.entries()) {
     const rulePath = `${path}.restartPolicyRules[${index}]`;
     checkSupported(action, `${rulePath}.action`, actions, errors);

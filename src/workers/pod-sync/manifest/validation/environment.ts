@@ -1,7 +1,7 @@
 /** Validates a container's environment. */
 import type { Container, EnvVar } from '../../../../shared/kubernetes/api.ts';
 import { configMapKeyErrors, dns1123SubdomainErrors, envVarNameErrors } from '../../../../shared/kubernetes/names.ts';
-import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
+import type { ManifestGates } from '../manifest-gates.ts';
 import { checkDNSLabel, checkName, checkNoBacksteps } from './checks.ts';
 import { invalid, required } from '../../../../shared/kubernetes/field-error.ts';
 import { envFieldPaths, validateFieldRef, validateResourceFieldRef } from './field-references.ts';
@@ -26,9 +26,7 @@ function validateValueFrom(from: ValueFrom, value: string, gates: ManifestGates,
   if (fileKeyRef) validateFileKeyRef(fileKeyRef, `${path}.fileKeyRef`, errors);
   const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef].filter(Boolean).length;
   if (sources === 0) {
-    const lastAlternatives = isEnabled(gates, 'EnvFiles')
-      ? '`configMapKeyRef`, `secretKeyRef` or `fileKeyRef`'
-      : '`configMapKeyRef` or `secretKeyRef`';
+    const lastAlternatives = gates.EnvFiles ? '`configMapKeyRef`, `secretKeyRef` or `fileKeyRef`' : '`configMapKeyRef` or `secretKeyRef`';
     errors.push(invalid(path, '', `must specify one of: \`fieldRef\`, \`resourceFieldRef\`, ${lastAlternatives}`));
   } else if (value !== '') errors.push(invalid(path, '', 'may not be specified when `value` is not empty'));
   else if (sources > 1) errors.push(invalid(path, '', 'may not have more than one field specified at a time'));

@@ -4,7 +4,7 @@
  */
 import type { Pod, PodSpec } from '../../../../shared/kubernetes/api.ts';
 import { dns1123SubdomainErrors, labelKeyErrors, rangeErrors } from '../../../../shared/kubernetes/names.ts';
-import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
+import type { ManifestGates } from '../manifest-gates.ts';
 import { checkDNSLabel, checkLabelKey, checkName, checkRequiredEnum } from './checks.ts';
 import { validateContainers, validateInitContainers } from './containers.ts';
 import { validateDNSConfig, validateHostAliases, validateHostnameOverride } from './dns.ts';
@@ -24,7 +24,7 @@ export function validatePodSpec(pod: Pod, gates: ManifestGates, path: string, er
   validateResourceClaims(spec, `${path}.resourceClaims`, errors);
   validateContainers({ pod, gates, volumes, claimNames }, `${path}.containers`, errors);
   validateInitContainers({ pod, gates, volumes, claimNames }, `${path}.initContainers`, errors);
-  if (isEnabled(gates, 'PodLevelResources')) validatePodResources(spec, `${path}.resources`, errors);
+  if (gates.PodLevelResources) validatePodResources(spec, `${path}.resources`, errors);
   validateHostPorts(spec, `${path}.containers`, errors);
   validateEnums(spec, path, errors);
   validateLabels(spec.nodeSelector, `${path}.nodeSelector`, errors);

@@ -3,7 +3,7 @@ import type { PodSpec } from '../../../../shared/kubernetes/api.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors, labelKeyErrors, labelValueErrors } from '../../../../shared/kubernetes/names.ts';
 import { checkLabelKey, checkName, checkSupported } from './checks.ts';
 import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
-import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
+import type { ManifestGates } from '../manifest-gates.ts';
 import { invalid, notSupported, required } from '../../../../shared/kubernetes/field-error.ts';
 import { validateLabelSelector, validateOperator } from './labels.ts';
 import { validateMatchLabelKeys } from './topology-spread.ts';
@@ -109,7 +109,7 @@ export function validateTolerations(tolerations: readonly Toleration[], gates: M
     if (tolerationSeconds !== undefined && effect !== 'NoExecute') {
       errors.push(invalid(`${tolerationPath}.effect`, effect ?? '', "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
-    validateTolerationValue(operator, value, isEnabled(gates, 'TaintTolerationComparisonOperators'), tolerationPath, errors);
+    validateTolerationValue(operator, value, gates.TaintTolerationComparisonOperators, tolerationPath, errors);
     checkSupported(effect, `${tolerationPath}.effect`, ['NoSchedule', 'PreferNoSchedule', 'NoExecute'], errors);
   }
 }

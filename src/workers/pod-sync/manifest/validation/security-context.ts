@@ -1,7 +1,7 @@
 /** Validates the security contexts of a pod and its containers. */
 import type { PodSpec, SecurityContext } from '../../../../shared/kubernetes/api.ts';
 import { normalizeSysctl } from '../../../../shared/kubernetes/sysctls.ts';
-import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
+import type { ManifestGates } from '../manifest-gates.ts';
 import { checkID, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from '../../../../shared/kubernetes/field-error.ts';
 import { validateAppArmor, validateSeccomp } from './profiles.ts';
@@ -48,7 +48,7 @@ export function validatePodSecurityContext(spec: PodSpec, gates: ManifestGates, 
   validateWindowsOptions(context.windowsOptions, `${path}.windowsOptions`, errors);
   validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`, errors);
   checkSupported(context.supplementalGroupsPolicy, `${path}.supplementalGroupsPolicy`, ['Merge', 'Strict'], errors);
-  const changePolicies = isEnabled(gates, 'SELinuxMount') ? ['MountOption', 'Recursive'] : ['Recursive'];
+  const changePolicies = gates.SELinuxMount ? ['MountOption', 'Recursive'] : ['Recursive'];
   checkSupported(context.seLinuxChangePolicy, `${path}.seLinuxChangePolicy`, changePolicies, errors);
 }
 
@@ -84,7 +84,7 @@ function namespaceOf(sysctl: string): 'net' | 'ipc' | null {
 export function validateHostUsers(spec: PodSpec, gates: ManifestGates, path: string, errors: string[]): void {
   if (spec.hostUsers !== false) return;
   const detail = 'when `hostUsers` is false';
-  if (spec.hostNetwork && !isEnabled(gates, 'UserNamespacesHostNetworkSupport')) errors.push(forbidden(`${path}.hostNetwork`, detail));
+  if (spec.hostNetwork && !gates.UserNamespacesHostNetworkSupport) errors.push(forbidden(`${path}.hostNetwork`, detail));
   // These paths are spelled as upstream spells them.
   if (spec.hostPID) errors.push(forbidden(`${path}.HostPID`, detail));
   if (spec.hostIPC) errors.push(forbidden(`${path}.HostIPC`, detail));

@@ -1,6 +1,6 @@
 /** Validates topology spread constraints, and the matchLabelKeys of constraints and pod affinity. */
 import type { PodSpec } from '../../../../shared/kubernetes/api.ts';
-import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
+import type { ManifestGates } from '../manifest-gates.ts';
 import { checkLabelKey, checkPositive, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from '../../../../shared/kubernetes/field-error.ts';
 import { validateLabelSelector, type LabelSelector } from './labels.ts';
@@ -8,8 +8,7 @@ import { validateLabelSelector, type LabelSelector } from './labels.ts';
 type Constraint = NonNullable<PodSpec['topologySpreadConstraints']>[number];
 
 export function validateTopologySpread(constraints: readonly Constraint[], gates: ManifestGates, path: string, errors: string[]): void {
-  const merged =
-    isEnabled(gates, 'MatchLabelKeysInPodTopologySpread') && isEnabled(gates, 'MatchLabelKeysInPodTopologySpreadSelectorMerge');
+  const merged = gates.MatchLabelKeysInPodTopologySpread && gates.MatchLabelKeysInPodTopologySpreadSelectorMerge;
   const checkKeys = merged ? validateMatchLabelKeys : validateUnmergedLabelKeys;
   const seen = new Set<string>();
   for (const [index, constraint] of constraints.entries()) {

@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../../../../shared/kubernetes/api.ts';
 import { configMirrorAnnotation } from '../../../../shared/kubernetes/annotations.ts';
-import { isEnabled, type ManifestGates } from '../manifest-gates.ts';
+import type { ManifestGates } from '../manifest-gates.ts';
 import { forbidden, invalid, keyPath } from '../../../../shared/kubernetes/field-error.ts';
 import { validateMetadata } from './metadata.ts';
 import { validatePodSpec } from './pod-spec.ts';
@@ -44,7 +44,7 @@ function validatePodAnnotations(pod: Pod, gates: ManifestGates, path: string, er
   }
   if (mirror !== undefined && pod.spec.resourceClaims) errors.push(forbidden('', 'static pods do not support resource claims'));
   const cost = annotations[deletionCostAnnotation];
-  const isCostChecked = isEnabled(gates, 'PodDeletionCost');
+  const isCostChecked = gates.PodDeletionCost;
   if (isCostChecked && cost !== undefined && !isInt32(cost))
     errors.push(invalid(keyPath(path, deletionCostAnnotation), cost, 'must be a 32bit integer'));
   validateProfileAnnotations(pod, path, errors);

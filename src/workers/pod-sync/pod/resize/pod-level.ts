@@ -1,8 +1,7 @@
 /** The pod's own resources, as far as they can be resized. */
 import type { Pod, ResourceRequirements } from '../../../../shared/kubernetes/api.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { isGateEnabled } from '../../feature-gate-defaults.ts';
 
 export function podLevelResources({ settings }: Pick<TaskContext, 'settings'>, { spec }: Pod): ResourceRequirements | undefined {
-  return isGateEnabled(settings, 'InPlacePodLevelResourcesVerticalScaling') ? spec.resources : undefined;
+  return settings.featureGates.InPlacePodLevelResourcesVerticalScaling ? spec.resources : undefined;
 }

@@ -2,7 +2,6 @@
 import { type ContainerConfig, type LinuxContainerConfig, NamespaceMode, Signal } from '../../../../shared/cri/generated/cri-v1.ts';
 import { expand, checkExpandedLength, resolverFrom } from '../../../../shared/kubernetes/expansion.ts';
 import { containerLogPath } from '../../../../shared/kubernetes/paths.ts';
-import { isGateEnabled } from '../../feature-gate-defaults.ts';
 import { toConfigError } from './config-error.ts';
 import { containerAnnotations, containerLabels } from './runtime-labels.ts';
 import { containerResources } from './linux-resources.ts';
@@ -86,7 +85,7 @@ function linuxConfig(input: ContainerConfigInput): LinuxContainerConfig {
 /** The CRI spells `SIGRTMIN+3` as SIGNAL_SIGRTMINPLUS3. */
 function stopSignal({ container, settings }: ContainerConfigInput): Signal {
   const name = container.lifecycle?.stopSignal;
-  if (!name || !isGateEnabled(settings, 'ContainerStopSignals')) return Signal.SIGNAL_RUNTIME_DEFAULT;
+  if (!name || !settings.featureGates.ContainerStopSignals) return Signal.SIGNAL_RUNTIME_DEFAULT;
   const constant = `SIGNAL_${name.replace('+', 'PLUS').replace('-', 'MINUS')}`;
   return Object.hasOwn(Signal, constant) ? Signal[constant as keyof typeof Signal] : Signal.SIGNAL_RUNTIME_DEFAULT;
 }

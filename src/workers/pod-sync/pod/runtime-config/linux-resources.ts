@@ -7,7 +7,6 @@ import { hasPodLevelResources, podLimits, podRequests } from '../../../../shared
 import { qosClass } from '../../../../shared/kubernetes/qos-class.ts';
 import { compareQuantities, isZeroQuantity, milliValue, type QuantityLike, value } from '../../../../shared/kubernetes/quantity.ts';
 import { hugePageSizeName, quotaFromMilliCPU, sharesFromMilliCPU } from '../../../../shared/cgroups/cgroup-values.ts';
-import { isGateEnabled } from '../../feature-gate-defaults.ts';
 import { computeMemoryQos } from './memory-qos.ts';
 import { computeOOMScoreAdj } from './oom-score.ts';
 import type { ContainerResourcesInput, PodConfigInput } from './config-inputs.ts';
@@ -22,7 +21,7 @@ export function sandboxResources({ pod, settings }: PodConfigInput): {
   resources: LinuxContainerResources;
   overhead: LinuxContainerResources;
 } {
-  const options = { excludeOverhead: true, skipPodLevel: !isGateEnabled(settings, 'PodLevelResources') };
+  const options = { excludeOverhead: true, skipPodLevel: !settings.featureGates.PodLevelResources };
   const limits = podLimits(pod, options);
   const overhead = pod.spec.overhead;
   return {
@@ -33,7 +32,7 @@ export function sandboxResources({ pod, settings }: PodConfigInput): {
 
 export function containerResources(input: ContainerResourcesInput): LinuxContainerResources {
   const { pod, container, settings, hostInfo, node } = input;
-  const podLevel = isGateEnabled(settings, 'PodLevelResources') && hasPodLevelResources(pod.spec);
+  const podLevel = settings.featureGates.PodLevelResources && hasPodLevelResources(pod.spec);
   const limits = effectiveLimits(pod, container, podLevel);
   const basic = toResources(container.resources?.requests?.['cpu'], limits, settings);
   const resources = { ...basic, unified: { ...basic.unified, ...memoryQos(input, podLevel) } };
@@ -55,7 +54,7 @@ export function containerResources(input: ContainerResourcesInput): LinuxContain
 function memoryQos({ pod, container, settings, node }: ContainerResourcesInput, podLevel: boolean): Record<string, string> {
   if (settings.cgroupVersion === 1) return {};
   // A container that was made with the gate may still be throttled.
-  if (!isGateEnabled(settings, 'MemoryQoS')) return { 'memory.high': 'max' };
+  if (!settings.featureGates.MemoryQoS) return { 'memory.high': 'max' };
   const podHasLimit = podLevel && !isZeroQuantity(pod.spec.resources?.limits?.['memory']);
   const allocatableBytes = Math.max(0, node.capacity.memoryBytes - settings.reservedMemoryBytes);
   return computeMemoryQos({ qos: qosClass(pod), resources: container.resources, settings, podHasLimit, allocatableBytes });
@@ -73,7 +72,7 @@ function effectiveLimits(pod: Pod, { resources }: Container | EphemeralContainer
 /** A missing CPU request is the limit, which the API server would set as the request. */
 function toResources(cpuRequest: QuantityLike, limits: Limits, settings: PodSyncSettings): LinuxContainerResources {
   const { cpuCFSQuota, cpuCFSQuotaPeriodUs, cgroupVersion, singleProcessOOMKill } = settings;
-  const periodUs = isGateEnabled(settings, 'CustomCPUCFSQuotaPeriod') ? cpuCFSQuotaPeriodUs : defaultPeriodUs;
+  const periodUs = settings.featureGates.CustomCPUCFSQuotaPeriod ? cpuCFSQuotaPeriodUs : defaultPeriodUs;
   return {
     ...zeroResources(),
     cpuShares: BigInt(sharesFromMilliCPU(milliValue(cpuRequest ?? limits['cpu']))),

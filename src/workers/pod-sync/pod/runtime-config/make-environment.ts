@@ -6,7 +6,6 @@ import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import { toConfigError } from './config-error.ts';
 import { envFileValue } from './env-file.ts';
 import { envField } from './downward-api-fields.ts';
-import { isGateEnabled } from '../../feature-gate-defaults.ts';
 import { referencedObject, type ReferencedKind, type Text } from './referenced-object.ts';
 import { envResourceField } from './downward-api-resource-fields.ts';
 import { serviceEnvironment } from './service-environment.ts';
@@ -84,18 +83,12 @@ function fromSource(source: NonNullable<EnvVar['valueFrom']>, input: Environment
   if (resourceFieldRef) {
     const containerWithResources = container as Pick<Container, 'resources'>;
     return {
-      value: envResourceField(
-        resourceFieldRef,
-        pod,
-        containerWithResources,
-        node.allocatable,
-        isGateEnabled(settings, 'PodLevelResources'),
-      ),
+      value: envResourceField(resourceFieldRef, pod, containerWithResources, node.allocatable, settings.featureGates.PodLevelResources),
     };
   }
   if (configMapKeyRef) return valueOfKey('ConfigMap', input, configMapKeyRef);
   if (secretKeyRef) return valueOfKey('Secret', input, secretKeyRef);
-  if (!fileKeyRef || !isGateEnabled(settings, 'EnvFiles')) return { value: '' };
+  if (!fileKeyRef || !settings.featureGates.EnvFiles) return { value: '' };
   const { volumeName, path, key, optional } = fileKeyRef;
   const file = input.envFiles?.get(envFileKey(fileKeyRef));
   if (!file) throw new Error(`cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);

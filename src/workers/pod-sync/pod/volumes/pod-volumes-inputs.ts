@@ -10,8 +10,7 @@ import type { HelperClient } from '../../../../shared/helper-client/index.ts';
 export interface PodVolumesOptions {
   readonly rootDir: string;
   readonly clusterDomain: string;
-  /** The defaults when absent. */
-  readonly featureGates?: PodSyncSettings['featureGates'];
+  readonly featureGates: PodSyncSettings['featureGates'];
   /** Makes the calls that may hang in the kernel. Each thread has one. */
   readonly helper: HelperClient;
   readonly logger: Logger;

@@ -1,6 +1,5 @@
 /** The operations of a sync on a pod's volumes. Each is idempotent. */
 import { lstat, realpath } from '../blocking-fs.ts';
-import type { PodSyncSettings } from '../../../../shared/contracts/pod-sync/worker-data.ts';
 import type { VolumeNotReady } from '../../../../shared/contracts/published-volumes.ts';
 import type { Mount } from '../../../../shared/cri/generated/cri-v1.ts';
 import { KubeletError, messageOf } from '../../../../shared/errors/kubelet-error.ts';
@@ -10,7 +9,6 @@ import { memoryLimitsOf } from '../../../../shared/kubernetes/memory-volumes.ts'
 import { podDir, podVolumeDir } from '../../../../shared/kubernetes/paths.ts';
 import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import type { EnvFile } from '../runtime-config/env-file.ts';
-import { isGateEnabled } from '../../feature-gate-defaults.ts';
 import { computePodHostname } from '../runtime-config/hostname.ts';
 import { forEachParallel } from '../../../../shared/concurrency/for-each-parallel.ts';
 import { volumeKinds, volumesToMount } from '../../../../shared/kubernetes/volume-kind.ts';
@@ -45,13 +43,11 @@ const maxParallelWritten = 16;
 
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
-  readonly #gates: Pick<PodSyncSettings, 'featureGates'>;
   readonly #projectQuotas: ProjectQuotas;
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
-    this.#gates = { featureGates: options.featureGates ?? {} };
-    const enabled = isGateEnabled(this.#gates, 'LocalStorageCapacityIsolationFSQuotaMonitoring');
+    const enabled = options.featureGates.LocalStorageCapacityIsolationFSQuotaMonitoring;
     this.#projectQuotas = new ProjectQuotas({ enabled, logger: options.logger });
   }
 
@@ -85,9 +81,9 @@ export class PodVolumes {
       inTurn,
       logger,
       nestedMountpoints: nestedMountpoints(pod),
-      podLevelResources: isGateEnabled(this.#gates, 'PodLevelResources'),
-      emptyDirModes: isGateEnabled(this.#gates, 'EmptyDirVolumeMode'),
-      resolveFileUser: fileUserResolver(isGateEnabled(this.#gates, 'AtomicWriteVolumeUserFields')),
+      podLevelResources: this.#options.featureGates.PodLevelResources,
+      emptyDirModes: this.#options.featureGates.EmptyDirVolumeMode,
+      resolveFileUser: fileUserResolver(this.#options.featureGates.AtomicWriteVolumeUserFields),
       projectQuotas: this.#projectQuotas,
       signal,
     };
@@ -120,7 +116,7 @@ export class PodVolumes {
   /** Gives a volume in memory the size that the pod allows it. Rejects with the system's error: EINVAL when the files take more. */
   async resizeMemoryVolume({ pod, node, volume }: ResizeMemoryVolumeInput): Promise<void> {
     const sizeLimit = memoryLimitsOf(pod.spec).get(volume);
-    const podLevelResources = isGateEnabled(this.#gates, 'PodLevelResources');
+    const podLevelResources = this.#options.featureGates.PodLevelResources;
     await resizeMemoryDir({
       path: podVolumeDir(await realpath(this.#options.rootDir), podUID(pod), volumeKinds.emptyDir.plugin, volume),
       sizeBytes: computeMemorySizeBytes(pod, node.allocatable.memoryBytes, sizeLimit, podLevelResources),
@@ -149,7 +145,7 @@ export class PodVolumes {
 
   /** Reads what a container's environment takes from files, up to `maxBytes` (env-files.ts). */
   async readEnvFiles({ pod, container, maxBytes, signal }: EnvFilesInput): Promise<ReadonlyMap<string, EnvFile>> {
-    if (!isGateEnabled(this.#gates, 'EnvFiles')) return new Map();
+    if (!this.#options.featureGates.EnvFiles) return new Map();
     const read = (ref: FileKeyRef, maxFileBytes: number) => this.#readVolumeFile(pod, ref, maxFileBytes, signal);
     return readEnvFiles(container, { maxBytes, read, signal });
   }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
+import type { ImageGcPolicy } from '../../../../../src/shared/contracts/images.ts';
 import { formatSize } from '../../../../../src/shared/kubernetes/format-size.ts';
 import {
   bytesToFree,
   imagesInEvictionOrder,
   planImageGc,
   usagePercent,
-  type ImageGcPolicy,
   type ImageRecord,
 } from '../../../../../src/workers/images/image-gc/select-images.ts';
 import { table } from '../../../../support/table.ts';

@@ -1,3 +1,4 @@
+import { podSyncGatesWith } from '../../../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, PodSpec, Volume } from '../../../../../src/shared/kubernetes/api.ts';
@@ -7,12 +8,12 @@ import type { ManifestGates } from '../../../../../src/workers/pod-sync/manifest
 import { table } from '../../../../support/table.ts';
 
 /** Applies defaults directly, also to fields that static pods cannot have. */
-function defaulted(spec: Partial<PodSpec>, gates: ManifestGates = {}): PodSpec {
+function defaulted(spec: Partial<PodSpec>, gates: Partial<ManifestGates> = {}): PodSpec {
   const pod = {
     metadata: { name: 'web', namespace: 'default', uid: 'u' },
     spec: { containers: [{ name: 'main', image: 'web:1' }], ...spec },
   } as DraftPod;
-  defaultPod(pod, gates);
+  defaultPod(pod, podSyncGatesWith(gates));
   return pod.spec;
 }
 const container = (fields: Partial<Container>): Container | undefined =>
@@ -143,7 +144,7 @@ for (const [name, spec, want] of podLevel) {
     assert.deepEqual(defaulted(spec, { PodLevelResourcesFixDefaulting: false }).resources, want));
 }
 
-const protocols: readonly [name: string, action: object, gates: ManifestGates, want: string | undefined][] = [
+const protocols: readonly [name: string, action: object, gates: Partial<ManifestGates>, want: string | undefined][] = [
   ['with the gate', { port: 80 }, { H2CContainerProbe: true }, 'HTTP1'],
   ['without the gate', { port: 80 }, {}, undefined],
   ['that the manifest has', { port: 80, protocol: 'HTTP2' }, {}, 'HTTP2'],

@@ -1,3 +1,4 @@
+import { podSyncGatesWith } from '../../../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import type { ManifestGates } from '../../../../../src/workers/pod-sync/manifest/manifest-gates.ts';
 import { aManifest, decode, errorsOf } from '../../../../support/pods/manifests.ts';
@@ -19,7 +20,7 @@ const noMerge = { MatchLabelKeysInPodTopologySpreadSelectorMerge: false };
 const noKeys = { ...noMerge, MatchLabelKeysInPodTopologySpread: false };
 const inBoth = `${spreadPath}.matchLabelKeys[0]: Invalid value: "rev": exists in both matchLabelKeys and labelSelector`;
 
-const cases: readonly [name: string, manifest: object, gates: Record<string, boolean>, want: string[]][] = [
+const cases: readonly [name: string, manifest: object, gates: Partial<ManifestGates>, want: string[]][] = [
   ['a container’s own restart policy', aManifest({ container: { restartPolicy: 'Never' } }), {}, []],
   [
     'a container’s own restart policy',
@@ -129,7 +130,7 @@ table('feature gates decide which fields a static pod may have', (row) => {
   for (const [name, manifest, gates, want] of cases) {
     const set = Object.entries(gates).map(([gate, value]) => `${gate}=${value}`);
     row(`${name} is ${want.length === 0 ? 'valid' : 'rejected'} with ${set.join(',') || 'the default gates'}`, () => {
-      const errors = errorsOf(manifest, gates).map((each) => each.replace(/^.*web\.yaml: invalid pod: /, ''));
+      const errors = errorsOf(manifest, podSyncGatesWith(gates)).map((each) => each.replace(/^.*web\.yaml: invalid pod: /, ''));
       assert.deepEqual(errors, want);
     });
   }
@@ -137,7 +138,7 @@ table('feature gates decide which fields a static pod may have', (row) => {
 
 const podLevelLimit = (container: object) =>
   aManifest({ spec: { resources: { limits: { cpu: '1' } } }, container: { resources: container } });
-const podLevel: readonly [name: string, container: object, gates: ManifestGates, want: object | null][] = [
+const podLevel: readonly [name: string, container: object, gates: Partial<ManifestGates>, want: object | null][] = [
   ['stay as the manifest has them', { requests: { cpu: '500m' } }, {}, { limits: { cpu: '1' } }],
   [
     'are completed without the gate',
@@ -156,7 +157,7 @@ const podLevel: readonly [name: string, container: object, gates: ManifestGates,
 table('pod-level resources of a static pod', (row) => {
   for (const [name, container, gates, want] of podLevel) {
     row(name, () => {
-      const { pods } = decode(podLevelLimit(container), 'file', '/manifests/web.yaml', gates);
+      const { pods } = decode(podLevelLimit(container), 'file', '/manifests/web.yaml', podSyncGatesWith(gates));
       assert.deepEqual(pods[0]?.spec.resources ?? null, want);
     });
   }

@@ -1,4 +1,5 @@
 /** Fuzzes the pure parts of a sync with hostile pods. They may reject a pod with an Error that has a reason, but never with a TypeError or the like. */
+import { podSyncGatesWith } from '../../../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerConfig, PodSandboxConfig } from '../../../../../src/shared/cri/generated/cri-v1.ts';
@@ -93,7 +94,7 @@ for (const seed of fuzzSeeds()) {
         origin: '/manifests/pod.json',
         nodeName: 'node-1',
       } as const;
-      const { errors, readable } = decodeManifest(task, {});
+      const { errors, readable } = decodeManifest(task, podSyncGatesWith());
       assert.ok(readable || !errors.some((error) => mistake.test(error)), `${errors.join('\n')}\n${JSON.stringify(pod)}`);
     }
   });

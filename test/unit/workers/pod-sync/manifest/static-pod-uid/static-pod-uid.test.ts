@@ -1,3 +1,4 @@
+import { podSyncGatesWith } from '../../../../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Draft, Pod } from '../../../../../../src/shared/kubernetes/api.ts';
@@ -36,9 +37,12 @@ test('a deeply nested status is rejected', () => {
 test('the dumps of all pods share one budget, and pods beyond it are rejected', () => {
   const [document, pod] = [aManifest(), decodedPod(aManifest()) as Draft<Pod>];
   let characters = 1000;
-  dumpPointer('core.Pod', toInternalPod(document, pod, {}, false), (piece) => (characters += piece.length));
+  dumpPointer('core.Pod', toInternalPod(document, pod, podSyncGatesWith(), false), (piece) => (characters += piece.length));
   const budget = { characters };
   const origin = { source: 'file', origin: '/manifests/web.yaml', nodeName: 'node-1' } as const;
-  staticPodUID(document, pod, origin, {}, budget);
-  assert.throws(() => staticPodUID(document, pod, origin, {}, budget), /^Error: pods of more than 67108864 characters in print/);
+  staticPodUID(document, pod, origin, podSyncGatesWith(), budget);
+  assert.throws(
+    () => staticPodUID(document, pod, origin, podSyncGatesWith(), budget),
+    /^Error: pods of more than 67108864 characters in print/,
+  );
 });

@@ -1,3 +1,4 @@
+import { podSyncGatesWith } from '../../../../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerConfig, PodSandboxConfig, Signal } from '../../../../../../src/shared/cri/generated/cri-v1.ts';
@@ -113,7 +114,7 @@ test('a stop signal is passed to the runtime if its feature gate is enabled', ()
     makeContainerConfig(
       aContainerConfigInput({
         container: aContainer({ lifecycle: { stopSignal } }),
-        settings: { ...someSettings, featureGates: { ContainerStopSignals: gate } },
+        settings: { ...someSettings, featureGates: podSyncGatesWith({ ContainerStopSignals: gate }) },
       }),
     ).stopSignal;
   assert.equal(signalOf('SIGUSR1', false), 0);

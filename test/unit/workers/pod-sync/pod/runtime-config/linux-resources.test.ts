@@ -1,3 +1,4 @@
+import { podSyncGatesWith } from '../../../../../support/pods/pod-sync-gates.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSyncSettings } from '../../../../../../src/shared/contracts/pod-sync/worker-data.ts';
@@ -44,7 +45,7 @@ const cpu: readonly [
   [
     'a shorter period without its feature gate',
     { limits: { cpu: '1' } },
-    { cpuCFSQuotaPeriodUs: 10_000, featureGates: { CustomCPUCFSQuotaPeriod: false } },
+    { cpuCFSQuotaPeriodUs: 10_000, featureGates: podSyncGatesWith({ CustomCPUCFSQuotaPeriod: false }) },
     [1024n, 100_000n, 100_000n],
   ],
   ['a node without CFS quotas', { limits: { cpu: '1' } }, { cpuCFSQuota: false }, [1024n, 0n, 0n]],
@@ -66,7 +67,10 @@ test('exclusive CPUs are set and not throttled', () => {
 test('a container without a memory limit has the pod-level limit', () => {
   assert.equal(resources({ limits: { memory: '64Mi' } }).memoryLimitInBytes, 67_108_864n);
   assert.equal(resources({}, { spec: { resources: { limits: { memory: '1Gi' } } } }).memoryLimitInBytes, 1_073_741_824n);
-  const gateOff = { settings: { featureGates: { PodLevelResources: false } }, spec: { resources: { limits: { memory: '1Gi' } } } };
+  const gateOff = {
+    settings: { featureGates: podSyncGatesWith({ PodLevelResources: false }) },
+    spec: { resources: { limits: { memory: '1Gi' } } },
+  };
   assert.equal(resources({}, gateOff).memoryLimitInBytes, 0n);
 });
 
@@ -125,7 +129,7 @@ const memoryQos: readonly [name: string, own: ResourceRequirements, fields: Fiel
   [
     'a container that was throttled is released when the gate is off',
     burstable,
-    { settings: { cgroupVersion: 2, featureGates: { MemoryQoS: false } } },
+    { settings: { cgroupVersion: 2, featureGates: podSyncGatesWith({ MemoryQoS: false }) } },
     { 'memory.high': 'max' },
   ],
   [
