@@ -6,6 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import type { HelperClient } from '../../shared/helper-client/index.ts';
 import type { PublishVolumeRequest, UnpublishVolumeRequest, VolumeReply } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import { KeyedSequence } from '../../shared/concurrency/keyed-sequence.ts';
 import { isFinalError, RpcError } from '../../shared/grpc-client/index.ts';
 import { grpcCode } from '../../shared/cri/cri-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
@@ -17,8 +18,7 @@ import type { CsiDriver } from './csi/csi-driver.ts';
 import { attachmentID, stagingPath, targetPath } from './csi/csi-paths.ts';
 import { publishRequest, stageRequest } from './csi/node-requests.ts';
 import { readVolumeData, recordCall, recordCompletion, removeMountFolder } from './csi/volume-data.ts';
-import { OperationQueues } from './operation-queues.ts';
-import { shouldUnstage, volumeKey, type KnownVolume, type VolumeTable } from './volume-table.ts';
+import { shouldUnstage, volumeKey, type KnownVolume, type VolumeKey, type VolumeTable } from './volume-table.ts';
 
 export interface VolumeOperationsOptions {
   readonly rootDir: string;
@@ -39,7 +39,8 @@ const ownershipDeadlineMs = 10 * 60_000;
 
 export class VolumeOperations {
   readonly #options: VolumeOperationsOptions;
-  readonly #queues = new OperationQueues();
+  /** Operations on one volume run one after the other, across pods. */
+  readonly #queues = new KeyedSequence<VolumeKey>();
   /** Publications that wait or are under way, by their target. */
   readonly #pending = new Map<string, { readonly volume: KnownVolume; isCanceled: boolean }>();
   /** Unstages that have failed. */

@@ -5,6 +5,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { KeyedSequence } from '../../../shared/concurrency/keyed-sequence.ts';
 import type { MappedIDs } from '../../../shared/contracts/runtime-status.ts';
 import type { RuntimeHandler } from '../../../shared/contracts/node-info.ts';
 import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/allocation.ts';
@@ -35,7 +36,7 @@ export class UserNamespaceManager {
   /** Pods whose file could not be used, or not be removed. */
   readonly #broken = new Set<PodUID>();
   /** The file operation in progress of each pod. The operations of one pod follow each other. */
-  readonly #operations = new Map<PodUID, Promise<unknown>>();
+  readonly #operations = new KeyedSequence<PodUID>();
 
   constructor(options: UserNamespaceManagerOptions) {
     this.#options = options;
@@ -68,7 +69,7 @@ export class UserNamespaceManager {
     const problem = userNamespaceProblem(this.#options.runtimeHandlers(), runtimeHandler);
     if (problem !== null) return { problem };
     try {
-      const { firstID, length } = await this.#inSequence(uid, () => (current ? this.#adopt(uid, current) : this.#getOrCreate(uid)));
+      const { firstID, length } = await this.#operations.run(uid, () => (current ? this.#adopt(uid, current) : this.#getOrCreate(uid)));
       return { hostID: firstID, length };
     } catch (err) {
       return { problem: messageOf(err) };
@@ -83,7 +84,7 @@ export class UserNamespaceManager {
     const { runtimeHandlers, logger } = this.#options;
     if (!runtimeHandlers().some(({ userNamespaces }) => userNamespaces)) return;
     try {
-      await this.#inSequence(uid, () => this.#getOrCreate(uid));
+      await this.#operations.run(uid, () => this.#getOrCreate(uid));
     } catch (err) {
       logger.debug({ podUID: uid, err: messageOf(err) }, 'Could not give a new pod IDs for its user namespace');
     }
@@ -94,7 +95,7 @@ export class UserNamespaceManager {
     const { allocator, logger } = this.#options;
     if (!this.#hasAny(uid)) return;
     try {
-      await this.#inSequence(uid, async () => {
+      await this.#operations.run(uid, async () => {
         if (!this.#hasAny(uid)) return;
         await this.#removeFile(uid);
         allocator.release(uid);
@@ -116,7 +117,7 @@ export class UserNamespaceManager {
 
   /** Resolves when no file operation is in progress. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#operations.values());
+    await this.#operations.settled();
   }
 
   #hasAny(uid: PodUID): boolean {
@@ -207,17 +208,6 @@ export class UserNamespaceManager {
       await syncFolder(dirname(path));
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
-    }
-  }
-
-  async #inSequence<T>(uid: PodUID, operation: () => Promise<T>): Promise<T> {
-    const before = this.#operations.get(uid) ?? Promise.resolve();
-    const running = before.then(operation, operation);
-    this.#operations.set(uid, running);
-    try {
-      return await running;
-    } finally {
-      if (this.#operations.get(uid) === running) this.#operations.delete(uid);
     }
   }
 }

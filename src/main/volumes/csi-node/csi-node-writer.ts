@@ -1,4 +1,5 @@
 /** Writes the drivers of this node into the Node and the CSINode, one change after the other (upstream pkg/volume/csi/nodeinfomanager). */
+import { KeyedSequence } from '../../../shared/concurrency/keyed-sequence.ts';
 import type { DriverNodeInfo } from '../../../shared/contracts/volumes.ts';
 import { apiPath, isNotFound, type ApiClient, type ApiObject } from '../../api/index.ts';
 import { isOwnedBy, newCsiNode, withDriver, withoutDriver, type CsiNode } from './csi-node.ts';
@@ -15,7 +16,7 @@ const common = { trafficClass: 'node', deadlineMs: 10_000, maxAttempts: 1 } as c
 
 export class CsiNodeWriter {
   readonly #options: CsiNodeWriterOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #changes = new KeyedSequence<'node'>();
 
   constructor(options: CsiNodeWriterOptions) {
     this.#options = options;
@@ -23,7 +24,7 @@ export class CsiNodeWriter {
 
   /** Rejects with an Error for the driver. */
   install(name: string, info: DriverNodeInfo): Promise<void> {
-    return this.#inOrder(async () => {
+    return this.#changes.run('node', async () => {
       if (info.nodeID === '') throw new Error('error adding CSI driver node info: driverNodeID must not be empty');
       const node = await this.#node();
       await this.#patchNode(installPatch(node.metadata, name, info.nodeID, info.topology));
@@ -33,18 +34,12 @@ export class CsiNodeWriter {
   }
 
   uninstall(name: string): Promise<void> {
-    return this.#inOrder(async () => {
+    return this.#changes.run('node', async () => {
       const csiNode = await this.#read();
       if (csiNode) await this.#replace(csiNode, withoutDriver(csiNode, name));
       const node = await this.#node();
       await this.#patchNode(uninstallPatch(node.metadata, name));
     });
-  }
-
-  #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const running = this.#last.then(work, work);
-    this.#last = running.catch(() => {});
-    return running;
   }
 
   #node(): Promise<NodeWithMetadata> {
