@@ -4,6 +4,7 @@ import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts
 import type { ProbedPod, ProbeNotification, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { EventChannel } from './event-channel.ts';
+import { LazyThread } from './lazy-thread.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
 
@@ -18,11 +19,10 @@ export interface ProbesThreadOptions extends ThreadDependencies {
 const resourceLimits = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 2 };
 
 export class ProbesThread {
-  readonly #options: ProbesThreadOptions;
-  #thread: Thread<ProbesApi> | null = null;
+  readonly #lazy: LazyThread<ProbesApi>;
 
   private constructor(options: ProbesThreadOptions) {
-    this.#options = options;
+    this.#lazy = new LazyThread(() => start(options));
   }
 
   /** The thread starts with its first pod: many nodes have no probes. */
@@ -32,24 +32,24 @@ export class ProbesThread {
 
   /** Starts it at the first use. */
   get thread(): Thread<ProbesApi> {
-    this.#thread ??= start(this.#options);
-    return this.#thread;
+    return this.#lazy.thread;
   }
 
   setPods(pods: readonly ProbedPod[]): Promise<void> {
     return this.thread.call((api) => api.setPods(pods));
   }
   async removePods(uids: readonly PodUID[]): Promise<void> {
-    await this.#thread?.call((api) => api.removePods(uids));
+    await this.#lazy.started?.call((api) => api.removePods(uids));
   }
 
   /** The metrics of the probes, as text. */
   async renderMetrics(format: MetricsFormat): Promise<Uint8Array> {
-    return this.#thread ? this.#thread.call((api) => api.renderMetrics(format)) : toBytes([...encodeFamilies([], format)]);
+    const { started } = this.#lazy;
+    return started ? started.call((api) => api.renderMetrics(format)) : toBytes([...encodeFamilies([], format)]);
   }
 
-  async close(): Promise<void> {
-    await this.#thread?.close();
+  close(): Promise<void> {
+    return this.#lazy.close();
   }
 }
 

@@ -7,8 +7,8 @@ import type {
   VolumesApi,
   VolumesWorkerData,
 } from '../../shared/contracts/volumes.ts';
+import { LazyThread } from './lazy-thread.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
-import type { Thread } from './thread.ts';
 
 export interface VolumesThreadOptions extends ThreadDependencies {
   readonly settings: Settings<VolumesWorkerData, 'drivers'>;
@@ -18,44 +18,38 @@ export interface VolumesThreadOptions extends ThreadDependencies {
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 2 };
 
 export class VolumesThread {
-  readonly #options: VolumesThreadOptions;
   /** A thread that is started again gets them. */
   readonly #drivers = new Map<string, string>();
-  #thread: Thread<VolumesApi> | undefined;
+  readonly #lazy: LazyThread<VolumesApi>;
 
-  constructor(options: VolumesThreadOptions) {
-    this.#options = options;
+  constructor({ settings, ...dependencies }: VolumesThreadOptions) {
+    this.#lazy = new LazyThread(() =>
+      startThread<VolumesApi, VolumesWorkerData>({
+        ...dependencies,
+        name: 'volumes',
+        resourceLimits,
+        onStart: () => ({ ...settings, drivers: new Map(this.#drivers) }),
+      }),
+    );
   }
 
   /** The thread limits the time of a driver's calls, and a volume's operations wait for each other. */
   async setDriver(name: string, endpoint: string): Promise<DriverReply> {
-    const reply = await this.#started().call(async (api) => await api.setDriver(name, endpoint), { deadlineMs: null, retry: true });
+    const reply = await this.#lazy.thread.call(async (api) => await api.setDriver(name, endpoint), { deadlineMs: null, retry: true });
     if (reply.outcome === 'info') this.#drivers.set(name, endpoint);
     return reply;
   }
   removeDriver(name: string): Promise<void> {
     this.#drivers.delete(name);
-    return this.#started().call((api) => api.removeDriver(name), { retry: true });
+    return this.#lazy.thread.call((api) => api.removeDriver(name), { retry: true });
   }
   publishVolume(request: PublishVolumeRequest): Promise<VolumeReply> {
-    return this.#started().call(async (api) => await api.publishVolume(request), { deadlineMs: null, retry: true });
+    return this.#lazy.thread.call(async (api) => await api.publishVolume(request), { deadlineMs: null, retry: true });
   }
   unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply> {
-    return this.#started().call(async (api) => await api.unpublishVolume(request), { deadlineMs: null, retry: true });
+    return this.#lazy.thread.call(async (api) => await api.unpublishVolume(request), { deadlineMs: null, retry: true });
   }
-  async close(): Promise<void> {
-    await this.#thread?.close();
-  }
-
-  #started(): Thread<VolumesApi> {
-    const { settings, state, logger } = this.#options;
-    this.#thread ??= startThread<VolumesApi, VolumesWorkerData>({
-      name: 'volumes',
-      resourceLimits,
-      state,
-      logger,
-      onStart: () => ({ ...settings, drivers: new Map(this.#drivers) }),
-    });
-    return this.#thread;
+  close(): Promise<void> {
+    return this.#lazy.close();
   }
 }
