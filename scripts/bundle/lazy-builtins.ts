@@ -5,15 +5,9 @@
 import { isBuiltin } from 'node:module';
 import type { Plugin } from 'rolldown';
 import { parseSync, type ESTree } from 'rolldown/utils';
+import { rewriteChunks } from './rewrite-chunks.ts';
 
-export function lazyBuiltins(): Plugin {
-  return {
-    name: 'lazy-builtins',
-    generateBundle(_, bundle) {
-      for (const chunk of Object.values(bundle)) if (chunk.type === 'chunk') chunk.code = toLazyBuiltins(chunk.code, chunk.fileName);
-    },
-  };
-}
+export const lazyBuiltins = (): Plugin => rewriteChunks('lazy-builtins', toLazyBuiltins);
 
 /** Throws where the code exports what it imports. */
 export function toLazyBuiltins(code: string, fileName: string): string {

@@ -5,16 +5,9 @@
 import type { Plugin } from 'rolldown';
 import { parseSync } from 'rolldown/utils';
 import { findTaggedTemplates } from './imported-names.ts';
+import { rewriteChunks } from './rewrite-chunks.ts';
 
-export function oneByteText(): Plugin {
-  return {
-    name: 'one-byte-text',
-    // Not `renderChunk`: the bundler prints its result again, without escapes.
-    generateBundle(_, bundle) {
-      for (const chunk of Object.values(bundle)) if (chunk.type === 'chunk') chunk.code = toOneByteText(chunk.code, chunk.fileName);
-    },
-  };
-}
+export const oneByteText = (): Plugin => rewriteChunks('one-byte-text', toOneByteText);
 
 /** An escape means the same in strings, templates, regular expressions and comments. Throws where it does not. */
 export function toOneByteText(code: string, fileName: string): string {
