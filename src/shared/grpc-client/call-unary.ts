@@ -8,8 +8,9 @@ import { grpcCode } from '../cri/cri-error.ts';
 import { openHttp2Session } from '../dial/http2-session.ts';
 import { socketErrorCode } from '../dial/socket-error.ts';
 import { WatchedConnection } from '../dial/watched-connection.ts';
+import { frameMessage } from './frame.ts';
 import { RpcError } from './rpc-error.ts';
-import { frameRequest, unaryReply, type ReceivedReply } from './unary-reply.ts';
+import { unaryReply, type ReceivedReply } from './unary-reply.ts';
 
 export interface UnaryCall {
   readonly socketPath: string;
@@ -96,7 +97,7 @@ function exchange(
     const text = `grpc: received message larger than max (${reply.bytes} vs. ${maxReplyBytes})`;
     onReply({ headers: reply.headers, trailers: { 'grpc-status': String(grpcCode.RESOURCE_EXHAUSTED), 'grpc-message': text }, body });
   });
-  stream.end(frameRequest(request));
+  stream.end(frameMessage(request));
 }
 
 function connectionFault(err: Error | undefined, socketPath: string): string {

@@ -1,5 +1,6 @@
 /** What a unary call has received, as the message or the failure of the call (PROTOCOL-HTTP2.md of grpc). Pure. */
 import { grpcCode } from '../cri/cri-error.ts';
+import { prefixBytes } from './frame.ts';
 import { RpcError } from './rpc-error.ts';
 
 type Headers = Readonly<Record<string, string | readonly string[] | number | boolean | undefined>>;
@@ -9,16 +10,6 @@ export interface ReceivedReply {
   /** Of a reply that has only headers: the same. */
   readonly trailers: Headers | undefined;
   readonly body: Buffer;
-}
-
-/** Before each message: a flag, and its length in four bytes. */
-export const prefixBytes = 5;
-
-export function frameRequest(message: Uint8Array): Buffer {
-  const frame = Buffer.alloc(prefixBytes + message.length);
-  frame.writeUInt32BE(message.length, 1);
-  frame.set(message, prefixBytes);
-  return frame;
 }
 
 /** Returns the message. Throws RpcError. */

@@ -9,8 +9,9 @@ import { socketErrorCode, joinHostPort, readError } from '../../../shared/dial/s
 import { http2ErrorName } from '../../../shared/dial/http2-error-name.ts';
 import { maxReceivedBytes } from '../../../shared/dial/watched-connection.ts';
 import { grpcCode } from '../../../shared/cri/cri-error.ts';
+import { frameMessage, prefixBytes } from '../../../shared/grpc-client/frame.ts';
 import type { ActionOf } from './attempt.ts';
-import { bodyFault, computeReply, headersFault, maxReplyBytes, prefixBytes, type ReplyHeaders, type RpcStatus } from './grpc-reply.ts';
+import { bodyFault, computeReply, headersFault, maxReplyBytes, type ReplyHeaders, type RpcStatus } from './grpc-reply.ts';
 import { encodeHealthRequest } from './health-messages.ts';
 import { kubernetesMinor } from '../../../shared/kubernetes/version.ts';
 
@@ -118,10 +119,7 @@ export class GrpcConnection {
       // A connection that ends closes its streams before it.
       else setImmediate(() => this.#session.destroyed || this.#onStreamEnd(stream.rstCode ?? 0));
     });
-    const message = encodeHealthRequest(this.#action.service);
-    const prefix = Buffer.alloc(prefixBytes);
-    prefix.writeUInt32BE(message.length, 1);
-    stream.end(Buffer.concat([prefix, message]));
+    stream.end(frameMessage(encodeHealthRequest(this.#action.service)));
   }
 
   #onStreamEnd(resetCode: number): void {

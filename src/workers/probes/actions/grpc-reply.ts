@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { grpcCode } from '../../../shared/cri/cri-error.ts';
 import { http2ErrorName, type Http2ErrorName } from '../../../shared/dial/http2-error-name.ts';
+import { prefixBytes } from '../../../shared/grpc-client/frame.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { decodeHealthStatus } from './health-messages.ts';
 
@@ -24,8 +25,6 @@ export interface GrpcStreamEnd {
 
 /** Bytes of a message. grpc-go allows 4 MiB; the message has one small number, and a node may have thousands of probes. */
 export const maxReplyBytes = 64 * 1024;
-/** Before each message: a flag, and its length in four bytes. */
-export const prefixBytes = 5;
 
 /** Upstream: HTTPStatusConvTab. */
 const codesOfHttpStatus: Readonly<Record<number, number>> = {

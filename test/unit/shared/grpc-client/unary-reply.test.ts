@@ -1,10 +1,11 @@
 /** Replies of gRPC servers as messages or failures. */
 import assert from 'node:assert/strict';
-import { frameRequest, unaryReply, type ReceivedReply } from '../../../../src/shared/grpc-client/unary-reply.ts';
+import { frameMessage } from '../../../../src/shared/grpc-client/frame.ts';
+import { unaryReply, type ReceivedReply } from '../../../../src/shared/grpc-client/unary-reply.ts';
 import { isFinalError, RpcError } from '../../../../src/shared/grpc-client/index.ts';
 import { table } from '../../../support/table.ts';
 
-const ok: ReceivedReply = { headers: { ':status': 200 }, trailers: { 'grpc-status': '0' }, body: frameRequest(Buffer.from('m')) };
+const ok: ReceivedReply = { headers: { ':status': 200 }, trailers: { 'grpc-status': '0' }, body: frameMessage(Buffer.from('m')) };
 
 table('a reply', (row) => {
   row('has the message', () => assert.equal(unaryReply(ok).toString(), 'm'));

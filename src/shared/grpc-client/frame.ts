@@ -1,0 +1,9 @@
+/** The frame of a message (PROTOCOL-HTTP2.md of grpc): a flag, and its length in four bytes, before the message. */
+export const prefixBytes = 5;
+
+export function frameMessage(message: Uint8Array): Buffer {
+  const frame = Buffer.alloc(prefixBytes + message.length);
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, prefixBytes);
+  return frame;
+}
