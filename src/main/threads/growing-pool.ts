@@ -31,7 +31,7 @@ export class GrowingPool {
   /** They finish their tasks. */
   readonly #retired = new Set<Member>();
   #isPrepared = false;
-  #preparing: Promise<unknown> = Promise.resolve();
+  #preparing: Promise<void> = Promise.resolve();
   #cancelRetirement: (() => void) | null = null;
   #sample: { readonly atMs: number; readonly member: Member; readonly utilization: EventLoopUtilization } | null = null;
   #closed = false;
@@ -46,7 +46,7 @@ export class GrowingPool {
   }
 
   /** Settles when no thread is loading its dependencies any more. */
-  get preparing(): Promise<unknown> {
+  get preparing(): Promise<void> {
     return this.#preparing;
   }
 
@@ -120,7 +120,7 @@ export class GrowingPool {
   async #prepare(member: Member): Promise<void> {
     if (this.#isPrepared) {
       const prepared = member.pool.run(async (pool) => pool.run(undefined, { name: 'prepare' }));
-      this.#preparing = Promise.allSettled([this.#preparing, prepared]);
+      this.#preparing = Promise.allSettled([this.#preparing, prepared]).then(() => {});
       await prepared.catch((err: unknown) => this.#options.logger.debug({ err }, 'a thread of the sync pool is not prepared'));
     }
     member.isReady = true;
