@@ -11,7 +11,7 @@ const scrapes: readonly { readonly periodMs: number; readonly paths: readonly st
   { periodMs: 30_000, paths: ['/metrics', '/metrics/cadvisor', '/metrics/probes'] },
 ];
 
-/** Starts pods with one container each, and waits until the runtime has so many containers running. Those of earlier calls count. */
+/** Starts pods with one container each, and waits until the runtime runs `to` containers, those of earlier calls included. */
 export async function startIdlePods(kubelet: KubeletProcess, driver: CriDriver, from: number, to: number): Promise<void> {
   for (let index = from; index < to; index += 1) kubelet.writePod(`idle-${index}`, benchPodSpec);
   const end = performance.now() + startTimeoutMs;

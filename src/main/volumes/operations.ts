@@ -1,5 +1,5 @@
 /**
- * Operations that may last: a caller waits a moment for the result, and is woken when it comes later. Each key has one operation under way, whoever asks for it. So a
+ * Operations that may take long: a caller waits a moment for the result, and is woken when it comes later. Each key has one operation under way, whoever asks for it. So a
  * driver that does not answer keeps no slot of the sync pool, and has at most one call for a volume.
  */
 import type { Clock } from '../../shared/time/clock.ts';

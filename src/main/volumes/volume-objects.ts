@@ -57,18 +57,18 @@ export class VolumeObjects {
   }
 
   /** Rejects with ApiError. */
-  claim(namespace: string, name: string): Promise<PersistentVolumeClaim> {
-    return this.#get(() => apiPath('api', 'v1', 'namespaces', namespace, 'persistentvolumeclaims', name));
+  async claim(namespace: string, name: string): Promise<PersistentVolumeClaim> {
+    return this.#get(apiPath('api', 'v1', 'namespaces', namespace, 'persistentvolumeclaims', name));
   }
 
   /** Rejects with ApiError. */
-  volume(name: string): Promise<PersistentVolume> {
-    return this.#get(() => apiPath('api', 'v1', 'persistentvolumes', name));
+  async volume(name: string): Promise<PersistentVolume> {
+    return this.#get(apiPath('api', 'v1', 'persistentvolumes', name));
   }
 
   /** Resolves with the texts of a Secret that a volume refers to. Rejects with ApiError. */
   async secret(namespace: string, name: string): Promise<Readonly<Record<string, string>>> {
-    const { data } = await this.#get<{ readonly data?: Readonly<Record<string, string>> | null }>(() =>
+    const { data } = await this.#get<{ readonly data?: Readonly<Record<string, string>> | null }>(
       apiPath('api', 'v1', 'namespaces', namespace, 'secrets', name),
     );
     return Object.fromEntries(Object.entries(data ?? {}).map(([key, base64]) => [key, Buffer.from(base64, 'base64').toString()]));
@@ -77,24 +77,23 @@ export class VolumeObjects {
   /** Resolves with null for a driver without such an object. Rejects with ApiError. */
   async driver(name: string): Promise<CsiDriverObject | null> {
     try {
-      const path = apiPath('apis', 'storage.k8s.io', 'v1', 'csidrivers', name);
-      return await this.#client.call<CsiDriverObject>({ method: 'GET', path, trafficClass: 'objects', deadlineMs, maxAttempts: 1 });
+      return await this.#read<CsiDriverObject>(apiPath('apis', 'storage.k8s.io', 'v1', 'csidrivers', name));
     } catch (err) {
       if (isNotFound(err)) return null;
       throw err;
     }
   }
 
-  async #get<T>(toPath: () => string): Promise<T> {
+  async #get<T>(path: string): Promise<T> {
     for (const delayMs of retryDelaysMs) {
       try {
-        return await this.#read<T>(toPath());
+        return await this.#read<T>(path);
       } catch (err) {
         if (!(err instanceof ApiError) || (err.code !== 403 && err.code !== 404)) throw err;
         await this.#clock.sleep(delayMs);
       }
     }
-    return this.#read<T>(toPath());
+    return this.#read<T>(path);
   }
 
   #read<T>(path: string): Promise<T> {

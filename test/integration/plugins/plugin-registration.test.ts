@@ -17,14 +17,14 @@ import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 const name = 'test.csi.example';
 let folder: string;
 let manager: PluginManager;
-/** What the volumes thread and the CSINode were told. */
-let told: string[];
+/** The calls that the volumes thread and the CSINode writer got. */
+let received: string[];
 let infoFailures: number;
 let drivers: TestCsiDriver[];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'kn-plugins-'));
-  told = [];
+  received = [];
   drivers = [];
   infoFailures = 0;
 });
@@ -38,13 +38,13 @@ function startManager(): void {
   const csi = new CsiRegistration({
     thread: {
       setDriver: async (_, endpoint) => {
-        told.push(`set ${endpoint.slice(folder.length + 1)}`);
+        received.push(`set ${endpoint.slice(folder.length + 1)}`);
         if ((infoFailures -= 1) >= 0) return { outcome: 'failed', message: 'rpc error: code = Internal desc = not ready' };
         return { outcome: 'info', info: { nodeID: 'n1', maxVolumesPerNode: 0, topology: {} } };
       },
-      removeDriver: async () => void told.push('remove'),
+      removeDriver: async () => void received.push('remove'),
     },
-    csiNode: { install: async () => void told.push('install'), uninstall: async () => void told.push('uninstall') },
+    csiNode: { install: async () => void received.push('install'), uninstall: async () => void received.push('uninstall') },
     onRegistered: () => {},
     logger,
   });
@@ -70,7 +70,8 @@ async function startDriver(
 }
 const notifications = (driver: TestCsiDriver) =>
   driver.journal().map(({ request }) => request as { pluginRegistered: boolean; error: string });
-const untilTold = (want: readonly string[]) => waitUntil(`told ${want.join()}, was ${told.join()}`, () => told.join() === want.join());
+const untilTold = (want: readonly string[]) =>
+  waitUntil(`received ${want.join()}, was ${received.join()}`, () => received.join() === want.join());
 
 test('a driver registers, also in a folder, and its removal removes it without a call', async () => {
   startManager();
@@ -87,9 +88,9 @@ test('a driver that is there at the start, and is replaced at the same path, is 
   startManager();
   await untilTold(['set a.sock', 'install']);
   await startDriver('b', { socket: 'b.tmp' }).catch(() => {});
-  told.length = 0;
+  received.length = 0;
   renameSync(join(folder, 'registry/b.tmp'), join(folder, 'registry/a-reg.sock'));
-  await waitUntil('the new instance has the calls', () => told.at(-2) === 'set b.sock' && told.at(-1) === 'install');
+  await waitUntil('the new instance has the calls', () => received.at(-2) === 'set b.sock' && received.at(-1) === 'install');
 });
 
 test('another driver of the name is refused with an equal version, and registers when the first one goes', async () => {
@@ -117,7 +118,7 @@ test('another driver of the name with a higher version replaces it, and the end 
   await untilTold(['set a.sock', 'install', 'set b.sock', 'install', 'set c.sock', 'install']);
 });
 
-test('a stale socket is replaced, and a driver that is not ready is told why, and registers within seconds', async () => {
+test('a stale socket is replaced, and a driver that is not ready is received why, and registers within seconds', async () => {
   mkdirSync(join(folder, 'registry'));
   const stale = createServer().listen(join(folder, 'stale.sock'));
   await once(stale, 'listening');

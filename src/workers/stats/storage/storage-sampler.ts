@@ -177,8 +177,9 @@ export class StorageSampler {
       })),
     ];
     const isOnNodeDisk = onNodeDisks(mountTable);
-    this.#trees.setTrees(trees.filter((tree) => isOnNodeDisk(tree.path)));
-    this.#remoteTrees.setTrees(trees.filter((tree) => !isOnNodeDisk(tree.path)));
+    const { local = [], remote = [] } = Object.groupBy(trees, ({ path: tree }) => (isOnNodeDisk(tree) ? 'local' : 'remote'));
+    this.#trees.setTrees(local);
+    this.#remoteTrees.setTrees(remote);
     void this.#mounts.measureDue(mounted);
     void this.#runtimeLayers.measureDue(missing);
   }
