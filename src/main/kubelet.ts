@@ -177,7 +177,8 @@ export async function runKubelet({
     // The first syncs have spans.
     await tracingStarted();
     const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
-    const nodeServices = await startNodeServices({ ...context, runtime, nodeInfo, events, cluster, setupProblem, untilPodsKnown });
+    const toCluster = { cluster, setupProblem, untilPodsKnown, serverListens: server.addresses() };
+    const nodeServices = await startNodeServices({ ...context, runtime, nodeInfo, events, ...toCluster });
 
     const { clusterNode } = nodeServices;
     followNodeAddresses(servingCertificate, cluster, clusterNode);

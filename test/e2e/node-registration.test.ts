@@ -41,7 +41,7 @@ async function join(to: TestCluster, nodeName: string, changes: Partial<LocalNod
     config: { registerNode: true, nodeStatusUpdateFrequency: 1000, nodeStatusReportFrequency: 300_000, nodeLeaseDurationSeconds: 4 },
     featureGates: computeFeatureGates({}).gates,
     rootDir: '/nonexistent',
-    firstRelist: Promise.resolve(),
+    mayReport: Promise.resolve(),
     events: { record: ({ reason }) => void events.push(reason) },
     onRepeatedHeartbeatFailure: renewConnections,
     clock,

@@ -4,13 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createReviews } from '../../src/main/api/index.ts';
+import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { connectTo } from '../support/api-server/api-connection.ts';
+import { conditionOf } from '../support/cluster/cluster-node.ts';
 import { sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
 import { aSecureServer } from '../support/server/secure-server.ts';
 import { waitUntil, type TestHooks } from '../support/runtime/simulated-runtime.ts';
+import { canConnect } from '../support/kubelet/can-connect.ts';
 import { TestNode } from '../support/kubelet/test-node.ts';
 
 let cluster: TestCluster;
@@ -139,4 +143,18 @@ test('the API server’s proxy serves health, metrics, pods, flags, host logs an
   const refused = await cluster.runKubectl(['get', '--raw', `${proxied}/logs/?query=%3Brm`]);
   assert.match(refused.stderr, /input contains unsupported characters|not acceptable/i);
   assert.ok((await get('/debug/pprof/profile?seconds=1')).length > 100);
+});
+
+test('a node is Ready once its server listens, however late that is', async (t) => {
+  const lateNode = 'late-node';
+  const member = await cluster.member(t, lateNode);
+  const preload = join(import.meta.dirname, '../support/preloads/late-server.mjs');
+  const node = await TestNode.start(t, { ...member, env: { NODE_OPTIONS: `--import=${preload}` } });
+  const started = node.startKubelet();
+  t.after(() => started);
+  const readOf = async () => conditionOf((await cluster.api.find<Pod>(`/api/v1/nodes/${lateNode}`))?.status, 'Ready');
+  await waitUntil('the node is registered', async () => (await readOf()) !== undefined);
+  assert.equal(await canConnect(member.port), false);
+  await waitUntil('the node is Ready', async () => (await readOf()) === 'True');
+  assert.equal(await cluster.api.text(`/api/v1/nodes/${lateNode}/proxy/healthz`), 'ok');
 });

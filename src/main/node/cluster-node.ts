@@ -41,8 +41,11 @@ export interface ClusterNodeOptions {
    * checkpoint of the device manager.
    */
   readonly resetExtendedResources?: () => Promise<boolean>;
-  /** Resolves when the first relist is complete. A status reported before would mark a ready node, and with it its pods, as not ready. */
-  readonly firstRelist: Promise<unknown>;
+  /**
+   * Resolves when the first relist is complete, before which the status would mark a ready node, and with it its pods, as not ready, and when
+   * the server listens: a client may run kubectl exec or logs as soon as the node is ready.
+   */
+  readonly mayReport: Promise<unknown>;
   readonly events: EventSink;
   /** Called when heartbeats failed more than once. The client should then renew its connections. */
   readonly onRepeatedHeartbeatFailure: () => void;
@@ -83,7 +86,7 @@ export class ClusterNode {
     this.#random = random;
     this.#needsRegistration = config.registerNode;
     // The promise may reject at shutdown before anything awaits it.
-    options.firstRelist.catch(() => {});
+    options.mayReport.catch(() => {});
     this.#wakeup = new Wakeup(clock);
     // As upstream: a heartbeat must not take longer than the interval until the next one.
     this.#deadlineMs = Math.min(config.nodeStatusUpdateFrequency, config.nodeLeaseDurationSeconds * 1000);
@@ -172,7 +175,7 @@ export class ClusterNode {
     while (!signal.aborted) {
       try {
         if (this.#needsRegistration) await this.#register(signal);
-        await this.#untilFirstRelist(signal);
+        await this.#untilItMayReport(signal);
         this.#wasReady = this.#isReady();
         await this.#updater.update(signal);
         if (this.#updater.isMissing) await this.#handleMissingNode(signal);
@@ -184,13 +187,16 @@ export class ClusterNode {
     }
   }
 
-  /** Waits for the first relist, but at most nodeStatusUpdateFrequency: the status must also report a runtime that lists no pods. */
-  async #untilFirstRelist(signal: AbortSignal): Promise<void> {
+  /**
+   * Waits for the first relist and the server, but at most nodeStatusUpdateFrequency: the status must also report a runtime that lists no
+   * pods.
+   */
+  async #untilItMayReport(signal: AbortSignal): Promise<void> {
     if (this.#wasReady !== null) return;
-    const { firstRelist, clock, config } = this.#options;
+    const { mayReport, clock, config } = this.#options;
     const seen = new AbortController();
     const finish = () => seen.abort();
-    firstRelist.then(finish, finish);
+    mayReport.then(finish, finish);
     await clock.sleep(config.nodeStatusUpdateFrequency, AbortSignal.any([signal, seen.signal])).catch(() => {});
   }
 

@@ -117,7 +117,7 @@ export class Cluster {
   }
 
   /** Registers the node and keeps its status and lease. `podsKnown` resolves when the runtime's pods are known. */
-  startClusterNode(local: LocalNodeStatus, events: EventSink, podsKnown: Promise<void>): ClusterNode {
+  startClusterNode(local: LocalNodeStatus, events: EventSink, mayReport: Promise<unknown>): ClusterNode {
     const { clock, options, log, shutdown } = this.#options;
     const clusterNode = ClusterNode.start({
       client: this.client,
@@ -125,7 +125,7 @@ export class Cluster {
       config: options.live.view,
       featureGates: options.featureGates,
       rootDir: options.flags.rootDirectory,
-      firstRelist: podsKnown,
+      mayReport,
       events,
       onRepeatedHeartbeatFailure: () => this.#connection.renewConnections(),
       clock,

@@ -40,6 +40,8 @@ export interface NodeServicesOptions extends KubeletContext {
   readonly setupProblem: string | null;
   /** Waits until the runtime's pods are known. Rejects with the signal's reason. */
   readonly untilPodsKnown: () => Promise<void>;
+  /** Resolves when the server listens, or has failed to and tries again. */
+  readonly serverListens: Promise<unknown>;
 }
 
 export interface NodeServices {
@@ -56,7 +58,21 @@ export interface NodeServices {
 
 /** Rejects with the signal's reason when it aborts first, and when more is reserved than the machine has. */
 export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
-  const { clock, options, nodeName, threads, log, signal, runtime, nodeInfo, events, cluster, setupProblem, untilPodsKnown } = services;
+  const {
+    clock,
+    options,
+    nodeName,
+    threads,
+    log,
+    signal,
+    runtime,
+    nodeInfo,
+    events,
+    cluster,
+    setupProblem,
+    untilPodsKnown,
+    serverListens,
+  } = services;
   const { live, flags, featureGates } = options;
   const config = live.view;
   const { state, host, stats } = threads;
@@ -71,6 +87,8 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const shutdown = new NodeShutdownState();
   const heartbeats = new HeartbeatsReader(state.heartbeats);
   let clusterNode: ClusterNode | null = null;
+  let serves = false;
+  void serverListens.then(() => (serves = true)).catch(() => {});
   const leftVolumes = new LeftVolumes({
     rootDir: flags.rootDirectory,
     listed: () => clusterNode?.store.get()?.status?.volumesInUse ?? [],
@@ -90,12 +108,12 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     refreshVolumes: () => leftVolumes.refresh(),
     setupErrors: setupProblem === null ? [] : [setupProblem],
     softRequirementErrors: cpuHardcapErrors(host.cgroupVersion),
-    healthErrors: () => threadErrors(heartbeats.threads(), clock.monotonic()),
+    healthErrors: () => [...threadErrors(heartbeats.threads(), clock.monotonic()), ...(serves ? [] : ['the server has yet to listen'])],
     clock,
     logger: log('node'),
   });
   await yieldToEventLoop();
-  clusterNode = cluster?.startClusterNode(local, events, untilPodsKnown()) ?? null;
+  clusterNode = cluster?.startClusterNode(local, events, Promise.all([untilPodsKnown(), serverListens])) ?? null;
   if (clusterNode) {
     runtimeState.onChanged(() => clusterNode.wake());
     machine.onChanged(() => clusterNode.wake());

@@ -16,7 +16,7 @@ export const conflict = apiError(409, 'AlreadyExists');
 
 /** Returns an API server with at most one Node, whose resource version increases with each write, and a function that starts the ClusterNode. */
 export async function aCluster(
-  settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeStatusOptions>; firstRelist?: Promise<void> } = {},
+  settings: { registerNode?: boolean; existing?: Partial<Node>; local?: Partial<LocalNodeStatusOptions>; mayReport?: Promise<void> } = {},
 ) {
   const [clock, api] = [new FakeClock(), new FakeApi()];
   const { local, world } = await aLocalNodeStatus({ clock, ...settings.local });
@@ -56,7 +56,7 @@ export async function aCluster(
       featureGates: computeFeatureGates({}).gates,
       rootDir: '/nowhere',
       resetExtendedResources: async () => false,
-      firstRelist: settings.firstRelist ?? Promise.resolve(),
+      mayReport: settings.mayReport ?? Promise.resolve(),
       events: { record: ({ object, reason }) => void events.push(`${object.kind}/${object.uid} ${reason}`) },
       onRepeatedHeartbeatFailure: () => (failures += 1),
       clock,

@@ -4,7 +4,6 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import { stringify } from 'yaml';
 import { registriesFolder } from '../../../scripts/host/private-containerd.ts';
 import { TestAuthority } from '../api-server/certificates.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
+import { canConnect } from './can-connect.ts';
 import type { TestNode } from './test-node.ts';
 import { TokenServer } from './token-server.ts';
 
@@ -130,11 +130,4 @@ function fillStorage(folder: string, archive: string, repositories: readonly str
   } finally {
     rmSync(layout, { recursive: true });
   }
-}
-
-function canConnect(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
-    socket.on('connect', () => socket.end());
-  });
 }

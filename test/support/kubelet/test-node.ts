@@ -19,6 +19,7 @@ import { removeCgroup } from '../../../scripts/host/cgroups.ts';
 import { removeLogLinks } from '../../../scripts/host/log-links.ts';
 import { CriClient } from '../../../src/shared/cri/client.ts';
 import type { Container, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { canConnect } from './can-connect.ts';
 import { kubeletEnvironment } from './kubelet-environment.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 
@@ -175,15 +176,21 @@ export class TestNode {
       { stdio: ['ignore', log, log], env: kubeletEnvironment({ TEST_NODE_FOLDER: this.folder, ...this.#options.env }) },
     );
     closeSync(log);
-    await waitUntil(
-      'the kubelet is healthy',
-      () =>
-        // The ports belong to different threads. A cluster member may have no read-only port.
-        Promise.all([this.healthz(), ...(this.#options.config?.['readOnlyPort'] === 0 ? [] : [this.get('/healthz')])])
-          .then((answers) => answers.every(({ status }) => status === 200))
-          .catch(() => this.#assertRunning()),
-      30_000,
-    );
+    // The ports belong to different threads.
+    await waitUntil('the kubelet is healthy', async () => (await this.#isHealthy()) && (await this.#serves()), 30_000);
+  }
+
+  /** A cluster member may have no read-only port. */
+  #isHealthy(): Promise<boolean> {
+    return Promise.all([this.healthz(), ...(this.#options.config?.['readOnlyPort'] === 0 ? [] : [this.get('/healthz')])])
+      .then((answers) => answers.every(({ status }) => status === 200))
+      .catch(() => this.#assertRunning());
+  }
+
+  /** True also for a node outside of a cluster, which has no authenticated server. The Node of a restarted kubelet may still be Ready. */
+  async #serves(): Promise<boolean> {
+    const port = this.#options.config?.['port'];
+    return typeof port !== 'number' || port === 0 || (await canConnect(port));
   }
 
   #assertRunning(): false {

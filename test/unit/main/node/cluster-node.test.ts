@@ -70,8 +70,8 @@ for (const { name, until, reports } of [
   { name: 'is reported as unready when the first relist does not complete', until: 'never', reports: ['False'] },
 ]) {
   test(`a ready node with a restarted kubelet ${name}`, async (t) => {
-    const firstRelist = Promise.withResolvers<void>();
-    const { patches, start, world, clock } = await aCluster({ existing: {}, firstRelist: firstRelist.promise });
+    const mayReport = Promise.withResolvers<void>();
+    const { patches, start, world, clock } = await aCluster({ existing: {}, mayReport: mayReport.promise });
     await clock.advance(1500);
     world.problems = ['PLEG is not healthy: pleg has yet to be successful'];
     const { sync } = await start(t);
@@ -80,7 +80,7 @@ for (const { name, until, reports } of [
     assert.deepEqual(patches(), []);
     if (until === 'relisted') {
       world.problems = [];
-      firstRelist.resolve();
+      mayReport.resolve();
     }
     await clock.advance(8000);
     assert.deepEqual(
