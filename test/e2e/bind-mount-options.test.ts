@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { NodeStatus } from '../../src/main/node/node-object.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { startSimulatedMember, type SimulatedMember } from '../support/cluster/simulated-member.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
@@ -17,18 +18,15 @@ const withOptions = (name: string, mountPath: string, ...bindMountOptions: strin
 });
 
 describe('a runtime with mount options', () => {
-  const cleanups: (() => Promise<unknown>)[] = [];
+  const hooks = new Cleanups();
   let node: SimulatedMember;
   before(async () => {
-    const hooks = { after: (clean: () => Promise<unknown>) => void cleanups.unshift(clean) };
     node = await startSimulatedMember(hooks, 'bind-mounts', {
       runtime: { mountOptions: true },
       featureGates: { VolumeBindMountOptions: true },
     });
   });
-  after(async () => {
-    for (const clean of cleanups) await clean();
-  });
+  after(() => hooks.run());
 
   test('gets the bind mount options of each container, from a node that declares them', async () => {
     const { cluster, runtime, namespace } = node;

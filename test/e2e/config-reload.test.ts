@@ -9,6 +9,7 @@ import { parse, stringify } from 'yaml';
 import { reservePort } from '../../scripts/host/reserve-ports.ts';
 import type { EvictionPlan } from '../../src/shared/contracts/eviction.ts';
 import type { ImageGcPlan } from '../../src/shared/contracts/images.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { ensureBuilt, kubeletPath, RunningKubelet } from '../support/kubelet/kubelet-command.ts';
 import { runLocalCommand } from '../support/kubelet/local-command.ts';
 import { prepareKubelet, waitUntilHealthy } from '../support/kubelet/prepared-kubelet.ts';
@@ -23,8 +24,7 @@ interface Configz {
 const timeoutMs = 60_000;
 
 describe('a reload of the configuration', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let node: TestNode;
   let port: number;
   let file: string;
@@ -46,9 +46,7 @@ describe('a reload of the configuration', () => {
     original = parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
     pid = node.kubeletPid;
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
   hooks.after(() => dispatcher.destroy());

@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { after, before, describe, test } from 'node:test';
 import { grpcCode } from '../../src/shared/cri/cri-error.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { startSimulatedMember, type SimulatedMember } from '../support/cluster/simulated-member.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
@@ -15,14 +16,12 @@ const hungPods = 4 * availableParallelism();
 const waitTimeoutMs = 60_000;
 
 describe('while 50 RunPodSandbox calls hang', () => {
-  const cleanups: (() => Promise<unknown>)[] = [];
+  const hooks = new Cleanups();
   let node: SimulatedMember;
   before(async () => {
-    node = await startSimulatedMember({ after: (clean) => void cleanups.unshift(clean) }, 'hung-starts');
+    node = await startSimulatedMember(hooks, 'hung-starts');
   });
-  after(async () => {
-    for (const clean of cleanups) await clean();
-  });
+  after(() => hooks.run());
 
   const pathOf = (name: string) => `/api/v1/namespaces/${node.namespace}/pods/${name}`;
   const untilRunning = (name: string) =>

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { ImageFsInfoResponse } from '../../src/shared/cri/generated/cri-v1.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { fastTime } from '../support/kubelet/kubelet-environment.ts';
 import { importRandomImage } from '../support/kubelet/random-image.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
@@ -12,8 +13,7 @@ const env = fastTime(10);
 /** A pass takes half a minute. */
 const timeoutMs = 120_000;
 
-const cleanups: (() => Promise<unknown> | void)[] = [];
-const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+const hooks = new Cleanups();
 /** Removes old images. */
 let aged: TestNode;
 /** Its runtime names an image filesystem that is not there. */
@@ -35,9 +35,7 @@ before(async () => {
   config['imageServiceEndpoint'] = proxy.endpoint;
   await broken.startKubelet();
 });
-after(async () => {
-  for (const clean of cleanups.reverse()) await clean();
-});
+after(() => hooks.run());
 
 const occurrences = (node: TestNode, text: string) => node.log().split(text).length - 1;
 const untilLogged = (node: TestNode, text: string, count = 1) =>

@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { grpcCode } from '../../src/shared/cri/cri-error.ts';
 import type { PullImageRequest } from '../../src/shared/cri/generated/cri-v1.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { startHostileRuntime } from '../support/runtime/hostile-runtime.ts';
 
-const cleanups: (() => Promise<unknown> | void)[] = [];
-const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+const hooks = new Cleanups();
 let node: TestNode;
 /** What the runtime answers to a pull of these images, with the code Unknown. */
 const failures = new Map<string, string>();
@@ -30,9 +30,7 @@ before(async () => {
   config['imageServiceEndpoint'] = proxy.endpoint;
   await node.startKubelet();
 });
-after(async () => {
-  for (const clean of cleanups.reverse()) await clean();
-});
+after(() => hooks.run());
 
 const apply = (name: string, image: string) =>
   node.apply(aManifest(name, { containers: [aBusybox({ image, imagePullPolicy: 'Always' })] }));

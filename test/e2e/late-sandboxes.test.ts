@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { podUIDOfCgroup } from '../../src/shared/cgroups/cgroup-names.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 
@@ -33,16 +34,13 @@ cd "$OLDPWD" && exec runc "$@"
 `;
 
 describe('a sandbox that the runtime creates too late', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let node: TestNode;
   before(async () => {
     node = await TestNode.start(hooks, { runcScript });
     await node.startKubelet();
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   const level = (hierarchy: string) => join(mount, isV1 ? hierarchy : '', node.cgroupRoot, 'kubepods/burstable');
   const hierarchies = () => (isV1 ? readdirSync(mount).filter((hierarchy) => existsSync(level(hierarchy))) : ['']);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { parsePrometheus, type Metric } from '../support/prometheus.ts';
 import { decodeMetrics } from '../support/prometheus-protobuf.ts';
@@ -32,7 +33,7 @@ function seriesOf(samples: readonly { readonly labels: Readonly<Record<string, s
 }
 
 describe('the pages of metrics', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const hooks = new Cleanups();
   let node: TestNode;
   const pagesByPath = new Map<string, Map<string, Metric>>();
   const samplesOf = (path: string, name: string, container: string) =>
@@ -51,7 +52,7 @@ describe('the pages of metrics', () => {
     page.get('container_memory_rss')?.samples.some(({ labels }) => labels['pod'] === pod.metadata.name && labels['container'] !== '');
 
   before(async () => {
-    node = await TestNode.start({ after: (clean) => void cleanups.push(clean) });
+    node = await TestNode.start(hooks);
     await node.startKubelet();
     const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 1 };
     node.apply(aManifest(podName, { containers: [aBusybox({ name: containerName, readinessProbe })] }, { namespace }));
@@ -86,9 +87,7 @@ describe('the pages of metrics', () => {
     );
     for (const path of pages) pagesByPath.set(path, await read(path));
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   for (const path of pages) {
     test(`${path} has upstream’s types and labels`, () => {

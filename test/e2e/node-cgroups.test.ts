@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { removeCgroup } from '../../scripts/host/cgroups.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import {
   allPodsHaveWhatIsNotReserved,
   burstableLevelFollowsItsPods,
@@ -25,8 +26,7 @@ const mount = '/sys/fs/cgroup';
 const isV1 = !existsSync(join(mount, 'cgroup.controllers'));
 
 describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup v1; test/guest has v2' }, () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let node: TestNode;
 
   const read = (controller: string, path: string, file: string) => {
@@ -53,15 +53,13 @@ describe('cgroups of the node', { skip: !isV1 && 'the values are those of cgroup
   const ownCgroup = `/kubelet-of-test-${process.pid}`;
 
   before(async () => {
-    cleanups.push(async () => {
+    hooks.after(async () => {
       await waitUntil('the kubelet’s cgroup is gone', () => Promise.resolve(removeCgroup(ownCgroup)), 10_000);
     });
     node = await TestNode.start(hooks, { env: fastTime(6), config: { ...scenarioConfig, kubeletCgroups: ownCgroup, maxOpenFiles: 6000 } });
     await node.startKubelet();
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   test('a pod’s cgroup has its limits, and is gone after the pod', () => podHasItsLimits(host));
   test('a manifest whose resources change is resized in place', () => changedManifestIsResized(host));

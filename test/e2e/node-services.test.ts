@@ -11,6 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { reservePort } from '../../scripts/host/reserve-ports.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
@@ -20,8 +21,7 @@ const archive = join(import.meta.dirname, '../../.cache/images/local.example_bus
 const preload = join(import.meta.dirname, '../support/preloads/thread-ender.mjs');
 
 describe('a standalone node', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   const insecure = new Agent({ connect: { rejectUnauthorized: false } });
   /** The URL's response, and the X-Node header of the last request. */
   const source = { response: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }), header: '' };
@@ -63,9 +63,7 @@ describe('a standalone node', () => {
     );
     await node.startKubelet();
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   interface SendOptions {
     readonly method?: 'GET' | 'POST' | 'PUT';

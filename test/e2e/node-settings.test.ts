@@ -16,6 +16,7 @@ import {
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { Node } from '../../src/main/node/index.ts';
 import { reservePort } from '../../scripts/host/reserve-ports.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { TestClusterNode } from '../support/cluster/cluster-node.ts';
 import { startHostileRuntime } from '../support/runtime/hostile-runtime.ts';
 import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
@@ -26,8 +27,7 @@ import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
 
 describe('node settings', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let node: TestNode;
   let port: number;
 
@@ -48,9 +48,7 @@ describe('node settings', () => {
     });
     await node.startKubelet();
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   test('seccompDefault gives containers without a profile RuntimeDefault', async () => {
     node.apply(aManifest('profile', { restartPolicy: 'Never', containers: [aBusybox({ sh: 'grep Seccomp: /proc/self/status' })] }));

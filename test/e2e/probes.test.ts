@@ -4,6 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { GrpcTarget, HttpsTargets, HttpTarget, TcpTarget } from '../support/kubelet/probe-targets.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
@@ -13,8 +14,7 @@ const fast = { periodSeconds: 1, failureThreshold: 1 };
 const sleepForever = 'while :; do sleep 1000 & wait $!; done';
 
 describe('probes', () => {
-  const cleanups: (() => Promise<void>)[] = [];
-  const hooks = { after: (clean: () => Promise<void>) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let node: TestNode;
   let out: string;
   let http: HttpTarget;
@@ -28,9 +28,7 @@ describe('probes', () => {
     [http, tcp, grpc] = await Promise.all([HttpTarget.start(hooks), TcpTarget.start(hooks), GrpcTarget.start(hooks)]);
     await node.startKubelet();
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   /** A pod whose containers mount the host folder `out` at /out. */
   const apply = (name: string, container: Partial<Container> & { readonly sh?: string }, spec: Partial<PodSpec> = {}) => {

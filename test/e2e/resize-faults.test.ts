@@ -5,6 +5,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { startSimulatedMember, type SimulatedMember } from '../support/cluster/simulated-member.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
@@ -13,19 +14,17 @@ const update = 'UpdateContainerResources';
 const cpuOf = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
 
 describe('a resize beside faults', () => {
-  const cleanups: (() => Promise<unknown>)[] = [];
+  const hooks = new Cleanups();
   let node: SimulatedMember;
   before(async () => {
     // A full disk must not end the pods.
     const config = { evictionHard: { 'memory.available': '1Mi' } };
-    node = await startSimulatedMember({ after: (clean) => void cleanups.unshift(clean) }, nodeName, {
+    node = await startSimulatedMember(hooks, nodeName, {
       config,
       rootBytes: 16 * 1024 * 1024,
     });
   });
-  after(async () => {
-    for (const clean of cleanups) await clean();
-  });
+  after(() => hooks.run());
 
   const pathOf = (name: string) => `/api/v1/namespaces/${node.namespace}/pods/${name}`;
   const get = (name: string) => node.cluster.api.get<Pod>(pathOf(name));

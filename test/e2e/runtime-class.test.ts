@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { otherRuntimes } from '../../scripts/host/runtimes/installation.ts';
 import { secondRuntimeHandler } from '../../scripts/host/private-containerd.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
@@ -32,8 +33,7 @@ const className = 'class-second';
 const classPath = '/apis/node.k8s.io/v1/runtimeclasses';
 
 describe('a pod with a runtime class', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let cluster: TestCluster;
   let namespace: string;
   let node: TestNode;
@@ -68,7 +68,7 @@ describe('a pod with a runtime class', () => {
   });
   after(async () => {
     await cluster?.kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
-    for (const clean of cleanups.reverse()) await clean();
+    await hooks.run();
   });
 
   test('waits for a missing RuntimeClass with a reason, and runs when it exists', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { containerd23 } from '../../scripts/host/containerd/containerd-2.3.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { aBusybox, aManifest, TestNode, type TestNodeOptions } from '../support/kubelet/test-node.ts';
 import { parsePrometheus, type Metric } from '../support/prometheus.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
@@ -24,7 +25,7 @@ interface PodUsage {
 
 /** A node with the gate and a busy pod. */
 function aNode(containerd: NonNullable<TestNodeOptions['containerd']>) {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const hooks = new Cleanups();
   let node: TestNode;
   let pod: Pod;
   const usage = async () => {
@@ -35,10 +36,7 @@ function aNode(containerd: NonNullable<TestNodeOptions['containerd']>) {
   const page = async (path: string): Promise<Map<string, Metric>> => parsePrometheus(await (await node.get(path)).text());
   const operations = async () => (await page('/metrics')).get('kubelet_runtime_operations_total')!.samples;
   before(async () => {
-    node = await TestNode.start(
-      { after: (clean) => void cleanups.push(clean) },
-      { containerd, config: { featureGates: { PodAndContainerStatsFromCRI: true } } },
-    );
+    node = await TestNode.start(hooks, { containerd, config: { featureGates: { PodAndContainerStatsFromCRI: true } } });
     await node.startKubelet();
     // The variable is 20 MB of anonymous memory.
     const sh = 'x=$(head -c 20000000 /dev/zero | tr "\\0" x); while :; do :; done; echo $x';
@@ -60,9 +58,7 @@ function aNode(containerd: NonNullable<TestNodeOptions['containerd']>) {
       60_000,
     );
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
   return { usage, page };
 }
 

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, rmdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { aBusybox, aManifest, busybox, TestNode } from '../support/kubelet/test-node.ts';
 import { parsePrometheus, type Metric } from '../support/prometheus.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
@@ -36,7 +37,7 @@ interface Summary {
 const MiB = 1024 * 1024;
 
 describe('the usage of a node', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const hooks = new Cleanups();
   let node: TestNode;
   let pod: Pod;
   let containerRuntimeEndpoint: string;
@@ -54,7 +55,7 @@ describe('the usage of a node', () => {
   const podUsage = async (query = '') => (await summary(query)).pods.find(({ podRef }) => podRef.uid === pod.metadata.uid);
 
   before(async () => {
-    node = await TestNode.start({ after: (clean) => void cleanups.push(clean) });
+    node = await TestNode.start(hooks);
     // By its socket this containerd is CRI-O.
     const socket = join(node.folder, 'run/crio/crio.sock');
     mkdirSync(dirname(socket), { recursive: true });
@@ -88,9 +89,7 @@ describe('the usage of a node', () => {
     };
     await waitUntil('both containers are measured', hasRates, 40_000);
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   test('is in the summary, with the limits of containers', async () => {
     const usage = (await podUsage())!;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { containerd23 } from '../../scripts/host/containerd/containerd-2.3.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
@@ -17,7 +18,7 @@ interface PodUsage {
 const MB = 1_000_000;
 
 describe('the disk usage of pods', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const hooks = new Cleanups();
   let node: TestNode;
 
   const usageOf = async ({ metadata }: Pod): Promise<PodUsage | undefined> => {
@@ -36,12 +37,10 @@ describe('the disk usage of pods', () => {
   }
 
   before(async () => {
-    node = await TestNode.start({ after: (clean) => void cleanups.push(clean) }, { config: { volumeStatsAggPeriod: '5s' } });
+    node = await TestNode.start(hooks, { config: { volumeStatsAggPeriod: '5s' } });
     await node.startKubelet();
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   test('has the writable layer, the volumes and the logs of a pod, and their sum', async () => {
     const script = [

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { NodeStatus } from '../../../src/main/node/node-object.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { buildImageArchive, groupsImage } from '../../../scripts/host/local-images.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
@@ -17,7 +18,7 @@ const featureGates = { AtomicWriteVolumeUserFields: true, EmptyDirVolumeMode: tr
 
 describe('containerd 2.1', () => {
   let cluster: TestClusterNode;
-  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const hooks = new Cleanups();
   before(async () => {
     cluster = await TestClusterNode.start('containerd-2', {
       containerd: '2.1',
@@ -26,7 +27,7 @@ describe('containerd 2.1', () => {
     });
   });
   after(async () => {
-    for (const clean of cleanups) await clean();
+    await hooks.run();
     await cluster?.destroy();
   });
 
@@ -275,7 +276,7 @@ describe('containerd 2.1', () => {
 
   // The last test: the registry serves the content of the busybox image, and others may not use it then without the secret.
   test('an image volume has the files of the image, pulled with the pod’s secrets', async () => {
-    const registry = await PrivateRegistry.start({ after: (clean) => void cleanups.push(clean) }, archive, { me: 'geheim' });
+    const registry = await PrivateRegistry.start(hooks, archive, { me: 'geheim' });
     const login = [`--docker-server=${registry.host}`, '--docker-username=me', '--docker-password=geheim'];
     await cluster.kubectl('create', 'secret', 'docker-registry', 'registry', ...login);
     const reference = `${registry.host}/team/models:1`;

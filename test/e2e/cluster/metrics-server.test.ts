@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Cleanups } from '../../support/cleanups.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { privateCluster } from '../../support/cluster/control-plane.ts';
 import { aggregationFlags, startMetricsServer, type UsageMetrics } from '../../support/cluster/metrics-server.ts';
@@ -27,14 +28,13 @@ const toCores = (text: string) =>
 const toBytes = (text: string) => Number.parseInt(text, 10) * (text.endsWith('Mi') ? MiB : text.endsWith('Ki') ? 1024 : 1);
 
 describe('metrics-server', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const hooks = new Cleanups();
   let node: TestClusterNode;
   /** The processor time of the container `burner`, each half second. */
   const samples: { readonly atMs: number; readonly usageNs: number }[] = [];
   let timer: NodeJS.Timeout | undefined;
 
   before(async () => {
-    const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
     const cluster = await privateCluster(hooks, {
       apiServerFlags: aggregationFlags(hooks),
       controllerManagerFlags: ['--horizontal-pod-autoscaler-sync-period=3s', '--horizontal-pod-autoscaler-initial-readiness-delay=5s'],
@@ -56,7 +56,7 @@ describe('metrics-server', () => {
   });
   after(async () => {
     clearInterval(timer);
-    for (const clean of cleanups.toReversed()) await clean();
+    await hooks.run();
   });
 
   const podMetrics = () =>

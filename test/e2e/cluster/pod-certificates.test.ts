@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { alphaGateFlags } from '../../support/cluster/alpha-gates.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { privateCluster } from '../../support/cluster/control-plane.ts';
@@ -18,8 +19,7 @@ const clockJumpMs = 31 * 60_000;
 const bundle = { credentialBundlePath: 'bundle.pem' };
 
 describe('pod certificates', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let node: TestClusterNode;
   let signer: PodCertificateSigner;
 
@@ -35,9 +35,7 @@ describe('pod certificates', () => {
     signer = PodCertificateSigner.start(node.api);
     hooks.after(() => signer.close());
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   const create = (name: string, sources: readonly object[], spec: Partial<PodSpec> = {}) =>
     node.create(name, {

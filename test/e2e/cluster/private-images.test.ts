@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pauseImage } from '../../../scripts/host/local-images.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
@@ -13,8 +14,7 @@ const nodeName = 'cluster-images';
 const archive = join(import.meta.dirname, '../../../.cache/images/local.example_busybox.tar');
 
 describe('a private image', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let cluster: TestCluster;
   let namespace: string;
   let registry: PrivateRegistry;
@@ -64,7 +64,7 @@ describe('a private image', () => {
   });
   after(async () => {
     await cluster?.kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
-    for (const clean of cleanups.reverse()) await clean();
+    await hooks.run();
   });
 
   test('is pulled with the matching pull secret, and the pull is reported while it runs', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Container, Pod } from '../../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { conditionOf, TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { PodWatch } from '../../support/cluster/pod-watch.ts';
 import { GrpcTarget, HttpTarget, UnencryptedHttp2Target } from '../../support/kubelet/probe-targets.ts';
@@ -18,14 +19,14 @@ interface EndpointSlices {
 describe('probes in a cluster', () => {
   let node: TestClusterNode;
   let http: HttpTarget;
-  const cleanups: (() => Promise<void>)[] = [];
+  const hooks = new Cleanups();
   before(async () => {
-    http = await HttpTarget.start({ after: (clean) => void cleanups.push(clean) });
+    http = await HttpTarget.start(hooks);
     node = await TestClusterNode.start(nodeName, { config: { featureGates: { GRPCContainerProbeTLS: true, H2CContainerProbe: true } } });
   });
   after(async () => {
     await node?.destroy();
-    for (const clean of cleanups) await clean();
+    await hooks.run();
   });
 
   const app = ({ status }: Pod) => status?.containerStatuses?.[0];
@@ -41,7 +42,6 @@ describe('probes in a cluster', () => {
 
   describe('while the kubelet runs', { concurrency: 3 }, () => {
     test('HTTP/2 without TLS and gRPC with TLS are probed, also in static pods', async () => {
-      const hooks = { after: (clean: () => Promise<void>) => void cleanups.push(clean) };
       const [http2, grpc] = await Promise.all([UnencryptedHttp2Target.start(hooks), GrpcTarget.start(hooks, { isTLS: true })]);
       const container = aBusybox({
         livenessProbe: { httpGet: { port: http2.port, path: '/ok', protocol: 'HTTP2' }, periodSeconds: 1, failureThreshold: 1000 },

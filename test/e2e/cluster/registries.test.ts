@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { DockerRegistry } from '../../support/kubelet/docker-registry.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
@@ -17,8 +18,7 @@ const pluginVersion = 'credentialprovider.kubelet.k8s.io/v1';
 const audience = 'registry.example';
 
 describe('a registry with TLS and authentication', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let node: TestClusterNode;
   let basic: DockerRegistry;
   let token: DockerRegistry;
@@ -105,7 +105,7 @@ describe('a registry with TLS and authentication', () => {
   });
   after(async () => {
     await node?.kubectl('delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
-    for (const clean of cleanups.reverse()) await clean();
+    await hooks.run();
   });
 
   test('basic authentication: by tag and by digest, with the pod’s secret', async () => {

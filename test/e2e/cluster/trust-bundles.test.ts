@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { alphaGateFlags } from '../../support/cluster/alpha-gates.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { privateCluster } from '../../support/cluster/control-plane.ts';
@@ -20,8 +21,7 @@ type Sources = NonNullable<NonNullable<NonNullable<PodSpec['volumes']>[number]['
 const signerName = 'example.com/internal';
 
 describe('trust bundles in a projected volume', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   const certificates = mkdtempSync(join(tmpdir(), 'trust-'));
   hooks.after(() => rmSync(certificates, { recursive: true }));
   let node: TestClusterNode;
@@ -31,9 +31,7 @@ describe('trust bundles in a projected volume', () => {
     node = await TestClusterNode.start('cluster-trust', { cluster, config: { featureGates: { AtomicWriteVolumeUserFields: true } } });
     hooks.after(() => node.destroy());
   });
-  after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  });
+  after(() => hooks.run());
 
   /** Creates a certificate authority of that name. Returns its certificate in PEM. */
   const anchor = (name: string) => readFileSync(new CertificateAuthority(join(certificates, name), name).certFile, 'utf8');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../../support/kubelet/test-node.ts';
@@ -9,8 +10,7 @@ import { aBusybox, aManifest, TestNode } from '../../support/kubelet/test-node.t
 const nodeName = 'cluster-volumes';
 
 describe('API objects in a pod', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let cluster: TestCluster;
   let node: TestNode;
   let namespace: string;
@@ -44,7 +44,7 @@ describe('API objects in a pod', () => {
   });
   after(async () => {
     await cluster?.kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
-    for (const clean of cleanups.reverse()) await clean();
+    await hooks.run();
   });
 
   test('are files and variables; a changed secret arrives without a restart', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test, type TestContext } from 'node:test';
 import { isWatch, type Matches } from '../../support/api-server/api-server-faults.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
 import { loopDelay, startFaultyNode, type FaultyNode } from '../../support/cluster/faulty-node.ts';
 import { containersOf, runningOf, untilOnlyThese } from '../../support/kubelet/observed-node-state.ts';
@@ -14,8 +15,7 @@ const isPodWatch: Matches = (method, path) => isWatch(method, path) && path.star
 const isCall: Matches = (method, path) => !isWatch(method, path);
 
 describe('a node with a faulty API server', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let cluster: TestCluster;
   let faulty: FaultyNode;
   /** A pod that runs during all tests and must not be affected. */
@@ -39,7 +39,7 @@ describe('a node with a faulty API server', () => {
       await faulty?.pods.delete('unaffected');
       await faulty?.pods.untilGone('unaffected');
     } finally {
-      for (const clean of cleanups.reverse()) await clean();
+      await hooks.run();
     }
   });
 

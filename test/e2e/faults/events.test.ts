@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { FaultyApiServer, type Fault, type Matches } from '../../support/api-server/api-server-faults.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { startSimulatedMember, type SimulatedMember } from '../../support/cluster/simulated-member.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { kubernetesVersion, previousMinor } from '../../../src/shared/kubernetes/version.ts';
@@ -11,8 +12,7 @@ const nodeName = 'events-refused';
 const waitTimeoutMs = 40_000;
 
 describe('while events of one namespace are', () => {
-  const cleanups: (() => Promise<unknown>)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown>) => void cleanups.unshift(clean) };
+  const hooks = new Cleanups();
   let node: SimulatedMember;
   let proxy: FaultyApiServer;
   let otherNamespace: string;
@@ -26,9 +26,7 @@ describe('while events of one namespace are', () => {
     });
     otherNamespace = await node.cluster.namespace(hooks);
   });
-  after(async () => {
-    for (const clean of cleanups) await clean();
-  });
+  after(() => hooks.run());
 
   test('not refused, the version of an API server that is older than the kubelet is one', async () => {
     const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${nodeName},reason%3DVersionSkew`;

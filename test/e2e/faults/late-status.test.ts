@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Matches } from '../../support/api-server/api-server-faults.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
 import { startFaultyNode, type FaultyNode } from '../../support/cluster/faulty-node.ts';
 import { assertStatusCameFirst, firstWarnings, revisionOf } from '../../support/cluster/first-warnings.ts';
@@ -10,8 +11,7 @@ import { aBusybox } from '../../support/kubelet/test-node.ts';
 const isStatusPatch: Matches = (method, path) => method === 'PATCH' && path.includes('/pods/') && path.endsWith('/status');
 
 describe('a failing pod with a late status', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
-  const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+  const hooks = new Cleanups();
   let cluster: TestCluster;
   let faulty: FaultyNode;
   before(async () => {
@@ -19,9 +19,7 @@ describe('a failing pod with a late status', () => {
     hooks.after(() => cluster.close());
     faulty = await startFaultyNode(hooks, cluster, 'late-status');
   });
-  after(async () => {
-    for (const clean of cleanups.reverse()) await clean();
-  });
+  after(() => hooks.run());
 
   /** The first warning event about a pod with a missing secret. */
   async function firstWarning(name: string) {

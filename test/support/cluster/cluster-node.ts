@@ -8,6 +8,7 @@
  */
 import type { Pod, PodSpec, PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import type { AuditEvent, ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
+import { Cleanups } from '../cleanups.ts';
 import { sharedCluster, type TestCluster } from './control-plane.ts';
 import { waitUntil } from '../runtime/simulated-runtime.ts';
 import { aManifest, TestNode, type TestNodeOptions } from '../kubelet/test-node.ts';
@@ -30,17 +31,14 @@ export class TestClusterNode {
   readonly node: TestNode;
   readonly nodeName: string;
   readonly namespace: string;
-  readonly #cleanups: (() => Promise<unknown> | void)[];
+  readonly #hooks: Cleanups;
 
-  private constructor(
-    parts: Pick<TestClusterNode, 'cluster' | 'node' | 'nodeName' | 'namespace'>,
-    cleanups: (() => Promise<unknown> | void)[],
-  ) {
+  private constructor(parts: Pick<TestClusterNode, 'cluster' | 'node' | 'nodeName' | 'namespace'>, hooks: Cleanups) {
     this.cluster = parts.cluster;
     this.node = parts.node;
     this.nodeName = parts.nodeName;
     this.namespace = parts.namespace;
-    this.#cleanups = cleanups;
+    this.#hooks = hooks;
   }
 
   /**
@@ -51,8 +49,7 @@ export class TestClusterNode {
     nodeName: string,
     { cluster: given, ...options }: TestNodeOptions & { readonly cluster?: TestCluster<C> } = {},
   ): Promise<TestClusterNode> {
-    const cleanups: (() => Promise<unknown> | void)[] = [];
-    const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
+    const hooks = new Cleanups();
     try {
       const cluster = given ?? (await sharedCluster());
       if (given === undefined) hooks.after(() => cluster.close());
@@ -66,12 +63,12 @@ export class TestClusterNode {
         ...(options.imagePullProgressTimeout !== undefined && { imagePullProgressTimeout: options.imagePullProgressTimeout }),
         ...(options.imageFilesystemBytes !== undefined && { imageFilesystemBytes: options.imageFilesystemBytes }),
       });
-      const joined = new TestClusterNode({ cluster, node, nodeName, namespace }, cleanups);
+      const joined = new TestClusterNode({ cluster, node, nodeName, namespace }, hooks);
       await node.startKubelet();
       await joined.untilReady();
       return joined;
     } catch (err) {
-      await runAll(cleanups);
+      await hooks.run();
       throw err;
     }
   }
@@ -171,7 +168,7 @@ export class TestClusterNode {
   }
 
   async destroy(): Promise<void> {
-    await runAll(this.#cleanups);
+    await this.#hooks.run();
   }
 
   /** Waits until the pod fulfils the condition. Null means that the pod does not exist. */
@@ -202,9 +199,4 @@ export class TestClusterNode {
 /** Returns the status of a condition of a pod or node. */
 export function conditionOf(status: Pick<PodStatus, 'conditions'> | undefined, type: string): string | undefined {
   return status?.conditions?.find((condition) => condition.type === type)?.status;
-}
-
-/** Runs the cleanups in reverse order. */
-async function runAll(cleanups: readonly (() => Promise<unknown> | void)[]): Promise<void> {
-  for (const clean of cleanups.toReversed()) await clean();
 }

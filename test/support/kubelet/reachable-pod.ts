@@ -8,10 +8,9 @@ import { readFileSync } from 'node:fs';
 import { Agent, WebSocket } from 'undici';
 import { reservePort } from '../../../scripts/host/reserve-ports.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../cleanups.ts';
 import { sharedCluster, type TestCluster } from '../cluster/control-plane.ts';
 import { aBusybox, aManifest, TestNode } from './test-node.ts';
-
-type Cleanup = () => Promise<void> | void;
 
 const script = `
 echo hello from stdout; echo hello from stderr >&2
@@ -23,22 +22,18 @@ const crashing = { name: 'crashing', sh: 'echo attempt at $(cat /proc/uptime); s
 
 /** Starts a pod. Its container `app` serves a page and prints the content of /tmp/print, `cat` echoes its input, and `crashing` exits repeatedly. */
 export async function aReachablePod() {
-  const cleanups: Cleanup[] = [];
-  const hooks = { after: (clean: Cleanup) => void cleanups.push(clean) };
-  const close = async () => {
-    for (const clean of cleanups.toReversed()) await clean();
-  };
+  const hooks = new Cleanups();
   try {
     const cluster = await sharedCluster();
     hooks.after(() => cluster.close());
-    return { ...(await startPod(cluster, hooks)), cluster, close };
+    return { ...(await startPod(cluster, hooks)), cluster, close: () => hooks.run() };
   } catch (err) {
-    await close();
+    await hooks.run();
     throw err;
   }
 }
 
-async function startPod(cluster: TestCluster, hooks: { after(clean: Cleanup): void }) {
+async function startPod(cluster: TestCluster, hooks: Cleanups) {
   const namespace = await cluster.namespace(hooks);
   const port = await reservePort();
   const { certFile, keyFile } = cluster.controlPlane.kubeletServingCertificate('test-node');
@@ -94,7 +89,7 @@ async function startPod(cluster: TestCluster, hooks: { after(clean: Cleanup): vo
   return { node, namespace, pod, port, start, kubectl, admin, webSocket };
 }
 
-async function registerNodeAndPod(cluster: TestCluster, hooks: { after(clean: Cleanup): void }, running: Pod, port: number): Promise<void> {
+async function registerNodeAndPod(cluster: TestCluster, hooks: Cleanups, running: Pod, port: number): Promise<void> {
   const nodes = '/api/v1/nodes';
   await cluster.api.create(nodes, { metadata: { name: 'test-node' } });
   hooks.after(() => cluster.api.delete(`${nodes}/test-node`));
