@@ -97,7 +97,7 @@ export class ClusterNode {
     this.#updater = new NodeStatusUpdater({
       ...heartbeats,
       store: this.store,
-      refresh: () => local.refresh(),
+      refresh: () => local.refresh(this.store.get()),
       compute: (node) => local.compute(node),
       record: (event) => this.#record(event),
       onReported: (node) => this.#onReported(node),
@@ -221,7 +221,7 @@ export class ClusterNode {
       {
         client,
         initial: () => local.initialNode(),
-        refresh: () => local.refresh(),
+        refresh: () => local.refresh(this.store.get()),
         resetExtendedResources,
         getWhenForbidden: !featureGates.enabled('KubeletRegistrationGetOnExistsOnly'),
         deadlineMs: this.#deadlineMs,

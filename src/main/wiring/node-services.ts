@@ -86,14 +86,9 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const pressure = new NodePressure();
   const shutdown = new NodeShutdownState();
   const heartbeats = new HeartbeatsReader(state.heartbeats);
-  let clusterNode: ClusterNode | null = null;
   let serves = false;
   void serverListens.then(() => (serves = true)).catch(() => {});
-  const leftVolumes = new LeftVolumes({
-    rootDir: flags.rootDirectory,
-    listed: () => clusterNode?.store.get()?.status?.volumesInUse ?? [],
-    logger: log('node'),
-  });
+  const leftVolumes = new LeftVolumes({ rootDir: flags.rootDirectory, logger: log('node') });
   const local = LocalNodeStatus.start({
     nodeName,
     config,
@@ -105,7 +100,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     pressures: () => ({ memory: pressure.has('MemoryPressure'), disk: pressure.has('DiskPressure'), pid: pressure.has('PIDPressure') }),
     shutdownError: () => shutdown.problem,
     volumesInUse: () => leftVolumes.volumesInUse(),
-    refreshVolumes: () => leftVolumes.refresh(),
+    refreshVolumes: (listed) => leftVolumes.refresh(listed),
     setupErrors: setupProblem === null ? [] : [setupProblem],
     softRequirementErrors: cpuHardcapErrors(host.cgroupVersion),
     healthErrors: () => [...threadErrors(heartbeats.threads(), clock.monotonic()), ...(serves ? [] : ['the server has yet to listen'])],
@@ -113,7 +108,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     logger: log('node'),
   });
   await yieldToEventLoop();
-  clusterNode = cluster?.startClusterNode(local, events, Promise.all([untilPodsKnown(), serverListens])) ?? null;
+  const clusterNode = cluster?.startClusterNode(local, events, Promise.all([untilPodsKnown(), serverListens])) ?? null;
   if (clusterNode) {
     runtimeState.onChanged(() => clusterNode.wake());
     machine.onChanged(() => clusterNode.wake());

@@ -11,8 +11,6 @@ import type { Logger } from '../../../shared/log/logger.ts';
 
 export interface LeftVolumesOptions {
   readonly rootDir: string;
-  /** The names in the Node of the API server. */
-  readonly listed: () => readonly string[];
   readonly logger: Logger;
 }
 
@@ -24,11 +22,14 @@ export class LeftVolumes {
     this.#options = options;
   }
 
-  /** Reads the mounts while names are listed. Never rejects: unreadable mounts count as volumes. */
-  async refresh(): Promise<void> {
-    const { rootDir, listed, logger } = this.#options;
+  /**
+   * Reads the mounts while names are listed. Never rejects: unreadable mounts count as volumes.
+   * @param listed the names in the Node of the API server
+   */
+  async refresh(listed: readonly string[]): Promise<void> {
+    const { rootDir, logger } = this.#options;
     this.#isMounted = true;
-    if (listed().length === 0) return;
+    if (listed.length === 0) return;
     try {
       const [mounts, { dev }] = await Promise.all([readMountsBelow(rootDir), stat(rootDir)]);
       this.#isMounted = mounts.some((mount) => mayHoldAttachedVolume(mount, { rootDir, rootDevice: deviceText(dev) }));

@@ -60,7 +60,7 @@ export interface LocalNodeStatusOptions {
   /** Null: the Node keeps its list. */
   readonly volumesInUse?: () => readonly string[] | null;
   /** Called before each status. Never rejects. */
-  readonly refreshVolumes?: () => Promise<void>;
+  readonly refreshVolumes?: (listed: readonly string[]) => Promise<void>;
   /** Default: read from the host. */
   readonly readNetwork?: () => Promise<HostNetwork>;
   readonly clock: Clock;
@@ -136,10 +136,13 @@ export class LocalNodeStatus {
     return this.#options.nodeName;
   }
 
-  /** Reads the host's network. Starts listing the images but does not wait, because the runtime may hang. */
-  async refresh(): Promise<void> {
+  /**
+   * Reads the host's network. Starts listing the images but does not wait, because the runtime may hang.
+   * @param registered the Node in the API server; null: not known
+   */
+  async refresh(registered: Node | null = null): Promise<void> {
     if (this.#options.clock.monotonic() - this.#imagesListedAtMs >= imagesMaxAgeMs) void this.#listImages();
-    await Promise.all([this.refreshNetwork(), this.#options.refreshVolumes?.()]);
+    await Promise.all([this.refreshNetwork(), this.#options.refreshVolumes?.(registered?.status?.volumesInUse ?? [])]);
   }
 
   /** Reads the host's network. Never rejects. */
