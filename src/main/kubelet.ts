@@ -24,7 +24,7 @@ import { PodStates } from './pods/lifecycle/pod-states.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodDispatcher } from './pods/dispatch/index.ts';
-import { ProbeManager, readUnfinishedHooks, removeStaleHookRecords } from './probes/index.ts';
+import { readUnfinishedHooks, removeStaleHookRecords } from './probes/index.ts';
 import { setConstantMetrics } from './process/constant-metrics.ts';
 import { PodFeed, startHealth, startServer } from './server/index.ts';
 import { Shutdown } from './shutdown.ts';
@@ -38,6 +38,7 @@ import type { EarlyThreads } from './wiring/early-threads.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { startNodeServices } from './wiring/node-services.ts';
 import { createPodResourcesLister } from './wiring/create-pod-resources-lister.ts';
+import { createProbeManager } from './wiring/create-probe-manager.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
 import { startTimelines } from './wiring/start-timelines.ts';
@@ -83,7 +84,7 @@ export async function runKubelet({
   const { state, snapshot, usage, storage, host, pleg, pool, stats } = threads;
   const shutdown = new Shutdown(log('kubelet'));
   const podLifecycle = new PodLifecycleObservers(log('pod-workers'));
-  const context: KubeletContext = { clock, options, nodeName, threads, log, shutdown, podLifecycle, signal };
+  const context: KubeletContext = { clock, random: Math.random, options, nodeName, threads, log, shutdown, podLifecycle, signal };
 
   const heartbeat = state.enterMain();
   startTracing(state.tracing, log('tracing'));
@@ -110,7 +111,7 @@ export async function runKubelet({
     const eventLog = new EventLog({ logger: log('events'), clock });
     const dispatcher = new PodDispatcher({ clock, cores: availableParallelism() });
     const timelines = startTimelines({ clock, maxPods: config.maxPods, podManager, cache, logger: log('pod-timelines') });
-    const statusManager = cluster?.startStatusManager(podManager, apiPods, timelines);
+    const statusManager = cluster?.startStatusManager({ podManager, apiPods, timelines });
     const events =
       cluster && statusManager
         ? cluster.startEventRecorder(eventLog, dispatcher, {
@@ -122,17 +123,7 @@ export async function runKubelet({
     const slowPhases = new SlowPhases({ timelines, events, clock, logger: log('pod-timelines') });
     shutdown.register('pod-timelines', async () => slowPhases.close());
     const unfinishedHooks = await readUnfinishedHooks(flags.rootDirectory, log('probes'));
-    const probes = new ProbeManager({
-      runtimeStatus: (uid) => cache.get(uid),
-      forgetsOnRestart: featureGates.enabled('ChangeContainerStatusOnKubeletRestart'),
-      gates: {
-        H2CContainerProbe: featureGates.enabled('H2CContainerProbe'),
-        GRPCContainerProbeTLS: featureGates.enabled('GRPCContainerProbeTLS'),
-      },
-      unfinishedHooks,
-      clock,
-      logger: log('probes'),
-    });
+    const probes = createProbeManager({ ...context, cache, unfinishedHooks });
     const allocation = await openAllocation(context);
     const statuses = createApiStatusCache({ ...context, podManager, nodeInfo, probes, statusManager, timelines, allocation });
     const podFeed = new PodFeed({ podManager, statuses, sourcesReady: () => sourcesReady.allReady(), clock, logger: log('server') });

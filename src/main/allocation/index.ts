@@ -3,7 +3,7 @@
  * pod holds alone, such as the IDs of its user namespace. Upstream: pkg/kubelet/allocation, pkg/kubelet/userns.
  */
 export { asAllocated, type AllocatedPod } from './allocated-pod.ts';
-export { AllocationManager } from './allocation-manager.ts';
+export { AllocationManager, type AllocationManagerOptions } from './allocation-manager.ts';
 export { ExclusiveAllocations } from './exclusive-allocations.ts';
 export type { AllocationRefusal } from './provider.ts';
 export { actualResources } from './resize/actual-resources.ts';

@@ -4,6 +4,6 @@
  * the CSINode. The composition root owns it. Upstream: pkg/kubelet/volumemanager/populator, pkg/volume/csi and its nodeinfomanager.
  */
 export { CsiRegistration } from './csi-registration.ts';
-export { VolumeManager } from './volume-manager.ts';
+export { VolumeManager, type VolumeManagerOptions } from './volume-manager.ts';
 export { VolumeObjects } from './volume-objects.ts';
 export { CsiNodeWriter } from './csi-node/csi-node-writer.ts';

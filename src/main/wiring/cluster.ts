@@ -2,21 +2,18 @@
  * Starts the parts that only a member of a cluster has: the API client, the parts that write through it (events, pod statuses, mirror pods,
  * the Node) and the parts that read through it (pods' objects, runtime classes). A standalone kubelet has none of them.
  */
-import { createApiClient, createReviews, type ApiClient, type ApiConnection, type ObjectReader, type Reviews } from '../api/index.ts';
+import { createApiClient, createReviews, type ApiClient, type ApiConnection, type Reviews } from '../api/index.ts';
 import type { ClientCredentials } from '../certificates/index.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { ClusterNode, type LocalNodeStatus } from '../node/index.ts';
 import { EventRecorder, EventsAfterStatus, type EventsAfterStatusOptions, type EventSink } from '../events/index.ts';
-import { firstStatusDelayMs } from '../pods/first-seen.ts';
 import { ownerUID } from '../pods/static/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-pods.ts';
-import type { PodManager } from '../pods/pod-manager.ts';
 import type { PodDispatcher } from '../pods/dispatch/index.ts';
-import { StatusManager } from '../pods/status/index.ts';
-import type { PodTimelines } from '../timeline/index.ts';
-import type { Pod } from '../../shared/kubernetes/api.ts';
+import type { StatusManager } from '../pods/status/index.ts';
 import { PodObjectManager, RuntimeClassManager, type PodObjectManagerOptions, type RuntimeClassManagerOptions } from '../objects/index.ts';
+import { startStatusManager, type StatusManagerStart } from './start-status-manager.ts';
 
 /**
  * A pod's start takes the runtime and the API server some hundred milliseconds. The pod's three events, and the reads of the config map that
@@ -25,7 +22,7 @@ import { PodObjectManager, RuntimeClassManager, type PodObjectManagerOptions, ty
 const eventDelayMs = 500;
 const configMapRetentionMs = 60_000;
 
-export type ClusterOptions = Pick<KubeletContext, 'clock' | 'options' | 'nodeName' | 'log' | 'shutdown' | 'signal'>;
+export type ClusterOptions = Pick<KubeletContext, 'clock' | 'random' | 'options' | 'nodeName' | 'log' | 'shutdown' | 'signal'>;
 
 export class Cluster {
   readonly client: ApiClient;
@@ -98,22 +95,8 @@ export class Cluster {
     return ordered;
   }
 
-  /** The status manager is the only writer of pod statuses. */
-  startStatusManager(podManager: PodManager, apiPods: ObjectReader<Pod>, timelines: PodTimelines): StatusManager {
-    const { clock, log, shutdown, signal } = this.#options;
-    const statusManager = new StatusManager({
-      client: this.client,
-      apiPod: (uid) => apiPods.get(uid),
-      podManager,
-      firstStatusDelayMs,
-      timelines,
-      clock,
-      logger: log('status-manager'),
-      random: Math.random,
-    });
-    shutdown.register('status-manager', () => statusManager.close());
-    void statusManager.run(signal);
-    return statusManager;
+  startStatusManager(stores: Pick<StatusManagerStart, 'podManager' | 'apiPods' | 'timelines'>): StatusManager {
+    return startStatusManager({ ...this.#options, ...stores, client: this.client });
   }
 
   /** Registers the node and keeps its status and lease. `podsKnown` resolves when the runtime's pods are known. */
@@ -172,7 +155,7 @@ export class Cluster {
     clusterNode: ClusterNode,
     deps: Pick<MirrorPodsDependencies, 'podManager' | 'isSynced' | 'sourcesReady' | 'isStaticPodEnding' | 'onMirrorPod'>,
   ): MirrorPods {
-    const { clock, nodeName, log, shutdown } = this.#options;
+    const { clock, random, nodeName, log, shutdown } = this.#options;
     const mirrorPods = new MirrorPods({
       ...deps,
       client: this.client,
@@ -180,7 +163,7 @@ export class Cluster {
       nodeUID: () => ownerUID(clusterNode.store.get()),
       clock,
       logger: log('mirror-pods'),
-      random: Math.random,
+      random,
     });
     // The Node owns the mirror pods: they are created once the Node is known.
     const unsubscribe = clusterNode.store.onChange(() => mirrorPods.reconcile());

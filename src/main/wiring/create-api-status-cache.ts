@@ -10,7 +10,7 @@ import type { NodeInfoSource } from '../node/index.ts';
 
 export interface ApiStatusesOptions extends Pick<KubeletContext, 'clock' | 'options' | 'log'> {
   readonly podManager: PodManager;
-  readonly nodeInfo: NodeInfoSource;
+  readonly nodeInfo: Pick<NodeInfoSource, 'current'>;
   readonly probes: ProbeManager;
   /** Undefined when standalone. */
   readonly statusManager: StatusManager | undefined;

@@ -5,6 +5,10 @@ import type { EventSink } from '../events/index.ts';
 import { listPodDirectories } from '../process/pod-directories.ts';
 import { ContainerDeletor, Housekeeping, ImageGarbageCollection, neededImages } from '../pods/housekeeping/index.ts';
 import type { ImagesThread } from '../threads/images-thread.ts';
+import type { PlegThread } from '../threads/pleg-thread.ts';
+import type { PodSyncPool } from '../threads/pod-sync-pool.ts';
+import type { StatsThread } from '../threads/stats-thread.ts';
+import type { ActivePods } from '../pods/active-pods.ts';
 import type { MirrorPods } from '../pods/static/mirror-pods.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
@@ -12,20 +16,21 @@ import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
-import type { AllocatedPod } from '../allocation/index.ts';
 
-export interface GarbageCollectionOptions extends Pick<
-  KubeletContext,
-  'clock' | 'options' | 'nodeName' | 'log' | 'threads' | 'podLifecycle'
-> {
-  readonly images: Pick<ImagesThread, 'collectContainers' | 'collectImages' | 'removeContainers'>;
+export interface GarbageCollectionOptions extends Pick<KubeletContext, 'clock' | 'options' | 'nodeName' | 'log' | 'podLifecycle'> {
+  readonly threads: {
+    readonly pool: Pick<PodSyncPool, 'listPodCgroups'>;
+    readonly pleg: Pick<PlegThread, 'inspectPod'>;
+    readonly stats: Pick<StatsThread, 'setPodCgroupReceiver'>;
+  };
+  readonly runtime: { readonly images: Pick<ImagesThread, 'collectContainers' | 'collectImages' | 'removeContainers'> };
   readonly events: EventSink;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
   readonly workers: PodWorkers;
   readonly podStates: PodStates;
-  readonly activePods: () => readonly AllocatedPod[];
+  readonly activePods: Pick<ActivePods, 'list'>;
   readonly podHandlers: PodHandlers;
   /** Undefined when standalone. */
   readonly mirrorPods: MirrorPods | undefined;
@@ -44,16 +49,17 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     nodeName,
     log,
     threads,
-    images,
     events,
     podManager,
     cache,
     statuses,
     workers,
     podStates,
+    activePods,
     podHandlers,
     mirrorPods,
   } = collection;
+  const { images } = collection.runtime;
   const { rootDirectory, minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
   const housekeeping = new Housekeeping({
     podManager,
@@ -62,7 +68,7 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     cache,
     statuses,
     start: (pod) => podHandlers.start(pod),
-    activePods: collection.activePods,
+    activePods: () => activePods.list(),
     inspectPod: (uid) => threads.pleg.inspectPod(uid),
     listPodDirectories: () => listPodDirectories(rootDirectory),
     listPodCgroups: () => threads.pool.listPodCgroups().then(({ podUIDs }) => podUIDs as PodUID[]),

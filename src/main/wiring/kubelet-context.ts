@@ -11,6 +11,8 @@ export interface KubeletContext {
   readonly nodeName: string;
   readonly threads: EarlyThreads;
   readonly clock: Clock;
+  /** Returns a number in [0, 1). */
+  readonly random: () => number;
   readonly log: (component: string) => Logger;
   readonly shutdown: Shutdown;
   /** Each part that follows the lives of pods registers itself. */

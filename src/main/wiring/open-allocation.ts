@@ -1,5 +1,5 @@
 /** Opens what the kubelet has recorded of the pods' resources, and their resize conditions. */
-import { AllocationManager, ResizeConditions } from '../allocation/index.ts';
+import { AllocationManager, ResizeConditions, type AllocationManagerOptions } from '../allocation/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
 export interface Allocation {
@@ -7,13 +7,12 @@ export interface Allocation {
   readonly resizeConditions: ResizeConditions;
 }
 
-export async function openAllocation({
-  clock,
-  options,
-  log,
-  shutdown,
-  podLifecycle,
-}: Pick<KubeletContext, 'clock' | 'options' | 'log' | 'shutdown' | 'podLifecycle'>): Promise<Allocation> {
+export interface AllocationOpening extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'shutdown' | 'podLifecycle'> {
+  /** Replaced in tests. */
+  readonly disk?: Pick<AllocationManagerOptions, 'read' | 'write' | 'sync'>;
+}
+
+export async function openAllocation({ clock, options, log, shutdown, podLifecycle, disk }: AllocationOpening): Promise<Allocation> {
   const { flags, featureGates } = options;
   const allocationManager = await AllocationManager.open({
     rootDir: flags.rootDirectory,
@@ -22,6 +21,7 @@ export async function openAllocation({
       initContainers: featureGates.enabled('InPlacePodVerticalScalingInitContainers'),
       memoryBackedVolumes: featureGates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'),
     },
+    ...disk,
     clock,
     logger: log('admission'),
   });

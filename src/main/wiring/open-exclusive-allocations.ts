@@ -5,12 +5,13 @@ import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeInfoSource } from '../node/index.ts';
 
-export interface ExclusiveAllocationsStart extends Pick<KubeletContext, 'options' | 'log' | 'shutdown' | 'podLifecycle'> {
+export interface ExclusiveAllocationsStart extends Pick<KubeletContext, 'random' | 'options' | 'log' | 'shutdown' | 'podLifecycle'> {
   readonly nodeInfo: NodeInfoSource;
   readonly cache: RuntimeStatusCache;
 }
 
 export async function openExclusiveAllocations({
+  random,
   options,
   log,
   shutdown,
@@ -24,7 +25,7 @@ export async function openExclusiveAllocations({
     idsPerPod: config.userNamespaces?.idsPerPod ?? null,
     maxPods: config.maxPods,
     runtimeHandlers: () => nodeInfo.current().runtimeHandlers,
-    random: Math.random,
+    random,
     logger: log('user-namespaces'),
   });
   const exclusive = new ExclusiveAllocations([userNamespaceProvider(userNamespaces)], log('allocation'));

@@ -1,13 +1,17 @@
 /** Creates the eviction manager on the tables of the stats and images threads, and starts its passes. */
-import type { AllocatedPod } from '../allocation/index.ts';
 import { StorageReader } from '../../shared/state/storage-table.ts';
 import { UsageReader } from '../../shared/state/usage-table.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import type { EventSink } from '../events/index.ts';
-import { EvictionManager, liveEvictionSettings, readNodeStats, readPodStats, type NodePressure } from '../eviction/index.ts';
-import type { NeededImages } from '../../shared/contracts/images.ts';
+import { EvictionManager, liveEvictionSettings, readNodeStats, readPodStats } from '../eviction/index.ts';
+import type { ActivePods } from '../pods/active-pods.ts';
+import type { ApiStatusCache } from '../pods/api-status/index.ts';
+import { neededImages, type Housekeeping } from '../pods/housekeeping/index.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
+import type { NodeServices } from './node-services.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
@@ -15,16 +19,16 @@ export interface EvictionStart extends Pick<
   KubeletContext,
   'clock' | 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown' | 'podLifecycle'
 > {
-  readonly images: RuntimeServices['images'];
+  readonly runtime: Pick<RuntimeServices, 'images'>;
   readonly workers: Pick<PodWorkers, 'kill'>;
   readonly podStates: PodStates;
-  readonly pressure: NodePressure;
+  readonly nodeServices: Pick<NodeServices, 'pressure'>;
   readonly events: EventSink;
-  /** With their allocated resources. */
-  readonly activePods: () => readonly AllocatedPod[];
-  readonly deleteAllUnusedContainers: () => Promise<void>;
-  readonly containersRemovedAtMs: () => number | null;
-  readonly neededImages: () => NeededImages;
+  readonly activePods: Pick<ActivePods, 'list'>;
+  readonly housekeeping: Pick<Housekeeping, 'deleteAllUnusedContainers' | 'containersRemovedAtMs'>;
+  readonly podManager: PodManager;
+  readonly statuses: ApiStatusCache;
+  readonly cache: RuntimeStatusCache;
 }
 
 /** A sample of a large node takes a tenth of a second. A pass does not wait longer for a thread that hangs. */
@@ -38,14 +42,18 @@ export function startEviction(start: EvictionStart): EvictionManager {
     threads,
     log,
     shutdown,
-    images,
+    podLifecycle,
     workers,
-    pressure,
+    podStates,
     events,
     activePods,
-    deleteAllUnusedContainers,
-    containersRemovedAtMs,
+    housekeeping,
+    podManager,
+    statuses,
+    cache,
   } = start;
+  const { images } = start.runtime;
+  const { pressure } = start.nodeServices;
   const usage = new UsageReader(threads.usage);
   const storage = new StorageReader(threads.storage);
   const sampleNode = async (filesystems: boolean) => {
@@ -55,25 +63,25 @@ export function startEviction(start: EvictionStart): EvictionManager {
     settings: liveEvictionSettings(options.live.view, options.flags),
     readNode: () => readNodeStats(usage),
     readPods: (pods) => readPodStats(pods, { usage, storage }),
-    sample: ({ filesystems }) => withTimeout(sampleDeadlineMs, sampleNode(filesystems)),
-    activePods,
+    sample: ({ filesystems }) => withTimeout(sampleDeadlineMs, sampleNode(filesystems), clock),
+    activePods: () => activePods.list(),
     kill: (uid, killOptions) => workers.kill(uid, killOptions),
-    isFinished: (uid) => start.podStates.isFinished(uid),
+    isFinished: (uid) => podStates.isFinished(uid),
     reclaim: {
-      deadContainers: deleteAllUnusedContainers,
+      deadContainers: () => housekeeping.deleteAllUnusedContainers(),
       unusedImages: async () => {
-        const { failure } = await images.deleteUnusedImages(start.neededImages());
+        const { failure } = await images.deleteUnusedImages(neededImages({ podManager, statuses, cache, clock }));
         if (failure) throw new Error(failure.message);
       },
     },
-    containersRemovedAtMs,
+    containersRemovedAtMs: () => housekeeping.containersRemovedAtMs,
     pressure,
     nodeName,
     events,
     clock,
     logger: log('eviction-manager'),
   });
-  start.podLifecycle.register({ name: 'eviction', finished: (uid) => manager.onPodFinished(uid) });
+  podLifecycle.register({ name: 'eviction', finished: (uid) => manager.onPodFinished(uid) });
   threads.stats.setPressureReceiver(() => manager.check());
   const stop = new AbortController();
   const running = manager.run(stop.signal);

@@ -1,7 +1,7 @@
 /** Starts the parts that set the node's cgroups and move the host's processes. */
-import type { AllocatedPod } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
 import { HostProcesses, NodeCgroups } from '../node-cgroups/index.ts';
+import type { ActivePods } from '../pods/active-pods.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeServices } from './node-services.ts';
 
@@ -10,7 +10,7 @@ export interface NodeCgroupsStart extends Pick<
   'clock' | 'options' | 'nodeName' | 'threads' | 'log' | 'shutdown' | 'podLifecycle'
 > {
   readonly nodeServices: Pick<NodeServices, 'machine'>;
-  readonly activePods: () => readonly AllocatedPod[];
+  readonly activePods: Pick<ActivePods, 'list'>;
   readonly events: EventSink;
 }
 
@@ -24,7 +24,7 @@ export function startNodeCgroups(start: NodeCgroupsStart): NodeCgroups {
     featureGates,
     cgroupVersion: host.cgroupVersion,
     machine: () => machine.current(),
-    activePods,
+    activePods: () => activePods.list(),
     syncCgroups: (task) => pool.syncCgroups(task),
     nodeName,
     events,

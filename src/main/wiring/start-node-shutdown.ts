@@ -1,21 +1,23 @@
 /** Starts the shutdown manager when pods get time before a shutdown of the node. */
-import type { AllocatedPod } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
-import { FinishWaits, ShutdownManager, ShutdownRecord, shutdownPeriods, type NodeShutdownState } from '../node-shutdown/index.ts';
+import { FinishWaits, ShutdownManager, ShutdownRecord, shutdownPeriods } from '../node-shutdown/index.ts';
+import type { ActivePods } from '../pods/active-pods.ts';
 import type { PodWorkers } from '../pods/workers/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
+import type { NodeServices } from './node-services.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
 export interface NodeShutdownStart extends Pick<KubeletContext, 'clock' | 'options' | 'nodeName' | 'log' | 'shutdown' | 'podLifecycle'> {
-  readonly state: NodeShutdownState;
+  readonly nodeServices: Pick<NodeServices, 'shutdown'>;
   readonly workers: Pick<PodWorkers, 'kill'>;
   readonly podStates: PodStates;
-  readonly activePods: () => readonly AllocatedPod[];
+  readonly activePods: Pick<ActivePods, 'list'>;
   readonly events: EventSink;
 }
 
 export function startNodeShutdown(start: NodeShutdownStart): void {
-  const { clock, options, nodeName, log, shutdown, state, workers, activePods, events } = start;
+  const { clock, options, nodeName, log, shutdown, workers, activePods, events } = start;
+  const { shutdown: state } = start.nodeServices;
   const { config, flags, featureGates } = options;
   const logger = log('node-shutdown');
   const periods = shutdownPeriods(config, featureGates);
@@ -34,7 +36,7 @@ export function startNodeShutdown(start: NodeShutdownStart): void {
       periods,
       // Loaded here: D-Bus costs memory on every node, and only some wait for their shutdown.
       openSession: async (onPrepare) => (await import('../node-shutdown/logind-session.ts')).openLogindSession(onPrepare),
-      activePods,
+      activePods: () => activePods.list(),
       kill: (uid, killOptions) => workers.kill(uid, killOptions),
       untilFinished: (uid) => (start.podStates.isFinished(uid) ? Promise.resolve() : waits.until(uid)),
       state,

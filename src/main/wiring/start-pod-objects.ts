@@ -2,19 +2,20 @@
 import { Listeners } from '../../shared/concurrency/listeners.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { EventSink } from '../events/index.ts';
+import type { ClusterNode } from '../node/index.ts';
 import type { PodObjectManager, RuntimeClassManager } from '../objects/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
+import type { ImagesThread } from '../threads/images-thread.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import type { NodeServices } from './node-services.ts';
-import type { RuntimeServices } from './runtime-services.ts';
 
 export interface PodObjectsStart extends Pick<KubeletContext, 'podLifecycle'> {
-  readonly cluster: Cluster | null;
-  readonly nodeServices: Pick<NodeServices, 'clusterNode'>;
-  readonly runtime: Pick<RuntimeServices, 'images'>;
+  /** Null when standalone. */
+  readonly cluster: Pick<Cluster, 'startPodObjectManager' | 'startRuntimeClassManager'> | null;
+  readonly nodeServices: { readonly clusterNode: ClusterNode | null };
+  readonly runtime: { readonly images: Pick<ImagesThread, 'servePullTokens'> };
   readonly cache: RuntimeStatusCache;
   readonly podManager: PodManager;
   readonly events: EventSink;

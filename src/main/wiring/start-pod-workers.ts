@@ -1,14 +1,11 @@
-/**
- * Starts the parts that sync single pods: the API objects of pods, the pod workers, the resizes, and the handlers of the requests that tasks of the sync
- * pool send.
- */
+/** Starts the parts that sync single pods: the pod workers, the resizes, and the handlers of the requests that tasks of the sync pool send. */
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import type { ExclusiveAllocations, ResizeManager } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
-import { resizeFit } from '../pods/admission/index.ts';
-import type { NodeInfoSource } from '../node/index.ts';
+import type { MachineWatch, NodeInfoSource, RuntimeState } from '../node/index.ts';
 import { standaloneRuntimeHandler } from '../objects/index.ts';
 import type { ActivePods } from '../pods/active-pods.ts';
+import { resizeFit, type AdmissionNode } from '../pods/admission/index.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodDispatcher } from '../pods/dispatch/index.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
@@ -18,17 +15,17 @@ import { ResizeAdmission } from '../pods/resize-admission.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import { PodWorkers, WorkQueue } from '../pods/workers/index.ts';
 import type { ProbeManager } from '../probes/index.ts';
-import type { SourcesReady } from '../sources/index.ts';
+import type { PodUpdate, SourcesReady } from '../sources/index.ts';
+import type { SyncLoop } from '../sync-loop.ts';
+import type { ImagesThread } from '../threads/images-thread.ts';
+import type { PlegThread } from '../threads/pleg-thread.ts';
+import type { PodSyncPool } from '../threads/pod-sync-pool.ts';
 import type { PodTimelines } from '../timeline/index.ts';
-import type { Cluster } from './cluster.ts';
+import type { Volumes } from './create-volume-manager.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import type { NodeServices } from './node-services.ts';
 import type { Allocation } from './open-allocation.ts';
-import { openExclusiveAllocations } from './open-exclusive-allocations.ts';
-import type { RuntimeServices } from './runtime-services.ts';
-import { startPodObjects } from './start-pod-objects.ts';
-import { startResizes } from './start-resizes.ts';
-import { startVolumes } from './start-volumes.ts';
+import type { PodObjects } from './start-pod-objects.ts';
+import { startResizes, type ResizesOptions } from './start-resizes.ts';
 import { createTaskHandlers } from './task-handlers.ts';
 
 /** Upstream's backOffPeriod. */
@@ -36,12 +33,19 @@ const backOffMs = 10_000;
 /** How long a task may take to reach a step at which it can stop. */
 const drainDeadlineMs = 1500;
 
-export interface PodWorkersStart extends KubeletContext, Allocation {
-  readonly runtime: Pick<RuntimeServices, 'images' | 'runtimeState'>;
-  readonly nodeInfo: NodeInfoSource;
-  readonly nodeServices: Pick<NodeServices, 'clusterNode' | 'machine' | 'node'>;
-  /** Null when standalone. */
-  readonly cluster: Cluster | null;
+export interface PodWorkersStart
+  extends Pick<KubeletContext, 'clock' | 'random' | 'options' | 'log' | 'shutdown' | 'podLifecycle'>, Allocation, PodObjects, Volumes {
+  readonly threads: ResizesOptions['threads'] & {
+    readonly pool: Pick<PodSyncPool, 'run' | 'setHandlers'>;
+    readonly pleg: Pick<PlegThread, 'inspectPod'>;
+  };
+  readonly runtime: {
+    readonly images: Pick<ImagesThread, 'ensureImage'>;
+    readonly runtimeState: Pick<RuntimeState, 'checkSoon' | 'onRecovered'>;
+  };
+  readonly nodeInfo: Pick<NodeInfoSource, 'current'>;
+  readonly nodeServices: { readonly machine: Pick<MachineWatch, 'onChanged'>; readonly node: () => AdmissionNode | null };
+  readonly exclusive: ExclusiveAllocations;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
@@ -52,34 +56,30 @@ export interface PodWorkersStart extends KubeletContext, Allocation {
   readonly events: EventSink;
   readonly timelines: PodTimelines;
   readonly sourcesReady: SourcesReady;
-  /** Called when the work queue has due pods. */
-  readonly onDue: () => void;
+  readonly syncLoop: Pick<SyncLoop<PodUpdate>, 'onDue'>;
 }
 
 export interface PodWorkersParts {
   readonly workers: PodWorkers;
   readonly workQueue: WorkQueue;
-  readonly exclusive: ExclusiveAllocations;
   readonly resizes: ResizeManager;
 }
 
-export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorkersParts> {
-  const { clock, options, log, shutdown, threads, podLifecycle, runtime, nodeInfo, nodeServices, podManager, cache, statuses, probes } =
+export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
+  const { clock, random, options, log, shutdown, threads, podLifecycle, runtime, nodeInfo, nodeServices, podManager, cache, statuses } =
     start;
-  const { dispatcher, podStates, activePods, events, timelines, allocationManager, onDue } = start;
+  const { probes, dispatcher, podStates, activePods, events, timelines, allocationManager, exclusive, syncLoop } = start;
+  const { podObjects, runtimeClasses, objectChanges, volumeManager, volumeChanges } = start;
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
 
-  const exclusive = await openExclusiveAllocations(start);
-  const { podObjects, runtimeClasses, objectChanges } = startPodObjects(start);
-  const { volumeManager, volumeChanges } = await startVolumes(start);
   const volumes = new MountedVolumes(clock);
   podLifecycle.register({
     name: 'volumes',
     terminated: (uid) => volumes.removeDesired(uid),
     finished: (uid) => volumes.removePod(uid),
   });
-  const workQueue = new WorkQueue({ clock, onDue });
+  const workQueue = new WorkQueue({ clock, onDue: () => syncLoop.onDue() });
   shutdown.register('work-queue', async () => workQueue.close());
   const workers = new PodWorkers({
     pool,
@@ -102,13 +102,13 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
     clock,
     logger: log('pod-workers'),
     onFailure: () => runtimeState.checkSoon(),
-    random: Math.random,
+    random,
     observers: podLifecycle,
   });
   objectChanges.add((uids) => workers.wake(uids));
   volumeChanges.add((uid) => workers.wake([uid]));
   runtimeState.onRecovered(() => workers.wakeFailed());
-  shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close()));
+  shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close(), clock));
 
   const admission = new ResizeAdmission({
     activePods,
@@ -139,5 +139,5 @@ export async function startPodWorkers(start: PodWorkersStart): Promise<PodWorker
       resizes,
     }),
   );
-  return { workers, workQueue, exclusive, resizes };
+  return { workers, workQueue, resizes };
 }

@@ -3,6 +3,7 @@ import { type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ResizeManager } from '../allocation/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import type { EventSink } from '../events/index.ts';
+import type { CgroupSettings } from '../node/index.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import type { ResizeAdmission } from '../pods/resize-admission.ts';
 import type { SourcesReady } from '../sources/index.ts';
@@ -13,8 +14,8 @@ import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
-export interface ResizesOptions
-  extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'threads' | 'shutdown' | 'podLifecycle'>, Allocation {
+export interface ResizesOptions extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'shutdown' | 'podLifecycle'>, Allocation {
+  readonly threads: { readonly host: Pick<CgroupSettings, 'cgroupVersion'> };
   readonly podManager: PodManager;
   readonly podStates: PodStates;
   readonly workers: Pick<PodWorkers, 'update' | 'refreshStatuses'>;
@@ -34,7 +35,7 @@ export function startResizes(start: ResizesOptions): ResizeManager {
     const pod = podManager.get(uid);
     return pod && !isDeleted(pod) && !start.podStates.isTerminationRequested(uid) ? pod : undefined;
   };
-  const resizes: ResizeManager = new ResizeManager({
+  const resizes = new ResizeManager({
     settings: {
       cgroupVersion: threads.host.cgroupVersion,
       podLevel: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
@@ -48,7 +49,7 @@ export function startResizes(start: ResizesOptions): ResizeManager {
     conditions: resizeConditions,
     wanted,
     runtimeStatus: (uid) => start.cache.get(uid),
-    refusal: (pod) => admission.refusal(pod, () => resizes.retry('pods_removed')),
+    refusal: (pod, onFreed) => admission.refusal(pod, onFreed),
     onAllocated: (pod) => workers.update(pod, 'update'),
     onConditions: (uid) => workers.refreshStatuses([uid]),
     syncAfter: (uid, delayMs) => workQueue.enqueue(uid, delayMs),

@@ -1,18 +1,17 @@
 /** Creates the handlers that the sync loop calls: pods' updates, lifecycle events, probe results, due syncs and housekeeping. */
 import type { NodeCgroups } from '../node-cgroups/index.ts';
+import type { RuntimeState } from '../node/index.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { PodWorkers, WorkQueue } from '../pods/workers/index.ts';
 import type { ProbeManager } from '../probes/index.ts';
-import type { PodSources, PodUpdate } from '../sources/index.ts';
+import type { PodSources, PodUpdate, SourcesReady } from '../sources/index.ts';
 import type { SyncLoopHandlers } from '../sync-loop.ts';
 import type { GarbageCollection } from './garbage-collection.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { createProbeHandlers } from './probe-handlers.ts';
-import type { RuntimeServices } from './runtime-services.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
-import type { SourcesReady } from '../sources/index.ts';
 
 export interface SyncLoopHandlersOptions extends Pick<KubeletContext, 'podLifecycle'>, GarbageCollection {
   readonly podManager: PodManager;
@@ -21,11 +20,11 @@ export interface SyncLoopHandlersOptions extends Pick<KubeletContext, 'podLifecy
   readonly statuses: ApiStatusCache;
   readonly probes: ProbeManager;
   readonly podHandlers: PodHandlers;
-  readonly nodeCgroups: NodeCgroups;
+  readonly nodeCgroups: Pick<NodeCgroups, 'onPodsChanged'>;
   readonly workQueue: WorkQueue;
-  readonly sources: PodSources;
+  readonly sources: Pick<PodSources, 'take' | 'markHandled'>;
   readonly sourcesReady: SourcesReady;
-  readonly runtime: Pick<RuntimeServices, 'runtimeState'>;
+  readonly runtime: { readonly runtimeState: Pick<RuntimeState, 'errors'> };
 }
 
 export function createSyncLoopHandlers(options: SyncLoopHandlersOptions): SyncLoopHandlers<PodUpdate> {

@@ -45,8 +45,8 @@ export interface ResizeManagerDependencies {
   /** The pod as its source wants it now; undefined when none does, or when the pod ends. */
   readonly wanted: (uid: PodUID) => Pod | undefined;
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
-  /** Returns why the pod does not fit beside the others; null when it does. */
-  readonly refusal: (pod: Pod) => { readonly message: string } | null;
+  /** Returns why the pod does not fit beside the others; null when it does. May end others, and calls `onFreed` when they have ended. */
+  readonly refusal: (pod: Pod, onFreed: () => void) => { readonly message: string } | null;
   /** Called with the newest version of a pod after an attempt to allocate other resources to it. Its containers get what is allocated. */
   readonly onAllocated: (pod: AllocatedPod) => void;
   /** The conditions of the pod have changed. */
@@ -178,7 +178,7 @@ export class ResizeManager {
       this.#pending.delete(podUID(pod));
       return this.#refuse(pod, 'Infeasible', infeasible.message);
     }
-    const refused = refusal(pod);
+    const refused = refusal(pod, () => this.retry('pods_removed'));
     if (refused) return this.#refuse(pod, 'Deferred', refused.message);
     void this.#allocate(pod, trigger);
   }
