@@ -1,9 +1,10 @@
 /** The disk of a modelled node, as far as checkpoints are written to it: writes take time, fail while it is full, and are lost with the kubelet. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AllocationManagerOptions } from '../../../src/main/allocation/index.ts';
 import { decodeAllocations } from '../../../src/main/allocation/checkpoint.ts';
 import type { PodAllocation } from '../../../src/main/allocation/pod-allocation.ts';
-import type { replaceAllSynced, Replacement } from '../../../src/shared/linux/write-durably.ts';
+import type { Replacement } from '../../../src/shared/linux/write-durably.ts';
 import type { KillPoints } from './kill-points.ts';
 import type { Life, ModelClock } from './model-clock.ts';
 
@@ -11,7 +12,7 @@ export type CheckpointName = 'allocated_pods_state' | 'actuated_pods_state';
 const writeMs = 3;
 
 export class ModelCheckpoints {
-  readonly folder: string;
+  readonly #folder: string;
   /** Writes fail before this time of the clock. */
   fullUntilMs = 0;
   /** Called after each write of allocations. */
@@ -20,26 +21,27 @@ export class ModelCheckpoints {
   readonly #killPoints: KillPoints;
 
   constructor(folder: string, clock: ModelClock, killPoints: KillPoints) {
-    this.folder = folder;
+    this.#folder = folder;
     this.#clock = clock;
     this.#killPoints = killPoints;
   }
 
-  writeFor(life: Life): typeof replaceAllSynced {
-    return (files) => life.guard(this.#write(life, files));
+  /** The disk as a kubelet uses it. */
+  diskOf(life: Life): Required<Pick<AllocationManagerOptions, 'read' | 'write' | 'sync'>> {
+    return { read: async (path) => readFileSync(path), write: (files) => life.guard(this.#write(life, files)), sync: async () => {} };
   }
 
   read(name: CheckpointName): ReadonlyMap<string, PodAllocation> {
-    const path = join(this.folder, name);
+    const path = join(this.#folder, name);
     return existsSync(path) ? decodeAllocations(readFileSync(path, 'utf8')) : new Map();
   }
 
   remove(name: CheckpointName): void {
-    rmSync(join(this.folder, name), { force: true });
+    rmSync(join(this.#folder, name), { force: true });
   }
 
   spoil(name: CheckpointName): void {
-    writeFileSync(join(this.folder, name), '{"data":"{}","checksum":1}');
+    writeFileSync(join(this.#folder, name), '{"data":"{}","checksum":1}');
   }
 
   async #write(life: Life, files: readonly Replacement[]): Promise<void> {

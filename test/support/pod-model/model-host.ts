@@ -3,7 +3,8 @@ import { LargeWorkLimiter } from '../../../src/workers/pod-sync/pod/large-work.t
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiClient } from '../../../src/main/api/index.ts';
-import type { ContainerGcRequest } from '../../../src/shared/contracts/images.ts';
+import type { EventSink } from '../../../src/main/events/index.ts';
+import type { ContainerGcReply, ContainerGcRequest } from '../../../src/shared/contracts/images.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { ProbeOutcome, ProbeResult, ProbeType } from '../../../src/shared/contracts/probes.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
@@ -28,14 +29,16 @@ export interface ModelHost {
   readonly runtime: ModelRuntime;
   readonly calls: RuntimeCalls;
   readonly folder: string;
+  /** The kubelet's root directory, in the folder. */
+  readonly rootDir: string;
   readonly checkpoints: ModelCheckpoints;
   readonly cgroups: ModelCgroups;
   readonly client: (life: Life) => ApiClient;
-  /** The object in the kubelet's watch cache. */
-  readonly apiPod: (uid: PodUID) => Pod | undefined;
+  /** The objects in the kubelet's watch cache. */
+  readonly apiPods: { get(uid: PodUID): Pod | undefined };
   readonly outcome: (podUID: string, container: string, probe: ProbeType) => ProbeOutcome;
   readonly onProbeResult: (result: ProbeResult) => void;
-  readonly onEvent: (event: { readonly reason: string; readonly podUID: string; readonly message: string }) => void;
+  readonly onEvent: EventSink['record'];
   /** The runtime's event stream; null: the kubelet does not use it. */
   readonly events: PlegRuntime['events'] | null;
 }
@@ -45,8 +48,8 @@ export async function collectGarbage(
   { runtime, clock }: ModelHost,
   snapshot: RuntimeSnapshotReader,
   request: ContainerGcRequest,
-): Promise<{ removedContainers: number }> {
-  if (snapshot.relistedAtMs === 0) return { removedContainers: 0 };
+): Promise<ContainerGcReply> {
+  if (snapshot.relistedAtMs === 0) return { removedContainers: 0, removedSandboxes: 0 };
   const items = [...snapshot.all()];
   const removed = new Set<string>();
   for (const { id } of containersToRemove(items, request, clock.now())) {
@@ -54,8 +57,9 @@ export async function collectGarbage(
     runtime.removeContainer(id);
     removed.add(id);
   }
-  for (const { id } of sandboxesToRemove(items, removed, request)) runtime.removeSandbox(id);
-  return { removedContainers: removed.size };
+  const sandboxes = sandboxesToRemove(items, removed, request);
+  for (const { id } of sandboxes) runtime.removeSandbox(id);
+  return { removedContainers: removed.size, removedSandboxes: sandboxes.length };
 }
 
 export function removeDead({ runtime }: ModelHost, id: string): void {
@@ -67,7 +71,7 @@ export function removeDead({ runtime }: ModelHost, id: string): void {
 
 /** The dependencies of a thread of the sync pool, which end with its life. */
 export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): PodSyncDependencies {
-  const { folder, calls, cgroups } = host;
+  const { folder, rootDir, calls, cgroups } = host;
   const life = {
     get isAlive() {
       return kubelet.isAlive && thread.isAlive;
@@ -76,7 +80,7 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
   life.guard = (work) => kubelet.guard(thread.guard(work));
   const settings: PodSyncSettings = {
     ...someSettings,
-    rootDir: join(folder, 'kubelet'),
+    rootDir,
     podLogsDir: join(folder, 'pods'),
     containerLogsDir: join(folder, 'containers'),
     maxContainerBackOffMs: 40_000,
@@ -96,7 +100,7 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
       writeHostsFile: nothing,
       readEnvFiles: async () => new Map(),
       unmountVolumes: nothing,
-      removePodDirectory: async (uid) => rmSync(join(settings.rootDir, 'pods', uid), { recursive: true, force: true }),
+      removePodDirectory: async (uid) => rmSync(join(rootDir, 'pods', uid), { recursive: true, force: true }),
     },
     hostInfo: { read: async () => someHostInfo },
     httpGet: async () => {},

@@ -1,5 +1,5 @@
 /** A node in one thread, with a clock of its own: kubelets that come and go, a runtime, an API server and a folder of manifests. Records the pods' history. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
@@ -34,7 +34,8 @@ export class ModelNode {
   readonly #killPoints = new KillPoints();
   readonly #calls = new RuntimeCalls(this.runtime, this.clock, this.#killPoints);
   readonly #folder = mkdtempSync(join(tmpdir(), 'model-node-'));
-  readonly checkpoints = new ModelCheckpoints(this.#folder, this.clock, this.#killPoints);
+  readonly #rootDir = join(this.#folder, 'kubelet');
+  readonly checkpoints = new ModelCheckpoints(this.#rootDir, this.clock, this.#killPoints);
   readonly cgroups = new ModelCgroups(this.runtime, this.clock, this.#killPoints);
   readonly #events: ModelEvents;
   readonly #entries: PodHistoryEntry[] = [];
@@ -52,27 +53,29 @@ export class ModelNode {
   #created = 0;
 
   constructor({ useEvents }: { readonly useEvents: boolean }) {
+    mkdirSync(this.#rootDir);
     this.#events = new ModelEvents();
     this.runtime.onChange = (uid) => this.#events.send(uid);
     this.#calls.execResult = (uid) => (this.#failing.get(uid) === 'hooks' ? 1 : 0);
     this.api.onStatus = (podUID, status) => this.#add({ source: 'api', type: 'status', atMs: this.#now(), podUID, status });
     this.api.onRemoved = (podUID) => this.#add({ source: 'api', type: 'finished', atMs: this.#now(), podUID });
-    this.api.onWatch = (pods) => this.#kubelet?.config.set('api', pods);
+    this.api.onWatch = (pods) => this.#kubelet?.sources.set('api', pods);
     this.#host = {
       clock: this.clock,
       runtime: this.runtime,
       calls: this.#calls,
       folder: this.#folder,
+      rootDir: this.#rootDir,
       checkpoints: this.checkpoints,
       cgroups: this.cgroups,
       client: (life: Life) => this.api.client(life),
-      apiPod: this.api.pods.apiPod,
+      apiPods: { get: this.api.pods.apiPod },
       outcome: (uid, _, probe) => (this.#failing.get(uid) === probe ? 'failure' : 'success'),
       onProbeResult: ({ podUID, containerID, probe, result }) => {
         if (result === 'failure') this.#disturb(probe === 'readiness' ? 'probeUnready' : 'probeFailed', podUID, { containerID });
       },
-      onEvent: ({ reason, podUID }) => {
-        if (reason === 'FailedPostStartHook') this.#disturb('callFailed', podUID);
+      onEvent: ({ object, reason }) => {
+        if (reason === 'FailedPostStartHook') this.#disturb('callFailed', object.uid ?? '');
       },
       events: useEvents ? (signal) => this.#events.stream(signal) : null,
     };
@@ -147,7 +150,7 @@ export class ModelNode {
   async removeEverything(): Promise<readonly string[]> {
     for (const pod of this.api.pods.pods.values()) this.#delete(pod.metadata.name, 1);
     this.staticPods.clear();
-    this.#kubelet?.config.set('file', []);
+    this.#kubelet?.sources.set('file', []);
     await this.clock.advance(settleMs);
     return [
       ...[...this.api.pods.pods.values()].map(({ metadata }) => `API object ${metadata.uid}`),
@@ -177,7 +180,7 @@ export class ModelNode {
       if (launch !== this.#launches) return kubelet.die();
       this.#add({ source: 'kubelet', type: 'launched', atMs: this.#now() });
       this.#kubelet = kubelet;
-      kubelet.config.set('file', structuredClone([...this.staticPods.values()]));
+      kubelet.sources.set('file', structuredClone([...this.staticPods.values()]));
       this.api.changed();
     });
   }
@@ -244,7 +247,7 @@ export class ModelNode {
         return this.#putStatic(operation);
       case 'removeStatic':
         this.staticPods.delete(operation.slot);
-        return this.#kubelet?.config.set('file', structuredClone([...this.staticPods.values()]));
+        return this.#kubelet?.sources.set('file', structuredClone([...this.staticPods.values()]));
       case 'probes':
         return this.#setProbes(operation.slot, operation.failing);
       case 'fault':
@@ -259,7 +262,7 @@ export class ModelNode {
         this.#events.isLosing = operation.lost;
         return;
       case 'loseThreads':
-        return this.#kubelet?.pool.loseThreads();
+        return this.#kubelet?.loseThreads();
       case 'exit':
       case 'lose':
       case 'exitSandbox':
@@ -294,7 +297,7 @@ export class ModelNode {
     this.#created += 1;
     const pod = shapedPod(shape, { name: `static-${slot}`, uid: `static-${this.#created}`, policy, graceSeconds });
     this.staticPods.set(slot, pod as unknown as Pod);
-    this.#kubelet?.config.set('file', structuredClone([...this.staticPods.values()]));
+    this.#kubelet?.sources.set('file', structuredClone([...this.staticPods.values()]));
   }
 
   #delete(name: string, graceSeconds: number): void {

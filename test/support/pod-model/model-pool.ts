@@ -1,4 +1,5 @@
 /** The sync pool of a modelled kubelet: runs the real tasks, loses them with a thread, and sends them again (threads/pod-sync-pool.ts). */
+import type { ListPodCgroupsResult } from '../../../src/shared/contracts/pod-sync/cgroups.ts';
 import { failedResult, type PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask } from '../../../src/shared/contracts/pod-sync/task.ts';
 import type { PodSyncRun } from '../../../src/main/threads/pod-sync-pool.ts';
@@ -31,6 +32,11 @@ export class ModelPool {
 
   setHandlers(handlers: TaskHandlers): void {
     this.#handlers = handlers;
+  }
+
+  /** Only the modelled kubelets make cgroups, and each removes those of its pods. */
+  async listPodCgroups(): Promise<ListPodCgroupsResult> {
+    return { podUIDs: [] };
   }
 
   /** All threads die. */
