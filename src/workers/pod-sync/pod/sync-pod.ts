@@ -9,10 +9,10 @@ import type { PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts
 import type { SyncPodTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { KubeletError, messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podDir, podPluginsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';
-import { computePodActions, isResizeOnly } from './compute-pod-actions/index.ts';
+import { computePodActions } from './compute-pod-actions/index.ts';
 import type { TaskContext } from './dependencies.ts';
 import { killPod } from './kill/index.ts';
-import { executePodActions } from './actions/index.ts';
+import { executePodActions, isResizeOnly } from './actions/index.ts';
 import { inPhase } from './in-phase.ts';
 import { mountVolumes } from './mount-volumes.ts';
 import { ensureCgroup } from './start/index.ts';

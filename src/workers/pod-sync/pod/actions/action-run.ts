@@ -1,8 +1,8 @@
 /** The execution of the actions of one sync. */
 import type { SyncPodTask } from '../../../../shared/contracts/pod-sync/task.ts';
-import type { PodAction } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import type { SyncReport } from '../sync-report.ts';
+import type { PodAction } from './list-pod-actions.ts';
 
 export interface ActionRun {
   readonly context: TaskContext;

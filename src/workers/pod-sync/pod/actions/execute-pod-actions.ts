@@ -2,11 +2,12 @@
 import type { SyncPodTask } from '../../../../shared/contracts/pod-sync/task.ts';
 import type { RuntimeContainerStatus } from '../../../../shared/contracts/runtime-status.ts';
 import type { ContainerID } from '../../../../shared/kubernetes/ids.ts';
-import { listPodActions, type PodAction, type PodActions } from '../compute-pod-actions/index.ts';
+import type { PodActions } from '../compute-pod-actions/index.ts';
 import { reportStaleStatus, StaleStatusError } from '../start/index.ts';
 import type { ActionRun, Execute } from './action-run.ts';
 import { executeKillContainer } from './kill-container.ts';
 import { executeKillPod } from './kill-pod.ts';
+import { listPodActions, type PodAction } from './list-pod-actions.ts';
 import { executePruneInitContainers } from './prune-init-containers.ts';
 import { executeRepeatPostStartHook } from './repeat-post-start-hook.ts';
 import { executeResetContainers } from './reset-containers.ts';

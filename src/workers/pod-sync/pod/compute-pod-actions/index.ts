@@ -11,9 +11,8 @@ import { computeNewSandboxActions } from './new-sandbox.ts';
 import { findContainerStatus, type PodActions, type PodActionsInput } from './pod-actions.ts';
 
 export { findContainerStatus } from './pod-actions.ts';
-export { isResizeOnly, listPodActions, type ContainersToStart, type PodAction } from './list-pod-actions.ts';
-export type { ContainerResize, ResizeActions, ResizedResource, VolumeResize } from './resizes.ts';
-export type { ContainerToKill, ContainerToReset, KillReason, PodActions, PodActionsInput } from './pod-actions.ts';
+export type { ContainerResize, KeptContainer, ResizeActions, ResizedResource, VolumeResize } from './resizes.ts';
+export type { ContainersToStart, ContainerToKill, ContainerToReset, KillReason, PodActions, PodActionsInput } from './pod-actions.ts';
 
 export function computePodActions(input: PodActionsInput): PodActions {
   const { pod, status } = input;

@@ -46,6 +46,12 @@ export interface PodActions {
   readonly resize: ResizeActions | null;
 }
 
+/** The containers to start, and the sandbox to start them in. */
+export type ContainersToStart = Pick<
+  PodActions,
+  'createSandbox' | 'sandboxID' | 'attempt' | 'ephemeralContainersToStart' | 'initContainersToStart' | 'containersToStart'
+>;
+
 export interface PodActionsInput extends RestartGates, ResizeInput {
   readonly status: RuntimePodStatus | null;
   /** Absent for a pod that is not probed: then nothing waits for a probe. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ContainerID, SandboxID } from '../../../../../../src/shared/kubernetes/ids.ts';
-import { isResizeOnly, listPodActions, type PodActions } from '../../../../../../src/workers/pod-sync/pod/compute-pod-actions/index.ts';
+import { isResizeOnly, listPodActions } from '../../../../../../src/workers/pod-sync/pod/actions/list-pod-actions.ts';
+import type { PodActions } from '../../../../../../src/workers/pod-sync/pod/compute-pod-actions/index.ts';
 import { table } from '../../../../../support/table.ts';
 
 const none: PodActions = {

@@ -1,7 +1,13 @@
 /** Turns the computed actions of a pod into the list that is executed, in upstream's order (kuberuntime_manager.go SyncPod). Pure. */
 import type { SandboxID } from '../../../../shared/kubernetes/ids.ts';
-import type { ContainerToKill, ContainerToReset, PodActions } from './pod-actions.ts';
-import type { KeptContainer, ResizeActions } from './resizes.ts';
+import type {
+  ContainersToStart,
+  ContainerToKill,
+  ContainerToReset,
+  KeptContainer,
+  PodActions,
+  ResizeActions,
+} from '../compute-pod-actions/index.ts';
 
 /** Each type has an executor (pod/actions/). */
 export type PodAction =
@@ -14,12 +20,6 @@ export type PodAction =
   | { readonly type: 'ResetWaiting' }
   | { readonly type: 'RepeatPostStartHook'; readonly hook: KeptContainer }
   | { readonly type: 'StartContainers'; readonly start: ContainersToStart };
-
-/** The containers to start, and the sandbox to start them in. */
-export type ContainersToStart = Pick<
-  PodActions,
-  'createSandbox' | 'sandboxID' | 'attempt' | 'ephemeralContainersToStart' | 'initContainersToStart' | 'containersToStart'
->;
 
 export function listPodActions(actions: PodActions): PodAction[] {
   const { killPod, containersToKill, containersToReset, hooksToRepeat, resize, ...start } = actions;
