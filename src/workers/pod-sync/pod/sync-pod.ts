@@ -40,7 +40,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
     // A failure is reported by the `await` below. The `finally` makes sure that no mount outlives the sync.
     volumes.catch(() => {});
     try {
-      if (!mountsDuringSandbox && !isResizeOnly(actions)) await volumes;
+      if (!mountsDuringSandbox && !isResizeOnly(actions, task)) await volumes;
       context.channel.signal.throwIfAborted();
       await executePodActions({ context, task, volumes, report }, actions);
     } finally {

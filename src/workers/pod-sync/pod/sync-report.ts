@@ -12,9 +12,10 @@ import type { Failure } from '../../../shared/errors/kubelet-error.ts';
 import type { PodStatus } from '../../../shared/kubernetes/api.ts';
 import { Stopped } from './task-channel-client.ts';
 
-/** The failure of one action, in upstream's terms (pkg/kubelet/container SyncResult). */
+/** The failure of one action (upstream: pkg/kubelet/container SyncResult). */
 export interface ActionFailure {
-  readonly action: 'StartContainer' | 'KillContainer' | 'RemoveContainer' | 'CreatePodSandbox' | 'ConfigPodSandbox' | 'KillPodSandbox';
+  /** Upstream's name, or the type of an action that upstream does not have. The failure of a `StartContainer` is why the container waits. */
+  readonly action: string;
   /** The container, or the pod. */
   readonly target: string;
   readonly reason: string;

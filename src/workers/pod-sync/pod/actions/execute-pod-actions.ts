@@ -4,26 +4,8 @@ import type { RuntimeContainerStatus } from '../../../../shared/contracts/runtim
 import type { ContainerID } from '../../../../shared/kubernetes/ids.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import { reportStaleStatus, StaleStatusError } from '../start/index.ts';
-import type { ActionRun, Execute } from './action-run.ts';
-import { executeKillContainer } from './kill-container.ts';
-import { executeKillPod } from './kill-pod.ts';
-import { listPodActions, type PodAction } from './list-pod-actions.ts';
-import { executePruneInitContainers } from './prune-init-containers.ts';
-import { executeRepeatPostStartHook } from './repeat-post-start-hook.ts';
-import { executeResetContainers } from './reset-containers.ts';
-import { executeResizeAction } from './resize.ts';
-import { executeStartContainers } from './start-containers.ts';
-
-const executors: { readonly [T in PodAction['type']]: Execute<T> } = {
-  KillPod: executeKillPod,
-  KillContainer: executeKillContainer,
-  ResetContainers: executeResetContainers,
-  PruneInitContainers: executePruneInitContainers,
-  Resize: executeResizeAction,
-  ResetWaiting: async ({ report }) => (report.resetWaiting(), 'continue'),
-  RepeatPostStartHook: executeRepeatPostStartHook,
-  StartContainers: executeStartContainers,
-};
+import type { ActionRun } from './action-run.ts';
+import { listPodActions } from './list-pod-actions.ts';
 
 /** Rejects with Stopped, or with the rejection of the run's volumes. The report gets all other failures. */
 export async function executePodActions(run: ActionRun, actions: PodActions): Promise<void> {
@@ -40,10 +22,7 @@ export async function executePodActions(run: ActionRun, actions: PodActions): Pr
       return;
     }
   }
-  for (const action of listPodActions(actions)) {
-    const execute = executors[action.type] as Execute<PodAction['type']>;
-    if ((await execute(run, action)) === 'stop') return;
-  }
+  for (const action of listPodActions(actions, task)) if ((await action.execute(run)) === 'stop') return;
 }
 
 /** Returns the running containers that the actions stop and then start again under the same name. */

@@ -3,18 +3,23 @@ import { forEachParallel } from '../../../../shared/concurrency/for-each-paralle
 import type { RuntimeContainerStatus } from '../../../../shared/contracts/runtime-status.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { removeContainer } from '../kill/index.ts';
-import type { Execute } from './action-run.ts';
+import { podActionType } from './pod-action-type.ts';
 
-export const executePruneInitContainers: Execute<'PruneInitContainers'> = async ({ context, task: { pod, status } }) => {
-  for (const { name } of pod.spec.initContainers ?? []) {
-    const deadInstances = status?.containers.filter(
-      (container) => container.name === name && (container.state === 'exited' || container.state === 'unknown'),
-    );
-    await removeInitContainers(context, deadInstances?.slice(1) ?? []);
-  }
-  context.channel.signal.throwIfAborted();
-  return 'continue';
-};
+export const pruneInitContainersAction = podActionType({
+  type: 'PruneInitContainers',
+  waitsForVolumes: false,
+  list: () => ['all init containers'],
+  execute: async ({ context, task: { pod, status } }) => {
+    for (const { name } of pod.spec.initContainers ?? []) {
+      const deadInstances = status?.containers.filter(
+        (container) => container.name === name && (container.state === 'exited' || container.state === 'unknown'),
+      );
+      await removeInitContainers(context, deadInstances?.slice(1) ?? []);
+    }
+    context.channel.signal.throwIfAborted();
+    return 'continue';
+  },
+});
 
 /** A low limit leaves the runtime's capacity to other pods. */
 const parallelRemovals = 4;

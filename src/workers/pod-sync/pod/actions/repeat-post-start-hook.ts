@@ -1,19 +1,24 @@
 /** Runs the postStart hook of a running container again, which an earlier task or kubelet has not ended. */
 import { toFailure } from '../../../../shared/errors/kubelet-error.ts';
+import type { PodActions } from '../compute-pod-actions/index.ts';
 import { runPostStart } from '../start/index.ts';
-import type { Execute } from './action-run.ts';
+import { podActionType } from './pod-action-type.ts';
 
-export const executeRepeatPostStartHook: Execute<'RepeatPostStartHook'> = async ({ context, task: { status }, report }, { hook }) => {
-  const { id, container } = hook;
-  context.logger.info({ container: container.name, containerID: id }, 'The postStart hook was interrupted: running it again');
-  // The status of a container whose hook has ended is another one.
-  report.changedRuntime = true;
-  try {
-    await runPostStart(context, container, id, status?.podIPs);
-  } catch (err) {
-    context.channel.signal.throwIfAborted();
-    const { reason, message } = toFailure(err, 'PostStartHookError');
-    report.fail({ action: 'StartContainer', target: container.name, reason, message });
-  }
-  return 'continue';
-};
+export const repeatPostStartHookAction = podActionType({
+  type: 'RepeatPostStartHook',
+  waitsForVolumes: true,
+  list: ({ hooksToRepeat }: Pick<PodActions, 'hooksToRepeat'>) => hooksToRepeat,
+  execute: async ({ context, task: { status }, report }, { id, container }) => {
+    context.logger.info({ container: container.name, containerID: id }, 'The postStart hook was interrupted: running it again');
+    // The status of a container whose hook has ended is another one.
+    report.changedRuntime = true;
+    try {
+      await runPostStart(context, container, id, status?.podIPs);
+    } catch (err) {
+      context.channel.signal.throwIfAborted();
+      const { reason, message } = toFailure(err, 'PostStartHookError');
+      report.fail({ action: 'StartContainer', target: container.name, reason, message });
+    }
+    return 'continue';
+  },
+});

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { SyncPodTask } from '../../../../../../src/shared/contracts/pod-sync/task.ts';
 import type { ContainerID, SandboxID } from '../../../../../../src/shared/kubernetes/ids.ts';
 import { isResizeOnly, listPodActions } from '../../../../../../src/workers/pod-sync/pod/actions/list-pod-actions.ts';
 import type { PodActions } from '../../../../../../src/workers/pod-sync/pod/compute-pod-actions/index.ts';
@@ -17,6 +18,8 @@ const none: PodActions = {
   hooksToRepeat: [],
   resize: null,
 };
+/** The types in the table decide by the computed actions alone. */
+const task = {} as SyncPodTask;
 const kill = { id: 'c' as ContainerID, name: 'c', message: '', reason: '' } as const;
 const reset = { id: 'c' as ContainerID, name: 'c', kill: true } as const;
 const hook = { id: 'c', container: { name: 'c' } } as unknown as PodActions['hooksToRepeat'][number];
@@ -51,7 +54,7 @@ const always = ['PruneInitContainers', 'ResetWaiting'];
 table('the list of actions', (row) => {
   for (const { name, actions, want } of cases)
     row(name, () => {
-      const types: string[] = listPodActions({ ...none, ...actions }).map(({ type }) => type);
+      const types: string[] = listPodActions({ ...none, ...actions }, task).map(({ type }) => type);
       assert.deepEqual(
         types.filter((type) => !always.includes(type)),
         want,
@@ -74,5 +77,5 @@ table('a resize alone waits for no volume', (row) => {
     ['a resize beside a start', { resize, containersToStart: ['c'] }, false],
     ['a resize beside a hook', { resize, hooksToRepeat: [hook] }, false],
   ];
-  for (const [name, actions, want] of rows) row(name, () => assert.equal(isResizeOnly({ ...none, ...actions }), want));
+  for (const [name, actions, want] of rows) row(name, () => assert.equal(isResizeOnly({ ...none, ...actions }, task), want));
 });
