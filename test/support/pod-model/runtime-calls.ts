@@ -129,6 +129,7 @@ export class RuntimeCalls {
           signal,
         ),
       imageUser: async () => ({}),
+      call: (name) => call(name, () => Promise.reject(new CriError(name, grpcCode.UNIMPLEMENTED, 'the model has no such call'))),
     };
   }
 

@@ -18,6 +18,8 @@ interface FakeSandbox extends RuntimeSandboxStatus {
   readonly podUID: string;
 }
 
+type CallName = Exclude<keyof PodRuntime, 'call'> | Parameters<PodRuntime['call']>[0];
+
 export class FakeRuntime implements PodRuntime {
   readonly calls: string[] = [];
   readonly sandboxConfigs: PodSandboxConfig[] = [];
@@ -45,7 +47,7 @@ export class FakeRuntime implements PodRuntime {
   }
 
   /** The next call of this name fails. */
-  failNext(call: keyof PodRuntime, message = 'no luck', code: number = grpcCode.UNKNOWN): void {
+  failNext(call: CallName, message = 'no luck', code: number = grpcCode.UNKNOWN): void {
     this.#failures.set(call, [...(this.#failures.get(call) ?? []), new CriError(call, code, message)]);
   }
 
@@ -215,7 +217,13 @@ export class FakeRuntime implements PodRuntime {
     return Promise.resolve({});
   }
 
-  #call(name: keyof PodRuntime, detail = ''): void {
+  /** Records calls for which this runtime has no behaviour: the reply has no fields. */
+  call: PodRuntime['call'] = async (method, request) => {
+    this.#call(method, Object.values(request as object).join(' '));
+    return {} as never;
+  };
+
+  #call(name: CallName, detail = ''): void {
     this.calls.push(detail === '' ? name : `${name} ${detail}`);
     const failure = this.#failures.get(name)?.shift();
     if (failure) throw failure;

@@ -65,6 +65,8 @@ export interface PodRuntime {
   execSync(id: ContainerID, command: readonly string[], deadlineMs: number, signal?: AbortSignal): Promise<ExecResult>;
   /** Returns the user that the image declares; root when neither field is set. */
   imageUser(imageRef: string): Promise<{ readonly uid?: bigint; readonly username?: string }>;
+  /** Makes any other unary call of the runtime service. The caller sets its deadline. */
+  readonly call: CriClient['runtime']['call'];
 }
 
 const containerStates: Readonly<Record<number, FoundContainer['state']>> = {
@@ -172,6 +174,7 @@ export function createPodRuntime(
       if (image.uid) return { uid: image.uid.value };
       return image.username ? { username: image.username } : {};
     }),
+    call: (method, request, callLimits) => runtime.call(method, request, callLimits),
   };
 }
 
