@@ -7,8 +7,8 @@
 export interface HelperOperations {
   /** Checks the type of a hostPath, and creates it if the type allows that. `failure` is the reason of a failed check, or null. */
   checkHostPath: { request: { path: string; type: string }; reply: { failure: string | null } };
-  /** Mounts a new filesystem, unless the same is already mounted. */
-  mountFilesystem: { request: { target: string; fsType: 'tmpfs' | 'hugetlbfs'; source: string; options: string }; reply: null };
+  /** Mounts a filesystem, unless one of the same type is already mounted. */
+  mountFilesystem: { request: { target: string; fsType: string; source: string; options: string }; reply: null };
   /** `target` has no symlinks. A target that is not mounted, or that leads elsewhere, is a success. */
   unmount: { request: { target: string; force: boolean }; reply: null };
   /**

@@ -5,15 +5,15 @@ interface VolumeKindFacts {
   /** Upstream's name of the plugin: in metrics, and for kinds with a folder of their own below `volumes/`. */
   readonly plugin: string;
   /**
-   * How the stats thread measures a volume. `walk`: its folder, file by file, or with statfs when it is a mount. `none`: never (upstream's MetricsNil), and the
-   * kind has no folder. `driver`: by the driver, which this kubelet does not ask yet.
+   * How the stats thread measures a volume. `walk`: its folder, file by file, or with statfs when it is a mount. `mount`: with statfs, when it is a mount (upstream's
+   * MetricsStatFS). `none`: never (upstream's MetricsNil). `driver`: by the driver, which this kubelet does not ask yet.
    */
-  readonly usage: 'walk' | 'driver' | 'none';
+  readonly usage: 'walk' | 'mount' | 'driver' | 'none';
 }
 
 /**
- * The kinds of volumes that this kubelet has, by their field in the pod: what all threads know of them. What the sync pool does with each is in
- * workers/pod-sync/pod/volumes/plugins/.
+ * The kinds of volumes for which upstream's kubelet has a plugin (cmd/kubelet/app/plugins.go), by their field in the pod: what all threads know of them. The
+ * table of those that this kubelet mounts, and how, is in workers/pod-sync/pod/volumes/plugins/.
  */
 export const volumeKinds = {
   hostPath: { plugin: 'kubernetes.io/host-path', usage: 'none' },
@@ -27,6 +27,10 @@ export const volumeKinds = {
   ephemeral: { plugin: 'kubernetes.io/csi', usage: 'driver' },
   csi: { plugin: 'kubernetes.io/csi', usage: 'driver' },
   emptyDir: { plugin: 'kubernetes.io/empty-dir', usage: 'walk' },
+  gitRepo: { plugin: 'kubernetes.io/git-repo', usage: 'none' },
+  nfs: { plugin: 'kubernetes.io/nfs', usage: 'mount' },
+  iscsi: { plugin: 'kubernetes.io/iscsi', usage: 'mount' },
+  fc: { plugin: 'kubernetes.io/fc', usage: 'none' },
 } as const satisfies Partial<Record<Exclude<keyof Volume, 'name'>, VolumeKindFacts>>;
 
 export type VolumeKindName = keyof typeof volumeKinds;
@@ -37,14 +41,19 @@ export type VolumeKind = { readonly [K in VolumeKindName]: { readonly kind: K; r
 
 const kindNames = Object.keys(volumeKinds) as VolumeKindName[];
 
-/** Throws an Error with the reason when this kubelet does not support the volume. */
+/** Throws an Error with the reason when upstream's kubelet has no plugin for the volume. */
 export function volumeKind(volume: Volume): VolumeKind {
   const kind = kindNames.find((name) => volume[name]);
   if (kind) return { kind, source: volume[kind] } as VolumeKind;
   const [other] = Object.keys(volume).filter((key) => key !== 'name' && volume[key as keyof Volume] !== undefined);
   // A volume without a source is an emptyDir.
   if (other === undefined) return { kind: 'emptyDir', source: {} };
-  throw new Error(`can't use volume plugins for ${volume.name}: this kubelet has none for ${other}`);
+  throw unsupportedVolume(volume, other);
+}
+
+/** Returns the error of a volume that this kubelet cannot mount. */
+export function unsupportedVolume({ name }: Volume, field: string): Error {
+  return new Error(`can't use volume plugins for ${name}: this kubelet has none for ${field}`);
 }
 
 /** Returns the volumes that at least one container mounts. Upstream sets up no others. */

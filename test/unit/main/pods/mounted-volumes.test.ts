@@ -14,7 +14,7 @@ const sources = {
   scratch: { emptyDir: {} },
   login: { secret: { secretName: 's' } },
   host: { hostPath: { path: '/srv' } },
-  disk: { nfs: { server: 's', path: '/' } },
+  disk: { glusterfs: { endpoints: 's', path: '/' } },
 };
 
 /** A pod with these volumes and one volume that no container uses. */

@@ -1,7 +1,13 @@
-/** The kinds of volumes, one row each. A new kind has a row here, a file beside this one, and a row of facts in shared/kubernetes/volume-kind.ts. */
+/** The kinds of volumes that this kubelet mounts, one row each. A new kind has a file beside this one, and a row here. */
 import type { Volume } from '../../../../../shared/kubernetes/api.ts';
 import { escapeQualifiedName } from '../../../../../shared/kubernetes/paths.ts';
-import { volumeKind, volumeKinds, type VolumeKindName, type VolumeSource } from '../../../../../shared/kubernetes/volume-kind.ts';
+import {
+  unsupportedVolume,
+  volumeKind,
+  volumeKinds,
+  type VolumeKindName,
+  type VolumeSource,
+} from '../../../../../shared/kubernetes/volume-kind.ts';
 import { configMap } from './config-map.ts';
 import { downwardAPI } from './downward-api.ts';
 import { emptyDir } from './empty-dir.ts';
@@ -12,7 +18,7 @@ import { published } from './published.ts';
 import { secret } from './secret.ts';
 import type { VolumePlugin, VolumeTeardown } from './volume-plugin.ts';
 
-const volumePlugins: { readonly [K in VolumeKindName]: VolumePlugin<VolumeSource<K>> } = {
+const volumePlugins: { readonly [K in VolumeKindName]?: VolumePlugin<VolumeSource<K>> } = {
   hostPath,
   downwardAPI,
   projected,
@@ -35,13 +41,15 @@ export interface PodVolume {
 /** Throws an Error with the reason when this kubelet does not support the volume. */
 export function findPlugin(volume: Volume): PodVolume {
   const { kind, source } = volumeKind(volume);
-  return { pluginName: volumeKinds[kind].plugin, plugin: volumePlugins[kind], source };
+  const plugin = volumePlugins[kind];
+  if (!plugin) throw unsupportedVolume(volume, kind);
+  return { pluginName: volumeKinds[kind].plugin, plugin, source };
 }
 
 /** The kinds with folders in `volumes/`, by the name of the folder. */
 export const pluginsByFolder: ReadonlyMap<string, { readonly pluginName: string; readonly teardown: VolumeTeardown }> = new Map(
   (Object.keys(volumePlugins) as VolumeKindName[]).flatMap((kind) => {
-    const { teardown } = volumePlugins[kind];
+    const teardown = volumePlugins[kind]?.teardown;
     const { plugin: pluginName } = volumeKinds[kind];
     return teardown ? [[escapeQualifiedName(pluginName), { pluginName, teardown }]] : [];
   }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Volume, VolumeMount } from '../../../../../../src/shared/kubernetes/api.ts';
 import { validatePath } from '../../../../../../src/workers/pod-sync/pod/volumes/atomic-writer.ts';
+import { findPlugin } from '../../../../../../src/workers/pod-sync/pod/volumes/plugins/index.ts';
 import { toMountPropagation, resolveSubPath } from '../../../../../../src/workers/pod-sync/pod/volumes/mount-options.ts';
 import { nestedMountpoints } from '../../../../../../src/workers/pod-sync/pod/volumes/nested-mountpoints.ts';
 import { volumeKind, volumesToMount } from '../../../../../../src/shared/kubernetes/volume-kind.ts';
@@ -121,6 +122,6 @@ table('a volume that this kubelet cannot mount fails instead of being an empty f
   for (const source of unsupportedSources)
     row(source, () => {
       const message = `can't use volume plugins for v: this kubelet has none for ${source}`;
-      assert.throws(() => volumeKind({ name: 'v', [source]: {} }), { message });
+      assert.throws(() => findPlugin({ name: 'v', [source]: {} }), { message });
     });
 });
