@@ -1,10 +1,11 @@
 /** Creates the manager with the host's IDs and the ranges of the pods on disk. Upstream: MakeUserNsManager in pkg/kubelet/userns. */
 import type { RuntimeHandler } from '../../../shared/contracts/node-info.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { listPodDirectories } from '../../process/pod-directories.ts';
+import { openPodFile } from '../pod-file.ts';
 import { IDAllocator } from './id-allocator.ts';
 import { checkIDRange, idsUnit } from './id-range.ts';
 import { readKubeletIDs, type KubeletIDsOptions } from './kubelet-ids.ts';
+import { mappingsFile } from './mappings-file.ts';
 import { UserNamespaceManager } from './user-namespace-manager.ts';
 
 export interface UserNamespacesOptions extends KubeletIDsOptions {
@@ -28,8 +29,8 @@ export async function openUserNamespaces(options: UserNamespacesOptions): Promis
     });
     checkIDRange(range, idsPerPod, maxPods);
     const allocator = new IDAllocator({ range, idsPerPod, random });
-    const manager = new UserNamespaceManager({ rootDir, allocator, runtimeHandlers, logger });
-    await manager.recover(await listPodDirectories(rootDir));
+    const manager = new UserNamespaceManager({ file: openPodFile(rootDir, mappingsFile), allocator, runtimeHandlers, logger });
+    await manager.recover();
     return manager;
   } catch (err) {
     throw new Error('create user namespace manager', { cause: err });

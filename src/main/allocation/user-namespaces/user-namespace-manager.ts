@@ -3,28 +3,21 @@
  * the next kubelet. A range is used only after its file is durable, and free only after its file is gone: the files of a stopped kubelet never
  * have one range twice.
  */
-import { rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { KeyedSequence } from '../../../shared/concurrency/keyed-sequence.ts';
 import type { MappedIDs } from '../../../shared/contracts/runtime-status.ts';
 import type { RuntimeHandler } from '../../../shared/contracts/node-info.ts';
 import type { UserNamespaceChoice } from '../../../shared/contracts/pod-sync/allocation.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
-import { podDir } from '../../../shared/kubernetes/paths.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
-import { makeFolderDurably, syncFolder, writeDurably } from '../../../shared/linux/write-durably.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { readBoundedFile } from '../../api/read-bounded-file.ts';
+import type { PodFile } from '../pod-file.ts';
 import { userNamespaceProblem } from './handler-support.ts';
 import type { IDAllocator } from './id-allocator.ts';
 import type { IDRange } from './id-range.ts';
-import { decodeMappings, encodeMappings, mappingsFile } from './mappings-file.ts';
-
-/** The kubelet writes about 130 bytes. */
-const maxFileBytes = 4096;
+import { decodeMappings, encodeMappings } from './mappings-file.ts';
 
 export interface UserNamespaceManagerOptions {
-  readonly rootDir: string;
+  readonly file: PodFile;
   readonly allocator: IDAllocator;
   /** The runtime's handlers, as they are now. */
   readonly runtimeHandlers: () => readonly RuntimeHandler[];
@@ -43,12 +36,12 @@ export class UserNamespaceManager {
   }
 
   /**
-   * Records the ranges in the files of these pods. A file that cannot be used is logged, and read again when its pod is synced: only that pod
+   * Records the ranges in the files of all pods. A file that cannot be used is logged, and read again when its pod is synced: only that pod
    * fails. Upstream does not start.
    */
-  async recover(uids: readonly PodUID[]): Promise<void> {
-    const { allocator, logger } = this.#options;
-    for (const uid of uids.toSorted()) {
+  async recover(): Promise<void> {
+    const { file, allocator, logger } = this.#options;
+    for (const uid of (await file.uids()).toSorted()) {
       await this.#recordFile(uid).catch((err: unknown) => {
         this.#broken.add(uid);
         logger.error({ podUID: uid, err: messageOf(err) }, 'Could not use the IDs of a pod’s user namespace');
@@ -56,7 +49,7 @@ export class UserNamespaceManager {
     }
     // Valid ranges come first: the pods with an unusable file can't take them away.
     for (const uid of this.#broken) {
-      const range = await this.#readFile(uid).catch(() => undefined);
+      const range = await this.#readRange(uid).catch(() => undefined);
       if (range) allocator.block(uid, range);
     }
   }
@@ -97,7 +90,7 @@ export class UserNamespaceManager {
     try {
       await this.#operations.run(uid, async () => {
         if (!this.#hasAny(uid)) return;
-        await this.#removeFile(uid);
+        await this.#options.file.remove(uid);
         allocator.release(uid);
         this.#broken.delete(uid);
       });
@@ -125,25 +118,27 @@ export class UserNamespaceManager {
   }
 
   async #adopt(uid: PodUID, { hostID, length }: MappedIDs): Promise<IDRange> {
-    const { allocator, logger } = this.#options;
+    const { file, allocator, logger } = this.#options;
     const present = allocator.get(uid);
     const isPresent = present?.firstID === hostID && present.length === length;
     if (isPresent && !this.#broken.has(uid)) return present;
     const range = { firstID: hostID, length };
-    const path = this.#path(uid);
-    logger.warn({ podUID: uid, path, recorded: present, sandbox: range }, 'Took the IDs of a pod’s user namespace from its sandbox');
+    logger.warn(
+      { podUID: uid, path: file.path(uid), recorded: present, sandbox: range },
+      'Took the IDs of a pod’s user namespace from its sandbox',
+    );
     allocator.adopt(uid, range);
     // Until the file is written.
     this.#broken.add(uid);
-    await this.#writeFile(path, range);
+    await file.write(uid, encodeMappings(range));
     this.#broken.delete(uid);
     return range;
   }
 
   async #getOrCreate(uid: PodUID): Promise<IDRange> {
-    const { allocator, logger } = this.#options;
+    const { file, allocator, logger } = this.#options;
     // Throws for a UID that cannot be the name of a folder.
-    const path = this.#path(uid);
+    file.path(uid);
     // An administrator may have repaired the file.
     const hasFile = !this.#broken.has(uid) || (await this.#recordFile(uid));
     this.#broken.delete(uid);
@@ -151,7 +146,7 @@ export class UserNamespaceManager {
     if (present && hasFile) return present;
     try {
       const range = allocator.allocate(uid);
-      await this.#writeFile(path, range);
+      await file.write(uid, encodeMappings(range));
       logger.debug({ podUID: uid, ...range }, 'Allocated the IDs of a pod’s user namespace');
       return range;
     } catch (err) {
@@ -163,7 +158,7 @@ export class UserNamespaceManager {
   /** The write may have failed after it had replaced the file. */
   async #forgetFailedAllocation(uid: PodUID): Promise<void> {
     try {
-      await this.#removeFile(uid);
+      await this.#options.file.remove(uid);
       this.#options.allocator.release(uid);
     } catch {
       // The range stays the pod's: the next sync, or the pod's end, tries again.
@@ -171,43 +166,19 @@ export class UserNamespaceManager {
     }
   }
 
-  #path(uid: PodUID): string {
-    return join(podDir(this.#options.rootDir, uid), mappingsFile);
-  }
-
   /** Returns whether there is a file. Rejects with an Error that names the file. */
   async #recordFile(uid: PodUID): Promise<boolean> {
     try {
-      const range = await this.#readFile(uid);
+      const range = await this.#readRange(uid);
       if (range) this.#options.allocator.record(uid, range);
       return range !== undefined;
     } catch (err) {
-      throw new Error(`user namespace: ${this.#path(uid)}: ${messageOf(err)}`, { cause: err });
+      throw new Error(`user namespace: ${this.#options.file.path(uid)}: ${messageOf(err)}`, { cause: err });
     }
   }
 
-  async #readFile(uid: PodUID): Promise<IDRange | undefined> {
-    try {
-      const content = await readBoundedFile(this.#path(uid), maxFileBytes);
-      return content.length === 0 ? undefined : decodeMappings(content.toString());
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
-      return undefined;
-    }
-  }
-
-  async #writeFile(path: string, range: IDRange): Promise<void> {
-    await makeFolderDurably(dirname(path), 0o750);
-    await writeDurably(path, join(dirname(path), `.${mappingsFile}.tmp`), encodeMappings(range));
-  }
-
-  async #removeFile(uid: PodUID): Promise<void> {
-    const path = this.#path(uid);
-    try {
-      await rm(path);
-      await syncFolder(dirname(path));
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
-    }
+  async #readRange(uid: PodUID): Promise<IDRange | undefined> {
+    const content = await this.#options.file.read(uid);
+    return content === undefined ? undefined : decodeMappings(content);
   }
 }
