@@ -4,9 +4,9 @@
  */
 export { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 export { AllocationManager, type AllocationManagerOptions } from './allocation-manager.ts';
+export { openAllocationProviders } from './allocation-providers.ts';
 export { ExclusiveAllocations } from './exclusive-allocations.ts';
 export type { AllocationRefusal } from './provider.ts';
 export { actualResources } from './resize/actual-resources.ts';
 export { ResizeConditions, type PodResizeConditions, type ResizeCondition } from './resize/resize-conditions.ts';
 export { ResizeManager } from './resize/resize-manager.ts';
-export { openUserNamespaces, userNamespaceProvider } from './user-namespaces/index.ts';

@@ -4,9 +4,13 @@
  */
 import type { ExclusiveAllocation } from '../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
+import type { RuntimeHandler } from '../../shared/contracts/node-info.ts';
 import type { RuntimeHandlerChoice } from '../../shared/contracts/pod-sync/task.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
+import type { Logger } from '../../shared/log/logger.ts';
+import type { KubeletOptions } from '../config/options.ts';
+import type { PodFile } from './pod-file.ts';
 
 /** Why a pod cannot be admitted: it becomes Failed with this reason. */
 export interface AllocationRefusal {
@@ -39,3 +43,18 @@ export interface AllocationProvider {
   /** Resolves when no operation is in progress. */
   close(): Promise<void>;
 }
+
+/** What a provider may use. */
+export interface AllocationProviderContext {
+  readonly options: Pick<KubeletOptions, 'flags' | 'config' | 'featureGates'>;
+  /** The runtime's handlers, as they are now. */
+  readonly runtimeHandlers: () => readonly RuntimeHandler[];
+  /** Returns the file of this name in the folder of each pod. */
+  readonly podFile: (name: string) => PodFile;
+  /** Returns a number in [0, 1). */
+  readonly random: () => number;
+  readonly log: (component: string) => Logger;
+}
+
+/** Finds what pods hold already, from before a restart. Rejects with an Error when the provider cannot work on this node: the kubelet does not start. */
+export type OpenAllocationProvider = (context: AllocationProviderContext) => Promise<AllocationProvider>;

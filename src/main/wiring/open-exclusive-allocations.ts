@@ -1,5 +1,5 @@
-/** Opens what single pods hold alone on this node: one provider for each kind of resource (allocation/). */
-import { ExclusiveAllocations, openUserNamespaces, userNamespaceProvider } from '../allocation/index.ts';
+/** Opens what single pods hold alone on this node: the providers in the table of allocation/. */
+import { ExclusiveAllocations, openAllocationProviders } from '../allocation/index.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { KubeletContext } from './kubelet-context.ts';
@@ -19,16 +19,8 @@ export async function openExclusiveAllocations({
   nodeInfo,
   cache,
 }: ExclusiveAllocationsStart): Promise<ExclusiveAllocations> {
-  const { config, flags } = options;
-  const userNamespaces = await openUserNamespaces({
-    rootDir: flags.rootDirectory,
-    idsPerPod: config.userNamespaces?.idsPerPod ?? null,
-    maxPods: config.maxPods,
-    runtimeHandlers: () => nodeInfo.current().runtimeHandlers,
-    random,
-    logger: log('user-namespaces'),
-  });
-  const exclusive = new ExclusiveAllocations([userNamespaceProvider(userNamespaces)], log('allocation'));
+  const providers = await openAllocationProviders({ options, runtimeHandlers: () => nodeInfo.current().runtimeHandlers, random, log });
+  const exclusive = new ExclusiveAllocations(providers, log('allocation'));
   shutdown.register('exclusive-allocations', () => exclusive.close());
   podLifecycle.register({
     name: 'exclusive-allocations',

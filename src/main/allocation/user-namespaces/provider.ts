@@ -2,10 +2,25 @@
 import type { ExclusiveAllocation } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID } from '../../../shared/kubernetes/ids.ts';
-import type { AllocatedInRuntime, AllocationProvider } from '../provider.ts';
+import type { AllocatedInRuntime, AllocationProvider, AllocationProviderContext } from '../provider.ts';
+import { openUserNamespaces } from './open-user-namespaces.ts';
 import type { UserNamespaceManager } from './user-namespace-manager.ts';
 
-export function userNamespaceProvider(manager: UserNamespaceManager): AllocationProvider {
+export async function openUserNamespaceProvider({
+  options,
+  runtimeHandlers,
+  random,
+  log,
+}: AllocationProviderContext): Promise<AllocationProvider> {
+  const { config, flags } = options;
+  const manager = await openUserNamespaces({
+    rootDir: flags.rootDirectory,
+    idsPerPod: config.userNamespaces?.idsPerPod ?? null,
+    maxPods: config.maxPods,
+    runtimeHandlers,
+    random,
+    logger: log('user-namespaces'),
+  });
   return {
     name: 'user namespaces',
     isNeededBy: ({ spec }) => spec.hostUsers === false,
