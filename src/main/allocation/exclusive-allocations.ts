@@ -7,11 +7,15 @@ import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { AllocatedInRuntime, AllocationProvider, AllocationRefusal } from './provider.ts';
 
+/** Of one pod and one provider. Upstream has no limit, since none of its managers waits. */
+const allocationDeadlineMs = 60_000;
+
 export class ExclusiveAllocations {
   readonly #providers: readonly AllocationProvider[];
   readonly #logger: Logger;
   /** One pod at a time: what a pod gets depends on what the pods before it hold. */
   #queue: Promise<unknown> = Promise.resolve();
+  readonly #closing = new AbortController();
 
   constructor(providers: readonly AllocationProvider[], logger: Logger) {
     this.#providers = providers;
@@ -22,7 +26,10 @@ export class ExclusiveAllocations {
     return this.#providers.some((provider) => provider.isNeededBy(pod));
   }
 
-  /** Resolves when all that the pod gets is durable, or with the first refusal: then the pod holds nothing. Never rejects. */
+  /**
+   * Resolves when all that the pod gets is durable, or with the first refusal: then the pod holds nothing. Never rejects. Never settles after `close`: the next
+   * kubelet decides.
+   */
   allocate(pod: Pod): Promise<AllocationRefusal | null> {
     const allocated = this.#queue.then(() => this.#allocate(pod));
     this.#queue = allocated;
@@ -33,6 +40,7 @@ export class ExclusiveAllocations {
     for (const provider of this.#providers) {
       if (!provider.isNeededBy(pod)) continue;
       const refusal = await this.#allocateFrom(provider, pod);
+      if (this.#closing.signal.aborted) return new Promise(() => {});
       if (refusal === null) continue;
       await this.release(podUID(pod));
       return refusal;
@@ -42,7 +50,7 @@ export class ExclusiveAllocations {
 
   async #allocateFrom(provider: AllocationProvider, pod: Pod): Promise<AllocationRefusal | null> {
     try {
-      return await provider.allocate(pod);
+      return await provider.allocate(pod, AbortSignal.any([this.#closing.signal, AbortSignal.timeout(allocationDeadlineMs)]));
     } catch (err) {
       reportFault({ handler: `allocation of ${provider.name}`, logger: this.#logger, fields: { podUID: podUID(pod) } }, err);
       return { reason: 'UnexpectedAdmissionError', message: `Allocate failed due to ${messageOf(err)}, which is unexpected` };
@@ -64,7 +72,9 @@ export class ExclusiveAllocations {
     for (const provider of this.#providers) provider.releaseOrphans(isKnown);
   }
 
+  /** Ends waits of pods that are not admitted. */
   async close(): Promise<void> {
+    this.#closing.abort();
     await Promise.all(this.#providers.map((provider) => provider.close()));
   }
 }

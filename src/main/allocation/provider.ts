@@ -29,8 +29,11 @@ export interface AllocationProvider {
   readonly name: string;
   /** A pod that needs nothing of any provider never waits. */
   isNeededBy(pod: Pod): boolean;
-  /** Part of admission. Resolves when what the pod gets is durable, or with the reason why it gets nothing. */
-  allocate(pod: Pod): Promise<AllocationRefusal | null>;
+  /**
+   * Part of admission. Resolves when what the pod gets is durable, or with the reason why it gets nothing. A wait ends when the signal aborts: later pods wait
+   * meanwhile.
+   */
+  allocate(pod: Pod, signal: AbortSignal): Promise<AllocationRefusal | null>;
   /**
    * Called before each sync, of pods that were admitted before a restart too. Returns what the pod holds, which may be what the runtime has. A problem
    * is part of the result: it fails the sync, not the pod. Never rejects.

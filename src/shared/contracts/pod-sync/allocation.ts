@@ -14,6 +14,8 @@ export interface ExclusiveAllocation {
 export type UserNamespaceChoice = MappedIDs | { readonly problem: string };
 
 export interface ContainerAllocation {
+  /** Why the container does not have what it needs: it does not start. */
+  readonly problem?: string;
   /** Requested by device plugins and drivers. */
   readonly devices?: readonly { readonly hostPath: string; readonly containerPath: string; readonly permissions: string }[];
   readonly cdiDeviceNames?: readonly string[];

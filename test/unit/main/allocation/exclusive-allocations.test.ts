@@ -85,6 +85,25 @@ test('a fault of a provider refuses the pod in upstream’s words, and costs no 
   assert.equal(await exclusive.allocate(podOf('b')), null);
 });
 
+test('a wait for an allocation ends with the kubelet; the pod is neither admitted nor refused', async () => {
+  const { held, aProvider } = someProviders();
+  const waits = (provider: AllocationProvider): AllocationProvider => ({
+    ...provider,
+    allocate: async (_, signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return { reason: 'OutOfCPUs', message: 'no CPU is free' };
+    },
+  });
+  const exclusive = new ExclusiveAllocations([aProvider('devices', {}, granted), waits(aProvider('cpus', {}, granted))], aLogger().logger);
+  let isDecided = false;
+  for (const uid of ['a', 'b']) void exclusive.allocate(podOf(uid)).then(() => (isDecided = true));
+  await settle();
+  await exclusive.close();
+  await settle();
+  assert.equal(isDecided, false);
+  assert.deepEqual([...held.devices], ['a']);
+});
+
 test('a container has what all providers gave it', async () => {
   const { aProvider } = someProviders();
   const exclusive = new ExclusiveAllocations(

@@ -93,6 +93,11 @@ test('a container that would violate runAsNonRoot is an error with a reason', ()
   assert.throws(() => makeContainerConfig(input), { reason: 'CreateContainerConfigError', message: /image will run as root/ });
 });
 
+test('a container without what it was to hold alone does not start', () => {
+  const input = aContainerConfigInput({ container: aContainer(), problem: 'no port is free' });
+  assert.throws(() => makeContainerConfig(input), { reason: 'CreateContainerConfigError', message: 'no port is free' });
+});
+
 test('a command with too long arguments is rejected', () => {
   const env = [{ name: 'LONG', value: 'x'.repeat(1_000_000) }];
   const container = aContainer({ command: ['echo'], args: Array.from({ length: 20 }, () => '$(LONG)') });
