@@ -81,6 +81,7 @@ export async function runKubelet({
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags, featureGates } = options;
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
+  // Shared memory: `snapshot` has the runtime's pods and containers, `usage` what cgroups use, `storage` what volumes and layers use.
   const { state, snapshot, usage, storage, host, pleg, pool, stats } = threads;
   const shutdown = new Shutdown(log('kubelet'));
   const podLifecycle = new PodLifecycleObservers(log('pod-workers'));

@@ -1,6 +1,6 @@
 /**
- * Polls static pods from a URL: one Pod or a PodList (upstream pkg/kubelet/config/http.go). An invalid response removes no pod. The valid
- * pods of a partly invalid list are used.
+ * Polls static pods from a URL: one Pod or a PodList (upstream pkg/kubelet/config/http.go). An invalid response removes no pod, and an empty
+ * one removes all. The valid pods of a partly invalid list are used.
  */
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -77,6 +77,7 @@ export class HttpSource {
       if (signal.aborted) return;
       if (body.length === 0) {
         this.#body = null;
+        // The source has reported: as upstream, with no pods.
         this.#report([]);
         throw new Error(`zero-length data received from ${this.#shownURL}`);
       }

@@ -7,6 +7,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/c
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 
 export class ContainerRestarts {
+  /** The containers that are restarted, in their last running state. */
   #running: ReadonlyMap<ContainerID, RuntimeContainerStatus> = new Map();
   /** Monotonic ms. A status observed later shows the result of the restarts. */
   #endedAtMs = Infinity;

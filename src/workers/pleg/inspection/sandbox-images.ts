@@ -47,7 +47,7 @@ export class SandboxImages {
       await clock.sleep(delayMs, signal);
       for (const item of this.#queue) {
         this.#queue.delete(item);
-        // Removed meanwhile.
+        // A sandbox that was removed meanwhile has no slot.
         if (item.slot >= 0) await this.#read(item);
       }
     } catch (err) {
