@@ -28,13 +28,10 @@ export interface PodActionType<Reads extends keyof PodActions> {
   list(actions: Pick<PodActions, Reads>, task: SyncPodTask): PodAction[];
 }
 
-export function podActionType<Action, Reads extends keyof PodActions = never>({
-  type,
-  waitsForVolumes,
-  list,
-  execute,
-}: PodActionDefinition<Reads, Action>): PodActionType<Reads> {
-  return {
-    list: (actions, task) => list(actions, task).map((action) => ({ type, waitsForVolumes, execute: (run) => execute(run, action) })),
-  };
+export function podActionType<Action, Reads extends keyof PodActions = never>(
+  definition: PodActionDefinition<Reads, Action>,
+): PodActionType<Reads> {
+  const { type, waitsForVolumes } = definition;
+  const toPodAction = (action: Action): PodAction => ({ type, waitsForVolumes, execute: (run) => definition.execute(run, action) });
+  return { list: (actions, task) => definition.list(actions, task).map(toPodAction) };
 }
