@@ -17,6 +17,7 @@ part 'features and their end-to-end tests' node scripts/check-features.ts
 part 'fields of a pod' node scripts/check-pod-spec.ts
 part 'what is taken from Kubernetes' node scripts/check-upstream.ts
 part 'durations of tests' node scripts/check-durations.ts
+part 'worked examples' node scripts/check-examples.ts
 part 'format' oxfmt --check .
 part 'generated code' node scripts/generate-protocols.ts --check
 exit $failed
