@@ -9,7 +9,7 @@
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { contain, reportFault } from '../shared/faults/contain.ts';
-import type { InspectionRequest, PlegNotification, PodLifecycleEvent } from '../shared/contracts/pleg.ts';
+import type { PlegNotification, PodLifecycleEvent } from '../shared/contracts/pleg.ts';
 import type { ProbeResult } from '../shared/contracts/probes.ts';
 import type { ContainerID, PodUID } from '../shared/kubernetes/ids.ts';
 import type { Logger } from '../shared/log/logger.ts';
@@ -30,8 +30,8 @@ export interface SyncLoopHandlers<Update> {
   readonly runtimeErrors: () => string | null;
   /** The runtime statuses of these pods changed. Called at once, not in an iteration. */
   readonly refreshStatuses: (uids: readonly PodUID[]) => void;
-  /** Whether the starts that an inspection reports are those of the pod's own task, which need no sync. */
-  readonly shouldIgnoreStarts: (inspection: InspectionRequest) => boolean;
+  /** Whether the starts that the pleg thread reports now are those of the pod's own task, which need no sync. */
+  readonly shouldIgnoreStarts: (uid: PodUID) => boolean;
   /** Takes the changes of the sources. */
   readonly takeUpdates: () => readonly Update[];
   /** The next update waits until the promise settles. */
@@ -96,11 +96,10 @@ export class SyncLoop<Update> {
     this.#contain('pod lifecycle events', () => this.#queueEvents(handlers, notification));
   }
 
-  #queueEvents({ shouldIgnoreStarts }: SyncLoopHandlers<Update>, { events, inspection }: PlegNotification): void {
+  #queueEvents({ shouldIgnoreStarts }: SyncLoopHandlers<Update>, { events }: PlegNotification): void {
     if (events.length === 0) return;
-    const ignoresStarts = inspection !== undefined && shouldIgnoreStarts(inspection);
     for (const event of events) {
-      if (needsSync(event, ignoresStarts)) this.#changedPods.add(event.podUID);
+      if (needsSync(event, shouldIgnoreStarts)) this.#changedPods.add(event.podUID);
       const isContainerChange = event.type === 'ContainerDied' || event.type === 'ContainerStarted';
       if (isContainerChange && this.#changedContainers.size < maxChangedContainers) {
         this.#changedContainers.set(event.containerID, event.podUID);
@@ -222,6 +221,6 @@ export class SyncLoop<Update> {
 }
 
 /** Upstream: isSyncPodWorthy. Only the kubelet removes containers, and it needs no sync for that. */
-function needsSync({ type }: PodLifecycleEvent, ignoresStarts: boolean): boolean {
-  return type !== 'ContainerRemoved' && !(type === 'ContainerStarted' && ignoresStarts);
+function needsSync({ type, podUID }: PodLifecycleEvent, shouldIgnoreStarts: (uid: PodUID) => boolean): boolean {
+  return type !== 'ContainerRemoved' && !(type === 'ContainerStarted' && shouldIgnoreStarts(podUID));
 }

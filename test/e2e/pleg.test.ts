@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { ensureContainerd } from '../../scripts/host/containerd/installations.ts';
 import { PrivateContainerd } from '../../scripts/host/private-containerd.ts';
+import { RuntimeStatusCache } from '../../src/main/pods/runtime-status-cache.ts';
 import type { PlegNotification } from '../../src/shared/contracts/pleg.ts';
 import { CriClient } from '../../src/shared/cri/client.ts';
 import type { PodUID } from '../../src/shared/kubernetes/ids.ts';
@@ -37,10 +38,14 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
   const { logger, lines } = aLogger();
   const buffer = createRuntimeSnapshot(10);
   const messages: PlegNotification[] = [];
+  const cache = new RuntimeStatusCache();
   const pleg = new Pleg({
     runtime: new CriPlegRuntime({ endpoint, requestTimeoutMs: 30_000, logger }),
     snapshot: new RuntimeSnapshotWriter(buffer),
-    post: (message) => void messages.push(structuredClone(message)),
+    post: (message) => {
+      messages.push(structuredClone(message));
+      cache.apply(message);
+    },
     relistPeriodMs: 1000,
     useEventStream: true,
     onListing: () => {},
@@ -60,6 +65,11 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
   mkdirSync(join(logDirectory, 'app'), { recursive: true });
   return {
     pleg,
+    /** Returns the status that was posted before the answer. */
+    inspect: async () => {
+      await pleg.inspectPod(uid);
+      return cache.get(uid);
+    },
     lines,
     messages,
     runtime: cri.runtime,
@@ -109,7 +119,7 @@ describe('the PLEG', { concurrency: true }, () => {
       };
       const stays = await startContainer('stays', 'sleep 1000');
       const fails = await startContainer('fails', 'echo one; echo two >&2; sleep 0.5; exit 3');
-      const inspected = (await pleg.inspectPod(uid))!;
+      const inspected = (await node.inspect())!;
       assert.deepEqual(
         [inspected.name, inspected.namespace, inspected.sandboxes[0]?.state, inspected.failure],
         ['web', 'default', 'ready', undefined],
@@ -151,11 +161,11 @@ describe('the PLEG', { concurrency: true }, () => {
 
       await runtime.call('stopContainer', { containerId: stays, timeout: 0n }, limits);
       await runtime.call('stopPodSandbox', { podSandboxId }, limits);
-      const stopped = (await pleg.inspectPod(uid))!;
+      const stopped = (await node.inspect())!;
       assert.deepEqual([stopped.sandboxes[0]?.state, stopped.podIPs], ['notReady', inspected.podIPs]);
       for (const id of [podSandboxId, otherSandboxID])
         if (id !== null) await runtime.call('removePodSandbox', { podSandboxId: id }, limits);
-      assert.equal(await pleg.inspectPod(uid), null);
+      assert.equal(await node.inspect(), null);
       await waitUntil('the pod is reported as gone', () => node.messages.some(({ removed: gone }) => gone.includes(uid)));
       await pleg.relist();
       assert.equal(node.snapshot.size, 0);

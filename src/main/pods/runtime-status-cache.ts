@@ -1,6 +1,6 @@
 /**
- * Main's copy of the runtime status of each pod. The pleg thread observes the runtime; this cache orders its notifications and the results of
- * inspections by the time of their observation. Upstream: pkg/kubelet/container/cache.go.
+ * Main's copy of the runtime status of each pod. The pleg thread observes the runtime and the sync loop writes its notifications into this cache,
+ * nothing else does. A relist ends after younger inspections: the time of the observation decides. Upstream: pkg/kubelet/container/cache.go.
  */
 import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -14,11 +14,11 @@ export class RuntimeStatusCache {
   /** Pods that this relist listed without an inspection. */
   #uninspected: ReadonlySet<PodUID> = new Set();
 
-  /** Applies a notification of the pleg thread. Returns the pods whose status has changed. */
+  /** Applies a notification of the pleg thread. Returns the pods whose status has changed. Only the sync loop calls this. */
   apply(notification: PlegNotification): PodUID[] {
     const changed: PodUID[] = [];
     for (const status of notification.statuses) {
-      if (this.#put(status)) changed.push(status.podUID);
+      if (this.#put(status) && !notification.unchanged) changed.push(status.podUID);
     }
     for (const uid of notification.removed) {
       // An inspection after this relist may have found a sandbox that was created meanwhile.
@@ -33,13 +33,6 @@ export class RuntimeStatusCache {
       this.#uninspected = new Set(notification.uninspected);
     }
     return changed;
-  }
-
-  /** Applies the result of an inspection that began at `beganAtMs` (monotonic). Returns whether the cache has changed. */
-  applyInspection(uid: PodUID, status: RuntimePodStatus | null, beganAtMs: number): boolean {
-    const current = this.#statuses.get(uid);
-    if (status) return this.#put(status);
-    return current !== undefined && current.observedAtMs <= beganAtMs && this.#statuses.delete(uid);
   }
 
   /** Returns the last known status; null when the runtime has nothing of the pod, as far as is known. */

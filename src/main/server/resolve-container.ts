@@ -24,8 +24,8 @@ export interface ContainerSources {
   readonly pod: (fullName: string) => Pod | undefined;
   readonly apiStatus: (uid: PodUID) => PodStatus | undefined;
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
-  /** Inspects the pod now. Rejects when the runtime does not answer. */
-  readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  /** Inspects the pod now. Resolves when `runtimeStatus` has the result. Rejects when the runtime does not answer. */
+  readonly inspectPod: (uid: PodUID) => Promise<void>;
   /** Translates a mirror pod's UID to the UID of its static pod; returns any other UID unchanged. */
   readonly translateUID: (uid: string) => string;
 }
@@ -44,7 +44,9 @@ export function containerResolver(sources: ContainerSources): ResolveContainer {
     // The runtime's lists have no log path.
     const isComplete = resolved.found ? query.purpose !== 'logs' || resolved.logPath !== '' : resolved.status !== 500;
     if (isComplete) return resolved;
-    const runtimeStatus = await sources.inspectPod(uid).catch(() => null);
+    // Without an answer of the runtime, the cached status decides.
+    await sources.inspectPod(uid).catch(() => {});
+    const runtimeStatus = sources.runtimeStatus(uid);
     return runtimeStatus ? resolveContainer(query, { ...knownPod, runtimeStatus }) : resolved;
   };
 }

@@ -3,7 +3,6 @@ import { transfer } from 'comlink';
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
-import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
 import type { Reviews } from '../api/index.ts';
@@ -40,7 +39,7 @@ export interface ServerStart {
   readonly podFeed: PodFeed;
   readonly podResources: PodResourcesLister;
   readonly allocatedPods: () => readonly AllocatedPod[];
-  readonly inspectPod: (uid: PodUID) => Promise<RuntimePodStatus | null>;
+  readonly inspectPod: (uid: PodUID) => Promise<void>;
   /** An ImageGcPlan, as JSON. */
   readonly imageGcPlan: () => Promise<string>;
   readonly probeMetrics: (format: MetricsFormat) => Promise<Uint8Array>;

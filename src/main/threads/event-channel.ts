@@ -1,5 +1,5 @@
 /** Notifications from a thread to main: a new port at each start of the thread, with one handler for all of them. */
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { contain } from '../../shared/faults/contain.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
@@ -16,9 +16,7 @@ export class EventChannel<Message> {
   /** Returns the port for a new worker. Messages of a dead predecessor are still delivered, before those of the new worker. */
   open(): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    const fault = { handler: 'thread events', logger: this.#logger };
-    port1.on('message', (message: Message) => contain(fault, () => this.#handle(message)));
-    port1.on('messageerror', (err) => this.#logger.error({ err }, 'A notification of a thread could not be deserialized and is lost'));
+    receiveMessages(port1, this.#logger, this.#handle);
     this.#port = port1;
     return port2;
   }
@@ -27,4 +25,11 @@ export class EventChannel<Message> {
     this.#port?.close();
     this.#port = null;
   }
+}
+
+/** Calls the handler with each message of the thread. A handler that throws costs one message. */
+export function receiveMessages<Message>(port: MessagePort | Worker, logger: Logger, handle: (message: Message) => void): void {
+  const fault = { handler: 'thread events', logger };
+  port.on('message', (message: Message) => contain(fault, () => handle(message)));
+  port.on('messageerror', (err) => logger.error({ err }, 'A notification of a thread could not be deserialized and is lost'));
 }

@@ -1,14 +1,12 @@
 /** Main's half of the pleg thread. One handler gets the notifications of the thread and of its successors; each starts with a full relist. */
 import type { PlegApi, PlegNotification, PlegWorkerData, RuntimeInfo } from '../../shared/contracts/pleg.ts';
 import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
-import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
-import { EventChannel } from './event-channel.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
 
 export interface PlegThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<PlegWorkerData, 'events'>;
+  readonly settings: Settings<PlegWorkerData>;
   readonly onMessage: (message: PlegNotification) => void;
 }
 
@@ -27,21 +25,20 @@ export class PlegThread {
   }
 
   static start({ state, logger, settings, onMessage }: PlegThreadOptions): PlegThread {
-    const events = new EventChannel(onMessage, logger);
     const thread = startThread<PlegApi, PlegWorkerData>({
       name: 'pleg',
       resourceLimits,
       state,
       logger,
-      onStart: () => ({ ...settings, events: events.open() }),
-      onClosed: () => events.close(),
+      onStart: () => settings,
+      onNotification: (notification) => onMessage(notification as PlegNotification),
     });
     return new PlegThread(thread, settings.runtimeRequestTimeoutMs + slackMs);
   }
 
-  /** See PlegApi. Retried when the thread dies: an inspection changes nothing. */
-  inspectPod(podUID: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
-    return this.thread.call((api) => api.inspectPod(podUID, created, sequence), { deadlineMs: this.#deadlineMs, retry: true });
+  /** See PlegApi. Resolves when `onMessage` has got the result. Retried when the thread dies: an inspection changes nothing. */
+  inspectPod(podUID: PodUID, created?: CreatedObjects): Promise<void> {
+    return this.thread.call((api) => api.inspectPod(podUID, created), { deadlineMs: this.#deadlineMs, retry: true });
   }
   relist(): Promise<void> {
     return this.thread.call((api) => api.relist(), { deadlineMs: this.#deadlineMs, retry: true });

@@ -28,6 +28,8 @@ export interface StartThreadOptions<WorkerData extends ThreadWorkerData> extends
   readonly resourceLimits: ResourceLimits;
   /** Called at each start and restart. The ports among the values are transferred to the thread. */
   readonly onStart: () => OwnWorkerData<WorkerData>;
+  /** See ThreadOptions. */
+  readonly onNotification?: (notification: unknown) => void;
   /** Called when the thread has been closed. */
   readonly onClosed?: () => void;
 }
@@ -42,6 +44,7 @@ export function startThread<Api extends ClosableApi, WorkerData extends ThreadWo
   state,
   logger,
   onStart,
+  onNotification,
   onClosed,
 }: StartThreadOptions<WorkerData>): Thread<Api> {
   const common = state.workerData(name);
@@ -62,6 +65,7 @@ export function startThread<Api extends ClosableApi, WorkerData extends ThreadWo
     logger,
     // TypeScript does not resolve Remote<Api> while Api is a type parameter.
     finish: (api) => (api as unknown as Remote<ClosableApi>).close(),
+    ...(onNotification && { onNotification }),
     ...(onClosed && { onClosed }),
   });
 }

@@ -8,9 +8,12 @@
 import { wrap, type Remote } from 'comlink';
 import { Worker, type ResourceLimits, type Transferable } from 'node:worker_threads';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
+import type { Logger } from '../../shared/log/logger.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
+import { isOrderedNotification } from '../../shared/thread/ordered-notification.ts';
 import { systemClock, type Clock } from '../../shared/time/clock.ts';
 import { threadEnvironment } from './entry-url.ts';
+import { receiveMessages } from './event-channel.ts';
 import { WorkerSupervisor, type WorkerExit, type WorkerSupervisorOptions } from './worker-supervisor.ts';
 
 export interface WorkerStart {
@@ -28,6 +31,8 @@ export interface ThreadOptions<Api> extends WorkerSupervisorOptions {
   readonly heartbeatRow: number;
   /** The call that lets the thread finish its work, before `close()` terminates it. */
   readonly finish?: (api: Remote<Api>) => Promise<void>;
+  /** Called with what the worker posts by `postNotification`, in order with the answers of the calls. */
+  readonly onNotification?: (notification: unknown) => void;
   /** Called when `close()` has ended the thread. */
   readonly onClosed?: () => void;
 }
@@ -142,9 +147,10 @@ export class Thread<Api> {
   }
 
   #start(): void {
-    const { name, entry, onStart, resourceLimits, heartbeatRow, logger } = this.#options;
+    const { name, entry, onStart, resourceLimits, heartbeatRow, onNotification, logger } = this.#options;
     const { workerData, transferList = [] } = onStart();
     const worker = new Worker(entry, { name, workerData, transferList: [...transferList], resourceLimits, env: threadEnvironment });
+    if (onNotification) receiveNotifications(worker, onNotification, logger);
     const running: RunningWorker<Api> = {
       worker,
       api: wrap<Api>(endpoint(worker)),
@@ -195,4 +201,11 @@ export class Thread<Api> {
   #closedError(): KubeletError {
     return new KubeletError('ThreadClosed', `the ${this.name} thread is closed`);
   }
+}
+
+/** Comlink receives the same messages: it ignores notifications, and its answers are ignored here. */
+function receiveNotifications(worker: Worker, handle: (notification: unknown) => void, logger: Logger): void {
+  receiveMessages(worker, logger, (message: unknown) => {
+    if (isOrderedNotification(message)) handle(message.notification);
+  });
 }

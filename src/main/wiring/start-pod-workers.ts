@@ -83,7 +83,7 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
   shutdown.register('work-queue', async () => workQueue.close());
   const workers = new PodWorkers({
     pool,
-    inspectPod: (uid, created, sequence) => pleg.inspectPod(uid, created, sequence),
+    inspectPod: (uid, created) => pleg.inspectPod(uid, created),
     cache,
     statuses,
     dispatcher,

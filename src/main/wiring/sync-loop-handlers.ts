@@ -46,7 +46,7 @@ export function createSyncLoopHandlers(options: SyncLoopHandlersOptions): SyncLo
   return {
     ...createProbeHandlers({ probes, workers, statuses }),
     refreshStatuses: (uids) => workers.refreshStatuses(uids),
-    shouldIgnoreStarts: (inspection) => workers.shouldIgnoreStarts(inspection),
+    shouldIgnoreStarts: (uid) => workers.shouldIgnoreStarts(uid),
     handlePodSyncs: (uids) => workers.wake(uids),
     runtimeErrors: () => runtime.runtimeState.errors(),
     takeUpdates: () => sources.take(),

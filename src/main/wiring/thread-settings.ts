@@ -23,7 +23,7 @@ const statsPeriodMs = 10_000;
 /** Upstream: MaxCrashLoopBackOff and initialCrashLoopBackOff, and their values with ReduceDefaultCrashLoopBackOffDecay. */
 const crashLoop = { maxMs: 300_000, initialMs: 10_000, reducedMaxMs: 60_000, reducedInitialMs: 1000 };
 
-export function plegSettings({ config, flags }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegWorkerData, 'events'> {
+export function plegSettings({ config, flags }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegWorkerData> {
   return {
     runtimeEndpoint: config.containerRuntimeEndpoint,
     relistPeriodMs,

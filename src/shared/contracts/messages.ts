@@ -11,7 +11,7 @@ import type { PullTokensApi } from './credential-providers.ts';
 import type { HealthApi } from './health.ts';
 import type { HelperOperations } from './helper.ts';
 import type { ImagesApi, ImagesNotification, ImagesWorkerData } from './images.ts';
-import type { PlegApi, PlegNotification, PlegWorkerData } from './pleg.ts';
+import type { PlegApi, PlegNotification } from './pleg.ts';
 import type { PodSyncCommand, PodSyncNotification, PodSyncReply, PodSyncRequest } from './pod-sync/channel.ts';
 import type { RunIPTablesResult, RunIPTablesTask } from './pod-sync/iptables.ts';
 import type { UpdateRuntimeConfigResult, UpdateRuntimeConfigTask } from './pod-sync/runtime-config.ts';
@@ -93,7 +93,6 @@ type Ports<Contract extends string, WorkerData> = {
 }[keyof WorkerData & string];
 
 interface PortNotifications {
-  readonly 'pleg.events': PlegNotification;
   readonly 'images.events': ImagesNotification;
   readonly 'probes.results': ProbeNotification;
   readonly 'stats.events': StatsNotification;
@@ -101,13 +100,9 @@ interface PortNotifications {
 
 export type Notifications = { readonly [Type in PodSyncNotification['type'] as `task.${Type}`]: OfType<PodSyncNotification, Type> } & {
   readonly [
-    Port in
-      | Ports<'pleg', PlegWorkerData>
-      | Ports<'images', Omit<ImagesWorkerData, 'main'>>
-      | Ports<'probes', ProbesWorkerData>
-      | Ports<'stats', StatsWorkerData>
+    Port in Ports<'images', Omit<ImagesWorkerData, 'main'>> | Ports<'probes', ProbesWorkerData> | Ports<'stats', StatsWorkerData>
   ]: PortNotifications[Port];
-} & { readonly 'pool.slotClaimed': SlotClaimed };
+} & { readonly 'pleg.events': PlegNotification; readonly 'pool.slotClaimed': SlotClaimed };
 
 export type Commands = { readonly [Type in PodSyncCommand['type'] as `task.${Type}`]: OfType<PodSyncCommand, Type> };
 

@@ -1,5 +1,4 @@
 /** The pleg thread (pod lifecycle event generator): lists the pods of the runtime for main, and is the only writer of the runtime snapshot. */
-import type { MessagePort } from 'node:worker_threads';
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import type { RuntimeHandler } from './node-info.ts';
 import type { CreatedObjects } from './pod-sync/result.ts';
@@ -19,19 +18,16 @@ export interface PlegWorkerData extends ThreadWorkerData {
   readonly podLogsDir: string;
   /** The runtime snapshot (shared/state/runtime-snapshot.ts). This thread is its only writer. */
   readonly snapshot: SharedArrayBuffer;
-  /** PlegNotification: one message per relist, inspection or runtime event that found a change. */
-  readonly events: MessagePort;
 }
 
-/** Served over Comlink. */
+/** Served over Comlink. The thread posts its notifications on the port of the answers, so both arrive in one order. */
 export interface PlegApi {
   /**
-   * Inspects one pod. The inspection begins after this call: the result is never that of an inspection already under way. Null when the runtime
-   * has nothing of the pod. Rejects with the runtime's error. Also posts a notification if the pod has changed.
+   * Inspects one pod. The inspection begins after this call: the result is never that of an inspection already under way. The result is a
+   * notification, also without a change; the answer follows it, so the result is in main's cache when the call resolves. Rejects with the runtime's error.
    * @param created the objects that a task has just created: the thread asks for them by ID, and does not list the pod
-   * @param sequence the number of this request; notifications about the pod carry the number until the reply
    */
-  inspectPod(podUID: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null>;
+  inspectPod(podUID: PodUID, created?: CreatedObjects): Promise<void>;
   /** Relists immediately. Resolves when the notification is posted. */
   relist(): Promise<void>;
   /** Reads the runtime's version, conditions and cgroup driver. Rejects with the runtime's error; main retries. */
@@ -65,13 +61,7 @@ export type PodLifecycleEvent =
   | { readonly type: 'ContainerChanged'; readonly podUID: PodUID; readonly containerID: ContainerID }
   | { readonly type: 'PodSync'; readonly podUID: PodUID };
 
-/** A call of `inspectPod` with a sequence number. */
-export interface InspectionRequest {
-  readonly podUID: PodUID;
-  readonly sequence: number;
-}
-
-/** Changes in the runtime. A message has the statuses that its events refer to. */
+/** One message per relist, and per inspection that found a change or that main has requested. A message has the statuses that its events refer to. */
 export interface PlegNotification {
   /**
    * Monotonic ms at which the relist of this message began: with this message main's cache has the state of that time. Absent for an inspection of
@@ -84,9 +74,6 @@ export interface PlegNotification {
   /** The pods of which the runtime has nothing left. The first relist of a restarted thread includes pods that disappeared before the restart. */
   readonly removed: readonly PodUID[];
   readonly events: readonly PodLifecycleEvent[];
-  /**
-   * The numbered request of main that was pending for this pod when the notification was posted. Requests share inspections: the
-   * inspection behind this notification may have begun before the request.
-   */
-  readonly inspection?: InspectionRequest;
+  /** Main has requested the inspection, and it found what the thread has posted before: only the time of the observation is new. */
+  readonly unchanged?: true;
 }

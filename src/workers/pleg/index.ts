@@ -6,6 +6,7 @@
 import type { PlegApi, PlegWorkerData } from '../../shared/contracts/pleg.ts';
 import { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
+import { postNotification } from '../../shared/thread/ordered-notification.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { CriPlegRuntime } from './pleg-runtime.ts';
 import { Pleg } from './pleg.ts';
@@ -13,7 +14,7 @@ import { maxBackoffMs } from './relist/relister.ts';
 import { readTerminationMessage } from './runtime-status/termination-message.ts';
 
 const { workerData, logger, heartbeat } = enterThread<PlegWorkerData>();
-const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, rootDir, podLogsDir, snapshot, events } = workerData;
+const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, rootDir, podLogsDir, snapshot } = workerData;
 
 /** The deadlines of a list and of the portions that replace it when it is too long, and the pause after a failure. */
 const maxWaitMs = 2 * runtimeRequestTimeoutMs + maxBackoffMs + relistPeriodMs;
@@ -21,7 +22,7 @@ const maxWaitMs = 2 * runtimeRequestTimeoutMs + maxBackoffMs + relistPeriodMs;
 const pleg = new Pleg({
   runtime: new CriPlegRuntime({ endpoint: runtimeEndpoint, requestTimeoutMs: runtimeRequestTimeoutMs, logger }),
   snapshot: new RuntimeSnapshotWriter(snapshot),
-  post: (message) => events.postMessage(message),
+  post: postNotification,
   relistPeriodMs,
   useEventStream,
   onListing: () => heartbeat.beginWait(maxWaitMs),
@@ -33,13 +34,12 @@ const pleg = new Pleg({
 });
 
 const api: PlegApi = {
-  inspectPod: (podUID, created, sequence) => pleg.inspectPod(podUID, created, sequence),
+  inspectPod: (podUID, created) => pleg.inspectPod(podUID, created),
   relist: () => pleg.relist(),
   runtimeStatus: () => pleg.runtimeStatus(),
   close: async () => {
     await pleg.close();
     heartbeat.stop();
-    events.close();
   },
 };
 serveThread(api);

@@ -4,7 +4,6 @@
  */
 import type { PlegApi, PlegNotification, RuntimeInfo } from '../../shared/contracts/pleg.ts';
 import type { CreatedObjects } from '../../shared/contracts/pod-sync/result.ts';
-import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { plegDiscardEvents, plegPodRelistDuration } from '../../shared/metrics/definitions/pleg.ts';
@@ -61,10 +60,10 @@ export class Pleg implements PlegApi {
     };
     const inspector = new PodInspector({ runtime, records, post, clock, logger, signal, readMessage, inspectLater });
     this.#inspections = new InspectionQueue({
-      inspect: async (uid, known, observedAtMs, pending) => {
+      inspect: async (...request) => {
         const startedAtMs = clock.monotonic();
         try {
-          return await inspector.inspect(uid, known, observedAtMs, pending);
+          await inspector.inspect(...request);
         } finally {
           plegPodRelistDuration.observe((clock.monotonic() - startedAtMs) / 1000);
         }
@@ -93,8 +92,8 @@ export class Pleg implements PlegApi {
     this.#running = this.#relister.run();
   }
 
-  inspectPod(podUID: PodUID, created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
-    return this.#inspections.inspect(podUID, created, sequence);
+  inspectPod(podUID: PodUID, created?: CreatedObjects): Promise<void> {
+    return this.#inspections.inspect(podUID, created, true);
   }
 
   relist(): Promise<void> {

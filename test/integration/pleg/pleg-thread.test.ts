@@ -63,6 +63,11 @@ async function aPlegThread(t: TestContext, { relistPeriodMs = 100, useEventStrea
     messages,
     cache,
     events,
+    /** Returns the status that was received before the answer. */
+    inspect: async (pleg: PlegThread, podUID: string) => {
+      await pleg.inspectPod(podUID as PodUID);
+      return cache.get(podUID as PodUID);
+    },
     snapshot: new RuntimeSnapshotReader(snapshot),
     metrics: () => renderMetrics(state.metricsSegments(), definitions),
     health: () => new HeartbeatsReader(state.heartbeats).threads().find(({ thread }) => thread === 'pleg')!,
@@ -125,15 +130,15 @@ for (const useEventStream of [true, false]) {
   });
 }
 
-test('an inspection returns the current state', async (t) => {
+test('the current state is received before the answer of an inspection', async (t) => {
   const node = await aPlegThread(t, { events: false, relistPeriodMs: 60_000 });
   const pleg = node.start();
   await pleg.relist();
   const [pod] = await node.control.seed({ pods: 1, containersPerPod: 1 });
-  const seen = await pleg.inspectPod(pod!.podUID as PodUID);
+  const seen = await node.inspect(pleg, pod!.podUID);
   assert.deepEqual([seen?.name, seen?.containers[0]?.state, seen?.sandboxes[0]?.state], ['seeded-0', 'running', 'ready']);
   await node.control.removeSandbox(pod!.sandboxID);
-  assert.equal(await pleg.inspectPod(pod!.podUID as PodUID), null);
+  assert.equal(await node.inspect(pleg, pod!.podUID), undefined);
   const facts = await pleg.runtimeStatus();
   assert.deepEqual([facts.runtimeName, facts.cgroupDriver], ['simulated', 'cgroupfs']);
   assert.deepEqual(facts.conditions.map(({ type, status }) => `${type} ${status}`).sort(), ['NetworkReady true', 'RuntimeReady true']);
@@ -216,7 +221,7 @@ test('a restarted pleg thread reports everything that the runtime has', async (t
   await pleg.relist();
   assert.equal(node.snapshot.size, 10);
   await pleg.thread.kill();
-  const seen = await pleg.inspectPod(pods[2]!.podUID as PodUID);
+  const seen = await node.inspect(pleg, pods[2]!.podUID);
   assert.equal(seen?.containers.length, 1);
   await pleg.relist();
   assert.equal(node.snapshot.size, 10);

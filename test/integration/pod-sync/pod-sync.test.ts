@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
 import { PlegThread, PodSyncPool, SharedThreadState, type PodTask } from '../../../src/main/threads/index.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
@@ -52,6 +53,7 @@ async function aNode(t: TestContext, threads = 2) {
       event: (event) => events.push(event),
     },
   });
+  const cache = new RuntimeStatusCache();
   const pleg = PlegThread.start({
     state,
     logger,
@@ -64,7 +66,7 @@ async function aNode(t: TestContext, threads = 2) {
       useEventStream: true,
       snapshot: createRuntimeSnapshot(100),
     },
-    onMessage: () => {},
+    onMessage: (notification) => void cache.apply(notification),
   });
   t.after(async () => {
     await Promise.all([pool.close(), pleg.close()]);
@@ -72,19 +74,23 @@ async function aNode(t: TestContext, threads = 2) {
     rmSync(folder, { recursive: true, force: true });
   });
   const { node } = harness;
+  const inspect = async (pod: Pod): Promise<RuntimePodStatus | null> => {
+    await pleg.inspectPod(podUID(pod));
+    return cache.get(podUID(pod));
+  };
   const run = (task: Omit<PodTask, 'node' | 'podUID'>, pod: Pod) => pool.run({ ...task, node, podUID: podUID(pod) } as PodTask);
   return {
     runtime,
     pool,
     events,
     lines,
-    inspect: (pod: Pod): Promise<RuntimePodStatus | null> => pleg.inspectPod(podUID(pod)),
+    inspect,
     sync: async (pod: Pod, status?: null): Promise<PodSyncResult> => {
-      const current = status === null ? null : await pleg.inspectPod(podUID(pod));
+      const current = status === null ? null : await inspect(pod);
       return run({ kind: 'sync', pod, status: current, apiStatus: {}, backoffs: [] } as never, pod).result;
     },
     terminate: async (pod: Pod, gracePeriodSeconds: number | null = null) =>
-      run({ kind: 'terminating', pod, status: await pleg.inspectPod(podUID(pod)), gracePeriodSeconds } as never, pod),
+      run({ kind: 'terminating', pod, status: await inspect(pod), gracePeriodSeconds } as never, pod),
     run,
   };
 }

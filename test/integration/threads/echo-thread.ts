@@ -2,6 +2,7 @@
 import { enterThread, serveThread } from '../../../src/shared/thread/enter-thread.ts';
 import type { MessagePort } from 'node:worker_threads';
 import type { ThreadWorkerData } from '../../../src/shared/contracts/thread-worker-data.ts';
+import { postNotification } from '../../../src/shared/thread/ordered-notification.ts';
 import { counter } from '../../../src/shared/metrics/index.ts';
 
 export const echoes = counter('echoes_total', 'Echoes.');
@@ -19,6 +20,13 @@ const api = {
     echoes.inc();
     workerData.events.postMessage({ echoed: true });
     return value;
+  },
+  async notify(count: number): Promise<void> {
+    for (let number = 1; number <= count; number += 1) postNotification({ number });
+  },
+  async notifyAndDie(): Promise<void> {
+    postNotification({ last: workerData.generation });
+    process.exit(1);
   },
   generation: async () => workerData.generation,
   /** Blocks the thread's event loop. */

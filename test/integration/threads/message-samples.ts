@@ -208,14 +208,13 @@ const address = { address: '127.0.0.1', port: 10255 };
 
 export const samples: Samples = {
   'pleg.inspectPod': [
-    { request: [podUID], reply: null },
+    { request: [podUID], reply: undefined },
     {
       request: [
         podUID,
         { sandbox: { id: sandboxID, podName: 'web', podNamespace: 'default' }, containers: [{ id: containerID, sandboxID, name: 'app' }] },
-        3,
       ],
-      reply: status,
+      reply: undefined,
     },
   ],
   'pleg.relist': emptyCall,
@@ -246,7 +245,7 @@ export const samples: Samples = {
         { type: 'PodSync', podUID },
       ],
     },
-    { statuses: [], removed: [], events: [], inspection: { podUID, sequence: 3 } },
+    { statuses: [status], removed: [], events: [], unchanged: true },
   ],
 
   'images.ensureImage': [

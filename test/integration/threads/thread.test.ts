@@ -20,6 +20,7 @@ function anEchoThread(watchdogLimits: Pick<HangWatchdogOptions, 'limitMs' | 'per
   state.watchdog.start(logger);
   const events: object[] = [];
   const channel = new EventChannel((event: object) => events.push(event), logger);
+  const notifications: unknown[] = [];
   const common = state.workerData('stats');
   let generation = 0;
   const thread = new Thread<EchoApi>({
@@ -36,6 +37,10 @@ function anEchoThread(watchdogLimits: Pick<HangWatchdogOptions, 'limitMs' | 'per
     watchdog: state.watchdog,
     logger,
     random: () => 0,
+    onNotification: (notification) => {
+      notifications.push(notification);
+      if (notifications.length === 1) throw new Error('a fault of the receiver');
+    },
     finish: (api) => api.close(),
   });
   const close = async () => {
@@ -45,7 +50,7 @@ function anEchoThread(watchdogLimits: Pick<HangWatchdogOptions, 'limitMs' | 'per
   };
   after(close);
   const health = () => new HeartbeatsReader(state.heartbeats).threads()[common.heartbeatRow]!;
-  return { thread, lines, events, state, health, close };
+  return { thread, lines, events, notifications, state, health, close };
 }
 
 test('a call resolves with the result, and rejects with the message of what the thread throws', async () => {
@@ -123,6 +128,26 @@ test('counters and notifications continue after a restart: the segment is kept, 
   await thread.call((api) => api.echo(2));
   assert.deepEqual(events, [{ started: 1 }, { echoed: true }, { started: 2 }, { echoed: true }]);
   assert.match(renderMetrics(state.metricsSegments(), [counter('echoes_total', 'Echoes.')]), /\nechoes_total 2\n/);
+});
+
+test('notifications on the port of the answers arrive before the answer, each as its own event', async () => {
+  const { thread, notifications, lines } = anEchoThread();
+  for (let call = 1; call <= 50; call += 1) {
+    await thread.call((api) => api.notify(20));
+    assert.equal(notifications.length, 20 * call);
+  }
+  assert.deepEqual(notifications.slice(0, 3), [{ number: 1 }, { number: 2 }, { number: 3 }]);
+  assert.equal(lines.filter(({ msg }) => msg === 'Contained a fault').length, 1);
+});
+
+test('notifications of a dying thread arrive before those of the next one', async () => {
+  const { thread, notifications } = anEchoThread();
+  await assert.rejects(
+    thread.call((api) => api.notifyAndDie()),
+    { reason: 'ThreadDied' },
+  );
+  await thread.call((api) => api.notify(1));
+  assert.deepEqual(notifications, [{ last: 1 }, { number: 1 }]);
 });
 
 test('a thread that is killed six times at any moment is restarted each time and leaks no call', async () => {

@@ -46,9 +46,9 @@ export class ModelThreads {
   }
 
   /** The answer crosses to main after the notifications that were posted before it. */
-  async #inspectPod(...args: Parameters<Pleg['inspectPod']>): ReturnType<Pleg['inspectPod']> {
+  async #inspectPod(...args: Parameters<Pleg['inspectPod']>): Promise<void> {
     try {
-      return structuredClone(await this.#pleg.inspectPod(...structuredClone(args)));
+      await this.#pleg.inspectPod(...structuredClone(args));
     } finally {
       await nextIteration();
     }

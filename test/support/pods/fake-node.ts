@@ -74,8 +74,6 @@ export class FakeNode {
   /** Tasks in flight. */
   tasks: FakeTask[] = [];
   readonly runtime = new Map<PodUID, RuntimePodStatus>();
-  /** The sequence number of each inspection that a worker requested. */
-  readonly inspectionSequences: (number | undefined)[] = [];
   /** While set, inspections fail with this error. */
   inspectError: Error | null = null;
   /** Inspections wait for this. */
@@ -114,12 +112,12 @@ export class FakeNode {
   readonly workers: PodWorkers = new PodWorkers({
     podStates: this.podStates,
     pool: { run: (task) => this.#run(task) },
-    inspectPod: async (uid, _, sequence) => {
-      this.inspectionSequences.push(sequence);
+    inspectPod: async (uid) => {
       if (this.inspectError) throw this.inspectError;
       await this.beforeInspection();
       const status = this.runtime.get(uid);
-      return status ? { ...status, observedAtMs: this.#advancingClock.monotonic() } : null;
+      const statuses = status ? [{ ...status, observedAtMs: this.#advancingClock.monotonic() }] : [];
+      this.cache.apply({ statuses, removed: status ? [] : [uid], events: [] });
     },
     cache: this.cache,
     statuses: this.statuses,

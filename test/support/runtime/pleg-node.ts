@@ -1,6 +1,8 @@
 /** The parts of the pleg thread, on an in-memory runtime and a fake clock. */
 import type { TestContext } from 'node:test';
+import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
 import type { PlegNotification } from '../../../src/shared/contracts/pleg.ts';
+import type { CreatedObjects } from '../../../src/shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import { ContainerEventType } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
@@ -21,6 +23,7 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
   const clock = new FakeClock();
   const { logger, lines } = aLogger();
   const posted: PlegNotification[] = [];
+  const cache = new RuntimeStatusCache();
   const buffer = createRuntimeSnapshot(maxPods);
   let relists = 0;
   let waits = false;
@@ -28,7 +31,10 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
     const pleg = new Pleg({
       runtime,
       snapshot: new RuntimeSnapshotWriter(buffer),
-      post: (message) => void posted.push(structuredClone(message)),
+      post: (message) => {
+        posted.push(structuredClone(message));
+        cache.apply(structuredClone(message));
+      },
       relistPeriodMs: 1000,
       useEventStream,
       onListing: () => (waits = true),
@@ -39,7 +45,15 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
       logger,
     });
     t.after(() => pleg.close());
-    return pleg;
+    return {
+      /** Inspects the pod for main. Resolves with the status that main's cache has then. */
+      inspectPod: async (uid: PodUID, created?: CreatedObjects) => {
+        await pleg.inspectPod(uid, created);
+        return cache.get(uid);
+      },
+      relist: () => pleg.relist(),
+      close: () => pleg.close(),
+    };
   };
   return {
     runtime,
@@ -52,11 +66,12 @@ export function aPleg(t: TestContext, { maxPods = 10, useEventStream = false }: 
     waits: () => waits,
     /**
      * Returns a summary of the notifications since the last call: `events`, `status` and `gone`, without the notifications that only end
-     * a relist.
+     * a relist, and without the results for main that have no change.
      */
     takeNotifications: () =>
       posted
         .splice(0)
+        .filter(({ unchanged }) => !unchanged)
         .flatMap(({ events, statuses, removed: gone }) => [
           ...statuses.map((status) => `status ${summarize(status)}`),
           ...gone.map((uid) => `gone ${uid}`),

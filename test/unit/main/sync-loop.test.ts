@@ -2,15 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
 import { SyncLoop, type SyncLoopHandlers } from '../../../src/main/sync-loop.ts';
-import type { InspectionRequest, PlegNotification, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
+import type { PlegNotification, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
 import type { ContainerID, PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { aLogger } from '../../support/logger.ts';
 import { aRuntimePodStatus } from '../../support/pods/pods.ts';
 
 const uid = (name: string) => name as PodUID;
-/** The number of an inspection after a task. */
-const ownSequence = 7;
 const died = (name: string): PodLifecycleEvent => ({
   type: 'ContainerDied',
   podUID: uid(name),
@@ -40,7 +38,7 @@ function aLoop({ sourcesReady = true, handleUpdate, handlers: replaced }: LoopOp
   const { logger, lines } = aLogger();
   const stop = new AbortController();
   const calls: string[] = [];
-  const node = { updates: [] as string[], problem: null as string | null, due: [] as PodUID[], sourcesReady, beats: 0 };
+  const node = { updates: [] as string[], problem: null as string | null, due: [] as PodUID[], sourcesReady, beats: 0, ignoredStarts: '' };
   const cache = new RuntimeStatusCache();
   const loop = new SyncLoop<string>({ cache, beat: () => (node.beats += 1), clock, logger });
   const handlers: SyncLoopHandlers<string> = {
@@ -48,7 +46,7 @@ function aLoop({ sourcesReady = true, handleUpdate, handlers: replaced }: LoopOp
     refreshStatuses: (uids) => {
       if (uids.length > 0) calls.push(`refresh ${uids.join(' ')}`);
     },
-    shouldIgnoreStarts: ({ sequence }) => sequence === ownSequence,
+    shouldIgnoreStarts: (pod) => pod === node.ignoredStarts,
     takeUpdates: () => node.updates.splice(0),
     handleUpdate: (update) => {
       calls.push(update);
@@ -141,31 +139,26 @@ test('a removed container causes no sync', async () => {
   await end();
 });
 
-const inspection = (sequence: number) => ({ podUID: uid('web'), sequence });
-const inspections: { name: string; events: PodLifecycleEvent[]; inspection?: InspectionRequest; want: string[] }[] = [
-  { name: 'a start of the worker’s own task', events: [started('web')], inspection: inspection(ownSequence), want: [] },
-  {
-    name: 'a start that another inspection reports',
-    events: [started('web')],
-    inspection: inspection(ownSequence + 1),
-    want: ['sync web'],
-  },
-  { name: 'a start that a relist or a runtime event reports', events: [started('web')], want: ['sync web'] },
-  { name: 'a death in any inspection', events: [died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
-  { name: 'a death right after a start', events: [started('web'), died('web')], inspection: inspection(ownSequence), want: ['sync web'] },
+const starts: { name: string; events: PodLifecycleEvent[]; ignored?: string; want: string[] }[] = [
+  { name: 'a start of the worker’s own task', events: [started('web')], ignored: 'web', want: [] },
+  { name: 'a start while another pod’s task is inspected', events: [started('web')], ignored: 'other', want: ['sync web'] },
+  { name: 'a start that no task has caused', events: [started('web')], want: ['sync web'] },
+  { name: 'a death in the inspection after a task', events: [died('web')], ignored: 'web', want: ['sync web'] },
+  { name: 'a death right after a start', events: [started('web'), died('web')], ignored: 'web', want: ['sync web'] },
   {
     name: 'a repeated inspection',
     events: [started('web'), { type: 'PodSync', podUID: uid('web') }],
-    inspection: inspection(ownSequence),
+    ignored: 'web',
     want: ['sync web'],
   },
 ];
-for (const { name, events, inspection: request, want } of inspections) {
+for (const { name, events, ignored, want } of starts) {
   test(`${want.length === 0 ? 'does not sync' : 'syncs'} a pod for ${name}, and reports its container’s change`, async () => {
-    const { calls, notify, end } = aRunningLoop();
+    const { calls, node, notify, end } = aRunningLoop();
     await settle();
     calls.length = 0;
-    notify(events, request && { inspection: request });
+    node.ignoredStarts = ignored ?? '';
+    notify(events);
     await settle();
     assert.deepEqual(withoutHousekeeping(calls), [...want, 'changed web-1']);
     await end();

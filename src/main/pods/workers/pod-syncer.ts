@@ -44,7 +44,7 @@ export class PodSyncer {
   readonly #tasks: PodTaskRunner;
   readonly #completion: WorkCompletion;
   readonly #log: Logger;
-  #inspectionSequence = 0;
+  #isInspectingAfterSync = false;
   #backoffs: readonly ContainerBackoff[] = [];
   #hasFailed = false;
 
@@ -59,9 +59,12 @@ export class PodSyncer {
     this.#log = log;
   }
 
-  /** Number of the last inspection after a task. */
-  get inspectionSequence(): number {
-    return this.#inspectionSequence;
+  /**
+   * Between the request for the inspection after a task and its answer. Nothing starts containers meanwhile, so the starts in notifications that
+   * arrive before the answer are those of the task.
+   */
+  get isInspectingAfterSync(): boolean {
+    return this.#isInspectingAfterSync;
   }
 
   /** Returns whether the next step follows at once. */
@@ -121,11 +124,13 @@ export class PodSyncer {
 
   /** Brings the status up to date. When this fails, the next step inspects again. */
   async #inspectAfterSync(created: CreatedObjects | undefined): Promise<void> {
-    this.#inspectionSequence += 1;
+    this.#isInspectingAfterSync = true;
     try {
-      await this.#reader.inspect(created, this.#inspectionSequence);
+      await this.#reader.inspect(created);
     } catch (err) {
       this.#log.debug({ err }, 'Could not inspect the pod after its sync');
+    } finally {
+      this.#isInspectingAfterSync = false;
     }
   }
 

@@ -2,7 +2,6 @@
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
-import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { AllocatedPod, AllocationManager, ExclusiveAllocations } from '../../allocation/index.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -23,9 +22,9 @@ import type { WorkQueue } from '../../../shared/concurrency/work-queue.ts';
 
 export interface PodWorkerDependencies {
   readonly pool: { run(task: PodTask): PodSyncRun };
-  /** Asks the pleg thread to inspect one pod; see PlegApi. Must settle. */
-  readonly inspectPod: (uid: PodUID, created?: CreatedObjects, sequence?: number) => Promise<RuntimePodStatus | null>;
-  readonly cache: RuntimeStatusCache;
+  /** Asks the pleg thread to inspect one pod; see PlegApi. Resolves when the cache has the result. Must settle. */
+  readonly inspectPod: (uid: PodUID, created?: CreatedObjects) => Promise<void>;
+  readonly cache: Pick<RuntimeStatusCache, 'get' | 'isNewerThan'>;
   readonly statuses: ApiStatusCache;
   /** Absent: every sync runs at once. */
   readonly dispatcher?: Pick<PodDispatcher, 'requestSyncSlot'>;

@@ -91,11 +91,11 @@ export class PodWorker implements SyncedPod {
   }
 
   /**
-   * Whether the starts that a notification of this inspection reports are those of the worker's own task, which need no further sync.
-   * A sidecar's start needs one: the next container follows it.
+   * Whether the starts that the pleg thread reports now are those of the worker's own task, which need no further sync. A sidecar's start
+   * needs one: the next container follows it.
    */
-  shouldIgnoreStarts(inspectionSequence: number): boolean {
-    return inspectionSequence === this.#syncer.inspectionSequence && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
+  get shouldIgnoreStarts(): boolean {
+    return this.#syncer.isInspectingAfterSync && !this.pod?.spec.initContainers?.some(isRestartableInitContainer);
   }
 
   /** Settles when the sync in progress has ended and its status is generated; undefined without a sync. */

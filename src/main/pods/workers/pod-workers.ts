@@ -3,7 +3,6 @@
  * the states of their pods. Pod handlers pass in what the sources want (`update`, `remove`); housekeeping compares both (`syncKnownPods`). Upstream:
  * pkg/kubelet/pod_workers.go.
  */
-import type { InspectionRequest } from '../../../shared/contracts/pleg.ts';
 import type { WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/faults/contain.ts';
@@ -173,9 +172,9 @@ export class PodWorkers implements PodWorkerOwner {
     return knownPods;
   }
 
-  /** Whether the starts that a notification of this inspection reports need no sync; see PodWorker. */
-  shouldIgnoreStarts({ podUID: uid, sequence }: InspectionRequest): boolean {
-    return this.#workers.get(uid)?.shouldIgnoreStarts(sequence) ?? false;
+  /** Whether the starts that the pleg thread reports now need no sync; see PodWorker. */
+  shouldIgnoreStarts(uid: PodUID): boolean {
+    return this.#workers.get(uid)?.shouldIgnoreStarts ?? false;
   }
 
   /** Stops every task where no step stays half done; resolves when no task is in flight. Pods keep running. */

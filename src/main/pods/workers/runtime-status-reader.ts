@@ -48,16 +48,14 @@ export class RuntimeStatusReader {
     return status && isOnlyListed(status) && !status.failure ? this.inspect(noCreatedObjects) : status;
   }
 
-  /** Inspects the pod now. `created` has all new objects of the pod, where they are known. `sequence`: see PlegApi. */
-  async inspect(created?: CreatedObjects, sequence?: number): Promise<RuntimePodStatus | null> {
-    const { cache, clock, inspectPod } = this.#deps;
-    const beganAtMs = clock.monotonic();
+  /** Inspects the pod now. `created` has all new objects of the pod, where they are known. */
+  async inspect(created?: CreatedObjects): Promise<RuntimePodStatus | null> {
+    const { cache, inspectPod } = this.#deps;
     try {
-      const status = await inspectPod(this.#uid, created, sequence);
-      cache.applyInspection(this.#uid, status, beganAtMs);
-      return status;
+      await inspectPod(this.#uid, created);
     } catch (err) {
       throw new KubeletError('FailedSync', 'error determining status', { cause: err });
     }
+    return cache.get(this.#uid);
   }
 }

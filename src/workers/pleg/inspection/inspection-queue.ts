@@ -3,7 +3,6 @@
  * next one, which starts after all of them. A slow inspection frees its slot and continues, so it delays no other pod.
  */
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
-import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
@@ -14,17 +13,15 @@ export const slowInspectionMs = 2000;
 /** Exceeds the number of pods of any node. Only a malfunctioning runtime causes more requests. */
 const maxQueued = 10_000;
 
-type InspectionResult = RuntimePodStatus | null;
-
 /** The objects that are known without another list: those of the relist that started at `listedAtMs`, or those that a task created. */
 export type KnownObjects = { readonly listedAtMs: number } | { readonly created: CreatedObjects };
 
 interface Inspection {
   /** Undefined when the inspection must list the pod. */
   known: KnownObjects | undefined;
-  /** The sequence number of main's request. Undefined when only this thread requested the inspection. */
-  sequence: number | undefined;
-  readonly result: PromiseWithResolvers<InspectionResult>;
+  /** Main has requested the inspection, and gets its result also without a change. False when only this thread has. */
+  forMain: boolean;
+  readonly result: PromiseWithResolvers<void>;
   /** Resolves with true when main has the result, or knows that the inspection is slow; with false when the inspection has failed. */
   readonly reported: PromiseWithResolvers<boolean>;
 }
@@ -35,30 +32,16 @@ export interface UnreportedInspection {
   readonly reported: Promise<boolean>;
 }
 
-/** Main's numbered request that is pending for a pod. An inspection reads the number when it posts, because a request may arrive meanwhile. */
-export interface PendingRequest {
-  readonly sequence: number | undefined;
-}
-
-class PodInspections implements PendingRequest {
-  running: Inspection | null = null;
-  next: Inspection | null = null;
-
-  get sequence(): number | undefined {
-    return this.next?.sequence ?? this.running?.sequence;
-  }
+interface PodInspections {
+  running: Inspection | null;
+  next: Inspection | null;
 }
 
 export interface InspectionQueueDependencies {
   /** PodInspector.inspect. */
-  readonly inspect: (
-    uid: PodUID,
-    known: KnownObjects | undefined,
-    observedAtMs: number,
-    pending: PendingRequest,
-  ) => Promise<InspectionResult>;
+  readonly inspect: (uid: PodUID, known: KnownObjects | undefined, observedAtMs: number, forMain: boolean) => Promise<void>;
   /** PodInspector.postPartialStatus. */
-  readonly postPartialStatus: (uid: PodUID, tookMs: number, observedAtMs: number, pending: PendingRequest) => void;
+  readonly postPartialStatus: (uid: PodUID, tookMs: number, observedAtMs: number) => void;
   readonly clock: Clock;
 }
 
@@ -73,11 +56,11 @@ export class InspectionQueue {
   }
 
   /**
-   * Requests an inspection that starts after this call. The inspection lists the pod unless `created` names the new objects. Rejects like
-   * PodInspector.inspect, or when the queue is full.
+   * Requests an inspection that starts after this call. The inspection lists the pod unless `created` names the new objects. Resolves when
+   * the result is posted. Rejects like PodInspector.inspect, or when the queue is full.
    */
-  inspect(uid: PodUID, created?: CreatedObjects, sequence?: number): Promise<InspectionResult> {
-    const inspection = this.#enqueue(uid, created && { created }, sequence);
+  inspect(uid: PodUID, created?: CreatedObjects, forMain = false): Promise<void> {
+    const inspection = this.#enqueue(uid, created && { created }, forMain);
     return inspection
       ? inspection.result.promise
       : Promise.reject(new Error(`the inspection queue is full with ${maxQueued} pods; cannot inspect pod ${uid}`));
@@ -85,7 +68,7 @@ export class InspectionQueue {
 
   /** Requests an inspection after the relist that started at `listedAtMs`. */
   inspectListed(uid: PodUID, listedAtMs: number): void {
-    this.#enqueue(uid, { listedAtMs });
+    this.#enqueue(uid, { listedAtMs }, false);
   }
 
   /** Each pod's latest queued or running inspection. */
@@ -96,15 +79,15 @@ export class InspectionQueue {
     });
   }
 
-  #enqueue(uid: PodUID, known: KnownObjects | undefined, sequence?: number): Inspection | undefined {
-    const pod = this.#pods.get(uid) ?? new PodInspections();
+  #enqueue(uid: PodUID, known: KnownObjects | undefined, forMain: boolean): Inspection | undefined {
+    const pod = this.#pods.get(uid) ?? { running: null, next: null };
     if (pod.next) {
       pod.next.known = mergeKnownObjects(pod.next.known, known);
-      pod.next.sequence = sequence ?? pod.next.sequence;
+      pod.next.forMain ||= forMain;
       return pod.next;
     }
     if (this.#queued.length >= maxQueued) return undefined;
-    const inspection: Inspection = { known, sequence, result: Promise.withResolvers(), reported: Promise.withResolvers() };
+    const inspection: Inspection = { known, forMain, result: Promise.withResolvers(), reported: Promise.withResolvers() };
     // Relists do not await the result, and other callers may no longer do so.
     inspection.result.promise.catch(() => {});
     pod.next = inspection;
@@ -139,12 +122,13 @@ export class InspectionQueue {
     const cancel = clock.after(slowInspectionMs, () => {
       slow = true;
       this.#running -= 1;
-      postPartialStatus(uid, clock.monotonic() - startedAtMs, observedAtMs, pod);
+      postPartialStatus(uid, clock.monotonic() - startedAtMs, observedAtMs);
       inspection.reported.resolve(true);
       this.#startQueued();
     });
     try {
-      inspection.result.resolve(await inspect(uid, known, observedAtMs, pod));
+      await inspect(uid, known, observedAtMs, inspection.forMain);
+      inspection.result.resolve();
       inspection.reported.resolve(true);
     } catch (err) {
       inspection.result.reject(err);

@@ -15,7 +15,7 @@ import { plegQuarantinedItems } from '../../../shared/metrics/definitions/pleg.t
 import type { Clock } from '../../../shared/time/clock.ts';
 import { readContainerAnnotations } from '../runtime-status/container-annotations.ts';
 import { unknownExitCode } from '../lifecycle-events.ts';
-import type { KnownObjects, PendingRequest } from './inspection-queue.ts';
+import type { KnownObjects } from './inspection-queue.ts';
 import type { PlegRuntime } from '../pleg-runtime.ts';
 import type { ContainerItem, Item, PodRecord, SandboxItem } from '../records/pod-record.ts';
 import type { PodRecords } from '../records/pod-records.ts';
@@ -56,16 +56,11 @@ export class PodInspector {
   }
 
   /**
-   * Inspects the pod, posts its changes and resolves with its status, or with null when the runtime has nothing of the pod. Lists the pod
-   * unless `known` covers its objects. Rejects when the lists fail or the runtime is unavailable.
+   * Inspects the pod and posts its changes; for main, the result also without a change. Lists the pod unless `known` covers its objects.
+   * Rejects when the lists fail or the runtime is unavailable.
    */
-  async inspect(
-    uid: PodUID,
-    known: KnownObjects | undefined,
-    observedAtMs: number,
-    pending: PendingRequest,
-  ): Promise<RuntimePodStatus | null> {
-    const { runtime, records, clock, signal } = this.#deps;
+  async inspect(uid: PodUID, known: KnownObjects | undefined, observedAtMs: number, forMain: boolean): Promise<void> {
+    const { runtime, records, post, clock, signal } = this.#deps;
     let upToDate: Item | undefined;
     try {
       // Created objects are complete only in addition to a relist.
@@ -77,10 +72,13 @@ export class PodInspector {
         upToDate = this.#applyCreatedSandbox(known.created.sandbox);
       }
       const record = records.get(uid);
-      if (!record) return null;
+      if (!record) {
+        if (forMain) post(unchangedResult(uid, null));
+        return;
+      }
       records.markInspected(record);
       const failures = await this.#refreshItems(record, upToDate);
-      return this.#report(record, failures, observedAtMs, pending);
+      this.#report(record, failures, observedAtMs, forMain);
     } catch (err) {
       const record = records.get(uid);
       if (record) records.markFailed(record, 0);
@@ -103,7 +101,7 @@ export class PodInspector {
    * Called when an inspection is slow. Posts the statuses known so far, with a failure for each item without a reply. The inspection
    * continues.
    */
-  postPartialStatus(uid: PodUID, tookMs: number, observedAtMs: number, pending: PendingRequest): void {
+  postPartialStatus(uid: PodUID, tookMs: number, observedAtMs: number): void {
     const record = this.#deps.records.get(uid);
     if (!record) return;
     const pendingItems = this.#pendingItems.get(uid);
@@ -115,32 +113,21 @@ export class PodInspector {
     if (failures.size === 0) return;
     // Makes the inspection post a PodSync at its end even without changes, for a sync that could not proceed with the partial status.
     record.reinspect = true;
-    this.#post(record, failures, observedAtMs, pending);
+    this.#post(record, failures, observedAtMs);
   }
 
-  #report(
-    record: PodRecord,
-    failures: ReadonlyMap<string, Failure>,
-    observedAtMs: number,
-    pending: PendingRequest,
-  ): RuntimePodStatus | null {
+  #report(record: PodRecord, failures: ReadonlyMap<string, Failure>, observedAtMs: number, forMain: boolean): void {
     if (failures.size > 0) {
       this.#deps.records.markFailed(record, Math.min(...Array.from(failures.keys(), (id) => this.#quarantine.retryAtMs(id))));
     }
-    const status = this.#post(record, failures, observedAtMs, pending);
+    const status = this.#post(record, failures, observedAtMs, forMain);
     if (!status) this.#deps.records.forget(record);
-    return status;
   }
 
-  #post(
-    record: PodRecord,
-    failures: ReadonlyMap<string, Failure>,
-    observedAtMs: number,
-    pending?: PendingRequest,
-  ): RuntimePodStatus | null {
+  #post(record: PodRecord, failures: ReadonlyMap<string, Failure>, observedAtMs: number, forMain = false): RuntimePodStatus | null {
     const { status, message } = reportPod(record, failures, observedAtMs);
-    const sequence = pending?.sequence;
-    if (message) this.#deps.post(sequence === undefined ? message : { ...message, inspection: { podUID: record.uid, sequence } });
+    if (message) this.#deps.post(message);
+    else if (forMain) this.#deps.post(unchangedResult(record.uid, status));
     for (const event of message?.events ?? []) {
       if (event.type !== 'ContainerDied' || event.exitCode === unknownExitCode) continue;
       const { podUID, containerID, exitCode } = event;
@@ -262,6 +249,11 @@ export class PodInspector {
     cancel();
     return message;
   }
+}
+
+/** `status` is null when the runtime has nothing of the pod. Main may have a status of it from this thread's predecessor. */
+function unchangedResult(uid: PodUID, status: RuntimePodStatus | null): PlegNotification {
+  return { statuses: status ? [status] : [], removed: status ? [] : [uid], events: [], unchanged: true };
 }
 
 function toFailure(item: Item, cause: string): Failure {

@@ -34,8 +34,8 @@ export function reportPod(record: PodRecord, failures: ReadonlyMap<string, Failu
   if (failures.size === 0) record.reinspect = false;
   if (record.items.size === 0) {
     record.posted = null;
-    const removed = posted ? [podUID] : [];
-    return { status: null, message: posted || events.length > 0 ? { statuses: [], removed, events } : null };
+    // Main may have a status from this thread's predecessor: it learns of the removal with the events.
+    return { status: null, message: posted || events.length > 0 ? { statuses: [], removed: [podUID], events } : null };
   }
   const items = [...record.items.values()];
   const status = toRuntimePodStatus({

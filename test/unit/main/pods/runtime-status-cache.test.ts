@@ -22,13 +22,19 @@ test('an older observation does not replace a newer one', () => {
   const cache = new RuntimeStatusCache();
   cache.apply(aNotification({ statuses: [observedAt(10)] }));
   assert.deepEqual(cache.apply(aNotification({ statuses: [observedAt(9)] })), []);
-  assert.equal(cache.applyInspection(uid, observedAt(8), 8), false);
   assert.equal(cache.get(uid)?.observedAtMs, 10);
+});
+
+test('an unchanged status only renews the time of its observation', () => {
+  const cache = new RuntimeStatusCache();
+  assert.deepEqual(cache.apply(aNotification({ statuses: [observedAt(10)] })), [uid]);
+  assert.deepEqual(cache.apply(aNotification({ statuses: [observedAt(12)], unchanged: true })), []);
+  assert.equal(cache.isNewerThan(uid, 11), true);
 });
 
 test('a relist that began before a pod was observed does not remove the pod', () => {
   const cache = new RuntimeStatusCache();
-  cache.applyInspection(uid, observedAt(10), 10);
+  cache.apply(aNotification({ statuses: [observedAt(10)] }));
   assert.deepEqual(cache.apply(aNotification({ relistedAtMs: 9, removed: [uid] })), []);
   assert.equal(cache.get(uid)?.observedAtMs, 10);
   assert.deepEqual(cache.apply(aNotification({ relistedAtMs: 11, removed: [uid] })), [uid]);

@@ -144,11 +144,8 @@ test('a pod is inspected again before a request for a container that is not know
   const resolve = containerResolver({
     pod: (fullName) => (fullName === 'web_default' ? aPod() : undefined),
     apiStatus: () => ({}),
-    runtimeStatus: () => null,
-    inspectPod: async (uid) => {
-      inspections.push(uid);
-      return aRuntimePodStatus({ containers: [running] });
-    },
+    runtimeStatus: () => (inspections.length > 0 ? aRuntimePodStatus({ containers: [running] }) : null),
+    inspectPod: async (uid) => void inspections.push(uid),
     translateUID: (uid) => (uid === 'mirror' ? 'uid-web' : uid),
   });
   const answer = await resolve(query('exec', { podUID: 'mirror' }));
@@ -171,12 +168,12 @@ test('the cached status decides when the runtime does not answer', async () => {
 });
 
 test('the pod is inspected when the log path is not known', async () => {
-  const listed = aRuntimeContainer({ id: 'now' as ContainerID, logPath: '', listedOnly: true });
+  let container = aRuntimeContainer({ id: 'now' as ContainerID, logPath: '', listedOnly: true });
   const resolve = containerResolver({
     pod: () => aPod(),
     apiStatus: () => ({ containerStatuses: [aStatus({ state: { running: {} }, containerID: 'containerd://now' })] }),
-    runtimeStatus: () => aRuntimePodStatus({ containers: [listed] }),
-    inspectPod: async () => aRuntimePodStatus({ containers: [running] }),
+    runtimeStatus: () => aRuntimePodStatus({ containers: [container] }),
+    inspectPod: async () => void (container = running),
     translateUID: (uid) => uid,
   });
   const answer = await resolve(query('logs'));

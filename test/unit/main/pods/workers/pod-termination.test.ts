@@ -63,7 +63,7 @@ test('a kill of a pod that only the runtime knows waits for its termination', as
   const node = new FakeNode();
   const status = aRuntimePodStatus({ podUID: uid('web'), observedAtMs: 0, containers: [aRuntimeContainer()] });
   node.runtime.set(uid('web'), status);
-  node.cache.applyInspection(uid('web'), status, 0);
+  node.cache.apply({ statuses: [status], removed: [], events: [] });
   node.workers.terminateRuntimePod(status);
   await settle();
   let isOver = false;
@@ -123,7 +123,7 @@ test('a completed pod is terminated and keeps its phase', async () => {
   await node.add(pod);
   await node.completeTask(node.task('sync'));
   node.runtime.set(uid('job'), aRuntimePodStatus({ podUID: uid('job'), name: 'job', containers: [anExitedContainer(0)] }));
-  node.cache.applyInspection(uid('job'), { ...node.runtime.get(uid('job'))!, observedAtMs: 1e6 }, 1e6);
+  node.cache.apply({ statuses: [{ ...node.runtime.get(uid('job'))!, observedAtMs: 1e6 }], removed: [], events: [] });
   node.workers.wake([uid('job')]);
   await settle();
   await node.completeAllTasks();
@@ -152,7 +152,7 @@ test('the final status is published when every container has exited, whatever be
   assert.deepEqual([published, node.podStates.haveContainersEnded(uid('web'))], [[], false]);
   const status = aRuntimePodStatus({ podUID: uid('web'), containers: [anExitedContainer(0)] });
   node.runtime.set(uid('web'), status);
-  node.cache.applyInspection(uid('web'), { ...status, observedAtMs: 1e6 }, 1e6);
+  node.cache.apply({ statuses: [{ ...status, observedAtMs: 1e6 }], removed: [], events: [] });
   node.workers.refreshStatuses([uid('web')]);
   assert.deepEqual([published, node.podStates.haveContainersEnded(uid('web'))], [['Succeeded has ended'], true]);
   assert.equal(node.podStates.isStoppingSandboxes(uid('web')), true);
@@ -182,7 +182,7 @@ test('a pod that only the runtime knows is terminated with the grace period of i
   const node = new FakeNode();
   const status = aRuntimePodStatus({ podUID: uid('lost'), name: 'lost', observedAtMs: 0, containers: [aRuntimeContainer()] });
   node.runtime.set(uid('lost'), status);
-  node.cache.applyInspection(uid('lost'), status, 0);
+  node.cache.apply({ statuses: [status], removed: [], events: [] });
   node.workers.terminateRuntimePod(status);
   await settle();
   const { task } = node.task('terminating');

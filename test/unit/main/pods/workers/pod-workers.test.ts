@@ -52,34 +52,27 @@ test('updates that arrive while a sync waits for its slot are part of that sync'
   assert.deepEqual(node.startedTasks, ['sync web']);
 });
 
-test('ignores the starts that the inspection after a sync reports, before and after the inspection ends', async () => {
+test('ignores the starts that arrive before the answer of the inspection after a sync', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
+  const ignoresStarts = (name: string) => node.workers.shouldIgnoreStarts(uid(name));
+  assert.equal(ignoresStarts('web'), false);
   const answered = Promise.withResolvers<void>();
   node.beforeInspection = () => answered.promise;
   await node.completeTask(node.task('sync'));
-  const sequence = node.inspectionSequences.at(-1)!;
-  const ignoresStarts = (of: number) => node.workers.shouldIgnoreStarts({ podUID: uid('web'), sequence: of });
-  assert.equal(ignoresStarts(sequence), true);
-  assert.equal(ignoresStarts(sequence + 1), false);
+  assert.equal(ignoresStarts('web'), true);
+  assert.equal(ignoresStarts('other'), false);
   answered.resolve();
   await settle();
-  assert.equal(ignoresStarts(sequence), true);
+  assert.equal(ignoresStarts('web'), false);
 });
 
-test('does not ignore starts before the first sync, of an earlier sync, or of an unknown pod', async () => {
+test('does not ignore starts after an inspection that has failed', async () => {
   const node = new FakeNode();
   await node.add(aStaticPod('web'));
-  const ignoresStarts = (name: string, sequence: number) => node.workers.shouldIgnoreStarts({ podUID: uid(name), sequence });
-  assert.equal(ignoresStarts('web', 1), false);
+  node.inspectError = new Error('no answer');
   await node.completeTask(node.task('sync'));
-  const first = node.inspectionSequences.at(-1)!;
-  node.workers.wake([uid('web')]);
-  await settle();
-  await node.completeTask(node.task('sync'));
-  assert.equal(ignoresStarts('web', first), false);
-  assert.equal(ignoresStarts('web', node.inspectionSequences.at(-1)!), true);
-  assert.equal(ignoresStarts('other', first), false);
+  assert.equal(node.workers.shouldIgnoreStarts(uid('web')), false);
 });
 
 test('does not ignore the starts of a pod with a sidecar: the next container follows the sidecar', async () => {
@@ -87,9 +80,9 @@ test('does not ignore the starts of a pod with a sidecar: the next container fol
   const pod = aStaticPod('web');
   const initContainers = [{ name: 'proxy', image: 'proxy', restartPolicy: 'Always' }];
   await node.add({ ...pod, spec: { ...pod.spec, initContainers } });
+  node.beforeInspection = () => new Promise(() => {});
   await node.completeTask(node.task('sync'));
-  const sequence = node.inspectionSequences.at(-1)!;
-  assert.equal(node.workers.shouldIgnoreStarts({ podUID: uid('web'), sequence }), false);
+  assert.equal(node.workers.shouldIgnoreStarts(uid('web')), false);
 });
 
 test('pods do not wait for each other', async () => {

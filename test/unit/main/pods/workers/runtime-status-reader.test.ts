@@ -34,7 +34,7 @@ async function check({ cached, invalidated, inspections: want }: (typeof cases)[
   const inspections: (CreatedObjects | undefined)[] = [];
   const inspectPod = async (_: PodUID, created?: CreatedObjects) => {
     inspections.push(created);
-    return aRuntimePodStatus({ observedAtMs: 100 });
+    cache.apply({ statuses: [aRuntimePodStatus({ observedAtMs: 100 })], removed: [], events: [] });
   };
   const reader = new RuntimeStatusReader(listed.podUID, { cache, clock, inspectPod });
   if (invalidated) reader.invalidate();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ContainerID, PodUID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { InspectionQueue, slowInspectionMs, type PendingRequest } from '../../../../../src/workers/pleg/inspection/inspection-queue.ts';
+import { InspectionQueue, slowInspectionMs } from '../../../../../src/workers/pleg/inspection/inspection-queue.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 /** The test decides when an inspection ends. */
@@ -10,14 +10,14 @@ function aQueue() {
   const started: string[] = [];
   const slow: string[] = [];
   const ends = new Map<string, () => void>();
-  const pendingRequests = new Map<string, PendingRequest>();
+  const startedForMain: string[] = [];
   const queue = new InspectionQueue({
-    inspect: (uid, known, _observedAtMs, pending) => {
-      pendingRequests.set(uid, pending);
+    inspect: (uid, known, _observedAtMs, forMain) => {
+      if (forMain) startedForMain.push(uid);
       if (known && 'created' in known)
         started.push([uid, 'with', known.created.sandbox?.id, ...known.created.containers.map(({ id }) => id)].join(' '));
       else started.push(known === undefined ? uid : `${uid} listed at ${known.listedAtMs}`);
-      return new Promise((resolve) => ends.set(uid, () => resolve(null)));
+      return new Promise((resolve) => ends.set(uid, resolve));
     },
     postPartialStatus: (uid) => void slow.push(uid),
     clock,
@@ -28,7 +28,7 @@ function aQueue() {
     started,
     slow,
     end: (uid: string) => ends.get(uid)!(),
-    sequence: (uid: string) => pendingRequests.get(uid)!.sequence,
+    startedForMain,
   };
 }
 const uid = (n: number) => `u${n}` as PodUID;
@@ -86,33 +86,28 @@ suite('the inspection queue', () => {
     assert.deepEqual(started, ['u1 with s1 c1']);
   });
 
-  test('passes the pending sequence number even to an inspection that started before the request', async () => {
-    const { queue, started, end, sequence } = aQueue();
+  test('an inspection is for main when main has requested it before its start', async () => {
+    const { queue, started, startedForMain, end } = aQueue();
     void queue.inspect(uid(1));
     await settle();
-    assert.equal(sequence('u1'), undefined);
-    void queue.inspect(uid(1), { containers: [] }, 7);
-    assert.equal(sequence('u1'), 7);
+    void queue.inspect(uid(1), { containers: [] }, true);
+    assert.deepEqual(startedForMain, []);
     end('u1');
     await settle();
-    assert.deepEqual(started, ['u1', 'u1 with ']);
-    assert.equal(sequence('u1'), 7);
-    // After the reply, an inspection no longer belongs to the request.
+    assert.deepEqual([started, startedForMain], [['u1', 'u1 with '], ['u1']]);
     void queue.inspect(uid(1));
     end('u1');
     await settle();
-    assert.equal(started.length, 3);
-    assert.equal(sequence('u1'), undefined);
+    assert.deepEqual([started.length, startedForMain.length], [3, 1]);
   });
 
-  test('keeps the sequence number when requests share an inspection', async () => {
-    const { queue, started, sequence } = aQueue();
+  test('an inspection that main shares with other requests is for main', async () => {
+    const { queue, started, startedForMain } = aQueue();
     queue.inspectListed(uid(1), 500);
-    void queue.inspect(uid(1), undefined, 7);
+    void queue.inspect(uid(1), undefined, true);
     void queue.inspect(uid(1));
     await settle();
-    assert.deepEqual(started, ['u1']);
-    assert.equal(sequence('u1'), 7);
+    assert.deepEqual([started, startedForMain], [['u1'], ['u1']]);
   });
 
   test('returns the inspections that main has no result of', async () => {

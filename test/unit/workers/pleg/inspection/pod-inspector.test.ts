@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { grpcCode } from '../../../../../src/shared/cri/cri-error.ts';
-import type { ContainerID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
+import type { ContainerID, PodUID, SandboxID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { exited } from '../../../../support/runtime/fake-pleg-runtime.ts';
 import { aPleg, summarize, u1 } from '../../../../support/runtime/pleg-node.ts';
@@ -166,29 +166,35 @@ suite('an inspection', () => {
     assert.deepEqual(node.takeNotifications(), []);
   });
 
-  test('posts the sequence number of the pending request, and none for a request without a number', async (t) => {
+  test('posts the result for main also without a change, and before the answer', async (t) => {
     const node = aPleg(t);
     const pleg = node.start();
     await settle();
-    const inspections = () => node.posted.splice(0).flatMap(({ events, inspection }) => (events.length > 0 ? [inspection] : []));
+    const results = () =>
+      node.posted.splice(0).flatMap(({ statuses, removed, unchanged = false, relistedAtMs }) => {
+        if (relistedAtMs !== undefined) return [];
+        return [[...statuses.map(({ observedAtMs }) => observedAtMs), ...removed, unchanged]];
+      });
     node.runtime.addPod('u1', 'app');
     await pleg.inspectPod(u1);
-    assert.deepEqual(inspections(), [undefined]);
-    node.runtime.addContainer('u1', 'second');
-    await pleg.inspectPod(u1, undefined, 1);
-    assert.deepEqual(inspections(), [{ podUID: u1, sequence: 1 }]);
-    // The request arrives during an inspection for another request, which already covers all changes.
-    node.runtime.addContainer('u1', 'third');
+    assert.deepEqual(results(), [[0, false]]);
+    await node.clock.advance(5);
+    await pleg.inspectPod(u1);
+    assert.deepEqual(results(), [[5, true]]);
+    // The request arrives during an inspection of this thread, and shares none that began before it.
     const release = node.runtime.block('listPod u1');
     const other = pleg.inspectPod(u1);
     await settle();
-    const own = pleg.inspectPod(u1, undefined, 2);
+    await node.clock.advance(5);
+    const own = pleg.inspectPod(u1);
     release();
     await Promise.all([other, own]);
-    assert.deepEqual(inspections(), [{ podUID: u1, sequence: 2 }]);
-    node.runtime.exit('u1-app', 1);
-    await node.clock.advance(1000);
-    assert.deepEqual(inspections(), [undefined]);
+    assert.deepEqual(results(), [
+      [5, true],
+      [10, true],
+    ]);
+    assert.equal(await pleg.inspectPod('u2' as PodUID), null);
+    assert.deepEqual(results(), [['u2', true]]);
   });
 
   test('after a sync requests created objects by their IDs, without a list', async (t) => {
