@@ -46,9 +46,10 @@ export class ClusterNode {
     for (const path of [join(this.folder, 'manifests'), this.#podLogs]) mkdirSync(path, { mode: 0o755 });
     progress('starting the control plane, and containerd with the images of the tests');
     const gates = this.#featureGates.map((gate) => `${gate}=true`).join();
-    const apiServerFlags = gates === '' ? [] : [`--feature-gates=${gates}`];
+    const gateFlags = gates === '' ? [] : [`--feature-gates=${gates}`];
+    const folder = join(this.folder, 'control-plane');
     const [controlPlane, runtime] = await Promise.all([
-      ControlPlane.start({ folder: join(this.folder, 'control-plane'), progress, apiServerFlags }).then(
+      ControlPlane.start({ folder, progress, apiServerFlags: gateFlags, schedulerFlags: gateFlags }).then(
         (started) => (this.#controlPlane = started),
       ),
       TestRuntime.start(this.folder, binaries).then((started) => (this.#runtime = started)),

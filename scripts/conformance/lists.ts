@@ -13,11 +13,24 @@ export interface TestList {
   readonly skip: readonly string[];
   /** Tests at the same time. They mostly wait. Tests that are labelled Serial run alone in any case. */
   readonly processes: number;
-  /** Alpha gates of the API server and the kubelet. Both know all of them. */
+  /** Alpha gates of the API server, the scheduler and the kubelet. Each knows all of them. */
   readonly featureGates?: readonly string[];
 }
 
 const storageDrivers = String.raw`\[Driver: (emptydir|hostPath|hostPathSymlink|local)\]`;
+
+/** In lists of a quarter of an hour: each test waits for its pod's containers once or twice, many for their restart. */
+const resizes = {
+  suite: 'cluster',
+  labelFilter: '',
+  processes: 8,
+  featureGates: [
+    'InPlacePodVerticalScalingMemoryBackedVolumes',
+    'InPlacePodVerticalScalingSchedulerPreemption',
+    'KubeletAllocatedPodsEndpoint',
+  ],
+} as const;
+const guaranteedPods = 'PLR Pod InPlace Resize.* PLR guaranteed qos';
 
 export const testLists: readonly TestList[] = [
   {
@@ -31,14 +44,25 @@ export const testLists: readonly TestList[] = [
     processes: 8,
   },
   {
-    name: 'resizes',
-    suite: 'cluster',
-    contents: 'in-place resizes, also slow and serial ones',
-    focus: ['InPlace Resize|Pod Allocated Endpoint'],
+    ...resizes,
+    name: 'resizes-containers',
+    contents: 'in-place resizes of containers and of volumes in memory, also serial ones',
+    focus: [String.raw`\[sig-node\] Pod (InPlace Resize|Allocated Endpoint)`],
     skip: [],
-    labelFilter: '',
-    processes: 8,
-    featureGates: ['InPlacePodVerticalScalingMemoryBackedVolumes', 'KubeletAllocatedPodsEndpoint'],
+  },
+  {
+    ...resizes,
+    name: 'resizes-pods',
+    contents: 'in-place resizes of pods with resources of their own, which are slow',
+    focus: ['PLR Pod InPlace Resize'],
+    skip: [guaranteedPods],
+  },
+  {
+    ...resizes,
+    name: 'resizes-guaranteed-pods',
+    contents: 'the same of Guaranteed pods',
+    focus: [guaranteedPods],
+    skip: [],
   },
   {
     name: 'auth',

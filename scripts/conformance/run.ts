@@ -4,6 +4,7 @@
  *
  *   node scripts/conformance/run.ts                       all lists of lists.ts, one after the other
  *   node scripts/conformance/run.ts nodes node-conformance
+ *   node scripts/conformance/run.ts resizes               the lists whose names begin with "resizes-"
  *     --focus PATTERN         of these lists, the tests whose name matches a regular expression
  *     --skip PATTERN          not those
  *     --label-filter FILTER   ginkgo's label filter, instead of the list's
@@ -52,9 +53,10 @@ const stop = stopController.signal;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopController.abort());
 
 function chosenLists(): readonly TestList[] {
-  const unknown = positionals.find((name) => !testLists.some((list) => list.name === name));
+  const isNamed = ({ name }: TestList, given: string) => name === given || name.startsWith(`${given}-`);
+  const unknown = positionals.find((given) => !testLists.some((list) => isNamed(list, given)));
   if (unknown !== undefined) throw new Error(`there is no list ${unknown}: ${testLists.map(({ name }) => name).join(', ')}`);
-  return positionals.length === 0 ? testLists : testLists.filter(({ name }) => positionals.includes(name));
+  return positionals.length === 0 ? testLists : testLists.filter((list) => positionals.some((given) => isNamed(list, given)));
 }
 
 /** Runs this script again for one list, inside its namespaces. */

@@ -15,6 +15,8 @@ export interface Expectation {
   readonly test: string;
   /** `not run`: the test needs what this host or these images do not have. `may fail`: it depends on the host. */
   readonly outcome: 'fails' | 'may fail' | 'not run';
+  /** A part of the failure that is expected. Default: any. */
+  readonly failure?: string;
   readonly reason: string;
   /** The lists that have these tests. */
   readonly lists: readonly string[];
@@ -52,18 +54,21 @@ export function computeVerdict(
   expectations: readonly Expectation[],
   committed = 0,
 ): Verdict {
-  const rowOf = (name: string, ...outcomes: readonly Expectation['outcome'][]) =>
-    expectations.find(({ test, outcome }) => outcomes.includes(outcome) && name.includes(test));
+  const expectationOf = ({ name, message }: TestResult) =>
+    expectations.find(
+      ({ test, outcome, failure = '' }) =>
+        outcome !== 'not run' && name.includes(test) && message.replaceAll(/\s+/g, ' ').includes(failure),
+    );
   const failures = results.filter(({ outcome }) => outcome === 'failed');
   const passes = results.filter(({ outcome }) => outcome === 'passed');
   return {
     passed: passes.length,
     failedAsExpected: failures.flatMap((result) => {
-      const row = rowOf(result.name, 'fails', 'may fail');
+      const row = expectationOf(result);
       return row === undefined ? [] : [{ ...result, reason: row.reason }];
     }),
-    failed: failures.filter(({ name }) => rowOf(name, 'fails', 'may fail') === undefined),
-    passedUnexpectedly: passes.filter(({ name }) => rowOf(name, 'fails') !== undefined),
+    failed: failures.filter((result) => expectationOf(result) === undefined),
+    passedUnexpectedly: passes.filter(({ name }) => expectations.some(({ test, outcome }) => outcome === 'fails' && name.includes(test))),
     skipped: results.filter(({ outcome }) => outcome === 'skipped'),
     unknown: expectations.filter(({ test }) => !names.some((name) => name.includes(test))),
     missing: Math.max(0, committed - results.length),

@@ -39,6 +39,8 @@ export interface ControlPlaneOptions {
   readonly apiServerFlags?: readonly string[];
   /** Additional flags of kube-controller-manager: `--cluster-signing-duration=1m`. */
   readonly controllerManagerFlags?: readonly string[];
+  /** Additional flags of kube-scheduler: `--feature-gates=…`. */
+  readonly schedulerFlags?: readonly string[];
   /** Called for each long step. */
   readonly progress?: (what: string) => void;
 }
@@ -72,7 +74,7 @@ export class ControlPlane extends ControlPlaneAccess {
       ...(controllerManager
         ? [program('kube-controller-manager', [...controllerManagerFlags(ports, files), ...(options.controllerManagerFlags ?? [])])]
         : []),
-      ...(scheduler ? [program('kube-scheduler', schedulerFlags(ports, files))] : []),
+      ...(scheduler ? [program('kube-scheduler', [...schedulerFlags(ports, files), ...(options.schedulerFlags ?? [])])] : []),
     ];
   }
 

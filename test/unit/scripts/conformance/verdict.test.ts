@@ -34,6 +34,8 @@ table('a run is good when exactly the listed tests fail', (row) => {
   check('a listed test passes', [passed], [fails('should start')], false);
   const mayFail: Expectation = { ...fails('Pods should'), outcome: 'may fail' };
   check('tests that depend on the host pass and fail', [passed, failed], [mayFail], true);
+  check('a listed test fails as the row says', [passed, failed], [{ ...mayFail, failure: 'resize failed' }], true);
+  check('a listed test fails in another way', [passed, failed], [{ ...mayFail, failure: 'oom_score_adj' }], false);
   check('a listed test is not part of this run', [passed], [fails('should resize')], true);
   check('a row names no test of the suite', [passed], [fails('should fly')], false);
   check(
