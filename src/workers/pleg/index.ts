@@ -1,7 +1,8 @@
 /**
- * Entry of the pleg thread, which lists the pods of the runtime for main, and is the only writer of the runtime snapshot and of main's runtime
- * statuses. (The images and stats threads list containers for their own work.) relist/ fetches the lists, records/ compares them with the known state, inspection/ requests single pods' statuses, and
- * runtime-status/ converts them. The thread changes nothing in the runtime. Main starts it (main/threads/pleg-thread.ts).
+ * Entry of the pleg thread, which lists the pods of the runtime for main, and is the only writer of the runtime snapshot and the only source of main's
+ * runtime statuses. (The images and stats threads list containers for their own work.) relist/ fetches the lists, records/ compares them with the
+ * known state, inspection/ requests single pods' statuses, and runtime-status/ converts them. The thread changes nothing in the runtime. Main starts
+ * it (main/threads/pleg-thread.ts).
  */
 import type { PlegApi, PlegWorkerData } from '../../shared/contracts/pleg.ts';
 import { RuntimeSnapshotWriter } from '../../shared/state/runtime-snapshot.ts';
