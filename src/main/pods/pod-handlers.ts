@@ -114,8 +114,8 @@ export class PodHandlers {
     const isEnding = podStates.isTerminationRequested(uid) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
     if (!isEnding) {
       const runtime = this.#deps.runtimeStatus(uid);
-      // A pod that runs was admitted, even if the record of that is lost.
-      const isAdmitted = allocationManager.isAdmitted(uid) || isPodRunning(runtime);
+      // A pod that runs was admitted, even if the record of that is lost. Nothing shows what was allocated to a sandbox without containers.
+      const isAdmitted = allocationManager.isAdmitted(uid) || (isPodRunning(runtime) && runtime!.containers.length > 0);
       if (!isAdmitted && !this.#admitter.admit(allocationManager.podToAdmit(pod, runtime), attempt)) return;
       allocationManager.setAllocatedResources(pod, runtime);
       this.#deps.onAdmitted?.(pod);

@@ -51,6 +51,18 @@ const foundBugs: readonly (KnownHistory & { readonly name: string })[] = [
     ],
     useEvents: true,
   },
+  {
+    name: 'a pod without a record and without containers is admitted with what is asked for then',
+    operations: [
+      { type: 'create', slot: 0, shape: 17, policy: 'Always', graceSeconds: 1 },
+      { type: 'diskFull', ms: 30_000 },
+      { type: 'wait', ms: 30 },
+      { type: 'restartKubelet', signal: 'SIGTERM', downMs: 0 },
+      { type: 'resize', slot: 0, pick: 0, cpu: 6, memory: 0, parts: 'cpu' },
+      { type: 'wait', ms: 12_000 },
+    ],
+    useEvents: false,
+  },
 ];
 
 async function check(work: KnownHistory | RandomHistories): Promise<CheckedHistories> {
