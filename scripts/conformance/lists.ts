@@ -24,12 +24,10 @@ const resizes = {
   suite: 'cluster',
   labelFilter: '',
   processes: 8,
-  featureGates: [
-    'InPlacePodVerticalScalingMemoryBackedVolumes',
-    'InPlacePodVerticalScalingSchedulerPreemption',
-    'KubeletAllocatedPodsEndpoint',
-  ],
+  featureGates: ['InPlacePodVerticalScalingMemoryBackedVolumes', 'KubeletAllocatedPodsEndpoint'],
 } as const;
+const containerResizes = String.raw`\[sig-node\] Pod (InPlace Resize|Allocated Endpoint)`;
+const resizePreemption = String.raw`\(deferred-resize-preemption\)`;
 const guaranteedPods = 'PLR Pod InPlace Resize.* PLR guaranteed qos';
 
 export const testLists: readonly TestList[] = [
@@ -46,9 +44,27 @@ export const testLists: readonly TestList[] = [
   {
     ...resizes,
     name: 'resizes-containers',
-    contents: 'in-place resizes of containers and of volumes in memory, also serial ones',
-    focus: [String.raw`\[sig-node\] Pod (InPlace Resize|Allocated Endpoint)`],
+    contents: 'in-place resizes of containers and of volumes in memory',
+    focus: [containerResizes],
     skip: [],
+    labelFilter: '!Serial',
+  },
+  {
+    ...resizes,
+    name: 'resizes-serial',
+    contents: 'those that fill the node',
+    focus: [containerResizes],
+    // Its pods are deleted with its namespace, and would fill the node for the next test.
+    skip: [resizePreemption],
+    labelFilter: 'Serial',
+  },
+  {
+    ...resizes,
+    name: 'resizes-preemption',
+    contents: 'a deferred resize for which the scheduler ends other pods',
+    focus: [resizePreemption],
+    skip: [],
+    featureGates: ['InPlacePodVerticalScalingSchedulerPreemption'],
   },
   {
     ...resizes,
