@@ -2,6 +2,7 @@
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import type { StatusUpdate } from '../../../src/main/pods/api-status/index.ts';
 import { StatusManager } from '../../../src/main/pods/status/index.ts';
+import type { PodTimelines } from '../../../src/main/timeline/index.ts';
 import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import { FakeClock, settle } from '../fake-clock.ts';
 import { FakePodApi } from '../api-server/fake-pod-api.ts';
@@ -16,7 +17,7 @@ export function anApiPod(name = 'web', fields: { metadata?: Partial<Pod['metadat
   return aPod({ metadata: { name, uid: `uid-${name}`, annotations, ...fields.metadata }, status: fields.status ?? { phase: 'Pending' } });
 }
 
-export function aManager(options: { readonly firstStatusDelayMs?: number } = {}) {
+export function aManager(options: { readonly firstStatusDelayMs?: number; readonly timelines?: PodTimelines } = {}) {
   const api = new FakePodApi();
   const clock = new FakeClock();
   const podManager = new PodManager();

@@ -147,7 +147,8 @@ export class StatusManager implements StatusUpdateSink {
   /** Enqueues the pod if there is a patch to send or an object to delete, now or after the coalesce delay. */
   #enqueueIfChanged(uid: PodUID, entry: StatusEntry): void {
     const target = this.#writer.targetOf(entry);
-    if (!target) return;
+    // The object is gone: a write that has begun has nothing to wait for any more.
+    if (!target) return this.#deps.timelines?.end(uid, 'StatusWrite');
     const { patch, next } = this.#writer.computePatch(entry, target);
     const shouldDelete = this.#writer.shouldDelete(entry, target);
     if (!patch && !shouldDelete) {

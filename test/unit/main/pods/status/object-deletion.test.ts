@@ -1,8 +1,12 @@
 /** When the status manager deletes the object of a terminated pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PodTimelines } from '../../../../../src/main/timeline/index.ts';
+import { podUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { timelineTable } from '../../../../../src/shared/timeline/timeline-table.ts';
 import { apiError } from '../../../../support/api-server/fake-api.ts';
-import { settle } from '../../../../support/fake-clock.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { aLogger } from '../../../../support/logger.ts';
 import { aManager, anApiPod, deletionTimestamp, startTime } from '../../../../support/pods/status-manager.ts';
 
 test('a terminal phase is written when nothing runs, and the object is deleted when nothing is left', async () => {
@@ -60,4 +64,15 @@ test('a deleted object that reappears after a restore is deleted again', async (
   await settle();
   assert.deepEqual(api.calls, ['DELETE web', 'DELETE web']);
   assert.equal(api.pods.size, 0);
+});
+
+test('a status whose pod is gone from the server does not wait for the server any more', async () => {
+  const timelines = new PodTimelines({ buffer: timelineTable.create(1), clock: new FakeClock(), logger: aLogger().logger });
+  const { api, setStatus } = aManager({ timelines });
+  const pod = api.add(anApiPod());
+  timelines.see(pod, false);
+  api.failure = apiError(404, 'NotFound');
+  await setStatus(pod, { phase: 'Failed' }, { couldHaveRunningContainers: false });
+  assert.deepEqual(api.calls, ['PATCH web Failed']);
+  assert.equal(timelines.isOpen(podUID(pod), 'StatusWrite'), false);
 });
